@@ -18,7 +18,7 @@ struct jp_readable_file {
 struct jp_readable {
 	const char *input; /* "-": standard input; a file, or a folder with all below it; NULL: no
 			    * more than @files */
-	const struct jp_readable_file *files;
+	const struct jp_readable_file *files; /* in the order of their paths */
 	size_t nr_files;
 	const char *folders[3]; /* more of these; NULL: none */
 	/* Whether the file at @path, which begins with @head and has no other name (@alone), may be

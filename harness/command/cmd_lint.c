@@ -2,8 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
@@ -73,6 +74,14 @@ static void list(struct jp_readable_file **files, char *const *paths, size_t cou
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
 }
 
+/* What the command line names comes before what the process chose. */
+static int by_path(const void *left, const void *right)
+{
+	const struct jp_readable_file *a = left, *b = right;
+
+	return strcmp(a->path, b->path) ?: jp_compare(a->owner, b->owner);
+}
+
 /* Reads the rest in a process without rights. Of what the process has published, only what is its
  * user's own is opened for that one: it chose the names. True: in the process that stays. */
 static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
@@ -81,8 +90,6 @@ static bool begins(struct linting *linting, const struct jp_operands *files, int
 	const size_t count = files->count + process->nr_dumps + process->nr_perf_maps;
 	struct jp_readable_file *readable, *next;
 	struct jp_confine confine = {0};
-	char path[32];
-	struct stat st;
 	bool stays;
 
 	next = readable = calloc(count + 1, sizeof(*readable));
@@ -92,13 +99,14 @@ static bool begins(struct linting *linting, const struct jp_operands *files, int
 		return true;
 	}
 	list(&next, files->list, files->count, -1);
-	snprintf(path, sizeof(path), "/proc/%u", linting->pid);
-	if (linting->pid && !stat(path, &st)) {
-		list(&next, process->dumps, process->nr_dumps, st.st_uid);
-		list(&next, process->perf_maps, process->nr_perf_maps, st.st_uid);
+	if (process->user >= 0) {
+		list(&next, process->dumps, process->nr_dumps, process->user);
+		list(&next, process->perf_maps, process->nr_perf_maps, process->user);
 	}
 	confine.readable.files = readable;
 	confine.readable.nr_files = (size_t)(next - readable);
+	if (confine.readable.nr_files)
+		qsort(readable, confine.readable.nr_files, sizeof(*readable), by_path);
 	stays = jp_reading_of("lint", &confine, status);
 	free(readable);
 	return stays;

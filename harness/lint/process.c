@@ -12,25 +12,33 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/number.h"
 #include "harness/base/path.h"
 
 enum { MOST_MAPS = 64 << 20 };
 
-/* The pid that the process itself has: its files bear that one. */
-static uint32_t own_pid(uint32_t pid)
+/* The last number of the line @name of @status, as far as there is one. */
+static int64_t last_number(const char *status, const char *name, int64_t none)
 {
-	char path[64], *line, *last;
-	jp_cleanup_free char *text = NULL;
+	const char *line = strstr(status, name), *end = line ? strchr(line + 1, '\n') : NULL;
+	const char *tab = end ? memrchr(line, '\t', (size_t)(end - line)) : NULL;
+	uint64_t number;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return tab && (tab++, jp_number_take(&tab, 10, UINT32_MAX, &number)) ? (int64_t)number
+									     : none;
+}
+
+/* Who it is. /proc/PID itself belongs to root where a process has changed its user. */
+static void look_who(struct jp_lint_process *process)
+{
+	jp_cleanup_free char *text = NULL;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", process->pid);
 	text = jp_file_read(path, 1 << 16, NULL, NULL);
-	line = text ? strstr(text, "\nNSpid:") : NULL;
-	if (!line)
-		return pid;
-	line++;
-	line[strcspn(line, "\n")] = '\0';
-	last = strrchr(line, '\t');
-	return last ? (uint32_t)strtoul(last, NULL, 10) : pid;
+	/* Files bear the pid that the process itself has, and the user that it is for files. */
+	process->own_pid = (uint32_t)last_number(text ?: "", "\nNSpid:", process->pid);
+	process->user = last_number(text ?: "", "\nUid:", -1);
 }
 
 /* How its paths begin for us: it may have a root of its own. */
@@ -53,18 +61,22 @@ static int add_file(struct jp_lint_process *process, const char *root, const cha
 	char ***list = dump ? &process->dumps : &process->perf_maps, **added;
 	size_t *count = dump ? &process->nr_dumps : &process->nr_perf_maps;
 	size_t length = strlen(base);
+	struct jp_text *seen;
 	char path[PATH_MAX];
 
 	map &= length > 4 && strcmp(base + length - 4, ".map") == 0;
 	if ((!dump && !map) || *name != '/' ||
 	    jp_path_build(path, sizeof(path), NULL, "%s%s", root, name) || access(path, F_OK))
 		return 0;
-	for (size_t i = 0; i < *count; i++)
-		if (strcmp((*list)[i], path) == 0)
-			return 0;
+	seen = jp_text_keep(&process->seen, path, strlen(path));
+	if (!seen || seen->value)
+		return seen ? 0 : -ENOMEM;
 	added = jp_array_push(list, count,
 			      dump ? &process->dumps_capacity : &process->perf_maps_capacity);
-	return added && (*added = strdup(path)) ? 0 : -ENOMEM;
+	if (!added || !(*added = strdup(path)))
+		return -ENOMEM;
+	seen->value = seen; /* it is on a list */
+	return 0;
 }
 
 /* A writer keeps its file open. */
@@ -119,7 +131,8 @@ int jp_lint_process_look(uint32_t pid, struct jp_lint_process *process, struct j
 	size_t size;
 	int ret;
 
-	*process = (struct jp_lint_process){.pid = pid, .own_pid = own_pid(pid)};
+	*process = (struct jp_lint_process){.pid = pid};
+	look_who(process);
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	text = jp_file_read(path, MOST_MAPS, &size, err);
 	if (!text)
@@ -166,5 +179,6 @@ void jp_lint_process_free(struct jp_lint_process *process)
 	free_list(process->perf_maps, process->nr_perf_maps);
 	free(process->maps);
 	free(process->published);
+	jp_text_pool_free(&process->seen);
 	*process = (struct jp_lint_process){0};
 }

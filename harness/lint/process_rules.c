@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rules about a running process: whether a profiler finds what it publishes. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
@@ -31,25 +32,38 @@ static bool made_of_nothing(const struct jp_procmap *map)
 	return strncmp(map->name, "/memfd:", 7) == 0 || strncmp(map->name, "[anon:", 6) == 0;
 }
 
+/* A process may have mapped ten thousands of files, and called them as it liked. */
 static void marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
-	for (size_t i = 0; i < process->nr_dumps; i++) {
+	struct jp_text_pool names = {
+		0}; /* their last parts; with a value: it is mapped executable */
+	struct jp_text *text;
+
+	for (size_t i = 0; i < process->nr_maps && !findings->failed; i++) {
+		const char *slash = strrchr(process->maps[i].name, '/');
+
+		if (!slash || !executable(&process->maps[i]))
+			continue;
+		text = jp_text_keep(&names, slash, strlen(slash));
+		if (text)
+			text->value = text;
+		else
+			findings->failed = -ENOMEM;
+	}
+	for (size_t i = 0; i < process->nr_dumps && !findings->failed; i++) {
 		const char *slash = strrchr(process->dumps[i], '/');
-		bool mapped = false;
 
-		for (size_t j = 0; j < process->nr_maps; j++) {
-			const char *other = strrchr(process->maps[j].name, '/');
-
-			mapped |=
-				other && executable(&process->maps[j]) && strcmp(other, slash) == 0;
-		}
-		if (!mapped)
+		text = jp_text_keep(&names, slash, strlen(slash));
+		if (!text)
+			findings->failed = -ENOMEM;
+		else if (!text->value)
 			jp_lint_found(
 				findings, JP_LINT_WHOLE,
 				"%s is not mapped executable: perf finds a jitdump by the record "
 				"of that mapping alone",
 				process->dumps[i]);
 	}
+	jp_text_pool_free(&names);
 }
 
 static const struct jp_lint_rule process_marker = {

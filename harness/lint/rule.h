@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "harness/base/registry.h"
+#include "harness/base/text_pool.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/format/procmaps/procmaps.h"
 
@@ -75,7 +76,9 @@ struct jp_lint_range {
 };
 
 struct jp_lint_process {
-	uint32_t pid, own_pid; /* as we see it; as it sees itself */
+	uint32_t pid, own_pid;    /* as we see it; as it sees itself */
+	int64_t user;             /* as whom it makes files; -1: cannot be told */
+	struct jp_text_pool seen; /* paths that are among the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
 	char **dumps, **perf_maps; /* files that it has mapped, has open, or that bear its pid */
