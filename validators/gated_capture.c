@@ -129,10 +129,12 @@ static int pass_edges(struct gated *gated, uint64_t time)
 
 	while (!failed) {
 		size_t *next = gated->begun > gated->ended ? &gated->ended : &gated->begun;
-		const struct jp_interval *interval = &intervals->intervals[*next];
+		const struct jp_interval *interval;
 
-		if (*next == intervals->nr_intervals ||
-		    (next == &gated->begun ? interval->enabled : interval->disabling) >= time)
+		if (*next == intervals->nr_intervals)
+			return 0;
+		interval = &intervals->intervals[*next];
+		if ((next == &gated->begun ? interval->enabled : interval->disabling) >= time)
 			return 0;
 		if (next == &gated->begun)
 			failed = judge_older(gated, interval);
