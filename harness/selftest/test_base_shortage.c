@@ -23,9 +23,10 @@ static int noted(void)
 
 static void __attribute__((unused)) memory(void)
 {
-	/* Nobody's to know, or the compiler would say that it cannot be. */
+	/* Nobody's to know, or the compiler would say that it cannot be; nor what comes of it, or
+	 * one that is only asked for is never made. */
 	volatile size_t far_too_much = SIZE_MAX / 4;
-	void *none;
+	void *volatile none;
 
 	none = malloc(far_too_much);
 	check(!none && noted() == ENOMEM, "malloc");
