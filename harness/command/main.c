@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "harness/base/interrupt.h"
@@ -29,6 +31,20 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
+/* Where the stack may not grow a process dies without a word. */
+static bool has_stack(void)
+{
+	enum { LEAST = 1 << 20 };
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur >= LEAST)
+		return true;
+	fprintf(stderr,
+		"jitproof: a stack of %llu bytes at most (ulimit -s): expected %d or more\n",
+		(unsigned long long)limit.rlim_cur, LEAST);
+	return false;
+}
+
 /* What was said must have arrived, or the status says so. */
 static int finish(int status)
 {
@@ -43,6 +59,8 @@ int main(int argc, char **argv)
 	const struct jp_command *command;
 
 	fill_standard_descriptors();
+	if (!has_stack())
+		return JP_EXIT_BROKEN;
 	jp_interrupt_size_limit();
 	if (!jp_registry_at(JP_COMMAND, 0)) {
 		fputs("jitproof: no command is registered: the build is broken\n", stderr);
