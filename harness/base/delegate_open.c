@@ -4,19 +4,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/named_folder.h"
 #include "harness/base/number.h"
+#include "harness/base/search.h"
 #include "harness/base/trusted_path.h"
+#include "harness/base/trusted_user.h"
 #include "harness/base/untrusted_file.h"
 
-enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC };
+enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST | O_NOFOLLOW };
 
 /* What lies in it was put there by this user, or one that we trust. */
 static bool ours(int fd)
@@ -33,6 +37,39 @@ static int open_named(const char *path)
 	return at < 0 ? at : openat(at, ".", TO_LIST);
 }
 
+/* Read from its start, whoever read before. */
+static int open_again(int fd, int flags)
+{
+	char again[40];
+
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+	fd = open(again, O_RDONLY | O_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A file, a folder or a pipe: to open a device may do something, and who named a FIFO of another
+ * user's, or what was a file a moment ago, would wait as long as that one wants. */
+static int open_input(const char *path, struct jp_error *err)
+{
+	jp_cleanup_close int seen = open(path, O_PATH | O_CLOEXEC);
+	struct statfs system;
+	struct stat st;
+	int fd;
+
+	if (seen < 0 || fstat(seen, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISFIFO(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
+	if (S_ISFIFO(st.st_mode) && !jp_trusted_user(st.st_uid) &&
+	    (fstatfs(seen, &system) || system.f_type != PIPEFS_MAGIC))
+		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
+			       path);
+	fd = open_again(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
+	if (fd == -EWOULDBLOCK)
+		return jp_fail(err, EWOULDBLOCK, "%s: another process holds a lease of it", path);
+	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
+}
+
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,
 		     struct jp_error *err)
 {
@@ -46,10 +83,11 @@ int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *rea
 	if (!readable->input)
 		return 0;
 	delegate->input = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-				   : open(readable->input, O_RDONLY | O_CLOEXEC);
+				   : open_input(readable->input, err);
+	if (standard && delegate->input < 0)
+		return jp_fail(err, errno, "(standard input): %s", strerror(errno));
 	if (delegate->input < 0)
-		return jp_fail(err, errno, "%s: %s",
-			       standard ? "(standard input)" : readable->input, strerror(errno));
+		return delegate->input;
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
 		if (!paths[i] || (!i && standard))
 			continue;
@@ -71,16 +109,6 @@ void jp_delegate_close(struct jp_delegate *delegate)
 		close(delegate->input);
 }
 
-/* Read from its start, whoever read before. */
-static int open_again(int fd)
-{
-	char again[40];
-
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-	fd = open(again, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int jp_delegate_input(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
 	struct stat st;
@@ -89,14 +117,15 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 	if (!delegate->readable->input || strcmp(path, delegate->readable->input) != 0)
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	if (!fstat(delegate->input, &st) && S_ISREG(st.st_mode))
-		fd = open_again(delegate->input);
+		fd = open_again(delegate->input, O_NONBLOCK);
 	else if ((fd = fcntl(delegate->input, F_DUPFD_CLOEXEC, 3)) < 0)
 		fd = -errno;
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
 }
 
-/* Goes down from @folder to where @rest lies, as long as nobody else could have put it there.
- * @last: the last part of @rest. */
+/* Goes down from @folder to where @rest lies, as long as nobody else could have put it there, and
+ * through no link: who filled the folder may have copied one that leads out. @last: the last part
+ * of @rest. */
 static int go_down(int folder, const char *rest, const char **last)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
@@ -111,7 +140,7 @@ static int go_down(int folder, const char *rest, const char **last)
 		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
 		if (!ours(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
 			return -EACCES;
-		next = openat(at, name, TO_LIST);
+		next = openat(at, name, BELOW);
 		if (next < 0)
 			return -errno;
 		close(at);
@@ -155,7 +184,7 @@ int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, str
 
 	if (above < 0)
 		return jp_fail(err, -above, "%s: %s", path, strerror(-above));
-	fd = openat(above, *last ? last : ".", TO_LIST);
+	fd = openat(above, *last ? last : ".", BELOW);
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
@@ -227,10 +256,11 @@ int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struc
 	const char *last;
 	jp_cleanup_close int above = -1;
 	uint64_t size;
+	size_t i;
 
-	for (size_t i = 0; i < readable->nr_files; i++)
-		if (strcmp(readable->files[i].path, path) == 0)
-			return open_one_of(&readable->files[i], err);
+	jp_search(i, readable->nr_files, strcmp(readable->files[i].path, path) < 0);
+	if (i < readable->nr_files && strcmp(readable->files[i].path, path) == 0)
+		return open_one_of(&readable->files[i], err);
 	above = folder_of(delegate, path, &last);
 	if (above == -EACCES)
 		return open_harmless(delegate, path, err);

@@ -2,14 +2,19 @@
 #include "harness/base/trusted_path.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/mount_server.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/path.h"
+#include "harness/base/trusted_user.h"
 
 /* Who wrote the program that runs could have put anything into it. */
 static bool program(struct stat *st)
@@ -20,21 +25,20 @@ static bool program(struct stat *st)
 /* Why others can change what is at @st, or NULL. */
 static const char *open_to_others(const struct stat *st)
 {
-	struct stat own;
-	bool owned = st->st_uid == 0 || st->st_uid == geteuid();
 	bool group = st->st_gid == 0 || st->st_gid == getegid();
+	struct stat own;
+	uid_t server;
 
-	if (program(&own)) {
-		owned |= st->st_uid == own.st_uid;
-		group |= st->st_gid == own.st_gid;
-	}
-	if (!owned)
+	if (!jp_trusted_user(st->st_uid))
 		return "belongs to another user";
+	if (jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
+		return "lies in a file system that another user serves";
 	/* In a sticky folder nobody else can remove or rename what is ours. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
 		return NULL;
 	if (st->st_mode & S_IWOTH)
 		return "can be written to by anyone";
+	group |= program(&own) && st->st_gid == own.st_gid;
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 
@@ -43,16 +47,37 @@ bool jp_trusted_stat(const struct stat *st)
 	return S_ISDIR(st->st_mode) && !open_to_others(st) && !(st->st_mode & S_IWOTH);
 }
 
+/* Where @path leads, through no link of another user's. */
+static int real_path(const char *path, char *to, size_t size, struct jp_error *err)
+{
+	jp_cleanup_close int at = *path ? jp_named_folder(path, strlen(path)) : -ENOENT;
+	char held[40], real[PATH_MAX];
+	ssize_t length;
+
+	if (at == -ELOOP)
+		return jp_fail(err, EPERM,
+			       "%s is not trusted: a link of another user's leads there", path);
+	if (at < 0)
+		return jp_fail(err, -at, "%s: %s", path, strerror(-at));
+	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
+	length = readlink(held, real, sizeof(real));
+	if (length < 0)
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;
+}
+
 /* @type: S_IF*, of @path itself. */
 static int check(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {
-	jp_cleanup_free char *real = realpath(path, NULL);
+	jp_cleanup_free char *real = NULL;
 	struct stat st;
+	int ret = real_path(path, to, size, err);
 
+	if (ret)
+		return ret;
+	real = strdup(to);
 	if (!real)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	if (jp_path_build(to, size, err, "%s", real))
-		return -ENAMETOOLONG;
+		return jp_fail(err, ENOMEM, "%s: no memory", path);
 	for (;; type = S_IFDIR) {
 		const char *at = *real ? real : "/", *why;
 

@@ -9,10 +9,10 @@
 #include "harness/base/error.h"
 
 /*
- * Where @path truly lies: into @to, without a link. It and each folder above it must belong to
- * root, to this user or to the owner of the running program, and nobody else may write there: so it
- * stays what it is. 0, or -errno and a message: -EPERM, which names the part that others can
- * change; -ENOENT ...
+ * Where @path truly lies: into @to, without a link; no link of another user's leads there. It and
+ * each folder above it must belong to a trusted user, and nobody else may write there, nor serve
+ * the file system: so it stays what it is. 0, or -errno and a message: -EPERM, which names the part
+ * that others can change; -ENOENT ...
  */
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);

@@ -142,19 +142,54 @@ int jp_untrusted_folder(int dir, const char *name)
 	return jp_delegate_ask(JP_DELEGATED_FOLDER, dir == AT_FDCWD ? name : path, NULL);
 }
 
+static bool same_file(int one, int other)
+{
+	struct stat a, b;
+
+	return !fstat(one, &a) && !fstat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* What is open as @seen, for reading: by its path, which in another mount namespace leads to
+ * another file. */
+static int given_again(int seen, int64_t owner, uint64_t *size, struct jp_error *err)
+{
+	char path[PATH_MAX];
+	int failed = path_of(seen, path);
+	jp_cleanup_close int fd = failed ?: given(path, owner, size, err);
+
+	if (failed)
+		return jp_fail(err, -failed, "an open file without a path: %s", strerror(-failed));
+	if (fd >= 0 && !same_file(fd, seen))
+		return jp_fail(err, EACCES, "%s: of another mount namespace, and not to be read",
+			       path);
+	return jp_steal_fd(&fd);
+}
+
+/* The same of @path below @root, where we may not go. */
+static int given_below(int root, const char *path, int64_t owner, uint64_t *size,
+		       struct jp_error *err)
+{
+	char whole[PATH_MAX];
+	jp_cleanup_close int above =
+		path_of(root, whole) ? -1 : jp_delegate_ask(JP_DELEGATED_FOLDER, whole, NULL);
+
+	if (above < 0 || !same_file(above, root) || path_below(root, path, whole))
+		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
+	return given(whole, owner, size, err);
+}
+
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err)
 {
 	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	jp_cleanup_close int seen = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
-	char whole[PATH_MAX];
 
 	/* A folder above it may not be gone through, or the file not be read. */
-	return fd == -EACCES && jp_delegated() &&
-			       !(seen < 0 ? path_below(root, path, whole) : path_of(seen, whole))
-		       ? given(whole, owner, size, err)
-		       : fd;
+	if (fd != -EACCES || !jp_delegated())
+		return fd;
+	return seen < 0 ? given_below(root, path, owner, size, err)
+			: given_again(seen, owner, size, err);
 }
 
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)

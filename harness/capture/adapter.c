@@ -17,6 +17,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
+#include "harness/base/search_path.h"
 #include "harness/base/trusted_path.h"
 
 void jp_profilers_folder(char *path, size_t size)
@@ -84,6 +85,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	ret = path_of(name, path, sizeof(path), err);
 	if (ret)
 		return ret;
+	jp_search_path_clean();
 	add_command(&command, path, args);
 	adapter->words_fd =
 		words ? open(words, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)

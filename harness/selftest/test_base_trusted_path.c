@@ -58,6 +58,19 @@ static void others(void)
 	check(!chown(folder, 0, 0), "as before");
 }
 
+/* @link leads to the file. */
+static void links(const char *link)
+{
+	expect(link, 0, "", "a link leads to the file");
+	if (geteuid()) {
+		check(true, "# SKIP only root can give a link away");
+		return;
+	}
+	check(!lchown(link, 65534, 0), "another user's link");
+	expect(link, -EPERM, "link of another user's", "is not followed");
+	check(!lchown(link, 0, 0), "as before");
+}
+
 static void folders(const char *link)
 {
 	struct jp_error err = {""};
@@ -81,7 +94,7 @@ int main(void)
 	      "a file and a link to it");
 	modes();
 	others();
-	expect(link, 0, "", "a link leads to the file");
+	links(link);
 	expect(folder, -EINVAL, "expected a regular file", "a folder is not run");
 	expect("/nowhere/file", -ENOENT, "/nowhere/file", "what is not there");
 	folders(link);

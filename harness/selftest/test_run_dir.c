@@ -84,8 +84,13 @@ static void make_temporary(void)
 	      "one of its own in TMPDIR");
 	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "which goes again");
 	setenv("TMPDIR", scratch_path("none"), 1);
-	check(jp_run_dir_make(&dir, NULL, &err) == -ENOENT && strstr(err.text, "none/jitproof."),
+	check(jp_run_dir_make(&dir, NULL, &err) == -ENOENT && strstr(err.text, "/none: "),
 	      "no TMPDIR: %s", err.text);
+	check(!mkdir(scratch_path("none"), 0700) && !chmod(scratch_path("none"), 0777) &&
+		      jp_run_dir_make(&dir, NULL, &err) == -EPERM &&
+		      strstr(err.text, "can be written to by anyone"),
+	      "anyone's: %s", err.text);
+	check(!rmdir(scratch_path("none")), "nothing was made there");
 	setenv("TMPDIR", "", 1);
 	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5), "/tmp else");
 	jp_run_dir_remove(dir.path);

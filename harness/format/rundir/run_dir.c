@@ -71,19 +71,24 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 	return ret;
 }
 
-int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+/* Where others cannot rename it either. */
+static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
+	char above[sizeof(dir->path)];
+	int ret = jp_trusted_folder(tmp && *tmp ? tmp : "/tmp", above, sizeof(above), err)
+			  ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/jitproof.XXXXXX",
+					   strcmp(above, "/") ? above : "");
 
+	if (ret)
+		return ret;
+	return mkdtemp(dir->path) ? 0 : jp_fail(err, errno, "%s: %s", dir->path, strerror(errno));
+}
+
+int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+{
 	dir->temporary = !path;
-	if (!path) {
-		snprintf(dir->path, sizeof(dir->path), "%s/jitproof.XXXXXX",
-			 tmp && *tmp ? tmp : "/tmp");
-		if (!mkdtemp(dir->path))
-			return jp_fail(err, errno, "%s: %s", dir->path, strerror(errno));
-		return 0;
-	}
-	return make_at(dir, path, err);
+	return path ? make_at(dir, path, err) : make_temporary(dir, err);
 }
 
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/mount_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/number.h"
+
+/* Of one line of mountinfo: "ID PARENT MAJOR:MINOR ROOT POINT ... - TYPE SOURCE OPTIONS". */
+static bool serves(const char *line, dev_t dev, uid_t *user)
+{
+	static const char option[] = "user_id=";
+	const char *type = strstr(line, " - fuse"), *found;
+	unsigned int major, minor;
+	uint64_t number;
+
+	if (!type || sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 ||
+	    makedev(major, minor) != dev)
+		return false;
+	found = strstr(type, option);
+	if (!found)
+		return false;
+	found += strlen(option);
+	if (!jp_number_take(&found, 10, UINT32_MAX, &number))
+		return false;
+	*user = (uid_t)number;
+	return true;
+}
+
+bool jp_mount_server(dev_t dev, uid_t *user)
+{
+	jp_cleanup_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
+	jp_cleanup_free char *line = NULL;
+	bool found = false;
+	size_t size = 0;
+
+	while (file && !found && getline(&line, &size, file) > 0)
+		found = serves(line, dev, user);
+	return found;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What PATH keeps for root. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/search_path.h"
+#include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
+
+static char own[128], anyones[128], sticky[128], theirs[128];
+
+/* In a process of its own: it is done once. */
+static bool gives(const char *before, const char *after, uid_t user)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+		const char *now;
+
+		dup2(null, STDERR_FILENO);
+		setenv("PATH", before, 1);
+		if (user && setresuid(user, user, user))
+			_exit(2);
+		jp_search_path_clean();
+		now = getenv("PATH");
+		_exit(after ? !now || strcmp(now, after) : now != NULL);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+}
+
+static void make(char *path, size_t size, const char *name, mode_t mode)
+{
+	snprintf(path, size, "%s", scratch_path(name));
+	check(!mkdir(path, 0755) && !chmod(path, mode), "%s, %o", name, mode);
+}
+
+int main(void)
+{
+	char path[1024], kept[512];
+
+	snprintf(own, sizeof(own), "%s", scratch_make("own"));
+	check(!mkdir(own, 0755), "own");
+	make(anyones, sizeof(anyones), "anyone's", 0777);
+	make(sticky, sizeof(sticky), "sticky", 01777);
+	make(theirs, sizeof(theirs), "theirs", 0755);
+	if (geteuid() || chown(theirs, 65534, 65534)) {
+		check(true, "# SKIP only root's is changed");
+		return check_done();
+	}
+	snprintf(path, sizeof(path), "%s:%s:/usr/bin:%s:", theirs, own, anyones);
+	snprintf(kept, sizeof(kept), "%s:/usr/bin", own);
+	check(gives(path, kept, 0), "another's, anyone's and the working directory go");
+	check(gives(path, path, 65534), "an ordinary user's stays");
+	snprintf(path, sizeof(path), "bin:/usr/bin:%s:./x:/nowhere/at/all", sticky);
+	check(gives(path, "/usr/bin", 0),
+	      "so does what is relative, anyone's by name, or not there");
+	check(gives(theirs, NULL, 0), "nothing is left: the system's own");
+	check(gives("/usr/bin:/bin", "/usr/bin:/bin", 0), "nothing to do");
+	return check_done();
+}
