@@ -107,6 +107,13 @@ class Recorded(Folder):
                 if any(record.start <= start < record.start + record.size
                        for start, _ in self.code()) and record.prot & rd.EXECUTE]
 
+    def sampling(self, kind: int, payload: bytes, time: int | None = None) -> rd.Side:
+        """A record of the sampling event; no @time: when it began."""
+        attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
+        record: rd.Side = self.perf.side(kind, payload, time or int(self.facts["sampling"]))
+        self.perf.attrs = attrs
+        return record
+
     def snapshot_end(self) -> int:
         with open(os.path.join(self.dir, "maps"), encoding="utf-8") as file:
             return int(file.readline().split()[-1])

@@ -158,6 +158,12 @@ class Attached(Recorded):
         self.sides(COMM)[0].misc |= rd.COMM_EXEC
         self.fails(self.exactly(1, "comm.records", "other-exec"))
 
+    def test_names_that_are_missing(self) -> None:
+        """Of threads that were there before: nobody else will tell."""
+        for gone in self.sides(COMM):
+            self.perf.records.remove(gone)
+        self.fails(self.exactly(3, "comm.missing", "no-record"))
+
     def test_name_of_nobody(self) -> None:
         struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
         self.fails(self.exactly(1, "comm.records", "unknown"))

@@ -70,6 +70,12 @@ class Gated(Recorded):
         record.pgoff += PAGE
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
+    def test_not_executable(self) -> None:
+        record = [one for one in self.backfilled(self.intervals()[1][0])
+                  if one.name.endswith("/jitproof")][0]
+        record.prot &= ~rd.EXECUTE
+        self.fails(self.exactly(1, "gated.older", "no-record"))
+
     def test_deleted_is_one_name_more(self) -> None:
         record = [one for one in self.backfilled(self.intervals()[1][0])
                   if one.name.endswith("/jitproof")][0]

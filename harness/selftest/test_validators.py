@@ -11,7 +11,7 @@ import re
 import shutil
 import struct
 import sys
-from typing import Callable
+from typing import Any, Callable
 import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
@@ -119,7 +119,7 @@ class Clock(Recorded):
 
     fixture = "clock"
 
-    def leave_out(self, gone: list[rd.Sample]) -> None:
+    def leave_out(self, gone: list[Any]) -> None:
         left = {id(sample) for sample in gone}
         self.perf.records = [record for record in self.perf.records if id(record) not in left]
 
@@ -238,6 +238,18 @@ class Clock(Recorded):
         self.perf.insert(self.perf.side(rd.LOST, struct.pack("<QQ", last.id, len(gone)),
                                         last.time))
         self.assertNotIn("cpu.samples: ", self.judge()[1])
+
+    def test_what_it_was_throttled_for_is_not_missing(self) -> None:
+        """That long, and no longer."""
+        samples = self.perf.samples()
+        self.leave_out(samples[::5])
+        for end, missing in ((samples[0].time + 1, True), (samples[-1].time, False)):
+            told = [self.sampling(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
+                    for kind, time in ((5, samples[0].time), (6, end))]
+            self.perf.records += told
+            self.perf.sort()
+            self.assertEqual("# cpu.samples: " in self.judge()[1], missing, end)
+            self.leave_out(told)
 
     def test_each_twice(self) -> None:
         text = self.invent(1, 0)

@@ -59,14 +59,6 @@ class Evidence(Recorded):
             self.perf.insert(self.perf.side(rd.LOST, lost, int(self.facts["sampling"])))
             self.errs("7 sideband records .* were lost")
 
-    def sampling(self, kind: int, payload: bytes) -> rd.Side:
-        """A record of the sampling event."""
-        time = int(self.facts["sampling"])
-        attrs, self.perf.attrs = self.perf.attrs, self.perf.attrs[:1]
-        record = self.perf.side(kind, payload, time)
-        self.perf.attrs = attrs
-        return record
-
     def expect(self, line: str) -> None:
         with open(os.path.join(self.dir, "case"), "a", encoding="utf-8") as file:
             file.write(f"\t{line}\n")

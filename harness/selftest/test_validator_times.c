@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Validators at the borders of their times, on evidence that no recorded run has. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/validator.h"
+#include "harness/selftest/check.h"
+#include "validators/code_incarnations.h"
+
+enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+/* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
+ */
+static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
+			      const struct jp_event *events, size_t count, const char *name)
+{
+	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
+	struct jp_spans truth = {0}, known = {0};
+	struct jp_view view = {
+		.evidence = evidence, .truth = &truth, .known = &known, .spaces = jp_replay_new()};
+	struct jp_metric found = {.k = UINT64_MAX};
+	const struct jp_metric *metric;
+	struct jp_error err = {""};
+	int failed;
+
+	if (!validator || !view.spaces)
+		exit(99);
+	failed = validator->begin(&view, &err);
+	for (size_t i = 0; i < count && !failed; i++) {
+		failed = validator->until ? validator->until(&view, events[i].time) : 0;
+		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
+		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
+		failed = failed ?: validator->see(&view, &events[i]);
+	}
+	jp_spans_sort(&known);
+	failed = failed ?: validator->end(&view, &err);
+	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
+	if (metric)
+		found = *metric;
+	validator->free(view.state);
+	jp_findings_free(&view.findings);
+	jp_spans_free(&known);
+	jp_replay_free(view.spaces);
+	return found;
+}
+
+static struct jp_announced asked[] = {
+	{.pid = PID, .asked = 900, .answered = 950, .comm = "old"},
+	{.pid = PID, .asked = 2100, .answered = 2150, .comm = "new"},
+};
+static struct jp_interval watched[] = {
+	{.process = 0,
+	 .pid = PID,
+	 .enabling = 990,
+	 .enabled = 1000,
+	 .disabling = 2000,
+	 .disabled = 2010},
+	{.process = 1,
+	 .pid = PID,
+	 .enabling = 2190,
+	 .enabled = 2200,
+	 .disabling = 3000,
+	 .disabled = 3010},
+};
+
+static struct jp_evidence gated(struct jp_truth *truth, size_t count)
+{
+	return (struct jp_evidence){.truth = truth,
+				    .info = {.slack = SLACK, .enabled = 1, .stopped = 9999},
+				    .intervals = {.gate = "none",
+						  .processes = asked,
+						  .nr_processes = count,
+						  .intervals = watched,
+						  .nr_intervals = count}};
+}
+
+/* A process that surely was there within its interval, by either clock. */
+static void within_an_interval(void)
+{
+	static const struct {
+		uint64_t after, until;
+		uint64_t images;
+	} rows[] = {{100, 1010, 0},        {100, 1011, 1},        {1000, 1500, 1},
+		    {1989, UINT64_MAX, 1}, {1990, UINT64_MAX, 0}, {100, UINT64_MAX, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_truth_incarnation image = {.pid = PID,
+						     .before = rows[i].after - 1,
+						     .after = rows[i].after,
+						     .until = rows[i].until,
+						     .first = true};
+		struct jp_truth truth = {
+			.version = 3, .incarnations = &image, .nr_incarnations = 1};
+		const struct jp_evidence evidence = gated(&truth, 1);
+
+		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
+			      rows[i].images,
+		      "from %d to %lld: %d to be known", (int)rows[i].after,
+		      (long long)rows[i].until, (int)rows[i].images);
+	}
+}
+
+/* A sample is credited to a file from when it surely was there until it may have gone. */
+static void credited(void)
+{
+	struct jp_truth_file file = {.pid = PID,
+				     .addr = 0x1000,
+				     .len = 0x1000,
+				     .from = 1000,
+				     .until = 2000,
+				     .build_id = "- /bin/a",
+				     .path = "/bin/a"};
+	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	static const struct {
+		uint64_t time, samples;
+	} rows[] = {{1000, 0}, {1009, 0}, {1010, 1}, {1990, 1}, {1991, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event events[] = {
+			{.type = JP_EVENT_MAP,
+			 .pid = PID,
+			 .tid = PID,
+			 .time = 500,
+			 .map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "/bin/a"}},
+			{.type = JP_EVENT_SAMPLE,
+			 .pid = PID,
+			 .tid = PID,
+			 .time = rows[i].time,
+			 .sample = {.ip = 0x1800, .user = true}},
+		};
+		const struct jp_metric metric =
+			judge("processes", &evidence, events, 2, "files.credited");
+
+		check(metric.n == rows[i].samples && metric.k == rows[i].samples,
+		      "a sample at %d: %d of %d credited", (int)rows[i].time, (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
+/* A process may be listed by each name that it had between asking and its interval. */
+static void listed_names(void)
+{
+	static const struct {
+		uint64_t renamed;
+		const char *listed;
+		bool wrong;
+	} rows[] = {{950, "old", false}, {950, "new", false}, {950, "other", true},
+		    {885, "old", true},  {890, "old", false}, {885, "new", false},
+		    {1001, "new", true}, {1000, "new", false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const uint64_t renamed = rows[i].renamed;
+		struct jp_event acts[] = {
+			{.type = JP_EVENT_EXEC,
+			 .pid = PID,
+			 .tid = PID,
+			 .before = 5,
+			 .after = 6,
+			 .task = {.how = JP_HOW_LAUNCH}},
+			{.type = JP_EVENT_COMM,
+			 .pid = PID,
+			 .tid = PID,
+			 .before = 7,
+			 .after = 8,
+			 .comm = {.name = "old"}},
+			{.type = JP_EVENT_COMM,
+			 .pid = PID,
+			 .tid = PID,
+			 .before = renamed,
+			 .after = renamed + 4,
+			 .comm = {.name = "new"}},
+		};
+		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
+		struct jp_evidence evidence = gated(&truth, 1);
+		struct jp_announced one = asked[0];
+
+		strcpy(one.comm, rows[i].listed);
+		evidence.intervals.processes = &one;
+		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].wrong,
+		      "called new from %d on, and listed as %s: %s", (int)renamed, rows[i].listed,
+		      rows[i].wrong ? "wrong" : "right");
+	}
+}
+
+/* What is told up to the end of a pid's interval is of the life that had it. */
+static void lives_of_a_pid(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = gated(&truth, 2);
+
+	for (uint64_t time = 2009; time <= 2011; time++) {
+		const struct jp_event event = {
+			.type = JP_EVENT_MAP,
+			.pid = PID,
+			.tid = PID,
+			.time = time,
+			.map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "//anon"}};
+
+		check(judge("gated_capture", &evidence, &event, 1, "process.1.mmap2").k ==
+				      (time <= 2010) &&
+			      judge("gated_capture", &evidence, &event, 1, "process.2.mmap2").k ==
+				      (time > 2010),
+		      "a mapping at %d is the %s life's", (int)time,
+		      time <= 2010 ? "first" : "second");
+	}
+}
+
+/* A load is of the last life that may have begun by then. */
+static void loads(void)
+{
+	static const struct jp_truth_code codes[] = {
+		{.pid = PID,
+		 .addr = 0x1000,
+		 .size = 16,
+		 .loaded = 1000,
+		 .ready = 1001,
+		 .ending = 2000,
+		 .name = "f"},
+		{.pid = PID,
+		 .addr = 0x1000,
+		 .size = 16,
+		 .loaded = 3000,
+		 .ready = 3001,
+		 .ending = 4000,
+		 .name = "f"},
+	};
+	struct jp_truth truth = {.codes = (struct jp_truth_code *)codes, .nr_codes = 2};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .info = {.slack = SLACK, .stopped = 9999}};
+	const struct jp_spans none = {0};
+	const struct jp_view view = {.evidence = &evidence, .truth = &none};
+
+	for (uint64_t time = 2989; time <= 2991; time++) {
+		struct jp_code_load load = {.pid = PID,
+					    .owner = PID,
+					    .time = time,
+					    .addr = 0x1000,
+					    .size = 16,
+					    .name = "f"};
+		const struct jp_code_loads all = {.loads = &load, .count = 1};
+		struct jp_incarnations lives;
+		const bool second = time >= 2990;
+
+		if (jp_incarnations_of(&view, &all, &lives))
+			exit(99);
+		check(lives.incarnations[second].published == time &&
+			      lives.incarnations[!second].published == UINT64_MAX,
+		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
+		jp_incarnations_free(&lives);
+	}
+}
+
+int main(void)
+{
+	within_an_interval();
+	credited();
+	listed_names();
+	lives_of_a_pid();
+	loads();
+	return check_done();
+}
