@@ -13,7 +13,6 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "harness/model/machine/machine.h"
 #include "validators/digest.h"
 #include "validators/sample_class.h"
 
@@ -41,7 +40,6 @@ struct sample_tally {
 struct books {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
-	const struct jp_machine *machine;
 	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	struct jp_map last;  /* tid -> when its last sample was, by the capture */
@@ -56,7 +54,7 @@ static void see_sample(struct books *books, const struct jp_event *event)
 	enum jp_sample_class class;
 	struct sample_tally *found;
 	uint64_t ip = 0, sp = 0;
-	bool has = jp_machine_user(books->machine, event, &ip, &sp);
+	bool has = jp_machine_user(books->view->machine, event, &ip, &sp);
 
 	facts = jp_sample_facts(&books->facts_of, event, has, ip, sp);
 	class = jp_sample_class_of(&facts);
@@ -288,10 +286,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	books->evidence = view->evidence;
 	books->view = view;
-	books->machine = jp_machine_find(view->evidence->truth->e_machine);
-	if (!books->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       view->evidence->dir, view->evidence->truth->e_machine);
 	return jp_sample_facts_begin(&books->facts_of, books->evidence);
 }
 

@@ -13,7 +13,6 @@
 #include "harness/base/search.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/model/unwind/jit_cfi.h"
-#include "harness/model/machine/machine.h"
 #include "harness/judge/validator.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_fault.h"
@@ -28,7 +27,6 @@ struct stacks {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	struct jp_unwinder *unwinder;
-	const struct jp_machine *machine;
 	struct jp_code_loads loads; /* what the jitdumps say of emitted code */
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
@@ -225,7 +223,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
-	if (!jp_machine_user(stacks->machine, event, &ip, &sp) ||
+	if (!jp_machine_user(stacks->view->machine, event, &ip, &sp) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time)) {
 		count_elsewhere(stacks, event);
 		return 0;
@@ -324,10 +322,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	stacks->evidence = evidence;
 	stacks->view = view;
-	stacks->machine = jp_machine_find(evidence->truth->e_machine);
-	if (!stacks->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       evidence->dir, evidence->truth->e_machine);
 	if (jp_path_build(elf_dir, sizeof(elf_dir), err, "%s/elf", evidence->dir) ||
 	    jp_code_loads_read(evidence->dir, &stacks->loads, err))
 		return -EINVAL;

@@ -3,7 +3,6 @@
 #define JP_COVERAGE_H
 
 #include "harness/judge/validator.h"
-#include "harness/model/machine/machine.h"
 
 /* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
  * (coverage_samples.c). */
@@ -18,7 +17,6 @@ struct jp_coverage {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
 	struct jp_findings by_samples; /* stand behind those of the mappings */
-	const struct jp_machine *machine;
 	const struct jp_event **plain; /* acts that mapped what is not executable, by pid */
 	size_t nr_plain;
 	uint64_t missing, late, late_ns, stale, identity;

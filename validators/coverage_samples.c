@@ -93,7 +93,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 	uint64_t ip, sp, time = event->time, slack = coverage->evidence->info.slack;
 	const char *cause;
 
-	if (!jp_machine_user(coverage->machine, event, &ip, &sp)) {
+	if (!jp_machine_user(coverage->view->machine, event, &ip, &sp)) {
 		ip = event->sample.ip;
 		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
 			return 0;

@@ -16,7 +16,7 @@ static bool user_ip(const struct jp_jit_order *order, const struct jp_event *eve
 {
 	uint64_t sp;
 
-	if (jp_machine_user(order->machine, event, ip, &sp))
+	if (jp_machine_user(order->view->machine, event, ip, &sp))
 		return true;
 	*ip = event->sample.ip;
 	return event->sample.user;
@@ -282,10 +282,6 @@ static int prepare(struct jp_jit_order *order, struct jp_error *err)
 	size_t count = evidence->truth->nr_codes;
 	int failed;
 
-	order->machine = jp_machine_find(evidence->truth->e_machine);
-	if (!order->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       evidence->dir, evidence->truth->e_machine);
 	order->finder = jp_file_finder_of_run(evidence->dir);
 	order->naming = (struct jp_naming){.view = order->view,
 					   .names = jp_names_new(order->finder),

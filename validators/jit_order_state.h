@@ -2,7 +2,6 @@
 #ifndef JP_JIT_ORDER_STATE_H
 #define JP_JIT_ORDER_STATE_H
 
-#include "harness/model/machine/machine.h"
 #include "validators/code_names.h"
 
 struct jp_order_side { /* what one file yields */
@@ -16,7 +15,6 @@ struct jp_jit_order {
 	const struct jp_evidence *evidence;
 	const struct jp_view *view;
 	struct jp_findings *findings;
-	const struct jp_machine *machine;
 	struct jp_file_finder *finder;
 	struct jp_naming naming;
 	struct jp_code_loads loads;

@@ -337,10 +337,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	coverage->view = view;
 	coverage->evidence = evidence;
 	coverage->findings = &view->findings;
-	coverage->machine = jp_machine_find(evidence->truth->e_machine);
-	if (!coverage->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       evidence->dir, evidence->truth->e_machine);
 	return collect_plain(coverage);
 }
 

@@ -13,12 +13,10 @@
 
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
-#include "harness/model/machine/machine.h"
 
 struct modes {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
-	const struct jp_machine *machine;
 	const struct jp_event_asked *checked[2]; /* the last one, of other records and of samples */
 	uint64_t samples, user, kernel, bad;
 };
@@ -63,7 +61,7 @@ static const char *bad_registers(const struct modes *modes, const struct jp_even
 
 	if (!event->asked || !event->asked->regs)
 		return NULL;
-	if (!jp_machine_user(modes->machine, event, ip, &sp))
+	if (!jp_machine_user(modes->view->machine, event, ip, &sp))
 		return event->sample.regs_abi == 1 ? "32-bit" : "no-registers";
 	if (kernels(*ip) || kernels(sp))
 		return "kernel-registers";
@@ -204,10 +202,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	modes->view = view;
 	modes->evidence = view->evidence;
-	modes->machine = jp_machine_find(view->evidence->truth->e_machine);
-	if (!modes->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       view->evidence->dir, view->evidence->truth->e_machine);
 	return 0;
 }
 

@@ -12,7 +12,6 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "harness/model/machine/machine.h"
 #include "validators/digest.h"
 
 enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
@@ -27,7 +26,6 @@ struct record_order {
 
 struct record_rules {
 	struct jp_view *view;
-	const struct jp_machine *machine;
 	struct jp_map cpus;    /* an inherited event's id -> 1 + its CPU */
 	struct jp_map threads; /* tid -> struct record_order */
 	struct jp_map events;  /* tid, attr and CPU -> the event's id */
@@ -101,7 +99,7 @@ static const char *bad_dump(const struct record_rules *rules, const struct jp_ev
 	const uint64_t copied = event->sample.stack_size;
 	uint64_t ip, sp;
 
-	if (!event->sample.stack || !jp_machine_user(rules->machine, event, &ip, &sp))
+	if (!event->sample.stack || !jp_machine_user(rules->view->machine, event, &ip, &sp))
 		return NULL;
 	if (granted > asked || (granted < asked && (sp + granted) % PAGE != 0 &&
 				record->size + asked - granted <= RECORD_MOST))
@@ -234,10 +232,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!rules)
 		return -ENOMEM;
 	rules->view = view;
-	rules->machine = jp_machine_find(view->evidence->truth->e_machine);
-	if (!rules->machine)
-		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
-			       view->evidence->dir, view->evidence->truth->e_machine);
 	return 0;
 }
 

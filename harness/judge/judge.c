@@ -41,6 +41,7 @@ struct judging {
 	struct judge_side sides[JUDGEMENTS];
 	size_t nr_sides;
 	bool in_injected;
+	const struct jp_machine *machine; /* of the truth */
 	const struct jp_perfdata_summary *held;
 	struct jp_perfdata_summary held_injected;
 };
@@ -92,6 +93,7 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 					      .known = &side->known,
 					      .held = judging->held,
 					      .held_injected = &judging->held_injected,
+					      .machine = judging->machine,
 					      .spaces = side->spaces};
 		if (begin_work(work, judging->evidence->declared.lacks))
 			return -ENOMEM;
@@ -262,13 +264,18 @@ static void free_side(struct judge_side *side)
 static int judge(struct judging *judging, const struct jp_control *control,
 		 struct jp_judgement *judgement, struct jp_error *err)
 {
-	int failed = jp_spans_of_truth(judging->evidence->truth, &judging->truth)
-			     ?: begin_side(judging, NULL);
+	const struct jp_evidence *evidence = judging->evidence;
+	int failed;
 
+	judging->machine = jp_machine_find(evidence->truth->e_machine);
+	if (!judging->machine)
+		return jp_fail(err, ENOTSUP, "%s/truth: machine %u is not known here",
+			       evidence->dir, evidence->truth->e_machine);
+	failed = jp_spans_of_truth(evidence->truth, &judging->truth) ?: begin_side(judging, NULL);
 	if (!failed && control)
 		failed = begin_side(judging, control);
 	if (failed)
-		return jp_fail(err, -failed, "%s: no memory", judging->evidence->dir);
+		return jp_fail(err, -failed, "%s: no memory", evidence->dir);
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
@@ -277,12 +284,12 @@ static int judge(struct judging *judging, const struct jp_control *control,
 	end_file(judging);
 	if (judging->asked.injected)
 		read_injected(judging);
-	judgement->info = judging->evidence->info;
+	judgement->info = evidence->info;
 	jp_losses_add(&judging->losses, &judgement->info);
 	failed = collect(&judging->sides[0], &judgement->findings);
 	if (!failed && control)
 		failed = collect(&judging->sides[1], &judgement->again);
-	return failed ? jp_fail(err, ENOMEM, "%s: no memory", judging->evidence->dir) : 0;
+	return failed ? jp_fail(err, ENOMEM, "%s: no memory", evidence->dir) : 0;
 }
 
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,

@@ -9,6 +9,7 @@
 #include "harness/judge/spans.h"
 #include "harness/format/perfdata/summary.h"
 #include "harness/model/evidence/control.h"
+#include "harness/model/machine/machine.h"
 #include "harness/model/space/replay.h"
 
 /* What the case asked for; the run directory then holds it, or it is missing. */
@@ -25,6 +26,7 @@ struct jp_view {
 	const struct jp_control *added_back; /* what it left out is seen too; NULL: nothing is */
 	const struct jp_spans *truth;        /* of the truth */
 	const struct jp_spans *known;        /* of perf.data; sorted in end() alone */
+	const struct jp_machine *machine;    /* of the truth */
 	struct jp_replay *spaces;            /* the capture's address spaces, as of now */
 	bool in_injected;                    /* the events are those of injected.data */
 	/* What the files hold, by their reader's own count; for end() alone. */

@@ -128,6 +128,10 @@ class Evidence(Recorded):
         self.truth.next_slot += 1
         self.passes()
 
+    def test_machine_that_nobody_knows(self) -> None:
+        struct.pack_into("<I", self.truth.header, 24, 9999)
+        self.errs("/truth: machine 9999 is not known here")
+
     def test_full(self) -> None:
         self.truth.capacity = len(self.truth.slots)
         self.truth.next_slot = len(self.truth.slots) + 9
