@@ -27,17 +27,21 @@ unsigned int jp_printable_length(const char *s)
 	return length;
 }
 
+const char *jp_printable_run(FILE *out, const char *text)
+{
+	const char *end = text;
+	unsigned int length;
+
+	while (*end && (length = jp_printable_length(end)))
+		end += length;
+	fwrite(text, 1, (size_t)(end - text), out);
+	return end;
+}
+
 void jp_printable_put(FILE *out, const char *text)
 {
-	while (*text) {
-		const unsigned int length = jp_printable_length(text);
-
-		if (length)
-			fwrite(text, 1, length, out);
-		else
-			fputc('?', out);
-		text += length ?: 1;
-	}
+	for (; *(text = jp_printable_run(out, text)); text++)
+		fputc('?', out);
 }
 
 char *jp_printable(char *text)

@@ -12,6 +12,8 @@
 
 /* How many bytes the character at @s has, which is not the end; 0: it is none to print. */
 unsigned int jp_printable_length(const char *s);
+/* Prints @text up to the first byte that is none to print: where that is, or its end. */
+const char *jp_printable_run(FILE *out, const char *text);
 /* @text, with '?' for each byte that is not to be printed, line feeds among them. */
 void jp_printable_put(FILE *out, const char *text);
 /* The same in place, but for line feeds, which stay. Returns @text. */

@@ -18,15 +18,8 @@ static const char *place_of(const struct jp_lint_findings *findings)
 /* Names are the JIT's: a terminal must not obey them. */
 static void put_text(const char *text)
 {
-	while (text && *text) {
-		const unsigned int length = jp_printable_length(text);
-
-		if (length)
-			fwrite(text, 1, length, stdout);
-		else
-			printf("\\x%02x", (unsigned char)*text);
-		text += length ?: 1;
-	}
+	for (; text && *(text = jp_printable_run(stdout, text)); text++)
+		printf("\\x%02x", (unsigned char)*text);
 }
 
 static void put_head(const char *name, const struct jp_lint_findings *findings, uint64_t at,

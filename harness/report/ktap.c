@@ -18,16 +18,11 @@ void jp_ktap_head(FILE *out, size_t plan)
 /* Between the lines of @text: @separator, then @prefix. */
 static void put_lines(FILE *out, const char *text, const char *separator, const char *prefix)
 {
-	while (*text) {
-		const unsigned int length = jp_printable_length(text);
-
+	for (; *(text = jp_printable_run(out, text)); text++) {
 		if (*text == '\n')
 			fprintf(out, "%s%s", separator, prefix);
-		else if (length)
-			fwrite(text, 1, length, out);
 		else
 			fputc('?', out);
-		text += length ?: 1;
 	}
 }
 

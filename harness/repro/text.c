@@ -10,14 +10,11 @@
 /* Nothing that came out of a file ends a line, or speaks to a terminal. */
 static void put_text(FILE *out, const char *text)
 {
-	while (*text) {
-		const unsigned int length = *text == '\t' ? 1 : jp_printable_length(text);
-
-		if (length)
-			fwrite(text, 1, length, out);
+	for (; *(text = jp_printable_run(out, text)); text++) {
+		if (*text == '\t')
+			fputc(*text, out);
 		else
 			fprintf(out, "\\%03o", (unsigned char)*text);
-		text += length ?: 1;
 	}
 }
 
