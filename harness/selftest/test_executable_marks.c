@@ -36,6 +36,7 @@ struct piece {
 #define PROTECT(from, until, at, size, how)                                                        \
 	ACT(PROTECT, from, until, .addr = at, .len = size, .prot = how)
 #define UNMAP(from, until, at, size) ACT(UNMAP, from, until, .addr = at, .len = size)
+#define EXEC(from, until)            ACT(PROCESS_START, from, until, .len = JP_HOW_EXEC)
 #define REMAP(from, until, at, size, to, to_size)                                                  \
 	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
 
@@ -121,6 +122,10 @@ static const struct story {
 	  REMAP(5, 6, 0x8000, 0x1000, 0x1000, 0x1000),
 	  MAPS(10, 11, "1000-2000 r-xp 5000 8:1 5 /a\n")},
 	 {{0x1000, 0x2000, 0, 3}, {0x8000, 0x9000, 3, 5, 0x7000}, {0x1000, 0x2000, 5, 0}}},
+	{.what = "another program",
+	 NULL,
+	 {MAP(1, 2, 0x1000, 0x1000, X), EXEC(10, 20)},
+	 {{0x1000, 0x2000, 1, 10}}},
 	{.what = "an unmapping of nothing",
 	 "unmaps 1000-2000 at 7, and nothing mapped it",
 	 {UNMAP(7, 8, 0x1000, 0x1000)}},

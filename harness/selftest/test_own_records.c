@@ -2,7 +2,10 @@
 /* perf's own records between the kernel's: bad ones are refused, compressed ones end anywhere. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/format/perfdata/read.h"
@@ -119,6 +122,72 @@ static void failing_stream(void)
 	dup2(saved, STDIN_FILENO);
 }
 
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* Whether @pid sleeps: the state behind the name in /proc/PID/stat. */
+static bool sleeps(pid_t pid)
+{
+	char path[32], text[256] = "";
+	const char *behind;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	behind = jp_file_text(path, text, sizeof(text)) < 0 ? NULL : strrchr(text, ')');
+	return behind && behind[2] == 'S';
+}
+
+/* The first half, a signal while the reader waits for more, the rest. */
+static void write_stream(int to)
+{
+	const pid_t reader = getppid();
+	size_t half = file.size / 2 + 3;
+
+	if (jp_file_write(to, file.bytes, half))
+		_exit(1);
+	while (!sleeps(reader))
+		sched_yield();
+	kill(reader, SIGUSR1);
+	_exit(jp_file_write(to, file.bytes + half, file.size - half) != 0);
+}
+
+/* A stream is read piece by piece: records lie across the ends of pieces, signals come. */
+static void long_stream(void)
+{
+	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
+	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
+	const struct sigaction action = {.sa_handler = nothing};
+	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct jp_error err = {""};
+	struct names_seen seen = {0};
+	int ends[2], names = 0, status = -1, ret;
+	pid_t writer;
+
+	file.size = 0;
+	perf_file_put(&file, &head, sizeof(head));
+	perf_file_record(&file, JP_PERF_RECORD_HEADER_ATTR, 0, &attr, 120);
+	for (; file.size < PERF_FILE_MOST - 64; names++)
+		put_name(&file);
+	sigaction(SIGUSR1, &action, NULL);
+	fflush(stdout);
+	if (pipe2(ends, O_CLOEXEC) || (writer = fork()) < 0)
+		exit(99);
+	if (!writer) {
+		close(ends[0]);
+		write_stream(ends[1]);
+	}
+	close(ends[1]);
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	ret = jp_perfdata_read("-", visit, &seen, NULL, &err);
+	dup2(saved, STDIN_FILENO);
+	waitpid(writer, &status, 0);
+	check(!ret && !status && seen.names == names && !seen.wrong,
+	      "a stream of %zu bytes: %d of %d names, %d wrong %s", file.size, seen.names, names,
+	      seen.wrong, err.text);
+}
+
 /* A stream of records may be cut in two anywhere. */
 static void split(void)
 {
@@ -172,6 +241,7 @@ int main(void)
 	scratch_make("");
 	bad_ones();
 	failing_stream();
+	long_stream();
 	split();
 	short_feature();
 	return check_done();

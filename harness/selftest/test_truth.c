@@ -713,7 +713,7 @@ static void write_misleading(void)
 		0x4000, other_insns,
 		jp_truth_frames(JP_CFI_NO_FILE, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
 	uint32_t stale =
-		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2010, 0, 0));
+		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
 	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
 	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
 	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
@@ -774,8 +774,8 @@ static void test_misleading(void)
 			      JP_STACK_FOUND &&
 		      !stack.faithful && stack.end == JP_END_ROOT &&
 		      is_stack(&stack, 2, called,
-			       (uint64_t[]){0x1008, 0x5008, 0x2010, 0x500, 0x601, 0}),
-	      "a stale word is a caller, then the truth goes on");
+			       (uint64_t[]){0x1008, 0x5008, 0x2020, 0x500, 0x601, 0}),
+	      "a stale word is a caller, also behind its last byte, then the truth goes on");
 	called = (uint64_t[]){0x1008, 0x6008, 0x200c, 0x500, 0x601, 0};
 	check(IS(1350, 0x1008, deep - 40, JP_DUMP, 2, JP_END_ZERO, called, 0x1008, 0x6008),
 	      "a word of 0 is taken for the end");
@@ -793,6 +793,14 @@ static void test_misleading(void)
 	check(IS(5050, 0x1008, SP - 40, JP_DUMP, 0, JP_END_STACK, called, 0x1008, 0x500),
 	      "as it does where the caller is on another");
 #undef IS
+	for (uint64_t slack = 3; slack < 10; slack += 6) {
+		struct jp_truth_guess guess = {.ip = 0x1008};
+		enum jp_stack_answer answer =
+			jp_truth_stack_guess(truth, pid, pid, 1095, slack, JP_DUMP, &guess, &stack);
+
+		check(answer == (slack < 5 ? JP_STACK_NO_ACTIVATION : JP_STACK_FOUND),
+		      "5 from each of two activations, the clocks differ by %d", (int)slack);
+	}
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
 }
