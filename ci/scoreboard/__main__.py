@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     still = 0
     if not options.page:
         number = rounds.current(profilers)
-        still = rounds.go_on(number, profilers, 60 * options.minutes)
+        still = rounds.go_on(number, profilers, 60 * options.minutes, options.jobs)
     boards = [page.Board(rounds, profiler) for profiler in profilers]
     missing = {board.profiler: rounds.missing(board.profiler) for board in boards
                if not board.cells}
@@ -70,6 +70,8 @@ def main() -> int:
     parser.add_argument("--profiler", action="append", default=[])
     parser.add_argument("--minutes", type=float, default=float("inf"),
                         help="end after so long, to go on later")
+    parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N",
+                        help="ask N cells at a time: most of them wait (default: %(default)s)")
     parser.add_argument("--page", action="store_true", help="ask nothing, write the page alone")
     parser.add_argument("-o", dest="output", default=os.path.join(ROOT, "results", "PROFILERS.md"))
     parser.add_argument("--day", default=datetime.date.today().isoformat())

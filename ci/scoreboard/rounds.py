@@ -3,12 +3,16 @@
 goes on where it stopped. Answers of one program, one adapter and the same options lie in one
 folder, those of another round, with another seed, beside the first."""
 
+import concurrent.futures
+import contextlib
 import functools
 import hashlib
 import itertools
 import json
 import os
 import re
+import sys
+import threading
 import time
 from typing import Any, Iterator, Sequence
 
@@ -21,6 +25,8 @@ PROFILERS = os.path.join(ROOT, "harness", "profiler")
 # what takes longer than others to say what it sampled.
 OPTIONS = {"eu_stackprof": ("--launch",), "codspeed_samply": ("--launch",),
            "sysprof": ("--seconds=20",)}
+# Whose pids are those of any other such run: profilers would find its perf map.
+ALONE = ("inside",)
 TIMEOUT_S = 300  # for one scene; each ends by itself long before
 MISSING = 4  # the status for a profiler that is not here
 
@@ -31,6 +37,13 @@ Row = dict[str, Any]
 def adapters() -> list[str]:
     return ["jitproof"] + [name[:-3] for name in sorted(os.listdir(PROFILERS))
                            if name.endswith(".py")]
+
+
+def environment() -> dict[str, str]:
+    """Where `python3` is the one that we run by, and no script that looks for it: half a second
+    for each call of an adapter."""
+    ours = os.path.dirname(os.path.realpath(sys.executable))
+    return {**os.environ, "PATH": ours + ":" + os.environ.get("PATH", os.defpath)}
 
 
 def sources(adapter: str) -> Iterator[str]:
@@ -83,7 +96,7 @@ class Rounds:
     def ask(self, number: int, profiler: str, scene: str) -> str:
         """Asks one profiler for one scene, and keeps the answer. Why it is missing, or ""."""
         done = process.run([self.binary, *self.words(profiler), "--json", "--seed=%d" % number,
-                            scene], timeout=TIMEOUT_S)
+                            scene], timeout=TIMEOUT_S, env=environment())
         if done.returncode not in (0, MISSING):
             raise Unusable("%s %s: %s" % (profiler, scene, done.stderr.strip()))
         name, said = (scene, done.stdout) if done.returncode == 0 else \
@@ -91,21 +104,27 @@ class Rounds:
         files.replace(os.path.dirname(self.place(number, profiler, scene)), {name: said})
         return said if name == "missing" else ""
 
-    def go_on(self, number: int, profilers: Sequence[str], seconds: float) -> int:
-        """Asks for what is open, for about so long; how many cells are open then."""
+    def go_on(self, number: int, profilers: Sequence[str], seconds: float, jobs: int) -> int:
+        """Asks for what is open, for about so long and @jobs at a time; how much is open then."""
         until = time.monotonic() + seconds
-        still = self.open_cells(number, profilers)
-        gone = set[str]()
-        while still and time.monotonic() < until:
-            profiler, scene = still.pop(0)
-            if profiler in gone:
-                continue
+        gone, lone = set[str](), threading.Lock()
+
+        def one(cell: tuple[str, str]) -> bool:
+            profiler, scene = cell
             start = time.monotonic()
-            if self.ask(number, profiler, scene):
-                gone.add(profiler)
+            if profiler in gone or start > until:
+                return profiler in gone
+            turn: contextlib.AbstractContextManager[Any] = \
+                lone if scene in ALONE else contextlib.nullcontext()
+            with turn:
+                if self.ask(number, profiler, scene):
+                    gone.add(profiler)
             print("round %d, %s %s: %.1f s" % (number, profiler, scene, time.monotonic() - start),
                   flush=True)
-        return sum(profiler not in gone for profiler, _ in still)
+            return True
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            return sum(not done for done in pool.map(one, self.open_cells(number, profilers)))
 
     def numbers(self, profiler: str) -> list[int]:
         return sorted(int(name) for name in listed(self.kept_in(profiler)) if name.isdigit())

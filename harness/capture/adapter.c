@@ -20,16 +20,12 @@
 #include "harness/base/search_path.h"
 #include "harness/base/trusted_path.h"
 
-void jp_profilers_folder(char *path, size_t size)
+/* What comes with this binary. */
+static void shipped_folder(char *path, size_t size)
 {
-	const char *named = getenv("JITPROOF_PROFILERS");
 	ssize_t length;
 	char *slash;
 
-	if (named && *named) {
-		snprintf(path, size, "%s", named);
-		return;
-	}
 	length = readlink("/proc/self/exe", path, size - 64);
 	path[length > 0 ? length : 0] = '\0';
 	slash = strrchr(path, '/');
@@ -38,6 +34,26 @@ void jp_profilers_folder(char *path, size_t size)
 		if (access(path, X_OK))
 			strcpy(slash, "/../share/jitproof/profiler");
 	}
+}
+
+void jp_profilers_folder(char *path, size_t size)
+{
+	const char *named = getenv("JITPROOF_PROFILERS");
+
+	if (named && *named)
+		snprintf(path, size, "%s", named);
+	else
+		shipped_folder(path, size);
+}
+
+/* Tells adapters that lie elsewhere where the modules are that all share. */
+static int tell_shipped(struct jp_error *err)
+{
+	char path[4096];
+
+	shipped_folder(path, sizeof(path));
+	return setenv("JITPROOF_ADAPTING", path, 0) ? jp_fail(err, errno, "%s", strerror(errno))
+						    : 0;
 }
 
 static int path_of(const char *name, char *path, size_t size, struct jp_error *err)
@@ -82,7 +98,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	char path[4096 + 128];
 
 	*adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
-	ret = path_of(name, path, sizeof(path), err);
+	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err);
 	if (ret)
 		return ret;
 	jp_search_path_clean();

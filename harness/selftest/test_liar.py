@@ -30,7 +30,6 @@ class Liar(Folder):
             [JITPROOF, "score", "--profiler", "liar", "--json", "--samples=100", "--seconds=30",
              "--scenes", self.write(SCENES, "scenes"), scene], timeout=120, env={
                  **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_LIE": lie,
-                 "JITPROOF_ADAPTING": os.path.join(HERE, "../profiler"),
                  "JITPROOF_TREE": os.path.join(HERE, "../..")})
         if done.returncode == 4:
             self.skipTest(done.stderr)

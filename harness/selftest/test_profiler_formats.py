@@ -21,7 +21,7 @@ import otel
 import py_spy
 import samply
 from adapting import gecko, native
-from adapting.protocol import Adapter, Failed
+from adapting.protocol import Adapter, Failed, Published
 from harness.selftest.scratch import Folder
 
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden")
@@ -113,6 +113,23 @@ def written(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
         file = io.StringIO()
         made.write(file)
     return file.getvalue()
+
+
+class Maps(Folder):
+    def test_published(self) -> None:
+        """Links where profilers look, gone again; where another's map lies nothing is measured."""
+        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # of a process that cannot be
+        link = os.path.join("/tmp", name)
+        self.write("1 1 a\n", name)
+        self.write("1 1 a\n", "notes.map")
+        published = Published(self.home)
+        published.look()
+        published.look()
+        self.assertEqual(os.readlink(link), self.place(name))
+        with self.assertRaisesRegex(Failed, "%s is there already" % name):
+            Published(self.home).look()
+        published.remove()
+        self.assertFalse(os.path.lexists(link))
 
 
 class Formats(Folder):

@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
-from harness.selftest.scratch import HERE, JITPROOF, ROOT, Folder
+from harness.selftest.scratch import HERE, JITPROOF, Folder
 
 TOY = files.read(os.path.join(HERE, "toy.py"))
 
@@ -24,8 +24,7 @@ class Toy(Folder):
     def check(self, text: str, *workload: str) -> tuple[int, str]:
         self.write(text, "profilers", "toy.py")
         done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=120, env={
-            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
-            "JITPROOF_ADAPTING": os.path.join(ROOT, "harness", "profiler")})
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
         self.assertEqual(done.stderr, "")
         if "perf_event_open" in done.stdout:
             self.skipTest("the clocks cannot be compared here")

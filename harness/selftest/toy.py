@@ -10,7 +10,7 @@ import threading
 import time
 from typing import IO
 
-# Of an adapter that lies beside the others: os.path.dirname(os.path.abspath(__file__)).
+# Where jitproof has its own adapters, and what all share.
 sys.path.insert(0, os.environ["JITPROOF_ADAPTING"])
 from adapting.protocol import Adapter, main
 

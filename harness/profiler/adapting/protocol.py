@@ -96,7 +96,8 @@ class Published:
             try:
                 os.symlink(os.path.join(self.folder, name), link)
             except FileExistsError:
-                continue  # another's: it stays
+                # Another's stays; that profiler would give us its names.
+                raise Failed("%s is there already, of another process: remove it" % link) from None
             self.links.add(link)
 
     def remove(self) -> None:
