@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures of programs whose emitted code keeps frames as none of our workloads' does, and of files
+with packed symbols."""
+
+from __future__ import annotations
+
+from ci.labelled import programs
+from ci.labelled.bench import Bench
+from ci.labelled.recipe import recipe
+
+CHAINS = ("-g", "-F", "999")
+
+# Runs the code that CODE holds (x86_64), and names it in a perf map.
+EMITTER = programs.ENDS + """
+#include <sys/mman.h>
+
+static const unsigned char code[] = {CODE};
+volatile long sum;
+
+__attribute__((noinline)) void run(void (*emitted)(int))
+{
+	emitted(300);
+	sum++;
+}
+
+__attribute__((noinline)) void work(void *memory)
+{
+	run(memory);
+	sum++;
+}
+
+int main(int argc, char **argv)
+{
+	void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[64];
+	FILE *map;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	if (!map || memory == MAP_FAILED)
+		return 1;
+	fprintf(map, "%lx %zx emitted\\n", (long)memory, sizeof(code));
+	fclose(map);
+	memcpy(memory, code, sizeof(code));
+	begin(argc, argv);
+	while (go_on())
+		work(memory);
+	return 0;
+}
+"""
+# Counts down from 2^20 or 2^11.
+SPIN = "48 c7 c1 00 00 10 00  48 01 c8  48 ff c9  75 f8"
+SPIN_SHORTLY = SPIN.replace("00 00 10 00", "00 08 00 00")
+# Calls what follows it, which spins; neither has a frame.
+WITHOUT_FRAMES = f"48 83 ec 08  e8 05 00 00 00  48 83 c4 08  c3  {SPIN} c3"
+# Points %rbp to a frame whose caller's is itself.
+CIRCLE = ("55  48 83 ec 10  48 89 24 24  48 8d 05 00 00 00 00  48 89 44 24 08  48 89 e5 "
+          f"{SPIN} 48 83 c4 10  5d  c3")
+# With a frame: spins, and calls itself as often as its argument says.
+RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff  5d  c3"
+
+
+def emitter(name: str, label: str, version: str, code: str) -> None:
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
+        bench.launch(version, CHAINS if version != "ours" else CHAINS[1:], [bench.build(
+            "emitter", source, "-O1", "-fno-omit-frame-pointer")])
+
+
+emitter("without-frames-7.3", "jit-no-frame-pointer", "7.3", WITHOUT_FRAMES)
+emitter("without-frames-ours", "jit-no-frame-pointer", "ours", WITHOUT_FRAMES)
+emitter("circle-6.1", "jit-no-frame-pointer depth-limit", "6.1", CIRCLE)
+emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
+
+
+def packed(name: str, label: str, version: str) -> None:
+    """A program whose symbols are a compressed file in it, as Fedora's."""
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        program, symbols = bench.chain(), bench.place("symbols")
+        bench.must(["objcopy", "--only-keep-debug", program, symbols])
+        bench.must(["xz", "--format=xz", symbols])
+        bench.must(["strip", "--strip-all", program])
+        bench.must(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", program])
+        bench.launch(version, CHAINS, [program])
+
+
+packed("healthy-packed-7.3", "healthy", "7.3")
+packed("packed-6.1", "stripped-symbols", "6.1")
