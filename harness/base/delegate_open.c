@@ -47,6 +47,21 @@ static int open_again(int fd, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* The same where there is no /proc: by the name, if that leads to what was seen. */
+static int open_by_name(int seen, const char *path)
+{
+	jp_cleanup_close int fd = -1;
+	struct stat was, now;
+
+	if (fstat(seen, &was))
+		return -errno;
+	fd = S_ISDIR(was.st_mode) ? openat(seen, ".", TO_LIST)
+				  : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &now))
+		return -errno;
+	return now.st_dev == was.st_dev && now.st_ino == was.st_ino ? jp_steal_fd(&fd) : -ESTALE;
+}
+
 /* A file, a folder or a pipe: to open a device may do something, and who named a FIFO of another
  * user's, or what was a file a moment ago, would wait as long as that one wants. */
 static int open_input(const char *path, struct jp_error *err)
@@ -65,9 +80,24 @@ static int open_input(const char *path, struct jp_error *err)
 		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
 			       path);
 	fd = open_again(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
+	if (fd == -ENOENT && !S_ISFIFO(st.st_mode))
+		fd = open_by_name(seen, path);
 	if (fd == -EWOULDBLOCK)
 		return jp_fail(err, EWOULDBLOCK, "%s: another process holds a lease of it", path);
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
+}
+
+static int by_path(const void *left, const void *right)
+{
+	const struct jp_readable_file *a = left, *b = right;
+
+	return strcmp(a->path, b->path) ?: jp_compare(a->owner, b->owner);
+}
+
+void jp_readable_sort(struct jp_readable_file *files, size_t count)
+{
+	if (count)
+		qsort(files, count, sizeof(*files), by_path);
 }
 
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,

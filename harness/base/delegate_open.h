@@ -18,13 +18,16 @@ struct jp_readable_file {
 struct jp_readable {
 	const char *input; /* "-": standard input; a file, or a folder with all below it; NULL: no
 			    * more than @files */
-	const struct jp_readable_file *files; /* in the order of their paths */
+	const struct jp_readable_file *files; /* as jp_readable_sort() leaves them */
 	size_t nr_files;
 	const char *folders[3]; /* more of these; NULL: none */
 	/* Whether the file at @path, which begins with @head and has no other name (@alone), may be
 	 * read wherever it lies, where the input is root's own; NULL: none may. */
 	bool (*harmless)(const char *path, bool alone, const unsigned char *head, size_t size);
 };
+
+/* In the order of their paths: there may be many. Of two, the one that anyone may own counts. */
+void jp_readable_sort(struct jp_readable_file *files, size_t count);
 
 enum { JP_DELEGATE_FOLDERS = 4 };
 struct jp_delegate {

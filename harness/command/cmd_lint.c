@@ -75,13 +75,6 @@ static void list(struct jp_readable_file **files, char *const *paths, size_t cou
 }
 
 /* What the command line names comes before what the process chose. */
-static int by_path(const void *left, const void *right)
-{
-	const struct jp_readable_file *a = left, *b = right;
-
-	return strcmp(a->path, b->path) ?: jp_compare(a->owner, b->owner);
-}
-
 /* Reads the rest in a process without rights. Of what the process has published, only what is its
  * user's own is opened for that one: it chose the names. True: in the process that stays. */
 static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
@@ -105,8 +98,7 @@ static bool begins(struct linting *linting, const struct jp_operands *files, int
 	}
 	confine.readable.files = readable;
 	confine.readable.nr_files = (size_t)(next - readable);
-	if (confine.readable.nr_files)
-		qsort(readable, confine.readable.nr_files, sizeof(*readable), by_path);
+	jp_readable_sort(readable, confine.readable.nr_files);
 	stays = jp_reading_of("lint", &confine, status);
 	free(readable);
 	return stays;

@@ -219,6 +219,7 @@ static bool begins(const struct packing *packing, const char *original, int *sta
 
 	for (size_t i = 0; i < confine.readable.nr_files; i++)
 		files[i] = (struct jp_readable_file){portable->files[i], -1};
+	jp_readable_sort(files, confine.readable.nr_files);
 	return jp_reading_of("repro", &confine, status);
 }
 
