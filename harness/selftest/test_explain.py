@@ -167,6 +167,15 @@ class Walks(Recording):
             self.sample(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
         self.assertEqual(self.causes(), {})
 
+    def test_code_far_from_code(self) -> None:
+        """No JIT's memory is that large: it is another program."""
+        nowhere = 0x500000000000
+        for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
+            self.perf.records = [one for one in self.perf.records
+                                 if not isinstance(one, rd.Sample)]
+            self.sample(nowhere, nowhere + 64, nowhere + spread, count=100)
+            self.assertIn(cause, self.causes(), spread)
+
     def test_garbage_that_fills_the_chain_is_no_depth(self) -> None:
         self.sample(ANON, *([GARBAGE] * 126), count=100)
         self.only("jit-no-frame-pointer", 1)
@@ -258,7 +267,14 @@ class Libraries(Recording):
 
     SOURCE = """
     long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }
-    long other(long (*f)(long), long n) { volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }
+    #ifndef OTHER
+    #define OTHER
+    #endif
+    OTHER long other(long (*f)(long), long n)
+    { volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }
+    #ifdef MORE
+    MORE
+    #endif
     """
 
     def library(self, *options: str) -> dict[str, int]:
@@ -287,6 +303,18 @@ class Libraries(Recording):
         self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
 
+
+    def test_leaf_called_by_a_frame(self) -> None:
+        """Most of the library has none, but who calls the leaf has."""
+        names = self.library(
+            "-fomit-frame-pointer", "-DOTHER=__attribute__((optimize(\"no-omit-frame-pointer\")))",
+            "-DMORE=" + " ".join(f"long f{number}(long (*f)(long)) {{ return f({number}) + 1; }}"
+                                 for number in range(20)))
+        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+        self.perf.records = [one for one in self.perf.records if not isinstance(one, rd.Sample)]
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.only("library-no-frame-pointer", 1)
 
     def test_unknown_caller(self) -> None:
         """A function that links its frame has a caller: what is constant there is no garbage."""

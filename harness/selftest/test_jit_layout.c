@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where functions of a jitdump lie in files: no two in one place, whatever lay where in the
- * process. */
+ * process; and that each file is written whole, or not at all. */
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/output_folder.h"
+#include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jit_layout.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 enum { ALIGN = 16, MANY = 5000 };
 
@@ -56,9 +64,40 @@ static void as_in_process(void)
 	check(functions[3].file != functions[0].file, "and that alone is elsewhere");
 }
 
+/* Of a file that could not be written nothing is left, and whoever asked for it is told. */
+static void unwritten(void)
+{
+	static const unsigned char code[4096] = {0xc3};
+	const struct jp_jit_function function = {
+		.addr = 0x1000, .size = sizeof(code), .code = code, .name = "f", .offset = 64};
+	const struct jp_jit_function *const functions[] = {&function};
+	struct rlimit limit;
+	struct jp_jit_elf elf;
+	struct jp_error err = {""};
+	rlim_t before;
+	int ret;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) || signal(SIGXFSZ, SIG_IGN) == SIG_ERR ||
+	    jp_output_folder_begin(scratch_path("jit"), &err))
+		exit(99);
+	before = limit.rlim_cur;
+	limit.rlim_cur = 1024;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	ret = jp_jit_elf_write(7, EM_X86_64, functions, 1, 0, &elf, &err);
+	limit.rlim_cur = before;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	check(ret == -EFBIG && strstr(err.text, elf.name), "a file too large: %s", err.text);
+	check(jp_output_folder_existing(elf.name, NULL) < 0, "it is not there");
+	check(!jp_jit_elf_write(7, EM_X86_64, functions, 1, 0, &elf, &err) && elf.size > 4096,
+	      "and can be written once there is room");
+	jp_output_folder_end();
+}
+
 int main(void)
 {
 	generations();
 	as_in_process();
+	scratch_make("");
+	unwritten();
 	return check_done();
 }

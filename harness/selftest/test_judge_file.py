@@ -207,8 +207,15 @@ class Counts(Made):
                                             ("[anon:v8]", "anon"), ("/a/b", "file"),
                                             ("/anon_hugepage (deleted)", "other"))):
             self.add(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
+        # The kernel's own are nobody's.
+        for kind in (rd.MMAP, rd.MMAP2):
+            record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
+            record.kind, record.misc = kind, rd.KERNEL
+            if kind == rd.MMAP:
+                del record.body[32:64]  # what MMAP2 has besides
+            self.add(record)
         found = self.judge()
-        self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 5})
+        self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
 
     def test_processes(self) -> None:
         self.add(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))

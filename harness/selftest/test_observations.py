@@ -305,6 +305,13 @@ class Wrong(Observed):
         self.samples(lambda words: " ".join(words[:-1]))
         self.caught(("broken.chain", "short"))
 
+    def test_one_sum_loses_the_root(self) -> None:
+        self.tell("clock", "no-time", "no-threads")
+        self.samples(lambda words: " ".join(words[:-1]), self.stream.count("\nsample "))
+        short, = self.caught(("broken.chain", "short"))["exceptions"]
+        weight = short["count"]
+        self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ at [0-9a-f]+ .*, \d+ ")
+
     def test_names_alone_lose_the_caller(self) -> None:
         self.tell("memfd", "no-addresses", "no-mappings", names=True)
         self.samples(lambda words: " ".join(words[:5] + words[6:]))

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """As test_validators.py: callchains, dumped stacks, and samples where the truth has none."""
 
+import json
 import os
 import sys
 from typing import Callable
@@ -137,6 +138,14 @@ class Dumps(Recorded):
                 sample.stack, sample.regs = bytearray(stack), dict(regs)
                 change(sample, frames)
                 self.changed(*expected, sample)
+
+    def test_cut_by_the_end_of_the_dump(self) -> None:
+        """Whoever reads such a stack sees that it is not whole: it is flagged."""
+        sample = self.deep(linked=True)
+        sample.put(self.frames(sample, 1)[0], sample.regs[rd.X86_SP] + len(sample.stack))
+        self.judge()
+        flagged = json.loads(self.results())["metrics"]["flagged.dump"]
+        self.assertEqual((flagged["k"], flagged["n"]), (1, 1))
 
     def test_stack_pointer_wrong(self) -> None:
         for change in (-8, 8, 4096, -4096):
