@@ -57,11 +57,9 @@ def wanted(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[
                 not touched.pages[path]:
             continue
         try:
-            mode = os.lstat(path).st_mode
-        except OSError:
-            continue
-        if stat.S_ISLNK(mode):
             mode = os.stat(path).st_mode
+        except OSError:  # not there, or a link that leads nowhere
+            continue
         if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             found.append(path)
     return found

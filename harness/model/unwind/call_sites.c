@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/call_sites.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/map.h"
+#include "harness/base/shortage.h"
 #include "harness/model/machine/machine.h"
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/frame_use.h"
@@ -18,8 +19,9 @@ struct jp_call_sites {
 	struct jp_map known; /* enum call_site, by address and file */
 };
 
-/* Of a function from its entry on: longer ones are not read. */
-enum { LONGEST = 4096, CALL = 5 };
+/* Of a function from its entry on: longer ones are not read. Emitted code is called in few places:
+ * of a file made to have many, the first are. */
+enum { LONGEST = 4096, CALL = 5, MOST = 4096 };
 
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
 {
@@ -52,6 +54,8 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 		return 0;
 	if (found.fd >= 0)
 		got = pread(found.fd, code, size, (off_t)offset);
+	if (got < 0)
+		jp_shortage_note(errno);
 	jp_found_file_close(&found);
 	return got > 0 ? (size_t)got : 0;
 }
@@ -107,8 +111,9 @@ static bool look(struct jp_call_sites *sites, const struct jp_mapping *mapping, 
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				uint64_t addr)
 {
-	uint64_t *known =
-		jp_map_at(&sites->known, addr ^ (uintptr_t)mapping->name << 16, sizeof(*known));
+	const uint64_t key = addr ^ (uintptr_t)mapping->name << 16;
+	uint64_t *known = sites->known.count < MOST ? jp_map_at(&sites->known, key, sizeof(*known))
+						    : jp_map_find(&sites->known, key);
 
 	if (!known)
 		return false;
