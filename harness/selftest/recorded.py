@@ -60,7 +60,17 @@ class Recorded(Folder):
         self.assertRegex(text, r"(?m)^# Totals:.* FAIL:1 .*ERROR:0 ")
         for one in said:
             self.assertRegex(text, one)
+        self.adds_up(text)
         return text
+
+    def adds_up(self, text: str) -> None:
+        """What a metric counts are its exceptions, by cause."""
+        causes: dict[str, int] = {}
+        for name, count in re.findall(r"(?m)^# (\S+): (\d+) with cause .*, which nothing", text):
+            causes[name] = causes.get(name, 0) + int(count)
+        for name, count in re.findall(r"(?m)^# (\S+): (\d+)(?: of \d+)?; expected", text):
+            if name in causes:
+                self.assertEqual((name, int(count)), (name, causes[name]), text)
 
     def errs(self, *said: str) -> str:
         status, text = self.judge()
