@@ -83,10 +83,18 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 	return cause;
 }
 
-/* Notes that @record tells of a load: whoever injects gives it the load's time. */
-static int note_told(struct injected_code *state, const struct jp_event *record)
+/* Whether @record shows no more than @load and the tables behind it, at a multiple of 8. */
+static bool bears(const struct jp_code_load *load, const struct jp_event *record)
+{
+	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
+}
+
+/* Notes that @record tells of a load: whoever injects gives it the load's time. *@cause: it tells
+ * of more than that. */
+static int note_told(struct injected_code *state, const struct jp_event *record, const char **cause)
 {
 	const struct jp_code_load *loads = state->loads.loads;
+	bool told_of = false, borne = false;
 	uint64_t *told;
 	size_t i;
 
@@ -101,8 +109,11 @@ static int note_told(struct injected_code *state, const struct jp_event *record)
 		if (!told)
 			return -ENOMEM;
 		*told += !state->told[i];
-		state->told[i] = true;
+		state->told[i] = told_of = true;
+		borne |= bears(&loads[i], record);
 	}
+	if (told_of && !borne)
+		*cause = "longer";
 	return 0;
 }
 
@@ -114,8 +125,10 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 		return 0;
 	state->code_records++;
 	cause = no_code(state, record);
+	if (!cause && note_told(state, record, &cause))
+		return -ENOMEM;
 	if (!cause)
-		return note_told(state, record);
+		return 0;
 	state->no_code++;
 	return jp_findings_except(&state->view->findings, "injected.mappings", cause,
 				  "pid %u, injected record of %" PRIu64 ": %" PRIx64 "-%" PRIx64

@@ -95,7 +95,7 @@ const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_e
 
 const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				      const struct jp_executable *truth,
-				      const struct jp_event *record, uint64_t addr)
+				      const struct jp_event *record, bool live, uint64_t addr)
 {
 	const struct jp_mapping known = {.start = record->map.addr,
 					 .end = record->map.addr + record->map.len,
@@ -113,8 +113,8 @@ const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				  .prot = two,
 				  .sharing = two,
 				  .identity = record->map.has_identity,
-				  /* From maps, which has 0 for what has no file. */
-				  .any_offset = !record->map.pgoff};
+				  /* maps has 0 for what has no file, a live record its address. */
+				  .any_offset = !live && !record->map.pgoff};
 
 	return differs(memory, truth, &told, addr);
 }

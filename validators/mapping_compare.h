@@ -12,10 +12,11 @@
  */
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr);
-/* The same of a record, which must tell all that its kind can. */
+/* The same of a record, which must tell all that its kind can. @live: the kernel wrote it when it
+ * mapped that; nobody read it in /proc. */
 const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				      const struct jp_executable *truth,
-				      const struct jp_event *record, uint64_t addr);
+				      const struct jp_event *record, bool live, uint64_t addr);
 
 /* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
 static inline bool jp_mapping_is_shared(uint32_t flags)

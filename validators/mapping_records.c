@@ -13,19 +13,21 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_compare.h"
+#include "validators/mapping_halves.h"
 
 struct mapping_records {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_map threads; /* by process and thread: those of which the truth tells */
+	struct jp_mapping_halves halves;
 	uint64_t records, invented, unknown;
 };
 
-/* When what @record tells of was so: at its time, or when a snapshot of it was read. False: a
- * record of no snapshot, from before the events were on. */
+/* When what @record tells of was so: at its time, or when a snapshot of it was read (else it is
+ * @live). False: a record of no snapshot, from before the events were on. */
 static bool told_of(const struct mapping_records *state, const struct jp_event *record,
-		    uint64_t *from, uint64_t *to)
+		    uint64_t *from, uint64_t *to, bool *live)
 {
 	const struct jp_evidence *evidence = state->evidence;
 
@@ -33,6 +35,8 @@ static bool told_of(const struct mapping_records *state, const struct jp_event *
 	bool possible = !record->record ||
 			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
+	*live = record->record &&
+		record->time > (evidence->info.first_enabled ?: evidence->info.enabled);
 	*from = *to = record->time;
 	if (!record->time)
 		*to = evidence->info.enabled;
@@ -45,6 +49,7 @@ static bool told_of(const struct mapping_records *state, const struct jp_event *
 		*from = jp_min(*from, snapshot->before);
 		*to = jp_max(*to, snapshot->after);
 		possible = true;
+		*live = false;
 	}
 	return possible;
 }
@@ -57,8 +62,9 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 	uint64_t from, to;
+	bool live;
 
-	if (!told_of(state, record, &from, &to)) {
+	if (!told_of(state, record, &from, &to, &live)) {
 		*cause = "time";
 		return addr;
 	}
@@ -68,7 +74,7 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 		if (!jp_executable_possibly(one, from, to, state->evidence->info.slack))
 			continue;
 		differs = jp_mapping_record_differs(&state->truth.memories[one->memory], one,
-						    record, addr);
+						    record, live, addr);
 		if (!differs)
 			return one->end;
 		*cause = differs;
@@ -85,13 +91,47 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 	uint64_t from, to;
+	bool live;
 
-	told_of(state, record, &from, &to);
+	told_of(state, record, &from, &to, &live);
 	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
 		if (one->start < addr && one->open_after + slack <= from &&
 		    (one->close_before == UINT64_MAX || to + slack <= one->close_before))
 			return true;
 	return false;
+}
+
+/* Whether @addr is within what may have been one mapping at the time of @record. */
+static bool is_possibly_within(const struct mapping_records *state, const struct jp_event *record,
+			       uint64_t addr)
+{
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+
+	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
+		if (one->start < addr && jp_executable_possibly(one, record->time, record->time,
+								state->evidence->info.slack))
+			return true;
+	return false;
+}
+
+/* *@cause is "part" where @record and one before it tell of one mapping in two parts. */
+static int find_half(struct mapping_records *state, const struct jp_event *record,
+		     const char **cause)
+{
+	const uint64_t end = record->map.addr + record->map.len;
+	bool before, behind, live;
+	uint64_t from, to;
+
+	told_of(state, record, &from, &to, &live);
+	if (!live)
+		return 0;
+	if (jp_mapping_halves_note(&state->halves, record, &before, &behind))
+		return -ENOMEM;
+	if ((before && is_possibly_within(state, record, record->map.addr)) ||
+	    (behind && is_possibly_within(state, record, end)))
+		*cause = "part";
+	return 0;
 }
 
 static bool is_watched(const struct mapping_records *state, uint32_t pid)
@@ -146,7 +186,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
-	const char *cause = "invented", *impossibly;
+	const char *cause = "invented", *impossibly, *half = NULL;
 
 	if (!(record->map.prot & JP_PROT_EXEC) ||
 	    (record->kernel_map && !is_watched(state, record->pid)))
@@ -167,8 +207,10 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	       (next = true_until(state, record, reached, &cause)) > reached)
 		reached = next;
 	if (!impossibly && reached >= end) {
-		if (!record->record ||
-		    (!is_within(state, record, record->map.addr) && !is_within(state, record, end)))
+		if (find_half(state, record, &half))
+			return -ENOMEM;
+		if (!half && (!record->record || (!is_within(state, record, record->map.addr) &&
+						  !is_within(state, record, end))))
 			return 0;
 		cause = "part";
 	}
@@ -216,6 +258,7 @@ static void free_records(void *context)
 
 	jp_executables_free(&state->truth);
 	jp_map_free(&state->threads);
+	jp_mapping_halves_free(&state->halves);
 	free(state);
 }
 

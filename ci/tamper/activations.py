@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from ci.tamper.samples import CODE, SHARE, of_code
 from harness.selftest import run_directory as rd
 
@@ -106,10 +106,16 @@ def balanced(case: Case) -> Changes:
     """A third of one activation's samples is gone, and as many are added to another one of the
     same thread: the thread's count stays."""
     found = by_activation(case)
+    threads = len({sample.tid for sample in case.capture("perf.data").samples()})
+    if int(case.facts.get("breakpoints", 0)):
+        raise Unobservable("no file tells how often an instruction ran in an activation")
     for one, samples in found:
         for other, more in found:
             if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:
                 gone = samples[::3]
+                if 1 < threads >= len(gone):
+                    raise Unobservable("each switch from one thread to another may swap their "
+                                       "events, and each of these is close to its next sample")
                 # The next sample of the thread is not at the time of the added one.
                 again = {key(sample): lambda sample: [
                     sample, at_time(sample, sample.time + 1000)] for sample in more[:len(gone)]}

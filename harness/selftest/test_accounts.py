@@ -286,6 +286,21 @@ class Published(Recorded):
         injected.save(path)
         self.fails(self.exactly(1, "injected.absent", "no-record"))
 
+    def test_more_than_the_code(self) -> None:
+        """Tables may stand behind it, at a multiple of 8."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        pid, addr, size, _ = self.loads()[0]
+        record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
+                      "jit" in one.name)
+        for more, right in ((7, True), (4096, False)):
+            record.size = size + more
+            injected.save(path)
+            if right:
+                self.passes()
+            else:
+                self.fails(self.exactly(1, "injected.mappings", "longer"))
+
     def test_samples_that_injecting_altered(self) -> None:
         path = self.place(self.fixture, "injected.data")
         injected = rd.PerfData.load(path)

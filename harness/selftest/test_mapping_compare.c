@@ -95,8 +95,8 @@ static void records(void)
 		struct jp_event record = record_of(&rows[i]);
 		const char *first, *last;
 
-		first = jp_mapping_record_differs(&memory, &truth, &record, 0x10000);
-		last = jp_mapping_record_differs(&memory, &truth, &record, 0x11fff);
+		first = jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000);
+		last = jp_mapping_record_differs(&memory, &truth, &record, false, 0x11fff);
 		check(same(first, rows[i].differs), "%s: %s", rows[i].what,
 		      first ? first : "the same");
 		/* The offset of a byte follows from that of the first. */
@@ -115,21 +115,37 @@ static void less(void)
 	struct jp_event record = record_of(&row);
 
 	record.map.has_identity = false;
-	check(!jp_mapping_record_differs(&memory, &truth, &record, 0x10000),
+	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
 	      "an MMAP tells no protection, sharing or inode");
 	record.map.build_id = id;
 	record.map.prot = RX;
 	record.map.flags = PRIVATE;
-	check(!jp_mapping_record_differs(&memory, &truth, &record, 0x10000),
+	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
 	      "one with a build id no inode");
 	record.map.prot = 7;
-	check(same(jp_mapping_record_differs(&memory, &truth, &record, 0x10000), "protection"),
+	check(same(jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
+		   "protection"),
 	      "but protection");
+}
+
+/* The kernel tells the offset of what has no file as its address, maps as 0. */
+static void live(void)
+{
+	const struct row row = {"", &none, 0, 0, 0, PRIVATE, 0, 0, 0, RX, "//anon", NULL};
+	const struct jp_memory memory = {.line = &none};
+	const struct jp_executable truth = {.prot = RX};
+	const struct jp_event record = record_of(&row);
+
+	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
+	      "an offset of 0 that was read");
+	check(same(jp_mapping_record_differs(&memory, &truth, &record, true, 0x10000), "offset"),
+	      "is none of a live record");
 }
 
 int main(void)
 {
 	records();
+	live();
 	less();
 	return check_done();
 }

@@ -335,6 +335,24 @@ class EqualMappings(Recorded):
         text = self.fails(self.exactly(1, "mappings.missing", "no-record"))
         self.only(text, "mappings.missing")
 
+    def test_a_mapping_in_two_records(self) -> None:
+        """The kernel merges what continues a mapping, and tells the whole."""
+        record = self.libc()
+        half = record.copy()
+        record.size = 4 * PAGE
+        half.start, half.size = half.start + 4 * PAGE, half.size - 4 * PAGE
+        half.pgoff += 4 * PAGE
+        self.perf.insert(half)
+        self.only(self.fails(self.exactly(1, "mappings.invented", "part")), "mappings.invented")
+
+    def test_offset_of_a_live_record(self) -> None:
+        """Of private memory it is the address; a reading of /proc has 0."""
+        record = next(one for one in self.emitted_maps() if one.name == "//anon")
+        self.assertEqual(record.pgoff, record.start)
+        record.pgoff = 0
+        self.only(self.fails(self.exactly(1, "mappings.invented", "offset")),
+                  "mappings.invented")
+
     def injected(self, change: Callable[[rd.Map], None], gone: str = "") -> str:
         """What is said of an injected.data with a record of the first function, changed, and
         without those of the file @gone; names are not asked here."""

@@ -19,7 +19,7 @@ struct reading {
 	struct jp_map named; /* of this file: code index -> the load that had it last, + 1 */
 	uint32_t owner;      /* of this file */
 	const unsigned char *eh_frame; /* of the next LOAD */
-	uint64_t eh_frame_size;
+	uint64_t eh_frame_size, tables;
 };
 
 static int add(struct reading *reading, const struct jp_code_load *load)
@@ -62,6 +62,7 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 	if (record->type == JP_JITDUMP_UNWINDING_INFO) {
 		reading->eh_frame = record->unwinding.eh_frame;
 		reading->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
+		reading->tables = record->unwinding.size;
 		return 0;
 	}
 	if (record->type == JP_JITDUMP_LOAD) {
@@ -71,7 +72,8 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 		load.code = record->load.code;
 		load.eh_frame = reading->eh_frame_size ? reading->eh_frame : NULL;
 		load.eh_frame_size = reading->eh_frame_size;
-		reading->eh_frame_size = 0;
+		load.tables = reading->tables;
+		reading->eh_frame_size = reading->tables = 0;
 		return add(reading, &load) ?: name_it(reading, record->load.index);
 	}
 	if (record->type != JP_JITDUMP_MOVE)
@@ -84,6 +86,7 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 		load.code = moved->size == load.size ? moved->code : NULL;
 		load.eh_frame = moved->size == load.size ? moved->eh_frame : NULL;
 		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
+		load.tables = moved->tables;
 	}
 	return add(reading, &load);
 }
@@ -96,7 +99,7 @@ static int read_dump(struct reading *reading, const char *path)
 	struct jp_jitdump *dump = jp_jitdump_open(path, -1, &why);
 	int more = dump ? 1 : -EINVAL, failed = 0;
 
-	reading->eh_frame_size = 0;
+	reading->eh_frame_size = reading->tables = 0;
 	reading->owner = dump ? jp_jitdump_header(dump)->pid : 0;
 	out->kept[out->dumps++] = dump;
 	while (!failed && more > 0) {

@@ -17,6 +17,7 @@ struct jp_code_load {
 	const unsigned char *eh_frame; /* its UNWINDING_INFO, as if it lay behind the code, at a
 					* multiple of 8; NULL: none */
 	uint64_t eh_frame_size;
+	uint64_t tables; /* bytes of its UNWINDING_INFO, the index among them */
 };
 
 struct jp_code_loads {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/mapping_halves.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct half {
+	uint32_t pid, prot, flags, maj, min;
+	uint64_t start, end, pgoff, ino;
+	unsigned char build_id[20];
+};
+
+/* Two that fall together hide each other: then a neighbour is missed, and none invented. */
+static uint64_t key_of(uint32_t pid, uint64_t addr)
+{
+	return addr ^ (uint64_t)pid << 40;
+}
+
+static struct half half_of(const struct jp_event *record)
+{
+	struct half half = {.pid = record->pid,
+			    .prot = record->map.prot,
+			    .flags = record->map.flags,
+			    .start = record->map.addr,
+			    .end = record->map.addr + record->map.len,
+			    .pgoff = record->map.pgoff};
+
+	if (record->map.has_identity) {
+		half.maj = record->map.maj;
+		half.min = record->map.min;
+		half.ino = record->map.ino;
+	} else if (record->map.build_id && record->map.build_id_size <= sizeof(half.build_id)) {
+		memcpy(half.build_id, record->map.build_id, record->map.build_id_size);
+	}
+	return half;
+}
+
+static bool is_file(const struct half *half)
+{
+	static const unsigned char none[sizeof(half->build_id)];
+
+	return half->ino || memcmp(half->build_id, none, sizeof(none)) != 0;
+}
+
+/* Whether @right begins where @left ends, there and in the file. */
+static bool continues(const struct half *left, const struct half *right)
+{
+	return left->pid == right->pid && left->end == right->start &&
+	       left->pgoff + (left->end - left->start) == right->pgoff &&
+	       left->prot == right->prot && left->flags == right->flags &&
+	       left->maj == right->maj && left->min == right->min && left->ino == right->ino &&
+	       memcmp(left->build_id, right->build_id, sizeof(left->build_id)) == 0;
+}
+
+static int put(struct jp_map *map, uint64_t addr, const struct half *half)
+{
+	struct half *place = jp_map_at(map, key_of(half->pid, addr), sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	*place = *half;
+	return 0;
+}
+
+int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
+			   bool *before, bool *behind)
+{
+	const struct half half = half_of(record), *left, *right;
+
+	*before = *behind = false;
+	if (!is_file(&half))
+		return 0;
+	left = jp_map_find(&halves->ends, key_of(half.pid, half.start));
+	right = jp_map_find(&halves->starts, key_of(half.pid, half.end));
+	*before = left && continues(left, &half);
+	*behind = right && continues(&half, right);
+	return put(&halves->starts, half.start, &half) ?: put(&halves->ends, half.end, &half);
+}
+
+void jp_mapping_halves_free(struct jp_mapping_halves *halves)
+{
+	jp_map_free(&halves->starts);
+	jp_map_free(&halves->ends);
+}
