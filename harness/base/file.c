@@ -108,7 +108,7 @@ FILE *jp_file_create(const char *path, bool replace, struct jp_error *err)
 	FILE *file = NULL;
 
 	if (!replace || !unlink(path) || errno == ENOENT)
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	if (fd >= 0)
 		file = fdopen(fd, "w");
 	if (!file)

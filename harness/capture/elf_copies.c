@@ -178,7 +178,7 @@ static int make_folder(struct jp_elf_copies *copies, const char *dir)
 		copies->dir = NULL;
 		return ENOMEM;
 	}
-	if (mkdir(copies->dir, 0777) && errno != EEXIST)
+	if (mkdir(copies->dir, 0775) && errno != EEXIST)
 		return errno;
 	if (jp_path_build(path, sizeof(path), NULL, "%s/index", copies->dir))
 		return ENAMETOOLONG;

@@ -294,7 +294,7 @@ static int gather_injected(struct gathered *all)
 		return 0;
 	if (jp_path_build(folder, sizeof(folder), all->err, "%s/jit", all->dir))
 		return -ENAMETOOLONG;
-	if (mkdir(folder, 0777))
+	if (mkdir(folder, 0775))
 		return jp_fail(all->err, errno, "%s: %s", folder, strerror(errno));
 	all->injected = true;
 	return read_capture(all, all->ask->injected)

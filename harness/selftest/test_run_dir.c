@@ -56,6 +56,33 @@ static void make_folders(void)
 	      "where nothing can be made: %s", err.text);
 }
 
+static bool is_for_others(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) || st.st_mode & S_IWOTH;
+}
+
+/* A umask that forbids nothing does not let others write. */
+static void keep_others_out(void)
+{
+	const mode_t before = umask(0);
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	char path[4096];
+
+	check(!jp_run_dir_make(&dir, scratch_path("open"), &err) && !is_for_others(dir.path) &&
+		      !jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) &&
+		      !is_for_others(path) && !is_for_others(scratch_path("open/study")),
+	      "folders are not for others to write into %s", err.text);
+	check(!jp_run_dir_write(path, "text", "", &err) &&
+		      !jp_watched_write(&(struct jp_watched_info){0}, path, &err) &&
+		      !is_for_others(scratch_path("open/study/case/text")) &&
+		      !is_for_others(scratch_path("open/study/case/watched")),
+	      "nor are files %s", err.text);
+	umask(before);
+}
+
 /* Without a slash it is in the working folder. */
 static void make_here(void)
 {
@@ -178,6 +205,7 @@ int main(void)
 	scratch_make("");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	make_folders();
+	keep_others_out();
 	make_here();
 	make_temporary();
 	files();

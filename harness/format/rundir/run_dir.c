@@ -15,6 +15,10 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
 
+/* Whatever the umask: what anyone may write into is nobody's evidence, and root does not read it.
+ */
+enum { FOLDER = 0775 };
+
 static bool is_empty(const char *path)
 {
 	jp_cleanup_closedir DIR *dir = opendir(path);
@@ -66,7 +70,7 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 				real, sizeof(real), err)
 		      ?: jp_path_build(dir->path, sizeof(dir->path), err, "%s/%s",
 				       strcmp(real, "/") ? real : "", slash ? slash + 1 : above);
-	if (!ret && mkdir(dir->path, 0777))
+	if (!ret && mkdir(dir->path, FOLDER))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return ret;
 }
@@ -100,10 +104,10 @@ int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, 
 		return -ENAMETOOLONG;
 	slash = strrchr(path, '/');
 	*slash = '\0';
-	if (mkdir(path, 0777) && errno != EEXIST)
+	if (mkdir(path, FOLDER) && errno != EEXIST)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	*slash = '/';
-	if (mkdir(path, 0777))
+	if (mkdir(path, FOLDER))
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return 0;
 }
@@ -125,7 +129,7 @@ int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err)
 
 	if (fd)
 		return fd;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0664);
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
