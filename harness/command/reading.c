@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/reading.h"
 
-#include <stdio.h>
-
-#include "harness/base/exits.h"
 #include "harness/base/shortage.h"
 #include "harness/command/command_line.h"
 #include "harness/model/files/harmless.h"
@@ -13,9 +10,8 @@ bool jp_reading_of(const char *command, const struct jp_confine *confine, int *s
 	struct jp_error err;
 	int ret = jp_confine_enter(confine, status, &err);
 
-	if (ret < 0) {
+	if (ret < 0)
 		*status = jp_command_broken(command, &err);
-	}
 	return ret;
 }
 
@@ -31,10 +27,7 @@ bool jp_reading_begins(const char *command, const char *input, const char *folde
 
 int jp_reading_ends(const char *command, int status)
 {
-	char why[256] = "cannot write to standard output";
+	struct jp_error err;
 
-	if (!jp_shortage(why, sizeof(why)) && !fflush(stdout) && !ferror(stdout))
-		return status;
-	fprintf(stderr, "jitproof %s: %s\n", command, why);
-	return JP_EXIT_BROKEN;
+	return jp_shortage(err.text, sizeof(err.text)) ? jp_command_broken(command, &err) : status;
 }

@@ -16,7 +16,7 @@ bool jp_reading_begins(const char *command, const char *input, const char *folde
 bool jp_reading_of(const char *command, const struct jp_confine *confine, int *status);
 
 /* What they do last: @status, or JP_EXIT_BROKEN after a word on stderr, where memory or files were
- * short or standard output did not take all. */
+ * short. */
 int jp_reading_ends(const char *command, int status);
 
 #endif
