@@ -168,7 +168,9 @@ static void watched(void)
 		{"started 1\nbegun 2\nending 5\nended 4\n" OTHERS, "expected started <= begun"},
 		{TIMES OTHERS "cpus 1\n", "watched:11: expected \"task_clock NUMBER\""},
 		{TIMES OTHERS "cpus 1\ntask_clock 0\nsynth 2\nmore 1\n",
-		 "watched:13: expected the end"},
+		 "watched:13: expected \"stolen NUMBER\""},
+		{TIMES OTHERS "cpus 1\ntask_clock 0\nsynth 2\nstolen 0\nmore 1\n",
+		 "watched:14: expected the end"},
 	};
 	struct jp_watched_info info = {0}, back = {0};
 	struct jp_error err;
