@@ -678,6 +678,12 @@ class Dumps(Recording):
         self.dump(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
         self.only("attach-window", 1)
 
+    def test_older_code_far_apart(self) -> None:
+        """Frame pointers lead from it to the program: it is no other program's."""
+        for start in (ANON, ANON - 2**40):
+            self.dump(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(set(self.causes()), {"attach-window"})
+
 
 class Command(Recording):
     def test_text(self) -> None:
