@@ -24,7 +24,7 @@ from ci.scoreboard.rounds import ROOT, Rounds, adapters
 
 UNFINISHED = 3
 # Beside those of the caller, which come later and win.
-OPTIONS = ("--samples=100", "--seconds=8")
+OPTIONS = ("--samples=100", "--seconds=15")
 
 
 def report(boards: list[page.Board]) -> None:
