@@ -58,3 +58,11 @@ void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time)
 	if (life && life->until == UINT64_MAX)
 		life->until = time;
 }
+
+bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked)
+{
+	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)tid);
+
+	return life && life->until && life->until != UINT64_MAX && life->owner != owner &&
+	       forked <= life->until;
+}

@@ -29,6 +29,10 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from);
  */
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
 			      bool once);
+/* True where the end of @tid, told by an event that was opened for @owner, is the second telling:
+ * another told it, at a time of its own, and no thread of that number began since (the last one at
+ * @forked; 0: none). */
+bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked);
 /* @tid ended: its number may come back as another thread. */
 void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time);
 

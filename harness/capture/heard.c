@@ -28,6 +28,20 @@ static bool duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id
 	return true;
 }
 
+/* Each event of a thread tells its end, a microsecond after the other. */
+static bool ended_before(struct jp_heard *heard, const struct jp_event *event)
+{
+	const struct jp_opened_for *opened = jp_map_find(&heard->ids, event->id);
+	const uint64_t *forked = jp_map_find(&heard->fork_times, event->tid);
+
+	if (event->type != JP_EVENT_EXIT || !opened || opened->tid < 0 ||
+	    !jp_event_owner_ended(&heard->owners[JP_SIDEBAND], (int32_t)event->tid, opened->tid,
+				  forked ? *forked : 0))
+		return false;
+	heard->duplicates[JP_SIDEBAND]++;
+	return true;
+}
+
 static bool keep_sample(struct jp_session *session, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[JP_SAMPLING];
@@ -108,7 +122,8 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		if (duplicate(heard, JP_SIDEBAND, event.id,
+		if (ended_before(heard, &event) ||
+		    duplicate(heard, JP_SIDEBAND, event.id,
 			      (int32_t)jp_perf_record_tid(layout, record), event.time))
 			return false;
 		note_sideband(session, &event);

@@ -30,6 +30,12 @@ static void event_owners(void)
 	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true), "and by its ancestor no more");
 	jp_event_owner_exit(&owners, 11, 300);
 	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true), "up to its end");
+	check(jp_event_owner_ended(&owners, 11, 10, 150) &&
+		      !jp_event_owner_ended(&owners, 11, 11, 150),
+	      "which another tells again, later");
+	check(!jp_event_owner_ended(&owners, 11, 10, 301) &&
+		      !jp_event_owner_ended(&owners, 12, 10, 0),
+	      "but not of a thread that began since, or of one that nobody knew");
 	check(!jp_event_owner_duplicate(&owners, 11, 10, 301, true),
 	      "another thread got its number");
 	jp_map_free(&owners);
