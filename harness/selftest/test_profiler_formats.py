@@ -122,6 +122,7 @@ class Maps(Folder):
         link = os.path.join("/tmp", name)
         self.write("1 1 a\n", name)
         self.write("1 1 a\n", "notes.map")
+        os.symlink(self.place("gone"), link)  # as a killed run leaves it
         published = Published(self.home)
         published.look()
         published.look()

@@ -93,6 +93,8 @@ class Published:
             link = os.path.join("/tmp", name)
             if not re.fullmatch(r"perf-\d+\.map", name) or link in self.links:
                 continue
+            if os.path.islink(link) and not os.path.exists(link):
+                os.unlink(link)  # a killed run left it
             try:
                 os.symlink(os.path.join(self.folder, name), link)
             except FileExistsError:
