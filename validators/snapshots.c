@@ -188,11 +188,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	/* Ours say how many they read. */
-	if (snapshots->count < evidence->info.snapshots)
+	if (snapshots->count < evidence->info.snapshots) {
+		shown->missing++;
+		shown->stretches++;
 		failed = jp_findings_except(&view->findings, "snapshots.missing", "no-snapshot",
 					    "the capture read %" PRIu64
 					    " snapshots of maps, the case has %zu",
 					    evidence->info.snapshots, snapshots->count);
+	}
 	for (size_t i = 0; !failed && i < snapshots->count; i++)
 		if (has_mark(shown, &snapshots->list[i]))
 			failed = judge(shown, &snapshots->list[i]);
