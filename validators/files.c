@@ -59,7 +59,8 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 	size_t length = strlen(file->path);
 	const char *id = file->build_id, *end = strchr(id, ' ');
 
-	if (known->backing != JP_BACKING_FILE)
+	/* What lies in /dev/shm is a file as well: programs run from there. */
+	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM)
 		return "no-file";
 	if (known->build_id_size && *id != '-') {
 		char byte[3];

@@ -68,6 +68,12 @@ class Images(Recorded):
         self.program.name += " (deleted)"
         self.passes()
 
+    def test_in_shared_memory(self) -> None:
+        """What lies in /dev/shm is a file like others."""
+        self.program.name = "/dev/shm/bin/jitproof"
+        self.file(self.born)
+        self.assertNotIn("files.identity", self.judge()[1])
+
     def identity(self, cause: str, **other: Any) -> None:
         self.file(self.born, **other)
         self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
