@@ -32,24 +32,45 @@ static bool usable(const char *folder)
 	return !ret;
 }
 
-void jp_search_path_clean(void)
+/* "PATH=" and what of @path programs may be taken from. */
+static char *kept_of(const char *path)
 {
-	static bool cleaned;
-	const char *path = getenv("PATH");
-	jp_cleanup_free char *rest = NULL, *kept = NULL;
-	char *next;
+	jp_cleanup_free char *rest = strdup(path);
+	char *kept = malloc(sizeof("PATH=") + strlen(path)), *next = rest;
 	size_t used = 0;
 
-	if (cleaned || geteuid() || !path)
-		return;
-	cleaned = true;
-	rest = strdup(path);
-	kept = calloc(1, strlen(path) + 1);
-	next = rest;
-	for (char *folder; kept && rest && (folder = strsep(&next, ":"));)
+	if (!kept || !rest) {
+		free(kept);
+		return NULL;
+	}
+	strcpy(kept, "PATH=");
+	for (const char *folder; (folder = strsep(&next, ":"));)
 		if (usable(folder))
-			used += (size_t)sprintf(kept + used, "%s%s", used ? ":" : "", folder);
-	/* Without one the C library takes the system's own. */
-	if (!used || setenv("PATH", kept, 1))
-		unsetenv("PATH");
+			used += (size_t)sprintf(kept + strlen("PATH=") + used, "%s%s",
+						used ? ":" : "", folder);
+	if (!used) /* empty it would be the working directory */
+		strcat(kept, "/");
+	return kept;
+}
+
+char **jp_search_path_environment(void)
+{
+	static char **made;
+	const char *path = getenv("PATH");
+	size_t count = 0;
+
+	if (made || geteuid() || !path)
+		return made ?: environ;
+	while (environ[count])
+		count++;
+	made = calloc(count + 1, sizeof(*made));
+	for (size_t i = 0; made && i < count; i++) {
+		made[i] = environ[i];
+		if (strncmp(environ[i], "PATH=", strlen("PATH=")) == 0 &&
+		    !(made[i] = kept_of(path))) {
+			free(made);
+			made = NULL;
+		}
+	}
+	return made;
 }

@@ -3,9 +3,10 @@
 #define JP_BASE_SEARCH_PATH_H
 
 /*
- * Before root starts a program by its name: takes out of PATH each folder that others can write to,
- * and each that is another one wherever we are, and says so on standard error. Once is enough.
+ * The environment for a program that root starts by its name: ours, with a PATH without the folders
+ * that others can write to, and without those that are others wherever we are; each is said on
+ * standard error, once. An ordinary user's is ours. NULL: no memory.
  */
-void jp_search_path_clean(void);
+char **jp_search_path_environment(void);
 
 #endif

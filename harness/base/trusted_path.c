@@ -47,6 +47,14 @@ bool jp_trusted_stat(const struct stat *st)
 	return S_ISDIR(st->st_mode) && !open_to_others(st) && !(st->st_mode & S_IWOTH);
 }
 
+static bool leads_to(const char *path, int fd)
+{
+	struct stat st, there;
+
+	return !stat(path, &st) && !fstat(fd, &there) && st.st_dev == there.st_dev &&
+	       st.st_ino == there.st_ino;
+}
+
 /* Where @path leads, through no link of another user's. */
 static int real_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
@@ -61,6 +69,8 @@ static int real_path(const char *path, char *to, size_t size, struct jp_error *e
 		return jp_fail(err, -at, "%s: %s", path, strerror(-at));
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", at);
 	length = readlink(held, real, sizeof(real));
+	if (length < 0 && errno == ENOENT) /* there is no /proc */
+		length = realpath(path, real) && leads_to(real, at) ? (ssize_t)strlen(real) : -1;
 	if (length < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;

@@ -68,7 +68,8 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 }
 
 /* Between fork and exec: only what may be called there. */
-static _Noreturn void child(char *const *argv, int in, int out, int words, const int *keep_fds)
+static _Noreturn void child(char *const *argv, char **environment, int in, int out, int words,
+			    const int *keep_fds)
 {
 	setpgid(0, 0);
 	jp_interrupt_as_usual();
@@ -76,6 +77,7 @@ static _Noreturn void child(char *const *argv, int in, int out, int words, const
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)
 		fcntl(*keep_fds, F_SETFD, 0);
+	environ = environment; /* whose PATH counts */
 	execvp(argv[0], argv);
 	_exit(127);
 }
@@ -95,24 +97,25 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, ret = 0;
 	jp_cleanup_arguments struct jp_arguments command = {0};
-	char path[4096 + 128];
+	char path[4096 + 128], **environment;
 
 	*adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
 	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err);
 	if (ret)
 		return ret;
-	jp_search_path_clean();
 	add_command(&command, path, args);
 	adapter->words_fd =
 		words ? open(words, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644)
 		      : memfd_create("words", MFD_CLOEXEC);
-	if (command.failed || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) ||
+	environment = jp_search_path_environment();
+	if (command.failed || !environment || adapter->words_fd < 0 || pipe2(in, O_CLOEXEC) ||
 	    pipe2(out, O_CLOEXEC)) {
 		ret = jp_fail(err, errno, "%s: cannot be started: %s", path, strerror(errno));
 	} else {
 		adapter->pid = fork();
 		if (adapter->pid == 0)
-			child(command.list, in[0], out[1], adapter->words_fd, keep_fds);
+			child(command.list, environment, in[0], out[1], adapter->words_fd,
+			      keep_fds);
 		if (adapter->pid < 0) {
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));

@@ -74,7 +74,6 @@ static void list(struct jp_readable_file **files, char *const *paths, size_t cou
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
 }
 
-/* What the command line names comes before what the process chose. */
 /* Reads the rest in a process without rights. Of what the process has published, only what is its
  * user's own is opened for that one: it chose the names. True: in the process that stays. */
 static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
