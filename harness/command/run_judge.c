@@ -155,8 +155,12 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	}
 	start->report->jsonl = create(start->dir, "results.jsonl", err);
 	start->report->ktap = create(start->dir, "ktap.txt", err);
-	ret = start->report->jsonl && start->report->ktap ? jp_confine_enter(&confine, status, err)
-							  : -EIO;
+	if (start->report->jsonl && start->report->ktap) {
+		ret = jp_confine_enter(&confine, status, err);
+	} else {
+		close(channel); /* the runner waits for an answer */
+		ret = -EIO;
+	}
 	if (!ret) {
 		/* The runner ends, then we do. */
 		jp_survivor_signals(SIG_IGN);
