@@ -114,8 +114,9 @@ class Rounds:
             start = time.monotonic()
             if profiler in gone or start > until:
                 return profiler in gone
-            turn: contextlib.AbstractContextManager[Any] = \
-                lone if scene in ALONE else contextlib.nullcontext()
+            turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+            if scene in ALONE:
+                turn = lone
             with turn:
                 if self.ask(number, profiler, scene):
                     gone.add(profiler)
