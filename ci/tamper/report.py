@@ -17,7 +17,7 @@ not be noticed. *Unobservable*: nobody can see it in that case, with the proof f
 Cases that hold nothing of a kind are not in its row.
 
 Once the program itself was altered, not what it wrote: a capture that drops every fifth sample as
-it takes it from the ring (`keep()` in `harness/capture/heard.c`), and does not count it. At 2bfa14f
+it takes it from the ring (`keep()` in `harness/capture/heard.c`), and does not count it. At c758144
 all 94 cases of the set check that ran were `not ok` with it: 81 FAIL, and 13 ERROR, since a host
 took as much time as samples were missing, and nobody can tell (7 could not run there: their
 profiler, kernel or program was missing). At edc462a, all 98 whose samples ours took;
