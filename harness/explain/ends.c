@@ -312,11 +312,12 @@ static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *
 static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
 		  const struct jp_stack *stack, const struct jp_ending *ending)
 {
-	const uint64_t caller = stack->frames[1];
 	const struct jp_mapping *mapping;
+	uint64_t caller;
 
-	if (!ending->in_jit || ending->calls_jit)
+	if (!ending->in_jit || ending->calls_jit || stack->count < 2)
 		return false;
+	caller = stack->frames[1];
 	mapping = jp_replay_find(ends->places->replay, process->pid, caller - 1);
 	return mapping && jp_code_of(mapping->backing, mapping->name) == JP_CODE_FILE &&
 	       !jp_changed_files_has(ends->changed, mapping) &&
