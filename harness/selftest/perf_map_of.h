@@ -7,7 +7,8 @@
 #include "harness/format/jit/perf_map.h"
 
 /* The perf map at @path; NULL and a message. */
-static struct jp_perf_map *perf_map_of(const char *path, int64_t owner, struct jp_error *err)
+__attribute__((unused)) static struct jp_perf_map *perf_map_of(const char *path, int64_t owner,
+							       struct jp_error *err)
 {
 	uint64_t size;
 	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, err);
