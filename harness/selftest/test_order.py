@@ -326,7 +326,7 @@ class Changed(Folder):
         for name in os.listdir(self.dir):
             source = os.path.join(self.dir, name)
             if os.path.isdir(source):
-                os.symlink(source, os.path.join(folder, name))
+                shutil.copytree(source, os.path.join(folder, name))
             elif name not in files:
                 shutil.copy(source, os.path.join(folder, name))
         for name, content in files.items():
@@ -479,7 +479,7 @@ class Changed(Folder):
     def inject(self, folder: str) -> None:
         out = os.path.join(folder, "injected.data")
         os.unlink(out)
-        os.unlink(os.path.join(folder, "jit"))
+        shutil.rmtree(os.path.join(folder, "jit"))
         process.must([JITPROOF, "inject", "--anon=cut", "--jitdump-dir", folder, "-i",
                       os.path.join(folder, "perf.data"), "-o", out], timeout=30)
         os.rename(out + ".jit", os.path.join(folder, "jit"))
