@@ -196,12 +196,13 @@ static int judge_point(struct equal *equal, const struct jp_mapping_point *point
 	size_t first = 0;
 
 	equal->marks += point->mark && !equal->injected;
-	for (size_t i = 0; !failed && i + 1 < equal->nr_edges; i++) {
-		while (first < equal->nr_now && equal->now[first]->end <= equal->edges[i])
+	for (size_t i = 1; !failed && i < equal->nr_edges; i++) {
+		const uint64_t start = equal->edges[i - 1], end = equal->edges[i];
+
+		while (first < equal->nr_now && equal->now[first]->end <= start)
 			first++;
-		if (equal->edges[i] < equal->edges[i + 1])
-			failed = judge_piece(equal, point, first, equal->edges[i],
-					     equal->edges[i + 1]);
+		if (start < end)
+			failed = judge_piece(equal, point, first, start, end);
 	}
 	return failed;
 }

@@ -129,8 +129,8 @@ static bool holds_code(const struct jp_truth *truth, const struct jp_executable 
 	size_t i;
 
 	jp_search(i, truth->nr_codes,
-		  truth->codes[i].pid != one->pid ? truth->codes[i].pid < one->pid
-						  : truth->codes[i].addr < one->start);
+		  (jp_compare(truth->codes[i].pid, one->pid)
+			   ?: jp_compare(truth->codes[i].addr, one->start)) < 0);
 	for (; i < truth->nr_codes && truth->codes[i].pid == one->pid &&
 	       truth->codes[i].addr < one->end;
 	     i++)

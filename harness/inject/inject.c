@@ -102,7 +102,6 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 	const bool tables =
 		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
 							code->addr + code->size, code->tables);
-	const uint64_t length = code->size + (tables ? code->tables : 0);
 	const struct jp_event event = {
 		.type = JP_EVENT_MAP,
 		.misc = JP_PERF_MISC_USER,
@@ -112,7 +111,7 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 		.cpu = marker->cpu,
 		.id = marker->id,
 		.map = {.addr = code->addr,
-			.len = length,
+			.len = code->size + (tables ? code->tables : 0),
 			.pgoff = code->pgoff,
 			.maj = file->maj,
 			.min = file->min,
@@ -128,7 +127,7 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 	if (code->from &&
 	    jp_inject_spaces_code(inject->spaces, code->pid, code->from, code->size, false))
 		return no_memory(inject);
-	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, length, true)
+	return jp_inject_spaces_code(inject->spaces, code->pid, code->addr, event.map.len, true)
 		       ? no_memory(inject)
 		       : 0;
 }

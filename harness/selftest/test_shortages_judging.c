@@ -8,6 +8,7 @@
 #include "harness/model/files/elf_folder.h"
 #include "harness/model/oracle/executable_load.h"
 #include "harness/model/oracle/tasks.h"
+#include "harness/model/space/ranges.h"
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/check.h"
 #ifndef __SANITIZE_ADDRESS__
@@ -51,6 +52,30 @@ static int elf_folder(const char *path, struct jp_error *err)
 	if (ret >= 0)
 		close(ret);
 	return ret >= 0 ? 0 : ret;
+}
+
+/* Of two that share all they have one is changed, in the middle of each range. */
+static int ranges(const char *path, struct jp_error *err)
+{
+	enum { MANY = 100, APART = 16 };
+	struct jp_ranges *one = jp_ranges_new(), *other = NULL;
+	int ret = one ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; i < MANY && !ret; i++)
+		ret = jp_ranges_set(&one, i * APART, i * APART + 8, 1 + i % 3);
+	other = one ? jp_ranges_share(one) : NULL;
+	for (uint64_t i = 0; i < MANY && !ret; i++)
+		ret = jp_ranges_clear(&other, i * APART + 2, i * APART + 4);
+	for (const struct jp_range *range = NULL; !ret; mix(range->start)) {
+		range = jp_ranges_from(other, range ? range->end : 0);
+		if (!range)
+			break;
+	}
+	jp_ranges_free(other);
+	jp_ranges_free(one);
+	if (!ret)
+		jp_shortage_begin(); /* who succeeds was not short of anything */
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
 static void say_nothing(void *context, const char *line)
@@ -115,6 +140,7 @@ static const struct subject subjects[] = {
 	{"truth", CORPUS "native.truth", truth},
 	{"truth of a fixture", FIXTURES "mappings/truth", truth},
 	{"folder of ELF files", CORPUS, elf_folder},
+	{"ranges", "", ranges},
 	{"inject", FIXTURES "growth", inject},
 	{"explain", FIXTURES "anon/perf.data", explain},
 	{"judge", FIXTURES "pathless", judge},

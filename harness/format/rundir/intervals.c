@@ -9,6 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/number.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 
 /* The numbers of a line, @count of them, each after one blank; what follows them in *@rest. */
@@ -161,7 +162,7 @@ const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, 
 	size_t i;
 
 	jp_search(i, intervals->nr_intervals,
-		  time > list[i].disabled && time - list[i].disabled > slack);
+		  jp_max(time, list[i].disabled) - list[i].disabled > slack);
 	if (i == intervals->nr_intervals ||
 	    (list[i].enabling > time && list[i].enabling - time > slack))
 		return NULL;
