@@ -32,8 +32,8 @@ COREUTILS = ("ls", "cat", "mkdir", "env", "head")
 
 def verdict(text: str) -> list[str]:
     """Of KTAP: all but what is about no case."""
-    return [line for line in text.splitlines()
-            if not re.match(r"# (seed|run directory:|books:|Totals|The clocks)|#$|$", line)]
+    of_none = r"# (seed|run directory:|books:|Totals|The clocks|A host took)|#$|$"
+    return [line for line in text.splitlines() if not re.match(of_none, line)]
 
 
 def block(readme: str, title: str) -> list[str]:
