@@ -19,9 +19,10 @@ struct jp_call_sites {
 	struct jp_map known; /* enum call_site, by address and file */
 };
 
-/* Of a function from its entry on: longer ones are not read. Emitted code is called in few places:
- * of a file made to have many, the first are. */
-enum { LONGEST = 4096, CALL = 5, MOST = 4096 };
+/* Of a function from its entry on: longer ones are not read. No machine's direct call is longer
+ * than LONGEST_CALL. Emitted code is called in few places: of a file made to have many, the first
+ * are. */
+enum { LONGEST = 4096, LONGEST_CALL = 5, MOST = 4096 };
 
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
 {
@@ -96,9 +97,10 @@ static bool look(struct jp_call_sites *sites, const struct jp_mapping *mapping, 
 	int64_t distance;
 	size_t size;
 
-	if (!machine || !machine->frames->returns || offset < CALL ||
-	    read_code(sites, mapping, entry, offset - CALL, code, CALL) != CALL ||
-	    !machine->frames->after_direct_call(code, CALL, &distance))
+	if (!machine || !machine->frames->returns || offset < LONGEST_CALL ||
+	    read_code(sites, mapping, entry, offset - LONGEST_CALL, code, LONGEST_CALL) !=
+		    LONGEST_CALL ||
+	    !machine->frames->after_direct_call(code, LONGEST_CALL, &distance))
 		return false;
 	target = offset + (uint64_t)distance;
 	if (target - mapping->pgoff >= mapping->end - mapping->start)

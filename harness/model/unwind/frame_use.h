@@ -18,9 +18,8 @@ enum jp_frame_use {
 	JP_FRAME_ROOT,    /* the outermost frame */
 };
 
-/* Exactly at @vaddr; else around it, where a function is about to link its frame, or just gave it
- * up.
- */
+/* At @vaddr alone. jp_frame_use() looks around it, too: a function may be about to link its frame,
+ * or have just given it up. */
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr);
 enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mapping *mapping,
 			       uint64_t addr);
