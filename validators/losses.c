@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Losses: samples that the kernel could not write, and times that it stopped sampling. What is not
- * there cannot be wrong, so a case bears none of it that it does not state.
+ * there cannot be wrong, so a case bears none of it that it does not state. While a host keeps the
+ * CPU on which the reader of the rings runs, the other CPUs fill them: the guest's scheduler does
+ * not know of it, and moves a running thread nowhere. So as many lost samples are excused as were
+ * written in as much time as the host took.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,17 +64,26 @@ static void free_losses(void *context)
 	free(state);
 }
 
+static uint64_t excused(const struct jp_watched_info *watched, uint64_t samples)
+{
+	const double ran = (double)(watched->ended - watched->started);
+
+	return ran > 0 ? (uint64_t)(jp_watched_stolen(watched) / ran * (double)samples) : 0;
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct losses_seen *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
+	struct jp_metric samples;
 	uint64_t all;
 
 	jp_losses_add(&state->losses, &info);
 	if (__builtin_add_overflow(info.lost_samples, state->samples, &all))
 		all = UINT64_MAX;
-	return jp_findings_add_as(&view->findings, &lost,
-				  jp_metric_rate("lost.samples", info.lost_samples, all))
+	samples = jp_metric_rate("lost.samples", info.lost_samples, all);
+	samples.excused = excused(&view->evidence->watched, state->samples);
+	return jp_findings_add_as(&view->findings, &lost, samples)
 		       ?: jp_findings_add_as(
 				  &view->findings, &lost,
 				  jp_metric_count("lost.throttled", state->losses.throttled));

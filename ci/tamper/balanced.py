@@ -8,11 +8,13 @@ from typing import Any, Callable
 
 from ci.tamper.activations import MS, at_time, main_thread, sorted_by_time
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.events import PERIOD, sampling
+from ci.tamper.events import PERIOD, calm, sampling, stolen
 from ci.tamper.kinds import Absent, Changes, add, kind
 from ci.tamper.tasks import head
 from harness.selftest import run_directory as rd
 
+# Of the CPUs' time: more than they had.
+ALL = 10**18
 CODE = "sample in emitted code within the window"
 
 
@@ -92,16 +94,7 @@ def deleted_and_lost(case: Case) -> Changes:
         attr = capture.attrs[sampling(capture)]
         body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, gone)
         return kept.inserted(rd.PerfData([attr]).side(rd.LOST, body, time, 0))
-    return told(case, case.rewrite(alter), samples=-gone, lost_samples=gone)
-
-
-def stolen(case: Case, changes: Changes) -> Changes:
-    """And the runner says that a host took all the time of all CPUs, and more."""
-    lines = [line for line in case.read("watched").splitlines(True)
-             if not line.startswith(b"stolen ")]
-    if not any(line.startswith(b"cpus ") for line in lines):
-        raise Absent("the run is older than the figure")
-    return {**changes, "watched": b"".join(lines) + b"stolen %d\n" % 10**18}
+    return calm(case, told(case, case.rewrite(alter), samples=-gone, lost_samples=gone))
 
 
 @kind("balanced.deleted.stolen")
@@ -110,7 +103,7 @@ def deleted_and_stolen(case: Case) -> Changes:
     times = {one.time for one in in_window(case)[4::5]}
     gone = sum(one.time in times for one in case.capture("perf.data").samples())
     return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.time in times), samples=-gone))
+                                           one.time in times), samples=-gone), ALL)
 
 
 @kind("balanced.thread.stolen")
@@ -121,7 +114,7 @@ def thread_stolen(case: Case) -> Changes:
         raise Absent("one thread alone has samples in emitted code")
     gone = sum(one.tid == tids[-1] for one in case.capture("perf.data").samples())
     return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.tid == tids[-1]), samples=-gone))
+                                           one.tid == tids[-1]), samples=-gone), ALL)
 
 
 @kind("balanced.time.stolen")
@@ -134,7 +127,7 @@ def time_stolen(case: Case) -> Changes:
         raise Absent("that fifth has few samples")
     gone = sum(one.time in times for one in case.capture("perf.data").samples())
     return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.time in times), samples=-gone))
+                                           one.time in times), samples=-gone), ALL)
 
 
 def shrunk(case: Case, early: bool) -> Changes:

@@ -15,7 +15,7 @@ struct jp_role {
 		JP_LEAST_K,        /* @k: the same */
 		JP_LEAST_DISTINCT, /* @k: the distinct places that the case needs */
 		JP_MOST_UNJUDGED,  /* where the case expects nothing of it: a small share */
-		JP_MOST_LOST,      /* the same: nothing; more than it expects is an ERROR */
+		JP_MOST_LOST,      /* the same: what is excused; more than it expects is an ERROR */
 	} bound;
 	const char *lead, *tail; /* its figure stands between them; no @lead: "NAME is " */
 	const char *column;      /* of a scoreboard that shows its k of n, NULL: none ... */
@@ -36,6 +36,7 @@ struct jp_metric {
 	uint64_t k, n;
 	double lo, hi;              /* rate: the interval; plain count: lo == hi == k */
 	const struct jp_role *role; /* NULL: none */
+	uint64_t excused;           /* JP_MOST_LOST: of @k, as many say nothing of the kernel */
 };
 
 struct jp_metric jp_metric_rate(const char *name, uint64_t k, uint64_t n);

@@ -99,6 +99,12 @@ class Recorded(Folder):
         process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
         return files.read(out)
 
+    def stolen(self, ns: int) -> None:
+        """The runner saw that the host took so much."""
+        path = os.path.join(self.dir, "watched")
+        whole = files.read(path).split("cpus")[0]
+        files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen %d\n" % ns)
+
     @staticmethod
     def exactly(count: int | str, metric: str, cause: str) -> str:
         return rf"(?m)^# {re.escape(metric)}: {count} with cause (\S+ \()?{cause}\)?, " \

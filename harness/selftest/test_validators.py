@@ -194,12 +194,6 @@ class Clock(Recorded):
             "%s %d\n" % (key, later(int(value)) if key in ("ending", "ended") else int(value))
             for key, value in words))
 
-    def stolen(self, ns: int) -> None:
-        """The runner saw that the host took so much."""
-        path = os.path.join(self.dir, "watched")
-        whole = files.read(path).split("cpus")[0]
-        files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen %d\n" % ns)
-
     def test_what_the_host_took(self) -> None:
         """A stall hides samples; as many as its time has room for."""
         self.stall(500_000_000)
@@ -213,6 +207,33 @@ class Clock(Recorded):
         found = json.loads(self.results())["metrics"]["cpu.stolen"]
         self.assertEqual(found["n"], 152)
         self.assertTrue(140 < found["k"] <= 152, found)
+
+    def test_lost_while_the_host_took_the_reader(self) -> None:
+        """As many are excused as were written in as much time, and no more."""
+        watched = dict(line.split() for line in
+                       files.read(os.path.join(self.dir, "watched")).splitlines())
+        ran = int(watched["ended"]) - int(watched["started"])
+        most = len(self.perf.samples()) // 2
+        self.facts["lost_samples"] = str(most)
+        self.stolen(0)
+        self.errs(rf"lost.samples is .*\({most} of .*states none")
+        self.stolen(ran // 2 + 1)
+        self.passes()
+        self.facts["lost_samples"] = str(most + 1)
+        self.errs(rf"lost.samples is .*\({most + 1} of .*states none",
+                  "the host took 25 % of the CPUs meanwhile")
+        path = os.path.join(self.dir, "case")
+        case = files.read(path)
+        files.write(path, case + "\tlost.samples <=1\n")
+        self.errs(f"lost.samples: {most + 1} of .*expected <=1")
+        self.facts["lost_samples"] = str(most)
+        self.passes()
+        # Who states how much gets lost at least is not excused from it.
+        files.write(path, case + "\tlost.samples 1..2\n")
+        self.errs(f"lost.samples: {most} of .*expected 1..2")
+        self.facts["lost_samples"] = str(2**64 - 1)
+        self.stolen(10**19)
+        self.errs("lost.samples: .*expected 1..2")
 
     def test_what_the_host_took_leaves_gaps(self) -> None:
         """Samples that are gone now and then are no stall's doing: where the host took as much,
