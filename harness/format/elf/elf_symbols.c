@@ -114,7 +114,7 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
 		return false;
 	/* ARM's mapping symbols say what kind of bytes follow, and name nothing. */
-	if ((machine == EM_ARM || machine == EM_AARCH64) && name[0] == '$' &&
+	if ((machine == EM_ARM || machine == EM_AARCH64) && name[0] == '$' && name[1] &&
 	    strchr("adtx", name[1]) && (!name[2] || name[2] == '.'))
 		return false;
 	if (machine == EM_RISCV && name[0] == '$' && strchr("dx", name[1]))

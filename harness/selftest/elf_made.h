@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SELFTEST_ELF_MADE_H
+#define JP_SELFTEST_ELF_MADE_H
+
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/format/elf/elf_symbols.h"
+
+/* An ELF file of 64 bits, little endian, put together section by section. Each may be changed
+ * until elf_made_end(). */
+enum { ELF_MADE_SECTIONS = 24, ELF_MADE_MOST = 1 << 20, ELF_MADE_TEXT = 1, ELF_MADE_CODE = 0x100 };
+
+struct elf_made {
+	Elf64_Ehdr head;
+	Elf64_Phdr segment; /* p_type 0: none */
+	Elf64_Shdr sections[ELF_MADE_SECTIONS];
+	const char *names[ELF_MADE_SECTIONS];
+	unsigned int count;
+	size_t size;
+	unsigned char bytes[ELF_MADE_MOST];
+};
+
+static void elf_made_begin(struct elf_made *made, uint16_t machine)
+{
+	made->head = (Elf64_Ehdr){
+		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = machine,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+	};
+	made->segment = (Elf64_Phdr){0};
+	made->sections[0] = (Elf64_Shdr){0};
+	made->names[0] = "";
+	made->count = 1;
+	made->size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+}
+
+/* Its place in the file. */
+static size_t elf_made_put(struct elf_made *made, const void *bytes, size_t size)
+{
+	size_t at = (made->size + 7) & ~(size_t)7;
+
+	if (size > sizeof(made->bytes) - at)
+		exit(99);
+	memset(made->bytes + made->size, 0, at - made->size);
+	if (size)
+		memcpy(made->bytes + at, bytes, size);
+	made->size = at + size;
+	return at;
+}
+
+/* A section of @size bytes; its address is its place in the file. */
+static Elf64_Shdr *elf_made_section(struct elf_made *made, const char *name, uint32_t type,
+				    const void *bytes, size_t size)
+{
+	size_t at = elf_made_put(made, bytes, type == SHT_NOBITS ? 0 : size);
+	Elf64_Shdr *head = &made->sections[made->count];
+
+	if (made->count == ELF_MADE_SECTIONS - 1)
+		exit(99);
+	*head = (Elf64_Shdr){.sh_type = type,
+			     .sh_flags = SHF_ALLOC,
+			     .sh_addr = at,
+			     .sh_offset = at,
+			     .sh_size = size};
+	made->names[made->count++] = name;
+	return head;
+}
+
+/* Names of sections and all tables; then @made->size bytes are the file. */
+static void elf_made_end(struct elf_made *made)
+{
+	char names[512] = "";
+	size_t length = 1;
+
+	made->names[made->count] = ".shstrtab";
+	for (unsigned int i = 1; i <= made->count; i++) {
+		made->sections[i].sh_name = length;
+		length +=
+			snprintf(names + length, sizeof(names) - length, "%s", made->names[i]) + 1;
+	}
+	if (length > sizeof(names))
+		exit(99);
+	made->sections[made->count].sh_type = SHT_STRTAB;
+	made->sections[made->count].sh_flags = 0;
+	made->sections[made->count].sh_offset = elf_made_put(made, names, length);
+	made->sections[made->count].sh_size = length;
+	made->head.e_shstrndx = made->count++;
+	made->head.e_shnum = made->count;
+	made->head.e_shoff = elf_made_put(made, made->sections, made->count * sizeof(Elf64_Shdr));
+	made->head.e_phnum = made->segment.p_type != PT_NULL;
+	made->head.e_phoff = made->head.e_phnum ? sizeof(Elf64_Ehdr) : 0;
+	memcpy(made->bytes, &made->head, sizeof(made->head));
+	memcpy(made->bytes + sizeof(made->head), &made->segment, sizeof(made->segment));
+}
+
+struct made_symbol {
+	const char *name;
+	uint64_t value, size; /* the value counts from .text */
+	unsigned char type, visibility;
+	uint16_t section;
+};
+
+/* An entry for each of @symbols in a table called @called, and their names. */
+static Elf64_Shdr *elf_made_symbols(struct elf_made *made, const char *called, uint32_t type,
+				    const struct made_symbol *symbols, size_t count)
+{
+	Elf64_Sym table[32] = {0};
+	char names[512] = "";
+	size_t length = 1;
+	Elf64_Shdr *head;
+
+	for (size_t i = 0; i < count; i++) {
+		table[i] = (Elf64_Sym){
+			.st_name = length,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, symbols[i].type),
+			.st_other = symbols[i].visibility,
+			.st_shndx = symbols[i].section,
+			.st_value = made->sections[ELF_MADE_TEXT].sh_addr + symbols[i].value,
+			.st_size = symbols[i].size,
+		};
+		length +=
+			snprintf(names + length, sizeof(names) - length, "%s", symbols[i].name) + 1;
+	}
+	elf_made_section(made, ".strtab", SHT_STRTAB, names, length)->sh_flags = 0;
+	head = elf_made_section(made, called, type, table, count * sizeof(*table));
+	head->sh_link = made->count - 2;
+	head->sh_entsize = sizeof(*table);
+	return head;
+}
+
+/* A file with code, and @symbols. */
+static void elf_made_code(struct elf_made *made, uint16_t machine,
+			  const struct made_symbol *symbols, size_t count)
+{
+	static const unsigned char code[ELF_MADE_CODE];
+
+	elf_made_begin(made, machine);
+	elf_made_section(made, ".text", SHT_PROGBITS, code, sizeof(code))->sh_flags |=
+		SHF_EXECINSTR;
+	if (count)
+		elf_made_symbols(made, ".symtab", SHT_SYMTAB, symbols, count);
+}
+
+/* What is made so far, in memory that ends where the file does. */
+static struct jp_elf_input elf_made_input(const struct elf_made *made, unsigned char **bytes)
+{
+	*bytes = malloc(made->size);
+	if (!*bytes)
+		exit(99);
+	memcpy(*bytes, made->bytes, made->size);
+	return (struct jp_elf_input){.fd = -1, .image = *bytes, .size = made->size};
+}
+
+#endif
