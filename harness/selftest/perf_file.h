@@ -2,6 +2,7 @@
 #ifndef JP_SELFTEST_PERF_FILE_H
 #define JP_SELFTEST_PERF_FILE_H
 
+#include <stddef.h>
 #include <string.h>
 
 #include "harness/format/perfdata/format.h"
@@ -84,6 +85,20 @@ static void perf_file_data_ends(struct perf_file *file)
 {
 	perf_file_header(file)->data =
 		(struct jp_perf_section){PERF_FILE_DATA, file->size - PERF_FILE_DATA};
+}
+
+/* Of a whole file without features: a header from before there were any. */
+__attribute__((unused)) static void perf_file_old_header(struct perf_file *file)
+{
+	enum { OLD = offsetof(struct jp_perf_file_header, features) };
+	struct jp_perf_file_header *header = perf_file_header(file);
+	const size_t less = sizeof(*header) - OLD;
+
+	header->size = OLD;
+	header->attrs.offset -= less;
+	header->data.offset -= less;
+	file->size -= less;
+	memmove(file->bytes + OLD, file->bytes + sizeof(*header), file->size - OLD);
 }
 
 struct perf_file_feature {

@@ -154,6 +154,24 @@ static void features(void)
 	free(bytes);
 }
 
+/* What follows a header from before there were features is none of them. */
+static void old_header(void)
+{
+	struct jp_reduced reduced;
+	struct jp_error err = {""};
+	jp_cleanup_free char *bytes = NULL;
+	size_t size;
+
+	begin("\0AB=value and more", 18, false);
+	perf_file_old_header(&file);
+	check(!reduce(&reduced, &err) && reduced.variables.count == 1, "no features %s", err.text);
+	jp_reduced_free(&reduced);
+	bytes = jp_file_read(scratch_path("perf.data"), PERF_FILE_MOST, &size, NULL);
+	check(bytes && size == file.size && !memcmp(bytes, file.bytes, size - STACK - 8) &&
+		      memmem(bytes, size, "AB=xxxx", 7),
+	      "the rest stays");
+}
+
 static char large[(1 << 20) + 1];
 
 /* What cannot be reduced is said, with the file's name. */
@@ -212,6 +230,7 @@ int main(void)
 	scratch_make("");
 	stacks();
 	features();
+	old_header();
 	refuse_all();
 	return check_done();
 }

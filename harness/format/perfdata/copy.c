@@ -2,23 +2,33 @@
 #include "harness/format/perfdata/copy.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/bytes.h"
+#include "harness/base/order.h"
 
 struct feature {
 	bool there;
 	struct jp_bytes payload;
 };
 
+/* An attr, @size bytes at @at; its ids, by their offset among all. */
+struct attr_entry {
+	size_t at, size;
+	struct jp_perf_section ids;
+};
+
 struct jp_perf_copy {
 	struct jp_output *output;
 	bool pipe;
 	struct jp_perf_file_header header;
-	struct jp_bytes attrs; /* with the places of their ids in @ids */
-	struct jp_bytes ids;
-	uint64_t data; /* offset of the first record */
+	struct attr_entry *entries;
+	size_t nr_entries, entries_capacity;
+	struct jp_bytes attrs, ids; /* what @entries are of */
+	uint64_t data;              /* offset of the first record */
 	struct feature features[JP_PERF_FEATURES];
 	struct jp_bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
 };
@@ -29,53 +39,27 @@ static int add(struct jp_bytes *to, const void *from, size_t size)
 	return to->failed ? -ENOMEM : 0;
 }
 
-/* @size bytes of an attr and the @ids_size bytes of its ids. Attrs of a pipe may differ in size; a
- * file's table has one step. */
+/* @size bytes of an attr and the @ids_size bytes of its ids. */
 static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
 		    const unsigned char *ids, size_t ids_size)
 {
-	struct jp_perf_section place = {copy->ids.size, ids_size};
-	size_t step = size + sizeof(place), old = copy->header.attr_size;
+	struct attr_entry *entry =
+		jp_array_push(&copy->entries, &copy->nr_entries, &copy->entries_capacity);
 
-	if (old && old != step) {
-		struct jp_bytes wider = {0};
-		size_t to = step > old ? step : old;
-		unsigned char *entry = calloc(1, to);
-		int ret = entry ? 0 : -ENOMEM;
-
-		for (size_t at = 0; !ret && at < copy->attrs.size; at += old) {
-			memset(entry, 0, to);
-			memcpy(entry, copy->attrs.bytes + at, old - sizeof(place));
-			memcpy(entry + to - sizeof(place),
-			       copy->attrs.bytes + at + old - sizeof(place), sizeof(place));
-			ret = add(&wider, entry, to);
-		}
-		free(entry);
-		jp_bytes_free(&copy->attrs);
-		copy->attrs = wider;
-		if (ret)
-			return ret;
-		step = to;
-	}
-	copy->header.attr_size = step;
-	if (add(&copy->attrs, attr, size) || add(&copy->ids, ids, ids_size))
+	if (!entry)
 		return -ENOMEM;
-	while (copy->attrs.size % step != step - sizeof(place))
-		if (add(&copy->attrs, "", 1))
-			return -ENOMEM;
-	return add(&copy->attrs, &place, sizeof(place));
+	*entry = (struct attr_entry){copy->attrs.size, size, {copy->ids.size, ids_size}};
+	return add(&copy->attrs, attr, size) ?: add(&copy->ids, ids, ids_size);
 }
 
 /* The reader has checked that each section lies within the file. */
 static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *reader)
 {
 	const unsigned char *map = reader->source.map, *entry;
-	struct jp_perf_file_header header;
+	const struct jp_perf_file_header header = reader->header;
+	uint64_t table = header.data.offset + header.data.size;
 	struct jp_perf_section section;
-	uint64_t table;
 
-	memcpy(&header, map, sizeof(header));
-	table = header.data.offset + header.data.size;
 	for (uint64_t at = 0; at < header.attrs.size; at += header.attr_size) {
 		entry = map + header.attrs.offset + at;
 		memcpy(&section, entry + header.attr_size - sizeof(section), sizeof(section));
@@ -95,24 +79,34 @@ static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 	return 0;
 }
 
-/* The table of attrs with the final places of their ids, which begin at @ids. */
+/* The table of attrs behind their ids. A file's has one step, and perf goes by what each says of
+ * its own size: those of a pipe may differ. */
 static void put_attrs(struct jp_perf_copy *copy)
 {
-	uint64_t ids = jp_output_at(copy->output), step = copy->header.attr_size;
+	static const unsigned char zeros[8];
+	uint64_t ids = jp_output_at(copy->output);
+	size_t widest = JP_PERF_ATTR_SIZE_0;
 
+	for (size_t i = 0; i < copy->nr_entries; i++)
+		widest = jp_max(widest, copy->entries[i].size);
 	jp_output_put(copy->output, copy->ids.bytes, copy->ids.size);
-	for (uint64_t at = 0; at < copy->attrs.size; at += step) {
-		unsigned char *place =
-			copy->attrs.bytes + at + step - sizeof(struct jp_perf_section);
-		struct jp_perf_section section;
-
-		memcpy(&section, place, sizeof(section));
-		section.offset += ids;
-		memcpy(place, &section, sizeof(section));
-	}
 	copy->header.attrs.offset = jp_output_at(copy->output);
-	copy->header.attrs.size = copy->attrs.size;
-	jp_output_put(copy->output, copy->attrs.bytes, copy->attrs.size);
+	for (size_t i = 0; i < copy->nr_entries; i++) {
+		const struct attr_entry *entry = &copy->entries[i];
+		unsigned char *attr = copy->attrs.bytes + entry->at;
+		struct jp_perf_section section = entry->ids;
+
+		if (entry->size < widest)
+			memcpy(attr + offsetof(struct jp_perf_attr, size), &(uint32_t){widest},
+			       sizeof(uint32_t));
+		jp_output_put(copy->output, attr, entry->size);
+		for (size_t at = entry->size; at < widest; at += sizeof(zeros))
+			jp_output_put(copy->output, zeros, jp_min(sizeof(zeros), widest - at));
+		section.offset += ids;
+		jp_output_put(copy->output, &section, sizeof(section));
+	}
+	copy->header.attrs.size = jp_output_at(copy->output) - copy->header.attrs.offset;
+	copy->header.attr_size = widest + sizeof(struct jp_perf_section);
 }
 
 struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
@@ -246,6 +240,7 @@ void jp_perf_copy_free(struct jp_perf_copy *copy)
 		return;
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
 		jp_bytes_free(&copy->features[i].payload);
+	free(copy->entries);
 	jp_bytes_free(&copy->attrs);
 	jp_bytes_free(&copy->ids);
 	jp_bytes_free(&copy->aux);

@@ -350,5 +350,6 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 	memcpy(&header, bytes, size);
 	if (reader->attrs.swapped)
 		jp_perf_swap_file_header(&header);
+	reader->header = header;
 	return read_file_header(reader, &header);
 }

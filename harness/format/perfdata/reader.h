@@ -14,7 +14,9 @@
  * records. */
 struct jp_perf_reader {
 	struct jp_perf_source source; /* what is read now */
-	struct jp_perf_part **parts;  /* of a folder: each file */
+	struct jp_perf_file_header
+		header;              /* a file's; one from before there were features has none */
+	struct jp_perf_part **parts; /* of a folder: each file */
 	size_t nr_parts, parts_capacity;
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;

@@ -225,7 +225,8 @@ static int reduce_features(struct reducing *reducing)
 	int ret;
 
 	ret = read_at(reducing, &header, sizeof(header), 0);
-	if (ret)
+	/* One from before there were features has none. */
+	if (ret || header.size < sizeof(header))
 		return ret;
 	table_at = header.data.offset + header.data.size;
 	for (unsigned i = 0; i < JP_PERF_FEATURES; i++)
