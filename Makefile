@@ -203,8 +203,10 @@ guided: $(GUIDED)
 
 # What tests reach, by branch. Counters live in a mapped file: those of a process that may not write
 # any more, or is killed, count too.
-COVERED_FLAGS := -fprofile-instr-generate -fcoverage-mapping -mllvm -runtime-counter-relocation
-COVERED	:= $(patsubst $(O)/selftest/%,$(O)/covered/%,$(TESTS)) $(O)/covered/jitproof
+COVERED_LINK := -fprofile-instr-generate
+COVERED_FLAGS := $(COVERED_LINK) -fcoverage-mapping -mllvm -runtime-counter-relocation
+COVERED	:= $(patsubst $(O)/selftest/%,$(O)/covered/%,$(TESTS)) $(O)/covered/jitproof \
+	$(if $(BAD),$(O)/covered/jitproof-selftest)
 COVERED_PARTS := $(patsubst %.c,$(O)/covered/%.o,$(filter-out harness/command/main.c,$(SRC))) \
 	$(O)/expected.o
 
@@ -215,22 +217,27 @@ $(O)/covered/%.o: %.c Makefile
 
 $(O)/covered/test_%: $(O)/covered/harness/selftest/test_%.o $(COVERED_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(GUIDED_CC) -g $(COVERED_FLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 $(O)/covered/jitproof: $(O)/covered/harness/command/main.o $(COVERED_PARTS)
 	$(call SAY,LD,$@)
-	$(Q)$(GUIDED_CC) -g $(COVERED_FLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
+
+$(O)/covered/jitproof-selftest: $(O)/covered/harness/command/main.o $(COVERED_PARTS) \
+		$(BAD:%.c=$(O)/covered/%.o)
+	$(call SAY,LD,$@)
+	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
 covered: $(COVERED)
 	@:
 
 # One that fails counts as well: what it ran is covered, and `make selftest` tells of it.
-coverage: programs covered ## what unit tests, and corpora where there are any, reach by branch
+coverage: covered $(ADAPTERS) ## what tests, and corpora where there are any, reach by branch
 	@rm -rf '$(O)/covered/profiles'
-	-@O='$(O)' JITPROOF='$(O)/covered/jitproof' \
+	-@O='$(O)' BUILDS=covered JITPROOF='$(O)/covered/jitproof' \
 		LLVM_PROFILE_FILE='$(abspath $(O))/covered/profiles/%m%c.profraw' \
-		$(PYTHON) harness/selftest/run.py $(filter-out %/jitproof,$(COVERED)) \
-		$(filter-out %/test_sanitized.py,$(TEST_PY))
+		$(PYTHON) harness/selftest/run.py $(filter $(O)/covered/test_%,$(COVERED)) \
+		$(filter-out %/test_sanitized.py,$(wildcard harness/selftest/test_*.py))
 	@$(PYTHON) ci/fuzz --build '$(O)' --seconds 0 $(wildcard $(GUIDED))
 
 fuzz: all ## feed changed input to readers and writers for SECONDS=60, by coverage where clang is

@@ -17,11 +17,10 @@ import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
-from harness.selftest.scratch import BUILD, FIXTURES
+from harness.selftest.scratch import FIXTURES, PROGRAMS
 
 SET = os.path.join(FIXTURES, "conformance")
-# As other users of the set, and with everything watched.
-READERS = [os.path.join(BUILD, folder, "test_conformance") for folder in ("selftest", "asan")]
+READERS = [os.path.join(folder, "test_conformance") for folder in PROGRAMS]
 SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
 TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 

@@ -22,7 +22,7 @@ import unittest
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory
-from harness.selftest.scratch import BINARY, DENY, FIXTURES, Folder, HERE, run_binary
+from harness.selftest.scratch import BINARY, DENY, FIXTURES, Folder, HERE, PROGRAMS, run_binary
 
 CASES = os.path.join(HERE, "cases")
 SECRET = "hunter2-correct-horse"
@@ -364,7 +364,7 @@ class Hostile(Packing):
 
     def test_damage(self) -> None:
         """Sizes, offsets and counts of a capture that do not fit: said or survived, sanitized."""
-        binary = os.path.join(os.path.dirname(os.path.dirname(BINARY)), "asan", "jitproof")
+        binary = os.path.join(PROGRAMS[-1], "jitproof")
         if not os.path.exists(binary):
             self.skipTest("there is no sanitized jitproof: make sanitized")
         path = os.path.join(self.dir, "perf.data")
