@@ -11,11 +11,10 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/map.h"
-#include "harness/base/output_folder.h"
 #include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
-#include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jitdump_read.h"
+#include "harness/inject/inject_files.h"
 
 enum {
 	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
@@ -317,97 +316,6 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	return 0;
 }
 
-static int add_file(struct jp_inject_dumps *dumps, const struct jp_jit_elf *elf)
-{
-	struct jp_code_file *file =
-		jp_array_push(&dumps->files, &dumps->nr_files, &dumps->files_capacity);
-
-	if (!file)
-		return -ENOMEM;
-	*file = (struct jp_code_file){.maj = elf->maj, .min = elf->min, .ino = elf->ino};
-	if (asprintf(&file->path, "%s/%s", jp_output_folder_path(), elf->name) < 0) {
-		file->path = NULL;
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-static int by_place(const void *left, const void *right)
-{
-	const struct jp_jit_function *a = *(const struct jp_jit_function *const *)left;
-	const struct jp_jit_function *b = *(const struct jp_jit_function *const *)right;
-
-	return jp_compare(a->file, b->file) ?: jp_compare(a->offset, b->offset);
-}
-
-/* The files of the dump's functions, which @sorted has by file and offset; the codes learn where
- * they stand. */
-static int write_files(struct dump_reading *dump, const struct jp_jit_function **sorted,
-		       struct jp_error *err)
-{
-	const struct jp_inject_read *read = dump->read;
-	struct jp_inject_dumps *dumps = dump->dumps;
-	uint64_t bad_frames = 0;
-	size_t next;
-
-	for (size_t i = 0; i < dump->count; i = next) {
-		uint32_t file = sorted[i]->file;
-		struct jp_jit_elf elf;
-		int ret;
-
-		for (next = i; next < dump->count && sorted[next]->file == file;)
-			next++;
-		ret = jp_jit_elf_write(dumps->markers[dump->marker].pid,
-				       jp_jitdump_header(dump->file)->elf_mach, sorted + i,
-				       next - i, file, &elf, err);
-		if (!ret && add_file(dumps, &elf))
-			ret = jp_fail(err, ENOMEM, "%s: no memory", dump->path);
-		if (ret)
-			return ret;
-		bad_frames += elf.bad_frames;
-		read->summary->elf_files++;
-		read->summary->elf_bytes += elf.size;
-		for (size_t j = i; j < next; j++) {
-			struct jp_loaded_code *code =
-				&dumps->codes[dump->first + (sorted[j] - dump->functions)];
-
-			code->file = dumps->nr_files - 1;
-			code->pgoff = sorted[j]->offset;
-			/* A file of its own, and what it shows is where the process has it. */
-			if (sorted[j]->tables && next - i == 1 &&
-			    elf.mapped - code->pgoff <= code->size + sorted[j]->tables)
-				code->tables = elf.mapped - code->pgoff - code->size;
-		}
-	}
-	read->summary->bad_records += bad_frames;
-	if (bad_frames)
-		jp_inject_say(read,
-			      "%s: UNWINDING_INFO of %" PRIu64
-			      " functions cannot be used: expected .eh_frame "
-			      "as for code right before it, pc-relative",
-			      dump->path, bad_frames);
-	return 0;
-}
-
-static int place_functions(struct dump_reading *dump, struct jp_error *err)
-{
-	jp_cleanup_free const struct jp_jit_function **sorted = NULL;
-	bool in_order = true;
-
-	if (!dump->count)
-		return 0;
-	sorted = malloc(dump->count * sizeof(*sorted));
-	if (!sorted || jp_jit_layout(dump->functions, dump->count) < 0)
-		return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
-	for (size_t i = 0; i < dump->count; i++) {
-		sorted[i] = &dump->functions[i];
-		in_order &= !i || by_place(&sorted[i - 1], &sorted[i]) <= 0;
-	}
-	if (!in_order)
-		qsort(sorted, dump->count, sizeof(*sorted), by_place);
-	return write_files(dump, sorted, err);
-}
-
 int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t owner,
 		   uint64_t *size, struct jp_error *err)
 {
@@ -442,7 +350,15 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	read->summary->jitdumps++;
 	ret = read_records(&dump, err);
 	if (!ret)
-		ret = place_functions(&dump, err);
+		ret = jp_inject_write_files(
+			&(struct jp_inject_code){.dumps = dumps,
+						 .marker = dump.marker,
+						 .path = path,
+						 .elf_mach = jp_jitdump_header(dump.file)->elf_mach,
+						 .functions = dump.functions,
+						 .count = dump.count,
+						 .first = dump.first},
+			read, err);
 	jp_jitdump_close(dump.file);
 	free(dump.functions);
 	free(dump.indices);
