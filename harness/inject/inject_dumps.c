@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,18 +42,6 @@ struct dump_reading {
 	uint64_t eh_frame_size, mapped_tables;
 	uint64_t unmapped_pids, unloaded, unused;
 };
-
-void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
-{
-	char text[1200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (read->said)
-		read->said(read->context, text);
-}
 
 /* As perf does it (util/tsc.c, tsc_to_perf_time()). */
 static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
@@ -365,16 +352,4 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	jp_map_free(&dump.numbers);
 	jp_map_free(&dump.places);
 	return ret;
-}
-
-void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
-{
-	for (size_t i = 0; i < dumps->nr_markers; i++)
-		free(dumps->markers[i].path);
-	for (size_t i = 0; i < dumps->nr_files; i++)
-		free(dumps->files[i].path);
-	free(dumps->markers);
-	free(dumps->files);
-	free(dumps->codes);
-	*dumps = (struct jp_inject_dumps){0};
 }

@@ -7,7 +7,7 @@
 
 #include "harness/base/error.h"
 #include "harness/format/jit/jit_elf.h"
-#include "harness/inject/inject_dumps.h"
+#include "harness/inject/inject_code.h"
 
 /* What one jitdump loaded, as it becomes ELF files. */
 struct jp_inject_code {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/inject/inject_code.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+{
+	char text[1200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (read->said)
+		read->said(read->context, text);
+}
+
+void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
+{
+	for (size_t i = 0; i < dumps->nr_markers; i++)
+		free(dumps->markers[i].path);
+	for (size_t i = 0; i < dumps->nr_files; i++)
+		free(dumps->files[i].path);
+	free(dumps->markers);
+	free(dumps->files);
+	free(dumps->codes);
+	*dumps = (struct jp_inject_dumps){0};
+}
