@@ -9,6 +9,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/order.h"
 #include "harness/base/path.h"
+#include "harness/base/round.h"
 #include "harness/selftest/check.h"
 
 static void whole(void)
@@ -189,6 +190,10 @@ static void order(void)
 		      jp_by_value(&least, &most) < 0 && jp_by_value(&most, &least) > 0 &&
 		      !jp_by_value(&most, &most),
 	      "the lesser, the greater, and which is which");
+	check(jp_whole_words(0) == 0 && jp_whole_words(1) == 8 && jp_whole_words(8) == 8 &&
+		      jp_whole_words(9) == 16 &&
+		      jp_whole_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
+	      "bytes in whole words");
 }
 
 int main(void)

@@ -5,15 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/round.h"
+
 /* Sections of the copies, in their order in the file. */
 enum { NOTHING, NOTE, INDEX, FRAME, NAMES, SECTIONS };
 static const char names[] = "\0.note.gnu.build-id\0.eh_frame_hdr\0.eh_frame\0.shstrtab";
 static const uint32_t name_at[SECTIONS] = {0, 1, 20, 34, 44};
-
-static size_t round_up(size_t size)
-{
-	return (size + 7) & ~(size_t)7;
-}
 
 /* Lays the copy out: ELF header, program headers, the sections' bytes, section headers. */
 static int lay_out(const struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err)
@@ -44,7 +41,7 @@ static int lay_out(const struct jp_elf_parts *parts, struct jp_elf_image *out, s
 		/* A section that is not there must not be found by its name either. */
 		heads[i].sh_name = heads[i].sh_type == SHT_NULL ? 0 : name_at[i];
 		heads[i].sh_offset = end;
-		end = round_up(end + heads[i].sh_size);
+		end = jp_whole_words(end + heads[i].sh_size);
 	}
 	head.e_phoff = sizeof(head);
 	head.e_phentsize = sizeof(Elf64_Phdr);

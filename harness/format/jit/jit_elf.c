@@ -14,6 +14,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/output.h"
 #include "harness/base/output_folder.h"
+#include "harness/base/round.h"
 #include "harness/base/search.h"
 #include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jit_frames.h"
@@ -109,7 +110,7 @@ static void add_lines(struct build *build, const struct jp_jit_function *functio
 
 static void add_contents(struct build *build)
 {
-	const uint64_t frame = (build->end + 7) & ~UINT64_C(7);
+	const uint64_t frame = jp_whole_words(build->end);
 	uint64_t index;
 
 	for (size_t i = 0; i < build->count; i++) {
@@ -217,7 +218,7 @@ static uint64_t lay_out(struct build *build)
 		if (head->sh_flags & SHF_ALLOC)
 			head->sh_addr = head->sh_offset;
 	}
-	return (at + 7) & ~UINT64_C(7);
+	return jp_whole_words(at);
 }
 
 static Elf64_Phdr segment_of(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/round.h"
 #include "harness/base/search.h"
 #include "harness/format/elf/cfi_check.h"
 
@@ -154,7 +155,7 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 		.frames = frames,
 		.function = function,
 		.addr = addr,
-		.frame_addr = (function->size + 7) & ~UINT64_C(7),
+		.frame_addr = jp_whole_words(function->size),
 	};
 	struct jp_cfi_section section = {function->eh_frame, function->eh_frame_size,
 					 walk.frame_addr},

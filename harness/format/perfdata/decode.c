@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "harness/base/round.h"
+
 /* Takes a word for a field when @sample_type has @bit; returns its offset, or 0. */
 static uint16_t place(uint64_t sample_type, uint64_t bit, uint16_t *offset)
 {
@@ -73,7 +75,7 @@ static bool skip_raw(struct jp_perf_rest *rest)
 	if (rest->end - rest->at < 4)
 		return false;
 	/* The kernel's size reaches to the next multiple of 8 by itself. */
-	size = ((uint64_t)load32(rest->at) + 4 + 7) & ~UINT64_C(7);
+	size = jp_whole_words((uint64_t)load32(rest->at) + 4);
 	return jp_perf_skip(rest, size, 1);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/base/round.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/swap.h"
@@ -27,7 +28,7 @@ static struct jp_perf_record read_record_header(const struct jp_perf_reader *rea
 static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t record_size,
 					  struct jp_pending *pending)
 {
-	size_t size = (record_size + 7) & ~(size_t)7;
+	const size_t size = jp_whole_words(record_size);
 	struct jp_chunk *chunk = reader->copies;
 	struct jp_perf_record *copy;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/round.h"
 #include "harness/base/search.h"
 
 /*
@@ -266,7 +267,7 @@ void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
 		return NULL;
-	bytes = (bytes + 7) & ~(size_t)7;
+	bytes = jp_whole_words(bytes);
 	if (!region || region->size - region->used < bytes) {
 		if (chunk < bytes)
 			chunk = bytes;
