@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "validators/jit_order_dumps.h"
 #include "validators/jit_order_figures.h"
 
@@ -95,7 +96,8 @@ static int judge_sample(struct jp_jit_order *order, const struct jp_event *event
 	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
 
-/* The name of every byte of @life as of @time: where mappings meet, and at its ends. */
+/* The name of every byte of @life as of @time: where mappings meet, and at its ends. What lies in
+ * no mapping has none, and that is all there is to say. */
 static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t time)
 {
 	uint64_t next, end = life->code->addr + life->code->size;
@@ -105,8 +107,7 @@ static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t
 		const struct jp_mapping *mapping =
 			jp_replay_find(order->view->spaces, life->code->pid, addr);
 
-		next = mapping ? mapping->end : (addr | 4095) + 1;
-		next = next < end ? next : end;
+		next = mapping ? jp_min(mapping->end, end) : end;
 		for (int last = 0; last < 2; last++) {
 			uint64_t ip = last ? next - 1 : addr;
 			struct jp_code_name name = jp_code_name_at(&order->naming, life, ip);

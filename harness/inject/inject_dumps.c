@@ -22,6 +22,12 @@ enum {
 
 #define ANY UINT32_MAX /* process */
 
+/* What an UNWINDING_INFO holds for the LOAD that follows it. */
+struct dump_tables {
+	const unsigned char *eh_frame;
+	uint64_t size, mapped;
+};
+
 /* One dump as it is read. */
 struct dump_reading {
 	const struct jp_inject_read *read;
@@ -38,8 +44,7 @@ struct dump_reading {
 	size_t placed;
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
 	unsigned int next_pending;
-	const unsigned char *eh_frame; /* of the next LOAD */
-	uint64_t eh_frame_size, mapped_tables;
+	struct dump_tables tables; /* of the next LOAD */
 	uint64_t unmapped_pids, unloaded, unused;
 };
 
@@ -157,6 +162,7 @@ static void take_debug(struct dump_reading *dump, uint64_t addr, struct jp_jit_f
 
 static int load(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
+	const struct dump_tables tables = dump->tables;
 	struct jp_loaded_code code = {
 		.time = to_capture_time(dump, record->time),
 		.addr = record->load.addr,
@@ -164,6 +170,7 @@ static int load(struct dump_reading *dump, const struct jp_jitdump_record *recor
 	};
 	struct jp_jit_function *function;
 
+	dump->tables = (struct dump_tables){0};
 	if (!process_of(dump, record->pid, &code.pid))
 		return 0;
 	if (!code.size) {
@@ -178,9 +185,9 @@ static int load(struct dump_reading *dump, const struct jp_jitdump_record *recor
 		.code = record->load.code,
 		.addr = code.addr,
 		.size = code.size,
-		.eh_frame = dump->eh_frame,
-		.eh_frame_size = dump->eh_frame_size,
-		.tables = dump->mapped_tables ? (-code.size & 7) + dump->mapped_tables : 0,
+		.eh_frame = tables.eh_frame,
+		.eh_frame_size = tables.size,
+		.tables = tables.mapped ? (-code.size & 7) + tables.mapped : 0,
 	};
 	take_debug(dump, code.addr, function);
 	dump->read->summary->loads++;
@@ -222,34 +229,37 @@ static int move(struct dump_reading *dump, const struct jp_jitdump_record *recor
 	return 0;
 }
 
+static struct dump_tables tables_of(const struct jp_jitdump_record *record)
+{
+	struct dump_tables tables = {.eh_frame = record->unwinding.eh_frame,
+				     .size = record->unwinding.size - record->unwinding.hdr_size};
+
+	if (tables.size && record->unwinding.mapped_size == record->unwinding.size)
+		tables.mapped = record->unwinding.mapped_size;
+	return tables;
+}
+
 static int take_record(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_record *pending;
-	int ret = 0;
 
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
-		ret = load(dump, record);
-		dump->eh_frame_size = dump->mapped_tables = 0;
-		break;
+		return load(dump, record);
 	case JP_JITDUMP_MOVE:
-		ret = move(dump, record);
-		break;
+		return move(dump, record);
 	case JP_JITDUMP_DEBUG_INFO:
 		pending = &dump->pending[dump->next_pending++ % PENDING];
 		dump->unused += pending->debug.count != 0;
 		*pending = *record;
 		break;
 	case JP_JITDUMP_UNWINDING_INFO:
-		dump->eh_frame = record->unwinding.eh_frame;
-		dump->eh_frame_size = record->unwinding.size - record->unwinding.hdr_size;
-		if (dump->eh_frame_size && record->unwinding.mapped_size == record->unwinding.size)
-			dump->mapped_tables = record->unwinding.mapped_size;
+		dump->tables = tables_of(record);
 		break;
 	default:
 		break;
 	}
-	return ret;
+	return 0;
 }
 
 /* Why the dump's times cannot be laid beside the capture's; NULL: they can. */

@@ -239,9 +239,8 @@ static int take_plt(struct taking *taking)
 		return 0;
 	count = relocations.sh_size / relocations.sh_entsize;
 	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
-	failed = add(taking, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3));
-	if (!failed)
-		failed = take_entries(taking, &plt, size, size, count, 0);
+	failed = add(taking, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3))
+			 ?: take_entries(taking, &plt, size, size, count, 0);
 	if (!failed && jp_elf_section(runtime, ".plt.sec", &other, NULL))
 		failed = take_entries(taking, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
 	if (!failed && jp_elf_section(runtime, ".plt.got", &other, NULL))
