@@ -281,6 +281,13 @@ class Jitdumps(Explained):
         self.assertIn("perf inject --jit", found["remedy"])
         self.assertIn("1 of 1", found["evidence"][1])
 
+    def test_what_it_names(self) -> None:
+        """Two functions of 0x100 bytes: nothing behind them has a name."""
+        path = self.dump(50, 60)
+        self.samples(CODE, CODE + 0x1ff, CODE + 0x200)
+        found = self.expect("jitdump-not-injected", 2 * SAMPLES, path)
+        self.assertIn("2 loads, which name 3 of 4", found["evidence"][1])
+
     def test_gone(self) -> None:
         self.expect("jitdump-file-gone", file=self.dump())
 

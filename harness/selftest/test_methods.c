@@ -307,6 +307,12 @@ static void test_tables(void)
 	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
 	      "bad ones are counted, and not used");
 	jp_jit_cfi_free(jit);
+	tables[4] = 0;
+	each[0].size = UINT64_C(1) << 30; /* from its start on no distance has 32 bits */
+	jit = jp_jit_cfi_new(&loads, EM_X86_64);
+	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
+	      "nor those of a function that is too large");
+	jp_jit_cfi_free(jit);
 }
 
 /* The least of some runs of @method over @frames frames, in ps each. */

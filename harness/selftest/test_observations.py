@@ -139,6 +139,14 @@ class Healthy(Observed):
                                      351 if fixture == "clock" else 40)
                     self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
 
+    def test_of_a_file(self) -> None:
+        """Each sample is of a user's code, and as such has a name or none."""
+        self.tell("anon")
+        done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
+        self.assertEqual(done.stderr, "")
+        self.assertEqual([one["names"]["samples"] for one in json.loads(done.stdout)["processes"]
+                          if one["samples"]], [40])
+
     def test_skips_by_name(self) -> None:
         self.tell("anon", "no-mappings", "no-tasks")
         result = self.judge()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
+#include <dirent.h>
 #include <limits.h>
 #include <string.h>
 
@@ -83,6 +84,20 @@ static void say_nothing(void *context, const char *line)
 	mix_text(line);
 }
 
+static bool unfinished; /* something that nobody finished was left */
+
+static bool is_unfinished(const char *folder)
+{
+	jp_cleanup_closedir DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] == '.' && strcmp(entry->d_name, ".") &&
+		    strcmp(entry->d_name, ".."))
+			return true;
+	return false;
+}
+
 static int inject(const char *path, struct jp_error *err)
 {
 	char output[128], folder[128];
@@ -100,6 +115,7 @@ static int inject(const char *path, struct jp_error *err)
 	inject = jp_injection_open(&options, err);
 	ret = inject ? jp_injection_run(inject, &summary, say_nothing, NULL, err) : -EINVAL;
 	jp_injection_close(inject);
+	unfinished |= is_unfinished(folder);
 	mix(summary.loads + summary.elf_bytes);
 	return ret;
 }
@@ -152,6 +168,7 @@ int main(int argc, char **argv)
 {
 	scratch_make("");
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
+	check(!unfinished, "no file of inject's is left half-written");
 	return check_done();
 }
 

@@ -400,6 +400,15 @@ static void test_rules(void)
 	      "an operation that call frames do not use: no rule");
 	check(STEP_BY("\x16\x10\x04\x30\x2f\xfc\xff", &regs) == JP_CFI_NONE,
 	      "an expression that never ends: no rule");
+	/* 6, or 9 were it not for the jump. */
+	check(STEP_BY("\x16\x03\x06\x36\x2f\x01\x00\x39\x96", &regs) == JP_CFI_STEPPED &&
+		      regs.r[RBX] == 6,
+	      "a jump over an operation");
+	check(STEP_BY("\x16\x10\x08\x35\x2f\x01\x00\x0a\x01\x02\x96", &regs) == JP_CFI_NONE,
+	      "a jump into one: no rule");
+	check(STEP_BY("\x0e\x20\x05\x21\x02", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10020 &&
+		      !(regs.known >> JP_REGS),
+	      "a rule of a register that no machine has says nothing");
 	check(STEP_BY("\x07\x80\x80\x80\x80\x80\x80\x80\x80\x10", &regs) == -1,
 	      "register 2^60 is refused");
 	check(STEP_BY("\x0f\x7f", &regs) == -1,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Validators at the borders of their times, on evidence that no recorded run has. */
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/judge/validator.h"
 #include "harness/selftest/check.h"
-#include "validators/code_incarnations.h"
+#include "validators/code_names.h"
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+static size_t exceptions; /* of the last judging */
 
 /* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
  */
@@ -16,8 +19,13 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 {
 	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
 	struct jp_spans truth = {0}, known = {0};
-	struct jp_view view = {
-		.evidence = evidence, .truth = &truth, .known = &known, .spaces = jp_replay_new()};
+	struct jp_perfdata_summary held = {0};
+	struct jp_view view = {.evidence = evidence,
+			       .truth = &truth,
+			       .known = &known,
+			       .machine = jp_machine_find(EM_X86_64),
+			       .spaces = jp_replay_new(),
+			       .held = &held};
 	struct jp_metric found = {.k = UINT64_MAX};
 	const struct jp_metric *metric;
 	struct jp_error err = {""};
@@ -27,6 +35,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 		exit(99);
 	failed = validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
+		held.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->until ? validator->until(&view, events[i].time) : 0;
 		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
 		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
@@ -37,6 +46,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
 	if (metric)
 		found = *metric;
+	exceptions = view.findings.nr_exceptions;
 	validator->free(view.state);
 	jp_findings_free(&view.findings);
 	jp_spans_free(&known);
@@ -253,6 +263,123 @@ static void loads(void)
 	}
 }
 
+/* A record of a part is wrong as long as the whole was surely there. */
+static void parts(void)
+{
+	static const char record[] = "of the kernel's";
+	struct jp_event acts[] = {
+		{.type = JP_EVENT_EXEC,
+		 .pid = PID,
+		 .tid = PID,
+		 .before = 5,
+		 .after = 6,
+		 .task = {.how = JP_HOW_LAUNCH}},
+		{.type = JP_EVENT_MAP,
+		 .pid = PID,
+		 .tid = PID,
+		 .before = 1000,
+		 .after = 1001,
+		 .map = {.addr = 0x10000, .len = 0x4000, .prot = RX, .name = "//anon"}},
+		{.type = JP_EVENT_UNMAP,
+		 .pid = PID,
+		 .tid = PID,
+		 .before = 2000,
+		 .after = 2001,
+		 .map = {.addr = 0x10000, .len = 0x4000}},
+	};
+	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	static const struct {
+		uint64_t time, wrong;
+	} rows[] = {{1010, 0}, {1011, 1}, {1990, 1}, {1991, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event event = {.type = JP_EVENT_MAP,
+					       .record = record,
+					       .pid = PID,
+					       .tid = PID,
+					       .time = rows[i].time,
+					       .map = {.addr = 0x12000,
+						       .len = 0x2000,
+						       .pgoff = 0x12000,
+						       .prot = RX,
+						       .flags = 2,
+						       .has_identity = true,
+						       .name = "//anon"}};
+		const struct jp_metric metric =
+			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
+
+		check(metric.n == 1 && metric.k == rows[i].wrong,
+		      "a record of a half at %d: %d of %d wrong", (int)rows[i].time, (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
+/* How much native code takes to enter is known of some activations only. */
+static void edges(void)
+{
+	enum { SAMPLES = 100 };
+	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+	struct jp_truth_activation activations[] = {
+		{.pid = PID,
+		 .tid = PID,
+		 .enter = 100,
+		 .inside = 110,
+		 .leave = 190,
+		 .cpu = UINT64_MAX},
+		{.pid = PID, .tid = PID, .enter = 1000, .inside = 1900, .leave = 2000, .cpu = 100},
+	};
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = 2};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+	struct jp_event samples[SAMPLES];
+
+	for (uint64_t i = 0; i < SAMPLES; i++)
+		samples[i] = (struct jp_event){.type = JP_EVENT_SAMPLE,
+					       .pid = PID,
+					       .tid = PID,
+					       .time = 1200 + i,
+					       .sample = {.ip = 0x1800, .user = true}};
+	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+		      !exceptions,
+	      "nine tenths of the time are spent on entering: so are the samples");
+	activations[1].cpu = UINT64_MAX;
+	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+		      exceptions == 1,
+	      "where no time is known they are too many");
+}
+
+/* What a later record covers of code is from its first byte to its last. */
+static void covered(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_life life = {.code = &code, .low = 0x1010, .high = 0x1020};
+	const struct jp_view view = {.spaces = jp_replay_new()};
+	struct jp_file_finder *finder = jp_file_finder_new();
+	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
+
+	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
+		if (ip < 0x1011 || ip > 0x101e)
+			check(jp_code_name_at(&naming, &life, ip).covered ==
+				      (ip >= 0x1010 && ip <= 0x101f),
+			      "what covers 1010 to 1020: %x", (int)ip);
+	jp_names_free(naming.names);
+	jp_file_finder_free(finder);
+	jp_replay_free(view.spaces);
+}
+
 int main(void)
 {
 	within_an_interval();
@@ -260,5 +387,8 @@ int main(void)
 	listed_names();
 	lives_of_a_pid();
 	loads();
+	parts();
+	edges();
+	covered();
 	return check_done();
 }

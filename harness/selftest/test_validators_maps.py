@@ -32,6 +32,20 @@ class Mappings(Recorded):
                           r"unmapped at \d+, \d+/\d+, ip [0-9a-f]+ in \w+\+0x")
         self.only(text, "broken.chain", "broken.dump", "coverage.missing")
 
+    def test_deleted_and_wrong(self) -> None:
+        """What is unmapped is wrong besides, or has frames too many."""
+        for more, metric in ((None, "wrong.chain"), (0x12345678, "extra.chain")):
+            with self.subTest(metric):
+                sample = self.deep()
+                whole, at = sample.chain, sample.user() + 1
+                sample.chain = [*whole[:at], more or whole[at] + 1, *whole[at + (not more):]]
+                records = self.perf.records
+                self.perf.records = [record for record in records
+                                     if record not in self.emitted_maps()]
+                text = self.fails(self.exactly(40, "broken.chain", "no-record"))
+                self.only(text, "broken.chain", "broken.dump", "coverage.missing", metric)
+                self.perf.records, sample.chain = records, whole
+
     def test_stray_sample(self) -> None:
         """In the memory of emitted code, but in none of its functions."""
         sample, record = self.perf.samples()[7], self.emitted_maps()[0]
