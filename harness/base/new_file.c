@@ -136,6 +136,20 @@ int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
 	return failed ?: fd;
 }
 
+void jp_new_file_undo(const char *path, int fd)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int folder = jp_named_folder(path, (size_t)(name - path));
+	struct stat ours, there;
+
+	if (folder < 0)
+		return;
+	if (!fstat(fd, &ours) && !fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) &&
+	    there.st_dev == ours.st_dev && there.st_ino == ours.st_ino)
+		unlinkat(folder, name, 0);
+	close(folder);
+}
+
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err)
 {
 	int fd = jp_new_file_open(file, path, 0666, err);

@@ -26,6 +26,8 @@ int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, st
 /* A descriptor of one that takes its place at once, empty: for what cannot be made again, and is of
  * use as far as it came. */
 int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
+/* What lies at @path is not wanted after all, if it is the file behind @fd. */
+void jp_new_file_undo(const char *path, int fd);
 /* The first, to write text into; NULL and a message. */
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
 /* It is whole and closed, and takes the place of what is at its path. 0, or -errno and a message:

@@ -139,6 +139,12 @@ int jp_output_close(struct jp_output *output, struct jp_error *err)
 	return -error;
 }
 
+void jp_output_remove(struct jp_output *output)
+{
+	jp_new_file_undo(output->path, output->fd);
+	jp_output_abandon(output);
+}
+
 void jp_output_abandon(struct jp_output *output)
 {
 	if (!output)

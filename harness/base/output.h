@@ -32,6 +32,8 @@ void jp_output_rewrite(struct jp_output *output, uint64_t at, const void *bytes,
 int jp_output_error(const struct jp_output *output);
 /* Writes what is left, closes and frees. */
 int jp_output_close(struct jp_output *output, struct jp_error *err);
+/* Closes, frees, and removes the file that jp_output_create() made. */
+void jp_output_remove(struct jp_output *output);
 /* Closes and frees, whatever was written. NULL is fine. */
 void jp_output_abandon(struct jp_output *output);
 

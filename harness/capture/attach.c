@@ -75,8 +75,6 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 {
 	int ret = 0;
 
-	if (session->target->pid > 0 && kill(session->target->pid, 0) && errno == ESRCH)
-		return jp_fail(err, ESRCH, "no process %d", session->target->pid);
 	if (session->target->pid > 0)
 		jp_drain_watch(session, session->target->pid);
 	if (snapshot_first) {

@@ -2,6 +2,7 @@
 #include "harness/capture/recording.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,13 @@ static int find_abilities(struct jp_session *session, struct jp_error *err)
 
 int jp_recorder_open(struct jp_session *session, struct jp_error *err)
 {
-	struct jp_recorder *recorder = calloc(1, sizeof(*recorder));
+	const pid_t pid = session->target->pid;
+	struct jp_recorder *recorder;
 
+	/* Before a file takes the place of another. */
+	if (pid > 0 && kill(pid, 0) && errno == ESRCH)
+		return jp_fail(err, ESRCH, "no process %d", pid);
+	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return jp_fail(err, ENOMEM, "no memory for a recorder");
 	recorder->drain =
@@ -205,8 +211,9 @@ void jp_recorder_free(struct jp_session *session)
 		return;
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
+	/* It never began: what is there already is no recording. */
 	if (recorder->writer)
-		close_file(recorder, NULL);
+		jp_perfdata_remove(recorder->writer);
 	jp_rings_close(session);
 	jp_drain_close(&recorder->drain);
 	jp_heard_free(&recorder->heard);

@@ -74,6 +74,22 @@ static void at_once(const char *path)
 	check(read(old, &byte, 1) == 1 && byte == 'n', "who has the old one open keeps it");
 }
 
+/* What is not wanted after all goes, unless another has its place by then. */
+static void undone(void)
+{
+	const char *path = scratch_path("undone");
+	struct jp_error err = {""};
+	jp_cleanup_close int lost = jp_new_file_at_once(path, 0600, &err);
+	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
+
+	check(lost >= 0 && fd >= 0 && !jp_file_write(fd, "new", 3), "two %s", err.text);
+	jp_new_file_undo(path, lost);
+	check(holds(path, "new"), "the other stays");
+	jp_new_file_undo(path, fd);
+	check(access(path, F_OK), "this one goes");
+	jp_new_file_undo(path, fd);
+}
+
 /* A name may be as long as names are. */
 static void longest(void)
 {
@@ -147,5 +163,6 @@ int main(void)
 	longest();
 	swapped();
 	refused(path);
+	undone();
 	return check_done();
 }

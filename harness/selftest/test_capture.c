@@ -176,10 +176,33 @@ static void file(void)
 	setrlimit(RLIMIT_FSIZE, &found);
 }
 
+/* perf takes data of size 0 for those of a writer that died. */
+static void without_records(void)
+{
+	enum { DATA_SIZE = 48 };
+	const char *path = scratch_path("empty");
+	struct jp_perfdata_summary summary;
+	struct jp_error err = {""};
+	struct jp_perfdata_writer *writer = create(path, &err);
+	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t size = 0;
+
+	check(writer && !jp_perfdata_close(writer, 0, 0, &err), "a file %s", err.text);
+	check(pread(fd, &size, sizeof(size), DATA_SIZE) == sizeof(size) && size,
+	      "its data are not of size 0");
+	check(!jp_perfdata_read(path, visit, &(struct seen_samples){0}, &summary, &err),
+	      "it is read %s", err.text);
+	writer = create(path, &err);
+	if (writer)
+		jp_perfdata_remove(writer);
+	check(access(path, F_OK), "of one that never began nothing is left");
+}
+
 int main(void)
 {
 	event_owners();
 	options();
 	file();
+	without_records();
 	return check_done();
 }

@@ -93,6 +93,21 @@ class Cut(Folder):
         struct.pack_into("<Q", raw, DATA + 8, 0)
         self.check_cut(bytes(raw), len(raw), len(self.records) - 2)
 
+    def test_finished_without_records(self) -> None:
+        """The table of its features lies where records would: no record has a size of 0."""
+        raw = bytearray(self.raw[:self.start] + self.raw[self.start + self.size:])
+        features = bin(int.from_bytes(raw[72:104], "little")).count("1")
+        for at in range(self.start, self.start + 16 * features, 16):
+            struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
+        first, step = struct.unpack_from("<Q", raw, 24)[0], struct.unpack_from("<Q", raw, 16)[0]
+        for at in range(first + step - 16, self.start, step):
+            struct.pack_into("<Q", raw, at, struct.unpack_from("<Q", raw, at)[0] - self.size)
+        struct.pack_into("<Q", raw, DATA + 8, 0)
+        files.write_bytes(self.path, bytes(raw))
+        found = json.loads(self.run_on("judge").stdout)
+        self.assertEqual((found["records"], found["samples"]), (0, 0))
+        self.assertIn("there are no samples", process.run([JITPROOF, "explain", self.path]).stdout)
+
     def test_garbage_is_not_cut(self) -> None:
         raw = bytearray(self.raw)
         struct.pack_into("<H", raw, self.records[5] + 6, 3)
@@ -161,6 +176,18 @@ class Recording(Folder):
                                 r"than the 1000\.000 ms from one sample to the next")
         self.assertNotIn("no samples", self.run_record(
             "--", sys.executable, "-c", "sum(range(10**7))"))
+
+    def test_never_begun(self) -> None:
+        """Nothing is left of it, and what was there before stays where that can be known."""
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        path = self.write("before", "perf.data")
+        words = self.run_record("-p", str(gone.pid))
+        self.assertIn(f"no process {gone.pid}", words)
+        self.assertEqual(self.read("perf.data"), "before")
+        os.unlink(path)
+        self.assertIn("/nowhere/nothing: ", self.run_record("--", "/nowhere/nothing"))
+        self.assertEqual(os.listdir(self.home), [])
 
     def test_idle(self) -> None:
         with subprocess.Popen(["sleep", "60"]) as sleeping:

@@ -262,6 +262,21 @@ static int read_unfinished(struct jp_perf_reader *reader, const struct jp_perf_f
 	return 0;
 }
 
+/* Whether a file whose data have no bytes is finished: the table of its features lies where records
+ * would, and begins with the place of what follows it. Read as a record that has no size. */
+static bool is_finished(const struct jp_perf_reader *reader,
+			const struct jp_perf_file_header *header)
+{
+	const struct jp_perf_source *source = &reader->source;
+	const uint64_t table = header->data.offset;
+	uint64_t first;
+
+	if (table > source->size || source->size - table < sizeof(struct jp_perf_section))
+		return false;
+	first = jp_perf_read64(reader, source->map + table);
+	return first > table && first - table <= JP_PERF_FEATURES * sizeof(struct jp_perf_section);
+}
+
 static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
 	struct jp_perf_source *source = &reader->source;
@@ -276,7 +291,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	if (ret)
 		return ret;
 	source->at = header->data.offset;
-	if (!header->data.size)
+	if (!header->data.size && !is_finished(reader, header))
 		return read_unfinished(reader, header);
 	if (source->at < source->size && header->data.size > source->size - source->at) {
 		jp_perf_cut(reader, source->size, "expected data up to offset %llu",

@@ -246,9 +246,13 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	enum { NR = sizeof(features) / sizeof(features[0]) };
 	const uint64_t times[2] = {first, last};
 	struct jp_perf_section table[NR] = {0}, ids[EVENTS] = {0};
-	uint64_t mask = 0, end = jp_output_at(writer->output), table_at = end;
+	uint64_t mask = 0, end, table_at;
 	int error;
 
+	/* Data of size 0 are what a writer that died leaves. */
+	if (jp_output_at(writer->output) == writer->data)
+		jp_perfdata_round(writer);
+	end = table_at = jp_output_at(writer->output);
 	/* The table of features lies right behind the data; it is filled in when their places are
 	 * known. */
 	jp_perfdata_put(writer, table, sizeof(table));
@@ -270,4 +274,11 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	writer->output = NULL;
 	writer_free(writer);
 	return error;
+}
+
+void jp_perfdata_remove(struct jp_perfdata_writer *writer)
+{
+	jp_output_remove(writer->output);
+	writer->output = NULL;
+	writer_free(writer);
 }

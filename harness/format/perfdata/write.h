@@ -36,5 +36,7 @@ int jp_perfdata_error(const struct jp_perfdata_writer *writer);
  * and last sample. */
 int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_t last,
 		      struct jp_error *err);
+/* Closes and frees, and removes the file: nothing came of the recording. */
+void jp_perfdata_remove(struct jp_perfdata_writer *writer);
 
 #endif
