@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "harness/explain/remapped.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
@@ -84,17 +85,31 @@ static uint8_t note_of(const char *name)
 									   : 0));
 }
 
+const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
+			 const struct jp_stretch *stretch)
+{
+	struct jp_mapping text;
+	const struct jp_mapping *mapping =
+		stretch->place == JP_PLACE_ANON
+			? jp_remapped_find(codes->places->replay, process->pid, stretch->start,
+					   &text)
+			: NULL;
+
+	return mapping ? mapping->name : stretch->name;
+}
+
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch)
 {
-	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)stretch->name, sizeof(*known));
-	uint8_t note = known && *known ? (uint8_t)*known : note_of(stretch->name);
+	const char *name = jp_code_file(codes, process, stretch);
+	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)name, sizeof(*known));
+	uint8_t note = known && *known ? (uint8_t)*known : note_of(name);
 	enum jp_code_kind code = note & JP_CODE_KIND;
 
 	if (known)
 		*known = note;
 	if ((code == JP_CODE_FILE || code == JP_CODE_EMITTED) && process->program &&
-	    stretch->root && strcmp(process->program, stretch->name) == 0)
+	    (stretch->root || name != stretch->name) && strcmp(process->program, name) == 0)
 		code = JP_CODE_PROGRAM;
 	stretch->note = (uint8_t)((note & ~JP_CODE_KIND) | code);
 	return code;

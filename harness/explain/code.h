@@ -31,6 +31,9 @@ struct jp_codes {
 };
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch);
+/* The file whose text lies in the stretch, though it is memory; else the stretch's own name. */
+const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
+			 const struct jp_stretch *stretch);
 enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* of a stretch's note */
 
 /* Of a stretch that is mapped. */

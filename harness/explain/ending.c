@@ -13,7 +13,7 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 	ending->emitted |= code == JP_CODE_EMITTED;
 	ending->file |= code != JP_CODE_EMITTED;
 	if (!ending->interpreter && stretch->note & JP_CODE_INTERPRETS)
-		ending->interpreter = stretch->name;
+		ending->interpreter = jp_code_file(codes, process, stretch);
 	return code;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/explain/remapped.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/unwind/elf_store.h"
@@ -152,8 +153,9 @@ static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 			 const struct jp_places_process *process, const struct jp_stack *stack)
 {
 	const uint64_t caller = stack->frames[1] - 1;
+	struct jp_mapping text;
 	const struct jp_mapping *mapping =
-		jp_replay_find(ends->places->replay, process->pid, caller);
+		jp_remapped_find(ends->places->replay, process->pid, caller, &text);
 
 	return mapping && mapping->name == leaf->file &&
 	       jp_frame_use(ends->store, mapping, caller) == JP_FRAME_LINKED;
@@ -176,6 +178,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	struct jp_end *end = jp_array_push(&ends->list, &ends->count, &ends->capacity);
 	struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
 	const struct jp_mapping *mapping;
+	struct jp_mapping text;
 
 	if (!end)
 		return NULL;
@@ -187,9 +190,10 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	end->end = end->start + PAGE;
 	if (stretch->place == JP_PLACE_UNMAPPED)
 		return end;
-	mapping = jp_replay_find(ends->places->replay, process->pid, addr);
+	mapping = jp_remapped_find(ends->places->replay, process->pid, addr, &text);
 	if (!mapping)
 		return end;
+	end->remapped = mapping == &text;
 	end->code = jp_code_at(&ends->codes, process, stretch);
 	end->file = mapping->name;
 	end->start = mapping->start;
@@ -313,12 +317,13 @@ static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
 		  const struct jp_stack *stack, const struct jp_ending *ending)
 {
 	const struct jp_mapping *mapping;
+	struct jp_mapping text;
 	uint64_t caller;
 
 	if (!ending->in_jit || ending->calls_jit || stack->count < 2)
 		return false;
 	caller = stack->frames[1];
-	mapping = jp_replay_find(ends->places->replay, process->pid, caller - 1);
+	mapping = jp_remapped_find(ends->places->replay, process->pid, caller - 1, &text);
 	return mapping && jp_code_of(mapping->backing, mapping->name) == JP_CODE_FILE &&
 	       !jp_changed_files_has(ends->changed, mapping) &&
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);

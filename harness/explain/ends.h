@@ -51,6 +51,7 @@ struct jp_end {
 	enum jp_code_kind code;
 	enum jp_frame_use use; /* of files */
 	const char *file;      /* the mapping's name; NULL: there is none */
+	bool remapped;         /* its text is in memory that took its place */
 	uint64_t addr;
 	uint64_t start, end; /* of the mapping, or the page */
 	uint64_t vaddr;      /* @addr as the file's own headers have it */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
 /* An interpreter may be emitted code, too: HotSpot's is, and its maps call it that. */
@@ -81,7 +82,8 @@ static enum emitted_place look_at(const struct jp_name *name, int loop)
 
 static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
-	const struct jp_mapping *mapping = jp_replay_find(view->spaces, pid, addr);
+	struct jp_mapping text;
+	const struct jp_mapping *mapping = jp_remapped_find(view->spaces, pid, addr, &text);
 	const int loop = mapping ? loop_of(mapping->name) : -1;
 	struct jp_name name;
 

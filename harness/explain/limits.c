@@ -4,13 +4,15 @@
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/explain/remapped.h"
 #include "harness/format/elf/elf_symbols.h"
+#include "harness/model/files/file_paths.h"
 
 /* Whether code without call frame information cost @end its stack. In files it may also be where
  * coroutines begin: of that no sample is taken. */
 static bool lacks_cfi(const struct jp_end *end)
 {
-	return end->code == JP_CODE_EMITTED ||
+	return end->code == JP_CODE_EMITTED || end->remapped ||
 	       ((end->code == JP_CODE_FILE || end->code == JP_CODE_PROGRAM) &&
 		end->nr_frames == end->samples);
 }
@@ -35,7 +37,9 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
 	tables = jp_elf_tables(&input);
 	jp_found_file_close(&found);
-	return !tables.elf || (!tables.cut_short && wanted.id.size);
+	/* What inject made of a jitdump has no build id to look for. */
+	return !tables.elf ||
+	       (!tables.cut_short && (wanted.id.size || end->code == JP_CODE_EMITTED));
 }
 
 /*
@@ -54,7 +58,7 @@ static const char *cause_of(const struct jp_explain_view *view, const struct jp_
 	case JP_END_NO_CFI:
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
-		return is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
+		return end->remapped || is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
 	default:
 		return NULL;
 	}
@@ -133,7 +137,17 @@ static void describe_hollow(struct jp_explain_view *view, const struct jp_end *e
 static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *end,
 			    struct jp_blame *blame)
 {
-	if (end->code == JP_CODE_EMITTED)
+	if (end->remapped)
+		jp_blame_evidence(blame,
+				  "the text of %s is in anonymous memory that took its place: no "
+				  "mapping leads to the file's call frame information",
+				  end->file);
+	else if (jp_file_path_injected(end->file))
+		jp_blame_evidence(blame,
+				  "%s was made of a jitdump that has no unwind information: "
+				  "readelf -S %s",
+				  end->file, end->file);
+	else if (end->code == JP_CODE_EMITTED)
 		jp_blame_evidence(blame,
 				  "no ELF file serves the mapping %s, and no jitdump with unwind "
 				  "information was injected for it",
@@ -144,7 +158,9 @@ static void describe_no_cfi(struct jp_explain_view *view, const struct jp_end *e
 			end->file, end->vaddr, end->file);
 	jp_blame_evidence(blame, "see where stacks end: perf script -i %s --pid %u", view->path,
 			  end->image->pid);
-	if (end->code == JP_CODE_EMITTED)
+	if (end->remapped)
+		jp_blame_remedy(blame, "%s", jp_remapped_remedy);
+	else if (end->code == JP_CODE_EMITTED)
 		jp_blame_remedy(blame,
 				"record by frame pointers (perf record -g) if the runtime keeps "
 				"them; or let it write a jitdump with unwind information "

@@ -31,7 +31,7 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
 /* The process's name, "" where unknown. */
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
-/* How a runtime that calls itself @comm publishes names; never NULL. */
-const char *jp_name_option(const char *comm);
+/* How the runtime publishes names; never NULL. */
+const char *jp_name_option(const struct jp_name_case *name_case);
 
 #endif

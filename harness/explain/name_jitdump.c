@@ -190,7 +190,8 @@ int jp_blame_jitdump(const struct jp_name_case *name_case)
 
 	if (name_case->loss->fault == JP_NAME_HIDDEN)
 		return blame_hidden(name_case);
-	if (!process->marker || name_case->loss->fault == JP_NAME_AGAIN)
+	if (!process->marker || name_case->loss->fault == JP_NAME_REMAPPED ||
+	    name_case->loss->fault == JP_NAME_AGAIN)
 		return 0;
 	read_dump(name_case, &facts);
 	if (process->injected)

@@ -11,6 +11,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"
+#include "harness/explain/remapped.h"
 #include "harness/format/perfdata/format.h"
 
 /* What is known of one address, while its space stays as it is. */
@@ -234,6 +235,7 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 		   struct known_loss *known)
 {
 	const struct jp_mapping *mapping = jp_replay_find(losses->replay, pid, addr);
+	struct jp_mapping text;
 	unsigned int fault;
 
 	*known = (struct known_loss){
@@ -241,9 +243,14 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
 	if (fault == JP_NAME_ELF)
 		return 0;
+	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
+	    jp_remapped(losses->replay, pid, mapping, &text))
+		fault = JP_NAME_REMAPPED;
 	known->loss = fault == JP_NAME_FAULTS ? NULL : loss_of(losses, fault, mapping);
 	if (!known->loss)
 		return -ENOMEM;
+	if (fault == JP_NAME_REMAPPED)
+		known->loss->file = text.name;
 	note_place(known->loss, mapping, addr);
 	return 0;
 }

@@ -12,6 +12,7 @@ enum jp_name_fault { /* those of enum jp_name_how that are no names, and */
 		     JP_NAME_AGAIN,                 /* the perf map has several names */
 		     JP_NAME_NOT_THERE,             /* a file that inject made is missing, or bad */
 		     JP_NAME_CHANGED,               /* another file lies there, by inode or time */
+		     JP_NAME_REMAPPED,              /* memory took the place of a file's text */
 		     JP_NAME_FAULTS,
 };
 
@@ -21,6 +22,7 @@ struct jp_name_loss {
 	unsigned int fault; /* enum jp_name_how or jp_name_fault */
 	uint32_t pid;       /* of the mapping record; of a file the first one */
 	const char *name;   /* of the mapping */
+	const char *file;   /* of REMAPPED: whose text it is */
 	uint64_t samples;
 	uint64_t first, last;          /* times of samples */
 	uint64_t since;                /* of the earliest mapping record; 0: before the recording */

@@ -91,7 +91,7 @@ static int blame_owner(const struct jp_name_case *name_case, const struct map_fa
 	jp_blame_remedy(blame,
 			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
-			facts->path, jp_name_option(jp_name_case_comm(name_case)));
+			facts->path, jp_name_option(name_case));
 	return 1;
 }
 
@@ -209,7 +209,7 @@ static int blame_stale(const struct jp_name_case *name_case, const struct map_fa
 	jp_blame_remedy(blame,
 			"remove %s before the process starts, and let it be written at the end "
 			"of the recording: %s",
-			facts->path, jp_name_option(jp_name_case_comm(name_case)));
+			facts->path, jp_name_option(name_case));
 	return 1;
 }
 
@@ -243,7 +243,7 @@ static int blame_partial(const struct jp_name_case *name_case, const struct map_
 	jp_blame_remedy(blame,
 			"let the runtime write all code, and write the map when the recording "
 			"ends: %s",
-			jp_name_option(jp_name_case_comm(name_case)));
+			jp_name_option(name_case));
 	return 1;
 }
 

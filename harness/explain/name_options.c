@@ -27,8 +27,20 @@ static const struct {
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does"},
 };
 
-const char *jp_name_option(const char *comm)
+/* Memory that only one runtime calls so, whatever its programs are called. */
+static const struct {
+	const char *memory, *comm;
+} owners[] = {
+	{"/memfd:doublemapper", "dotnet"},
+};
+
+const char *jp_name_option(const struct jp_name_case *name_case)
 {
+	const char *comm = jp_name_case_comm(name_case);
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(*owners); i++)
+		if (strncmp(name_case->loss->name, owners[i].memory, strlen(owners[i].memory)) == 0)
+			comm = owners[i].comm;
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (strncmp(comm, options[i].comm, strlen(options[i].comm)) == 0)
 			return options[i].option;

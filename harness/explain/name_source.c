@@ -6,6 +6,7 @@
 
 #include "harness/explain/explain.h"
 #include "harness/explain/name_causes.h"
+#include "harness/explain/remapped.h"
 
 /* Code that nobody names, as far as can be seen. */
 
@@ -116,7 +117,29 @@ static int blame_unseen(const struct jp_name_case *name_case)
 	jp_blame_remedy(blame,
 			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
 			".map; or record from within the container; a runtime without a map: %s",
-			loss->pid, loss->pid, jp_name_option(jp_name_case_comm(name_case)));
+			loss->pid, loss->pid, jp_name_option(name_case));
+	return 1;
+}
+
+/* Memory that took the place of a file's text: perf asks the file for no name in it. */
+static int blame_remapped(const struct jp_name_case *name_case)
+{
+	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_blame *blame = jp_blame_names(name_case, "no-name-source", loss->file);
+
+	if (!blame)
+		return -ENOMEM;
+	jp_blame_evidence(blame,
+			  "%" PRIu64 " samples have frames in %s that took the place of the text "
+			  "of %s, which lies on both sides: `perf script -i %s --show-mmap-events`",
+			  loss->samples, loss->name, loss->file, name_case->view->path);
+	jp_blame_evidence(blame, "so do programs that copy their text for large pages; perf asks a "
+				 "file for names where a record maps it, and nowhere else");
+	jp_blame_evidence(blame,
+			  "for example 0x%" PRIx64 " is in no line of /tmp/perf-%" PRIu32
+			  ".map, which perf asks for such memory",
+			  loss->addrs[0], loss->pid);
+	jp_blame_remedy(blame, "%s", jp_remapped_remedy);
 	return 1;
 }
 
@@ -126,6 +149,8 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 	struct search search = {.name_case = name_case};
 	struct jp_blame *blame;
 
+	if (loss->fault == JP_NAME_REMAPPED)
+		return blame_remapped(name_case);
 	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES &&
 	    jp_file_find_maps(jp_name_losses_finder(name_case->losses), loss->pid, try_map,
 			      &search))
@@ -148,6 +173,6 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 			  "no record maps a jit-PID.dump: `perf script -i %s --show-mmap-events | "
 			  "grep 'jit-.*dump'`",
 			  name_case->view->path);
-	jp_blame_remedy(blame, "%s", jp_name_option(jp_name_case_comm(name_case)));
+	jp_blame_remedy(blame, "%s", jp_name_option(name_case));
 	return 1;
 }

@@ -212,6 +212,13 @@ class Walks(Recording):
         self.assertEqual(found["file"], "/nowhere/liblost.so")
         self.assertIn("/nowhere/liblost.so", found["remedy"])
 
+    def test_text_in_memory_is_the_library_s(self) -> None:
+        """As large pages have it: anonymous memory took its place."""
+        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        for offset in range(200):
+            self.sample(LIBRARY + 0x4000 + offset, GARBAGE)
+        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/nowhere/liblost.so")
+
     def test_program_without_frame_pointers(self) -> None:
         for offset in range(200):
             self.sample(MAIN + offset, MAIN + 0x4000 + 7 * offset)
@@ -235,6 +242,12 @@ class Walks(Recording):
         self.sample(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
         found = self.only("interpreter", 1)
         self.assertEqual(found["file"], "/usr/lib/libpython3.11.so.1.0")
+
+    def test_interpreter_in_memory(self) -> None:
+        self.map(LIBRARY, "/usr/bin/python3.11", 9)
+        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        self.sample(LIBRARY + 0x4008, MAIN, ROOT, count=100)
+        self.assertEqual(self.only("interpreter", 1)["file"], "/usr/bin/python3.11")
 
     def test_interpreter_with_emitted_code(self) -> None:
         self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
@@ -643,6 +656,12 @@ class Dumps(Recording):
         self.map(ANON, "//anon", 8)
         self.dump(ANON + 8, self.ASKED)
         self.only("no-cfi-for-jit", 1)
+
+    def test_text_in_memory(self) -> None:
+        """No mapping leads to the program's call frame information."""
+        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.dump(MAIN + 0x4008, self.ASKED)
+        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
 
     def test_too_small_as_well(self) -> None:
         """By frame pointers the walk would end where the dump does: both cost the stack."""

@@ -102,6 +102,38 @@ class PerfMaps(Explained):
         self.assertEqual(found["ranges"], ["%x-%x" % (CODE, CODE + 0x1000)])
         self.assertIn("Compiler.perfmap", found["remedy"])
 
+    def text_in_memory(self, start: int, *sizes: int) -> None:
+        """Of /usr/bin/big, for large pages, while its map names what it emitted."""
+        self.publish((CODE, 0x1000, "all"))
+        self.map("/usr/bin/big", FILE, 0x6000)
+        for size in sizes:
+            self.map("//anon", start, size, time=20)
+            start += size
+        self.samples(start - 4)
+
+    def test_text_in_memory(self) -> None:
+        for sizes in ((0x2000,), (0x1000, 0x1000)):
+            with self.subTest(sizes=sizes):
+                self.text_in_memory(FILE + 0x2000, *sizes)
+                found = self.expect("no-name-source", file="/usr/bin/big")
+                self.assertIn("took the place of the text of /usr/bin/big", found["evidence"][0])
+                self.perf.records.clear()
+                self.add(self.perf.comm(PID, PID, "java", 5))
+
+    def test_memory_behind_a_file_is_emitted_code(self) -> None:
+        self.text_in_memory(FILE + 0x4000, 0x2000)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_memory_between_two_files_is_emitted_code(self) -> None:
+        self.text_in_memory(FILE + 0x2000, 0x2000)
+        self.perf.records.append(self.perf.map(PID, FILE + 0x4000, 0x4000, "/usr/lib/other.so", 21))
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_memory_of_dotnet(self) -> None:
+        self.map("/memfd:doublemapper (deleted)")
+        self.samples(CODE + 4)
+        self.assertIn("DOTNET_PerfMapEnabled", self.expect("no-name-source")["remedy"])
+
     def test_memfd(self) -> None:
         self.publish((CODE, 0x1000, "all"))
         self.map("/memfd:jit (deleted)")

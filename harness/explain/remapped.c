@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/remapped.h"
+
+#include "harness/model/files/file_paths.h"
+
+const char jp_remapped_remedy[] = "run it without large pages for its text: node without "
+				  "--use-largepages, others without the "
+				  "preloaded library that copies it (liblppreload.so)";
+
+static bool is_memory(const struct jp_mapping *mapping)
+{
+	return mapping->backing == JP_BACKING_ANON && mapping->prot & JP_PROT_EXEC;
+}
+
+/* What lies next to @memory, above it or below; NULL: a hole, or too many pieces. */
+static const struct jp_mapping *neighbour(struct jp_replay *replay, uint32_t pid,
+					  const struct jp_mapping *memory, bool above)
+{
+	enum { PIECES = 64 };
+	const struct jp_mapping *next = memory;
+
+	/* It may be copied in pieces. */
+	for (int i = 0; i < PIECES && next && is_memory(next); i++)
+		next = jp_replay_find(replay, pid, above ? next->end : next->start - 1);
+	return next && next->backing == JP_BACKING_FILE && next->prot & JP_PROT_EXEC ? next : NULL;
+}
+
+bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping *memory,
+		 struct jp_mapping *text)
+{
+	const struct jp_mapping *below, *above;
+
+	if (!is_memory(memory))
+		return false;
+	below = neighbour(replay, pid, memory, false);
+	above = below ? neighbour(replay, pid, memory, true) : NULL;
+	/* All names of a replay are kept once. */
+	if (!above || jp_file_path_injected(below->name) || below->name != above->name ||
+	    below->ino != above->ino || above->pgoff - below->pgoff != above->start - below->start)
+		return false;
+	*text = *below;
+	text->start = memory->start;
+	text->end = memory->end;
+	text->pgoff = below->pgoff + (memory->start - below->start);
+	return true;
+}
+
+const struct jp_mapping *jp_remapped_find(struct jp_replay *replay, uint32_t pid, uint64_t addr,
+					  struct jp_mapping *text)
+{
+	const struct jp_mapping *mapping = jp_replay_find(replay, pid, addr);
+
+	return mapping && jp_remapped(replay, pid, mapping, text) ? text : mapping;
+}
