@@ -19,12 +19,13 @@ import sys
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from ci.base.status import Missing
-from ci.labelled import of_emitters, of_programs, of_runtimes, of_workloads, pack, sysroot
+from ci.labelled import (of_emitters, of_programs, of_runtimes, of_servers, of_workloads, pack,
+                         sysroot)
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
 from harness.selftest import run_directory as rd
 
-MODULES = (of_emitters, of_programs, of_runtimes, of_workloads)  # each registers its recipes
+MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)  # each registers its recipes
 
 
 def make(one: Recipe, options: argparse.Namespace) -> int:

@@ -13,7 +13,8 @@ from ci.labelled.recipe import Make, recipe
 # Their files are large, and the tree has captures of the same cause.
 OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
            "pypy-6.1", "python-3.12-map-6.1", "erlang-map-6.12", "erlang-plain-6.1", "deno-6.1",
-           "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1"}
+           "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1",
+           "node-large-pages-dwarf-7.3"}
 CHAINS = ("-g", "-F", "799")
 DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
 
@@ -31,10 +32,12 @@ def javascript(bench: Bench, ms: int = 1500) -> str:
 
 
 def node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
-         inject: str = "", after: Callable[[Bench], None] | None = None) -> None:
+         inject: str = "", after: Callable[[Bench], None] | None = None,
+         source: str = "") -> None:
     @runtime("node-" + name, label)
     def make(bench: Bench) -> None:
-        command = [need("node", "apt-get install nodejs"), *options, javascript(bench)]
+        command = [need("node", "apt-get install nodejs"), *options,
+                   bench.write("hot.js", source) if source else javascript(bench)]
         bench.launch(version, record or options_of(version), command)
         if after:
             after(bench)
@@ -58,6 +61,12 @@ node("not-injected-6.1", "jitdump-not-injected", "6.1", "--perf-prof")
 node("dump-gone-7.2", "jitdump-file-gone", "7.2", "--perf-prof", after=no_dump)
 node("dwarf-6.1", "no-cfi-for-jit", "6.1", "--perf-basic-prof", record=DUMPS)
 node("jitless-6.1", "interpreter", "6.1", "--jitless")
+# Its text is in anonymous memory: perf names none of its own functions.
+LARGE = (*NATIVE, "--use-largepages=on")
+node("large-pages-6.1", "no-name-source", "6.1", *LARGE, source=scripts.NATIVE_JAVASCRIPT)
+node("large-pages-ours", "no-name-source", "ours", *LARGE, source=scripts.NATIVE_JAVASCRIPT)
+node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=scripts.NATIVE_JAVASCRIPT,
+     record=DUMPS)
 
 
 def java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
@@ -212,16 +221,22 @@ def qemu(bench: Bench) -> None:
     bench.launch("6.1", CHAINS, [emulator, bench.chain("chain", "-static"), "1500"])
 
 
+def npm_binary(bench: Bench, package: str, binary: str) -> str:
+    """The path of a program of npm's, installed where it is not yet."""
+    home = os.path.join(bench.scratch, "npm", package)
+    path = os.path.join(home, "node_modules", binary)
+    if not os.path.exists(path):
+        os.makedirs(home, exist_ok=True)
+        process.must([need("npm", "apt-get install npm"), "install", "--prefix", home, package],
+                     timeout=300)
+    return path
+
+
 def npm(name: str, label: str, version: str, package: str, binary: str, *options: str) -> None:
     """Of npm: a program of 100 MB, which is not kept."""
     @runtime(name, label)
     def make(bench: Bench) -> None:
-        home = os.path.join(bench.scratch, "npm", package)
-        path = os.path.join(home, "node_modules", binary)
-        if not os.path.exists(path):
-            os.makedirs(home, exist_ok=True)
-            process.must([need("npm", "apt-get install npm"), "install", "--prefix", home,
-                          package], timeout=300)
+        path = npm_binary(bench, package, binary)
         bench.launch(version, options_of(version), [path, *options, javascript(bench)])
 
 

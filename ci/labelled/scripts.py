@@ -14,6 +14,16 @@ out('ready');
 work(Date.now() + MS);
 """
 
+# Most of it runs in functions of the runtime's own.
+NATIVE_JAVASCRIPT = """
+const keys = [...Array(200).keys()].map(i => 'k' + i);
+const text = s => JSON.stringify(Object.fromEntries(keys.map(k => [k, s]))).length;
+function work(until) { let s = 0; while (Date.now() < until) s += text(s); return s; }
+work(Date.now() + 300);
+require('fs').writeSync(1, 'ready\\n');
+work(Date.now() + 1500);
+"""
+
 JAVA = """
 public class Hot {
 	static int leaf(int n) {
@@ -193,4 +203,49 @@ SCHEME = """
 (display "ready\\n")
 (force-output)
 (work (string->number (cadr (command-line))))
+"""
+
+# A backend by itself prints what it is asked for behind its prompt, so "ready" follows a newline.
+SQL = """
+COPY (SELECT E'\\nready') TO STDOUT (FORMAT csv);
+
+SELECT sum(CASE WHEN a % 3 = 0 THEN (a * 31 + b) % 65521 ELSE (b * 31 - a) % 65521 END),
+       sum((a + b) * 7 % 11 - (a - b) * 5 % 13 + (a * 3 + b) % 17 * (b * 5 - a) % 19),
+       max(a * b % 1009 + a % 23 - b % 29), min(a * 17 % 1013 - b * 19 % 1019 + a % 31)
+  FROM generate_series(1, 1500) AS a, generate_series(1, 10000) AS b;
+
+"""
+
+# Asks a server of the Model Context Protocol for its tools, by lines of JSON.
+ASK = """
+import json, subprocess, sys, time
+
+server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+asked = 0
+
+def send(**message):
+    server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
+    server.stdin.flush()
+
+def ask(method, **params):
+    global asked
+    asked += 1
+    send(id=asked, method=method, params=params)
+    for line in server.stdout:
+        if line.startswith("{") and json.loads(line).get("id") == asked:
+            return
+
+def work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        ask("tools/list")
+
+ask("initialize", protocolVersion="2024-11-05", capabilities={},
+    clientInfo={"name": "labelled", "version": "1"})
+send(method="notifications/initialized")
+work(3)
+print("ready", flush=True)
+work(int(sys.argv[1]) / 1000)
+server.stdin.close()
+server.wait()
 """

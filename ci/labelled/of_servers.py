@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Captures of runtimes inside a server: PostgreSQL's LLVM, and .NET in a program of npm."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Sequence
+
+from ci.labelled import scripts
+from ci.labelled.bench import Bench, need
+from ci.labelled.of_runtimes import DUMPS, npm_binary, options_of
+from ci.labelled.recipe import recipe
+
+# Their files are large, and the tree has captures of the same cause.
+OUTSIDE = {"postgres-dwarf-6.1", "postgres-dwarf-injected-7.3", "dotnet-memfd-map-7.3",
+           "dotnet-map-6.12", "dotnet-dwarf-6.1"}
+
+POSTGRES = "/usr/lib/postgresql/15/bin/"
+# It refuses to run as root: to itself it is somebody else.
+SOMEBODY = ("unshare", "--map-user=1000", "--map-group=1000")
+
+
+def postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
+             inject: str = "") -> None:
+    """One backend without a server, which compiles all that it may."""
+    name = "postgres-" + name
+
+    @recipe(name, label, name not in OUTSIDE)
+    def make(bench: Bench) -> None:
+        folder = os.path.dirname(need(POSTGRES + "initdb", "apt-get install postgresql-15"))
+        data = bench.place("data")
+        bench.must([*SOMEBODY, folder + "/initdb", "--no-sync", "--no-instructions",
+                    "--auth=trust", "-D", data])
+        settings = [word for one in ("jit_above_cost=0", "jit_inline_above_cost=0",
+                                     "jit_optimize_above_cost=0", *options) for word in ("-c", one)]
+        query = bench.write("hot.sql", scripts.SQL)
+        bench.launch(version, record or options_of(version), [
+            "sh", "-c", 'exec "$@" < ' + query, "sh", *SOMEBODY, folder + "/postgres", "--single",
+            "-j", "-D", data, *settings, "postgres"])
+        if inject:
+            bench.inject(inject)
+
+
+PUBLISHES = "jit_profiling_support=on"
+postgres("plain-6.1", "jit-no-frame-pointer no-name-source", "6.1")
+postgres("not-injected-6.12", "jit-no-frame-pointer jitdump-not-injected", "6.12", PUBLISHES)
+postgres("injected-7.3", "jit-no-frame-pointer", "7.3", PUBLISHES, inject="7.3")
+postgres("dwarf-6.1", "no-cfi-for-jit no-name-source", "6.1", record=DUMPS)
+postgres("dwarf-injected-7.3", "no-cfi-for-jit", "7.3", PUBLISHES, record=DUMPS, inject="7.3")
+
+
+def dotnet(name: str, label: str, version: str, *settings: str, record: Sequence[str] = ()) -> None:
+    """A server that answers one question over and over, all of its code compiled while it runs."""
+    name = "dotnet-" + name
+
+    @recipe(name, label, name not in OUTSIDE)
+    def make(bench: Bench) -> None:
+        program = npm_binary(bench, "@azure/mcp-linux-x64", "@azure/mcp-linux-x64/dist/azmcp")
+        client = bench.write("ask.py", scripts.ASK)
+        for setting in ("DOTNET_ReadyToRun=0", "AZURE_MCP_COLLECT_TELEMETRY=false", *settings):
+            key, _, value = setting.partition("=")
+            bench.environment[key] = value
+            bench.steps.append("export " + setting)
+        bench.attach(version, record or options_of(version), [
+            sys.executable, client, "20000", program, "server", "start", "--mode", "all"],
+            name="azmcp")
+
+
+MAP, DUMP = "DOTNET_PerfMapEnabled=3", "DOTNET_PerfMapEnabled=2"
+ONE_MAPPING = "DOTNET_EnableWriteXorExecute=0"
+# The program itself is stripped.
+dotnet("plain-6.1", "no-name-source stripped-symbols", "6.1")
+dotnet("memfd-map-7.3", "map-not-read-for-memfd stripped-symbols", "7.3", MAP)
+dotnet("map-6.12", "stripped-symbols", "6.12", MAP, ONE_MAPPING)
+# A record that could not be written whole ends the dump, and its mapping.
+dotnet("dump-7.2", "no-name-source stripped-symbols", "7.2", DUMP, ONE_MAPPING)
+dotnet("dwarf-6.1", "no-cfi-for-jit stripped-symbols", "6.1", MAP, ONE_MAPPING, record=DUMPS)
