@@ -25,7 +25,8 @@ from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
 from harness.selftest import run_directory as rd
 
-MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)  # each registers its recipes
+# Each registers its recipes.
+MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)
 
 
 def make(one: Recipe, options: argparse.Namespace) -> int:
