@@ -131,7 +131,6 @@ static int by_share(const void *left, const void *right)
 	return jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
 }
 
-/* One sample may be lost at two places of the same cause. */
 static void total(struct jp_blamed *cause, uint64_t samples)
 {
 	const uint64_t all = samples + cause->absent;
@@ -160,7 +159,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 			last->cause = blame->cause;
 			last->places = &blames->list[i];
 		}
-		last->samples += blame->samples;
+		last->samples += blame->samples - jp_min(blame->again, blame->samples);
 		last->absent += blame->absent;
 		last->nr_places++;
 	}

@@ -17,6 +17,7 @@ struct jp_blame {
 	uint64_t samples; /* whose stack or names it costs */
 	uint64_t stacks;  /* of those, or besides: whose stack it costs, where it may cost both; of
 			   * the  two the larger counts */
+	uint64_t again;   /* of @samples: at another place of the cause, too */
 	uint64_t absent;  /* of @samples: not in the file */
 	uint32_t pid;
 	const char *process; /* its name */

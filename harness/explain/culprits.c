@@ -6,12 +6,16 @@
 
 #include "harness/base/array.h"
 
+static uint64_t key_of(const struct jp_end *end)
+{
+	const uint64_t file = end->code == JP_CODE_EMITTED ? 0 : (uintptr_t)end->file;
+
+	return (uintptr_t)end->image * UINT64_C(0x9e3779b97f4a7c15) ^ file;
+}
+
 static struct jp_culprit *culprit_of(struct jp_culprits *culprits, const struct jp_end *end)
 {
-	const bool emitted = end->code == JP_CODE_EMITTED;
-	const uint64_t file = emitted ? 0 : (uintptr_t)end->file;
-	const uint64_t key = (uintptr_t)end->image * UINT64_C(0x9e3779b97f4a7c15) ^ file;
-	size_t *at = jp_map_at(&culprits->at, key, sizeof(*at));
+	size_t *at = jp_map_at(&culprits->at, key_of(end), sizeof(*at));
 	struct jp_culprit *culprit;
 
 	if (!at)
@@ -46,7 +50,7 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 		if (end->skips && !culprit->leaf)
 			culprit->leaf = end;
 		culprit->callers += end->skips;
-		if (end->keeps || (end->use != JP_FRAME_KEPT && end->use != JP_FRAME_USED))
+		if (!jp_end_has_no_frame(end))
 			return 0;
 		culprit->callers += end->samples;
 		if (!culprit->leaf || end->samples > culprit->leaf->samples)
@@ -93,15 +97,20 @@ bool jp_image_shows_callers(const struct jp_image *image)
 	return image->calls_jit * FEW >= image->in_jit;
 }
 
-/* Where @end is in a file, and emitted code may have brought it about: it is on top, and no chain
+/* Whether @end is in a file, and emitted code may have brought it about: it is on top, and no chain
  * shows that it has a caller of its kind. */
+static bool is_shared(const struct jp_end *end)
+{
+	return end->kind != JP_END_LEAF && end->code != JP_CODE_EMITTED && end->from_jit &&
+	       !jp_image_shows_callers(end->image);
+}
+
 static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 {
 	const struct jp_image *image = end->image;
 	struct jp_culprit *emitted;
 
-	if (end->kind == JP_END_LEAF || end->code == JP_CODE_EMITTED || !end->from_jit ||
-	    jp_image_shows_callers(image))
+	if (!is_shared(end))
 		return 0;
 	emitted = culprit_of(culprits, &(struct jp_end){.image = end->image,
 							.code = JP_CODE_EMITTED,
@@ -115,26 +124,74 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
+/* Whether chains that end at @end are nobody's fault. What looks like garbage may be code that
+ * nobody told of. */
+static bool is_right(const struct jp_end *end)
+{
+	return jp_image_replaced(end->image) || jp_end_has_unknown_caller(end) ||
+	       (end->kind != JP_END_LEAF && is_root(end));
+}
+
 int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 {
 	*culprits = (struct jp_culprits){0};
 	for (size_t i = 0; i < ends->count; i++) {
 		const struct jp_end *end = &ends->list[i];
-		const bool leaf = end->kind == JP_END_LEAF;
 		int ret;
 
-		if (!leaf && end->kind != JP_END_SINGLE && end->kind != JP_END_HERE)
+		if (end->kind != JP_END_LEAF && end->kind != JP_END_SINGLE &&
+		    end->kind != JP_END_HERE)
 			continue;
-		/* What looks like garbage may be code that nobody told of. */
-		if (jp_image_replaced(end->image) || jp_end_has_unknown_caller(end))
-			continue;
-		if (!leaf && is_root(end))
+		if (is_right(end))
 			continue;
 		ret = add_end(culprits, end) ?: share_end(culprits, end);
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+static struct jp_culprit *find(const struct jp_culprits *culprits, const struct jp_end *end)
+{
+	const size_t *at = jp_map_find(&culprits->at, key_of(end));
+
+	return at && *at ? &culprits->list[*at - 1] : NULL;
+}
+
+/* Whose fault it is that chains end at @here, where that is of the kind of @lacking's; or NULL. */
+static const struct jp_culprit *breaker_of(const struct jp_culprits *culprits,
+					   const struct jp_end *here,
+					   const struct jp_culprit *lacking)
+{
+	const bool emitted = lacking->code == JP_CODE_EMITTED;
+	const struct jp_culprit *breaker;
+
+	if (is_right(here))
+		return NULL;
+	if (emitted && is_shared(here))
+		return lacking;
+	breaker = find(culprits, here);
+	return breaker && breaker->breaks && emitted == (here->code == JP_CODE_EMITTED) ? breaker
+											: NULL;
+}
+
+void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits)
+{
+	const uint64_t *samples;
+	uint64_t key;
+
+	for (size_t at = 0; (samples = jp_map_next(&ends->both, &at, &key));) {
+		struct jp_culprit *lacking = find(culprits, &ends->list[(uint32_t)key]);
+		const struct jp_culprit *breaker;
+
+		if (!lacking || !lacking->lacks)
+			continue;
+		breaker = breaker_of(culprits, &ends->list[key >> 32], lacking);
+		if (breaker == lacking)
+			lacking->both += *samples;
+		else if (breaker)
+			lacking->again += *samples;
+	}
 }
 
 void jp_culprits_free(struct jp_culprits *culprits)

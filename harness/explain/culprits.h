@@ -18,6 +18,10 @@ struct jp_culprit {
 			   * another's caller */
 	uint64_t shared;  /* samples that end in another file's code and may be this one's fault */
 	bool keeps;       /* the file was built to keep the frame pointer */
+	bool breaks;      /* to be set before jp_culprits_join(): @broken is its fault */
+	bool lacks;       /* so are @callers */
+	uint64_t both;    /* samples that are of @callers, and of @broken or @shared */
+	uint64_t again;   /* of @callers: they are of another file's @broken */
 
 	uint64_t start, end;
 	const struct jp_end *worst; /* where most end */
@@ -34,6 +38,8 @@ struct jp_culprits {
 bool jp_image_shows_callers(const struct jp_image *image);
 /* 0 or -ENOMEM. */
 int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits);
+/* Counts the samples that have two faults. */
+void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits);
 void jp_culprits_free(struct jp_culprits *culprits);
 
 #endif

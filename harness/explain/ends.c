@@ -8,14 +8,9 @@
 
 #include "harness/base/array.h"
 #include "harness/explain/remapped.h"
-#include "harness/model/files/file_paths.h"
-#include "harness/model/space/mapping_name.h"
 #include "harness/model/unwind/elf_store.h"
 
 enum { PAGE = 4096 };
-/* Programs that are not PIE lie below, and nothing else: a JIT that asks for low memory gets it
- * from there on (MAP_32BIT). */
-#define LOW_END UINT64_C(0x40000000)
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed)
@@ -24,7 +19,7 @@ struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 
 	if (!ends)
 		return NULL;
-	ends->places = ends->codes.places = jp_places_new(spaces);
+	ends->places = ends->codes.places = ends->images.places = jp_places_new(spaces);
 	ends->changed = changed;
 	ends->stacks = jp_stacks_new(elf_dir, finder);
 	ends->store = jp_elf_store_new(elf_dir, finder);
@@ -41,11 +36,9 @@ void jp_ends_free(struct jp_ends *ends)
 {
 	if (!ends)
 		return;
-	for (size_t i = 0; i < ends->nr_images; i++)
-		free(ends->all[i]);
-	free(ends->all);
 	free(ends->list);
-	jp_map_free(&ends->images);
+	jp_images_free(&ends->images);
+	jp_map_free(&ends->both);
 	jp_map_free(&ends->at);
 	jp_map_free(&ends->codes.files);
 	jp_call_sites_free(ends->sites);
@@ -54,98 +47,6 @@ void jp_ends_free(struct jp_ends *ends)
 	jp_places_free(ends->places);
 	free(ends);
 }
-
-/* --- images ------------------------------------------------------------------------------- */
-
-static struct jp_image *image_of(struct jp_ends *ends, uint32_t pid)
-{
-	struct jp_image **current = jp_map_at(&ends->images, pid, sizeof(*current)), **added;
-
-	if (!current)
-		return NULL;
-	if (*current)
-		return *current;
-	added = jp_array_push(&ends->all, &ends->nr_images, &ends->images_capacity);
-	if (!added)
-		return NULL;
-	*added = calloc(1, sizeof(**added));
-	if (!*added) {
-		ends->nr_images--;
-		return NULL;
-	}
-	(*added)->pid = pid;
-	return *current = *added;
-}
-
-/* The next image of @event's process begins. What perf tells of processes before all else does not
- * begin anything. */
-static int start_image(struct jp_ends *ends, const struct jp_event *event)
-{
-	struct jp_image **current = jp_map_find(&ends->images, event->pid), *image;
-	const struct jp_image *before = current ? *current : NULL;
-
-	if (event->type == JP_EVENT_FORK && before && !before->samples)
-		return 0;
-	if (current)
-		*current = NULL;
-	image = image_of(ends, event->pid);
-	if (!image)
-		return -ENOMEM;
-	image->exec = event->type != JP_EVENT_FORK;
-	if (event->type == JP_EVENT_FORK) {
-		const struct jp_image *parent = image_of(ends, event->task.ppid);
-
-		if (!parent)
-			return -ENOMEM;
-		image->anon = parent->anon;
-		image->libc = parent->libc;
-		image->files = parent->files;
-		image->low_file = parent->low_file;
-		image->anon_before = parent->anon_before;
-		image->synthesized = parent->synthesized;
-	}
-	return 0;
-}
-
-bool jp_ends_is_program(const struct jp_ends *ends, uint32_t pid, const char *name)
-{
-	const struct jp_places_process *const *process = jp_map_find(&ends->places->processes, pid);
-
-	return process && (*process)->program && strcmp((*process)->program, name) == 0;
-}
-
-static int see_map(struct jp_ends *ends, const struct jp_event *event)
-{
-	struct jp_image *image;
-	enum jp_code_kind code;
-
-	if (event->kernel_map || !(event->map.prot & JP_PROT_EXEC))
-		return 0;
-	image = image_of(ends, event->pid);
-	if (!image)
-		return -ENOMEM;
-	code = jp_code_of(jp_mapping_backing(event->map.name), event->map.name);
-	if (jp_ends_is_program(ends, event->pid, event->map.name))
-		code = JP_CODE_PROGRAM;
-	image->libc |= code == JP_CODE_LIBC;
-	image->low_file |= event->map.addr < LOW_END;
-	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||
-			code == JP_CODE_PROGRAM;
-	/* What was there before has no time, or that of the profiler's look, and no event's id. */
-	if (!image->exec && (!event->time || (!event->id && !ends->first_sample))) {
-		image->synthesized = true;
-		image->anon_before |= code == JP_CODE_EMITTED;
-	}
-	if (code == JP_CODE_EMITTED && jp_file_path_injected(event->map.name))
-		image->injected = true;
-	else if (code == JP_CODE_EMITTED)
-		image->memory = true;
-	if (code == JP_CODE_EMITTED)
-		image->anon = jp_replay_text(ends->places->replay, event->map.name);
-	return 0;
-}
-
-/* --- ends --------------------------------------------------------------------------------- */
 
 /* Whether the next function of @stack keeps the frame pointer, and is in the file of @leaf: then so
  * do others there, but those that call none. */
@@ -283,7 +184,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 		image->unmapped_since = 0;
 	} else if (ending->kind == JP_END_UNMAPPED) {
 		image->unmapped_since++;
-		image->elsewhere += ending->far || (ending->addr < LOW_END && !image->low_file);
+		image->elsewhere += ending->far || (ending->addr < JP_LOW_END && !image->low_file);
 		stretch(image, ending->addr);
 		if (ending->next)
 			stretch(image, ending->next);
@@ -329,6 +230,29 @@ static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
 
+/* Where the stack begins that ends at the one of index @here. */
+static int add_leaf(struct jp_ends *ends, const struct jp_places_process *process,
+		    struct jp_image *image, const struct jp_event *event,
+		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)
+{
+	struct jp_end *end = add(ends, process, image, event, stack, ending);
+	uint64_t *both;
+	bool skipping;
+
+	if (!end)
+		return -ENOMEM;
+	skipping = skips(ends, process, stack, ending);
+	if (skipping && !end->skips++)
+		end->skipped = stack->frames[1];
+	if (!skipping && !jp_end_has_no_frame(end))
+		return 0;
+	both = jp_map_at(&ends->both, (uint64_t)here << 32 | (uint64_t)(end - ends->list),
+			 sizeof(*both));
+	if (both)
+		++*both;
+	return both ? 0 : -ENOMEM;
+}
+
 static int add_all(struct jp_ends *ends, const struct jp_places_process *process,
 		   struct jp_image *image, const struct jp_event *event,
 		   const struct jp_stack *stack, struct jp_ending *ending)
@@ -345,16 +269,24 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 		image->here[end->code]++;
 		ending->kind = JP_END_LEAF;
 		ending->addr = stack->frames[0];
-		end = add(ends, process, image, event, stack, ending);
-		if (!end)
+		if (add_leaf(ends, process, image, event, stack, ending,
+			     (size_t)(end - ends->list)))
 			return -ENOMEM;
-		if (skips(ends, process, stack, ending) && !end->skips++)
-			end->skipped = stack->frames[1];
 	}
 	if (stack->method == JP_CHAIN && jp_end_beside(&ends->codes, process, stack, &beside) &&
 	    !add(ends, process, image, event, stack->other, &beside))
 		return -ENOMEM;
 	return 0;
+}
+
+bool jp_end_has_unknown_caller(const struct jp_end *end)
+{
+	enum { FEW = 10, LEAST = 5, LOWEST = 0x1000 };
+
+	/* Garbage differs from sample to sample. */
+	return end->kind == JP_END_HERE && end->use == JP_FRAME_LINKED && end->again >= LEAST &&
+	       end->again * FEW >= end->samples * (FEW - 1) && end->next >= LOWEST &&
+	       end->next < UINT64_C(1) << 47;
 }
 
 /* Whether the kernel makes another program of @image's process just now: the registers are still
@@ -380,7 +312,7 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 	if (!stack->count || jp_places_none(event))
 		return 0;
 	process = jp_places_of(ends->places, event->pid);
-	image = process ? image_of(ends, event->pid) : NULL;
+	image = process ? jp_image_of(&ends->images, event->pid) : NULL;
 	if (!image)
 		return -ENOMEM;
 	if (process->checked != ends->places->applied)
@@ -405,9 +337,5 @@ int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_st
 		return see_sample(ends, event, stack);
 	}
 	ret = jp_places_apply(ends->places, event);
-	if (ret)
-		return ret;
-	if (jp_event_starts_process(event))
-		return start_image(ends, event);
-	return event->type == JP_EVENT_MAP ? see_map(ends, event) : 0;
+	return ret ?: jp_images_see(&ends->images, event, ends->first_sample);
 }

@@ -4,6 +4,7 @@
 
 #include "harness/explain/changed_files.h"
 #include "harness/explain/ending.h"
+#include "harness/explain/images.h"
 #include "harness/model/space/places.h"
 #include "harness/model/unwind/call_sites.h"
 #include "harness/model/unwind/frame_use.h"
@@ -12,38 +13,6 @@
  * Where and how the stacks of a file end, counted by address: a few numbers for each place, however
  * many samples there are. What an end means, explainers judge when all is read.
  */
-
-/* One image of one process: from its fork or exec to the next. */
-struct jp_image {
-	uint32_t pid;
-	char process[16];      /* its name */
-	const char *program;   /* the file of the main program; NULL: unknown */
-	const char *anon;      /* some memory of emitted code that a record told of; NULL: none */
-	bool injected, memory; /* records told of code that inject made files of, and of other
-				* emitted code */
-	bool exec;             /* its exec was seen */
-	bool synthesized;      /* its mappings were told before there was any event */
-	bool anon_before;      /* so was memory of emitted code */
-	bool libc;             /* libc or libpthread is among its mappings */
-	bool files;            /* some file is */
-	bool begun;            /* a sample was taken in it, not in the exec that made it */
-	bool hollow;           /* one taken in user space has an empty dump, or part of one */
-	uint64_t samples;      /* with a user stack */
-	uint64_t in_jit;       /* of those, taken in emitted code */
-	uint64_t calls_jit;    /* of those, called by emitted code, as the chain has it */
-	uint64_t here[JP_CODE_KINDS]; /* of those, JP_END_HERE, by what is there */
-	uint64_t whole;               /* as far as the walk itself shows */
-	uint64_t interpreted;         /* whole ones with an interpreter and without emitted code */
-	const char *interpreter;      /* its file */
-	uint64_t in_files;            /* samples with an address in a known file */
-	uint64_t unmapped;            /* samples that run code in no mapping */
-	uint64_t unmapped_since;      /* of those, after the last in a known file */
-	uint64_t low, high;           /* of the addresses in no mapping */
-	uint64_t elsewhere; /* of those samples, of a stack that only another program has */
-	bool main_root;     /* chains of the main thread show where it began */
-	bool recursion;     /* a chain shows emitted code that calls itself, and where that began */
-	bool low_file;      /* a mapping is where programs lie that are not PIE */
-};
 
 struct jp_end {
 	struct jp_image *image;
@@ -82,25 +51,25 @@ struct jp_ends {
 	struct jp_elf_store *store;
 	struct jp_call_sites *sites;
 	struct jp_changed_files *changed;
-	struct jp_map images; /* struct jp_image *, by pid: the current one */
-	struct jp_image **all;
-	size_t nr_images, images_capacity;
+	struct jp_images images;
 	struct jp_end *list;
 	size_t count, capacity;
-	struct jp_map at;      /* index + 1 in the list, by a hash of image, kind and address */
-	uint64_t none;         /* samples that have no user stack, and no user address */
+	struct jp_map at;   /* index + 1 in the list, by a hash of image, kind and address */
+	struct jp_map both; /* samples, by the indexes of HERE (upper half) and of LEAF, of chains
+			     * that lack the caller of their sampled function */
+	uint64_t none;      /* samples that have no user stack, and no user address */
 	uint64_t first_sample; /* its time */
 };
-
-/* Whether @image is no more the program whose files are known, or none is: an exec was not seen. */
-bool jp_image_replaced(const struct jp_image *image);
-
-/* Whether mappings called @name are of the main program of @pid, as far as that is known. */
-bool jp_ends_is_program(const struct jp_ends *ends, uint32_t pid, const char *name);
 
 /* Whether the function at @end does link its frame, so that what follows is the address of its
  * caller: code that no record tells of. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
+
+/* Whether the sampled function links no frame, and others of its file do not either. */
+static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
+{
+	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
+}
 
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed);

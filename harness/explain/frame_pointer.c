@@ -105,6 +105,7 @@ static int blame_file(struct jp_explain_view *view, const struct jp_culprit *cul
 
 	if (!blame)
 		return -ENOMEM;
+	blame->again += culprit->again;
 	jp_blame_range(blame, culprit->start, culprit->end);
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " chains end in %s, and %" PRIu64 " of %" PRIu64
@@ -164,20 +165,31 @@ static bool lacks_callers(const struct jp_culprit *culprit)
 	       !jp_image_shows_callers(culprit->image);
 }
 
-static int judge(struct jp_explain_view *view, const struct jp_culprit *culprit)
+static uint64_t cost(const struct jp_culprit *culprit)
 {
-	uint64_t samples = keeps_none(culprit) ? culprit->broken : 0;
+	return (culprit->breaks ? culprit->broken : 0) + (culprit->lacks ? culprit->callers : 0) +
+	       culprit->shared - culprit->both;
+}
 
-	if (culprit->code == JP_CODE_EMITTED) {
-		samples += culprit->shared + (lacks_callers(culprit) ? culprit->callers : 0);
-		return samples ? blame_emitted(view, culprit, samples) : 0;
-	}
+static void judge(struct jp_culprit *culprit)
+{
+	const bool emitted = culprit->code == JP_CODE_EMITTED;
+
+	culprit->breaks = keeps_none(culprit);
 	/* A leaf of libc lacks its caller on most systems. */
-	if (culprit->code != JP_CODE_LIBC)
-		samples += culprit->callers;
-	if (!samples || is_usual(culprit, samples))
+	culprit->lacks = emitted ? lacks_callers(culprit) : culprit->code != JP_CODE_LIBC;
+	if (!emitted && is_usual(culprit, cost(culprit)))
+		culprit->breaks = culprit->lacks = false;
+}
+
+static int blame(struct jp_explain_view *view, const struct jp_culprit *culprit)
+{
+	const uint64_t samples = cost(culprit);
+
+	if (!samples)
 		return 0;
-	return blame_file(view, culprit, samples);
+	return culprit->code == JP_CODE_EMITTED ? blame_emitted(view, culprit, samples)
+						: blame_file(view, culprit, samples);
 }
 
 static int end(struct jp_explain_view *view, struct jp_error *err)
@@ -185,8 +197,11 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	struct jp_culprits culprits;
 	int ret = jp_culprits_find(view->ends, &culprits);
 
+	for (size_t i = 0; i < culprits.count; i++)
+		judge(&culprits.list[i]);
+	jp_culprits_join(view->ends, &culprits);
 	for (size_t i = 0; i < culprits.count && !ret; i++)
-		ret = judge(view, &culprits.list[i]);
+		ret = blame(view, &culprits.list[i]);
 	jp_culprits_free(&culprits);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }

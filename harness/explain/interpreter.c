@@ -290,8 +290,8 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 	/* Where stacks break, that is what is to be mended first; and what a program does until it
 	 * is compiled is usual. */
-	for (size_t i = 0; i < view->ends->nr_images && !ret; i++) {
-		const struct jp_image *image = view->ends->all[i];
+	for (size_t i = 0; i < view->ends->images.count && !ret; i++) {
+		const struct jp_image *image = view->ends->images.all[i];
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
 		const uint64_t by_file = interpreted_by_file(state, image);
 

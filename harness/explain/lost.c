@@ -82,8 +82,8 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 /* Whether any sample needs a mapping at all. */
 static bool any_user(const struct jp_ends *ends)
 {
-	for (size_t i = 0; i < ends->nr_images; i++)
-		if (ends->all[i]->samples)
+	for (size_t i = 0; i < ends->images.count; i++)
+		if (ends->images.all[i]->samples)
 			return true;
 	return false;
 }

@@ -9,10 +9,11 @@ const char *jp_name_case_comm(const struct jp_name_case *name_case)
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file)
 {
-	const struct jp_name_loss *loss = name_case->loss;
+	struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame(name_case->view->blames, id, loss->pid,
 					  jp_name_case_comm(name_case), file, loss->samples);
 
+	loss->blame = blame;
 	for (size_t i = 0; blame && i < loss->nr_ranges; i++)
 		jp_blame_range(blame, loss->ranges[i].start, loss->ranges[i].end);
 	return blame;

@@ -10,7 +10,7 @@
 struct jp_name_case {
 	struct jp_explain_view *view;
 	struct jp_name_losses *losses;
-	const struct jp_name_loss *loss;
+	struct jp_name_loss *loss;
 	const struct jp_name_process *process; /* that published, or did not */
 };
 

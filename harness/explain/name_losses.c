@@ -11,6 +11,7 @@
 #include "harness/base/text_pool.h"
 #include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"
+#include "harness/explain/loss_sets.h"
 #include "harness/explain/remapped.h"
 #include "harness/format/perfdata/format.h"
 
@@ -36,6 +37,7 @@ struct jp_name_losses {
 	uint64_t pid_namespace, mount_namespace; /* of the first process that is told; 0: none */
 	struct jp_name_loss **list;
 	size_t count, capacity;
+	struct jp_loss_sets sets;
 	uint64_t samples;
 	struct known_loss known[KNOWN];
 };
@@ -74,6 +76,7 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	jp_map_free(&losses->processes);
 	jp_map_free(&losses->by_key);
 	jp_text_pool_free(&losses->files);
+	jp_loss_sets_free(&losses->sets);
 	if (losses->injected)
 		jp_replay_free(losses->injected);
 	free(losses);
@@ -156,7 +159,8 @@ static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int 
 		losses->count--;
 		return NULL;
 	}
-	**added = (struct jp_name_loss){.fault = fault,
+	**added = (struct jp_name_loss){.number = (uint32_t)losses->count,
+					.fault = fault,
 					.pid = mapping->pid,
 					.name = mapping->name,
 					.since = mapping->since};
@@ -215,7 +219,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_HIDDEN;
 	/* A program that ran from memory is no emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
-	    jp_ends_is_program(losses->ends, pid, mapping->name))
+	    jp_images_is_program(&losses->ends->images, pid, mapping->name))
 		return JP_NAME_NO_FILE;
 	/* Memory of the kernel's own, like [vsyscall]. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
@@ -255,8 +259,8 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	return 0;
 }
 
-static void count(const struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
-		  uint64_t time)
+static int count(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
+		 uint64_t time, size_t *set)
 {
 	struct jp_name_process *process = known->named;
 	struct jp_name_loss *loss = known->loss;
@@ -267,11 +271,12 @@ static void count(const struct jp_name_losses *losses, const struct known_loss *
 		process->counted = losses->samples;
 	}
 	if (!loss || (known->leaf && !leaf) || loss->counted == losses->samples)
-		return;
+		return 0;
 	loss->counted = losses->samples;
 	if (!loss->samples++)
 		loss->first = time;
 	loss->last = time;
+	return jp_loss_sets_add(&losses->sets, set, loss->number, &loss->blame);
 }
 
 static int see_sample(struct jp_name_losses *losses, const struct jp_event *event,
@@ -280,6 +285,7 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
 	struct jp_name_process *process = process_of(losses, event->pid);
 	int failed = process ? 0 : -ENOMEM;
+	size_t set = 0;
 
 	losses->samples++;
 	if (process && !process->first)
@@ -296,8 +302,10 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 		    known->generation != generation)
 			failed = look_up(losses, event->pid, addr, generation, known);
 		if (!failed && (known->loss || known->named))
-			count(losses, known, i == 0, event->time);
+			failed = count(losses, known, i == 0, event->time, &set);
 	}
+	if (set)
+		jp_loss_sets_count(&losses->sets, set);
 	return failed;
 }
 
@@ -346,9 +354,14 @@ int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *eve
 
 /* --- results ------------------------------------------------------------------------------ */
 
-const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at)
+struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at)
 {
 	return *at < losses->count ? losses->list[(*at)++] : NULL;
+}
+
+int jp_name_losses_join(const struct jp_name_losses *losses)
+{
+	return jp_loss_sets_join(&losses->sets);
 }
 
 const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at)

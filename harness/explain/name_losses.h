@@ -31,6 +31,8 @@ struct jp_name_loss {
 	struct jp_blame_range ranges[JP_LOSS_RANGES]; /* of mappings, the first of them */
 	struct jp_build_id id;                        /* of a file, as far as records tell */
 	uint64_t counted;                             /* the sample that was counted last */
+	uint32_t number;                              /* of its own */
+	struct jp_blame *blame;                       /* for it; NULL: none, or not yet */
 };
 
 /* What the recording tells of a process that publishes names. */
@@ -63,7 +65,9 @@ int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *eve
 		       const struct jp_stack *stack);
 
 /* All losses: @at starts as 0; NULL: that was all. */
-const struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
+struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
+/* All have their blames: tells these of the samples that they have in common. 0 or -ENOMEM. */
+int jp_name_losses_join(const struct jp_name_losses *losses);
 /* All processes, in the order of jp_map_next(): @at starts as 0; NULL: that was all. */
 const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at);
 /* Made where nothing is known of it; NULL: no memory. */

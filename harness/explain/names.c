@@ -25,7 +25,7 @@ static int blame(const struct jp_name_case *name_case)
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct jp_name_process *process;
-	const struct jp_name_loss *loss;
+	struct jp_name_loss *loss;
 
 	for (size_t at = 0; (process = jp_name_losses_each(view->state, &at));)
 		if (jp_note_owner(view, view->state, process))
@@ -43,7 +43,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		if (!name_case.process || blame(&name_case) < 0)
 			return jp_fail(err, ENOMEM, "no memory");
 	}
-	return 0;
+	return jp_name_losses_join(view->state) ? jp_fail(err, ENOMEM, "no memory") : 0;
 }
 
 static void free_losses(void *losses)

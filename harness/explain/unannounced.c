@@ -227,8 +227,8 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	uint64_t harm = 0;
 	int ret = 0;
 
-	for (size_t i = 0; i < view->ends->nr_images; i++)
-		state->reads_anon |= view->ends->all[i]->anon_before;
+	for (size_t i = 0; i < view->ends->images.count; i++)
+		state->reads_anon |= view->ends->images.all[i]->anon_before;
 	for (size_t i = 0; i < view->ends->count && !ret; i++)
 		ret = add(state, &view->ends->list[i]);
 	for (size_t i = 0; i < state->count && !ret; i++) {

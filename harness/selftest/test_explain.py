@@ -310,6 +310,21 @@ class Libraries(Recording):
         self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
 
+    def test_a_sample_counts_once(self) -> None:
+        """Of a library whose sampled function has no frame, and where the chain ends, too: in the
+        same file, and in another."""
+        names = self.library("-fomit-frame-pointer")
+        self.map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=200)
+        self.sample(names["leaf"] + 9, LIBRARY + 0x800, GARBAGE, count=100)
+        self.only("library-no-frame-pointer", 1)
+        self.sample(MAIN, MAIN + 8, ROOT, count=700)
+        self.only("library-no-frame-pointer", 0.3)
+        self.sample(names["leaf"] + 9, LIBRARY + (1 << 24), GARBAGE, count=200)
+        found = self.only("library-no-frame-pointer", 500 / 1200)
+        self.assertEqual({place["file"]: place["samples"] for place in found["places"]},
+                         {self.place("libmade.so"): 500, "/nowhere/liblost.so": 200})
+
     def test_leaf_among_frames(self) -> None:
         """gcc gives functions that call none no frame, whatever the rest has."""
         names = self.library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")

@@ -433,6 +433,21 @@ class Files(Explained):
         found = self.expect("missing-file", file="/lib/made.so")
         self.assertIn("cd" * 20, found["evidence"][2])
 
+    def test_a_sample_counts_once(self) -> None:
+        """Whose frames lack their names in several files, for one cause."""
+        os.unlink(self.library)
+        self.map("/lib/other.so", CODE + 0x10000)
+        self.map("/lib/third.so", CODE + 0x20000)
+        for frames in ((CODE + 0x10004,), (CODE + 0x10004, FILE + 4),
+                       (FILE + 4, CODE + 0x20004, CODE + 0x10004, FILE + 8)):
+            for number in range(SAMPLES):
+                self.sample(*frames, pid=PID, time=10**6 + number)
+        self.samples(CODE + 0x40004, time=2 * 10**6)  # where nothing is known
+        found = self.expect("missing-file", 4 * SAMPLES, file="/lib/made.so")
+        self.assertEqual([(place["file"], place["samples"]) for place in found["places"]],
+                         [("/lib/made.so", 3 * SAMPLES), ("/lib/other.so", 3 * SAMPLES),
+                          ("/lib/third.so", SAMPLES)])
+
     def test_cut_short(self) -> None:
         """Its build id is there, its symbols are not: it was not stripped."""
         self.header("ab" * 20)

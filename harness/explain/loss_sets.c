@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/explain/loss_sets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+
+/* A set is its last loss and the set without it. */
+struct loss_set {
+	size_t rest;                   /* index + 1; 0: none */
+	struct jp_blame *const *blame; /* of the last */
+	uint64_t samples;
+};
+
+/* Chains that go through files in ever another order have no end of sets; what comes later is
+ * counted with those that there are, and in each of its places. */
+enum { MOST_SETS = 1 << 20 };
+
+int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
+		     struct jp_blame *const *blame)
+{
+	const uint64_t key = (uint64_t)*set << 32 | number;
+	size_t *at = sets->count < MOST_SETS ? jp_map_at(&sets->at, key, sizeof(*at))
+					     : jp_map_find(&sets->at, key);
+	struct loss_set *added;
+
+	if (!at)
+		return sets->count < MOST_SETS ? -ENOMEM : 0;
+	if (!*at) {
+		added = jp_array_push(&sets->list, &sets->count, &sets->capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = (struct loss_set){.rest = *set, .blame = blame};
+		*at = sets->count;
+	}
+	*set = *at;
+	return 0;
+}
+
+void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set)
+{
+	sets->list[set - 1].samples++;
+}
+
+/* Whether @what was met in @set before; -ENOMEM. */
+static int is_again(struct jp_map *met, const void *what, size_t set)
+{
+	size_t *last = jp_map_at(met, (uintptr_t)what, sizeof(*last));
+	const bool again = last && *last == set;
+
+	if (last)
+		*last = set;
+	return last ? again : -ENOMEM;
+}
+
+/* A place may have two of them, a cause two places. */
+static int join(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
+{
+	const uint64_t samples = sets->list[set - 1].samples;
+
+	for (size_t at = set; at; at = sets->list[at - 1].rest) {
+		struct jp_blame *blame = *sets->list[at - 1].blame;
+		const int place = blame ? is_again(met, blame, set) : 0,
+			  cause = blame ? is_again(met, blame->cause, set) : 0;
+
+		if (place < 0 || cause < 0)
+			return -ENOMEM;
+		if (place)
+			blame->samples -= samples;
+		else if (cause)
+			blame->again += samples;
+	}
+	return 0;
+}
+
+int jp_loss_sets_join(const struct jp_loss_sets *sets)
+{
+	struct jp_map met = {0}; /* the last set, by the address of a blame or a cause */
+	int ret = 0;
+
+	for (size_t set = 1; set <= sets->count && !ret; set++)
+		if (sets->list[set - 1].samples)
+			ret = join(sets, set, &met);
+	jp_map_free(&met);
+	return ret;
+}
+
+void jp_loss_sets_free(struct jp_loss_sets *sets)
+{
+	free(sets->list);
+	jp_map_free(&sets->at);
+	*sets = (struct jp_loss_sets){0};
+}
