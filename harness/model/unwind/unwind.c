@@ -6,6 +6,7 @@
 
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/jit_cfi.h"
+#include "harness/model/unwind/known_steps.h"
 #include "harness/model/machine/machine.h"
 
 /* Stacks that signals may have been taken on, one from the other; no program has so many. */
@@ -18,6 +19,7 @@ struct jp_unwinder {
 	struct jp_jit_cfi *jit; /* NULL: nothing is known of emitted code */
 	uint64_t max_stack;
 	bool frame_pointers;
+	struct jp_known_steps steps;
 };
 
 /* The dumped stack: the only memory of the process that there is. */
@@ -35,6 +37,8 @@ struct unwinding {
 	const struct jp_machine *machine; /* the registers' */
 	struct jp_regs regs;
 	struct stack_dump dump;
+	uint64_t space; /* the generation of the address space */
+	bool in_file;   /* the last address is in a file */
 	bool called;    /* regs' ip is a return address: the call stands before it */
 	unsigned falls; /* steps out of signal frames that did not rise */
 	bool by_cfi;    /* the last step was one by call frame information */
@@ -197,11 +201,18 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 	return !entry || !entry->cfi;
 }
 
-/* One step by call frame information, for @addr in @mapping of a file. */
-static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool step_by_rules(struct unwinding *walk, const struct jp_known_step *step)
+{
+	return take_answer(walk, jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
+						  &walk->regs, load, &walk->dump));
+}
+
+/* One step by call frame information, for @addr in @mapping of a file; @step: where its rules are
+ * to be kept. */
+static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr,
+		      struct jp_known_step *step)
 {
 	struct jp_elf_entry *entry = file_of(walk->unwinder, mapping);
-	enum jp_cfi_answer answer = JP_CFI_NONE;
 	uint64_t vaddr;
 
 	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine) {
@@ -210,9 +221,11 @@ static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64
 		return stop(walk, JP_UNWIND_NO_ELF);
 	}
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
-	if (vaddr != UINT64_MAX)
-		answer = jp_cfi_step(entry->cfi, vaddr, &walk->regs, load, &walk->dump);
-	return take_answer(walk, answer);
+	if (vaddr == UINT64_MAX)
+		return stop(walk, JP_UNWIND_NO_CFI);
+	*step = (struct jp_known_step){.addr = addr, .space = walk->space};
+	step->rows = jp_cfi_row_at(entry->cfi, vaddr, &step->row);
+	return step_by_rules(walk, step);
 }
 
 /* Whether a call may return to @ip: it must lie in code, and where the dumps show that code it must
@@ -254,40 +267,43 @@ static bool step_jit(struct unwinding *walk, uint64_t addr)
 	return stop(walk, JP_UNWIND_BAD_CFI);
 }
 
-static bool by_cfi(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool by_cfi(struct unwinding *walk, uint64_t addr)
 {
-	return mapping->backing == JP_BACKING_FILE ? step_file(walk, mapping, addr)
-						   : step_jit(walk, addr);
+	struct jp_known_step *step = jp_known_step_at(&walk->unwinder->steps, addr);
+	struct jp_mapping *mapping;
+
+	walk->in_file = step->addr == addr && step->space == walk->space;
+	if (walk->in_file && walk->space)
+		return step_by_rules(walk, step);
+	mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
+	if (!mapping)
+		return stop(walk, JP_UNWIND_UNMAPPED);
+	walk->in_file = mapping->backing == JP_BACKING_FILE;
+	return walk->in_file ? step_file(walk, mapping, addr, step) : step_jit(walk, addr);
 }
 
-static bool by_either(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr)
+static bool by_either(struct unwinding *walk, uint64_t addr)
 {
-	bool file = mapping->backing == JP_BACKING_FILE;
-
-	if (by_cfi(walk, mapping, addr))
+	if (by_cfi(walk, addr))
 		return true;
-	if (file ? walk->unwinder->frame_pointers &&
-			    (walk->stop == JP_UNWIND_NO_ELF || walk->stop == JP_UNWIND_NO_CFI)
-		 : walk->stop == JP_UNWIND_NO_CFI)
+	if (walk->in_file ? walk->unwinder->frame_pointers && (walk->stop == JP_UNWIND_NO_ELF ||
+							       walk->stop == JP_UNWIND_NO_CFI)
+			  : walk->stop == JP_UNWIND_NO_CFI)
 		return step_frame(walk);
 	return false;
 }
 
 /* From the frame at regs' ip to its caller's, by the mapping there. */
-static bool step_mapped(struct unwinding *walk,
-			bool (*by)(struct unwinding *walk, struct jp_mapping *mapping,
-				   uint64_t addr))
+static inline bool step_mapped(struct unwinding *walk,
+			       bool (*by)(struct unwinding *walk, uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
-	struct jp_mapping *mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 	/* A leaf may have kept its return address in a register: vfork() does. */
 	uint64_t pushed = walk->called ? machine->frames->pushed : 0, caller_sp, unused;
 
 	walk->where = addr;
-	if (!mapping)
-		return stop(walk, JP_UNWIND_UNMAPPED);
-	if (!by(walk, mapping, addr))
+	if (!by(walk, addr))
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
 		return stop(walk, JP_UNWIND_ROOT);
@@ -329,6 +345,9 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 	out->stop = walk->stop = JP_UNWIND_NO_DATA;
 	if (!machine || !(regs->known & UINT64_C(1) << machine->ip))
 		return;
+	if (walk->unwinder->steps.replay != walk->replay)
+		walk->unwinder->steps = (struct jp_known_steps){.replay = walk->replay};
+	walk->space = walk->replay ? jp_replay_generation(walk->replay, sample->pid) : 0;
 	walk->machine = machine;
 	walk->regs = *regs;
 	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
