@@ -35,6 +35,8 @@ struct interpreter_state {
 	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
+	const char *program;     /* that was asked for last, by its name's address */
+	bool loops;              /* it is in loops[] */
 };
 
 enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
@@ -168,7 +170,11 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	process = jp_places_of(view->ends->places, event->pid);
 	if (!process)
 		return -ENOMEM;
-	looped = process->program && loop_of(process->program) >= 0;
+	if (process->program != state->program) {
+		state->program = process->program;
+		state->loops = state->program && loop_of(state->program) >= 0;
+	}
+	looped = state->loops;
 	if (!looped && !is_emitted_at(view, process, stack->frames[0]))
 		return 0;
 	place = place_at(view, event->pid, stack->frames[0]);

@@ -17,10 +17,8 @@
 
 /* What is known of one address, while its space stays as it is. */
 struct known_loss {
-	uint64_t addr, generation;
-	uint32_t pid;
+	uint64_t addr, generation;     /* generation 0: free */
 	struct jp_name_process *named; /* whose perf map names it; NULL: none does */
-	bool taken, leaf;              /* leaf: it counts as the innermost frame alone */
 	struct jp_name_loss *loss;     /* NULL: none */
 };
 
@@ -164,6 +162,9 @@ static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int 
 					.pid = mapping->pid,
 					.name = mapping->name,
 					.since = mapping->since};
+	/* Frames where all threads begin cost nobody anything. */
+	(*added)->leaf = fault == JP_NAME_STRIPPED ||
+			 (in_file(fault) && jp_code_is_c_library(mapping->name));
 	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
 		(*added)->id.size = mapping->build_id_size;
 		memcpy((*added)->id.bytes, mapping->build_id, mapping->build_id_size);
@@ -229,9 +230,6 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
-	/* Frames where all threads begin cost nobody anything. */
-	known->leaf = name.how == JP_NAME_STRIPPED ||
-		      (in_file(name.how) && jp_code_is_c_library(mapping->name));
 	return name.how;
 }
 
@@ -242,8 +240,7 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	struct jp_mapping text;
 	unsigned int fault;
 
-	*known = (struct known_loss){
-		.addr = addr, .generation = generation, .pid = pid, .taken = true};
+	*known = (struct known_loss){.addr = addr, .generation = generation};
 	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
 	if (fault == JP_NAME_ELF)
 		return 0;
@@ -270,7 +267,7 @@ static int count(struct jp_name_losses *losses, const struct known_loss *known, 
 			process->named_first = time;
 		process->counted = losses->samples;
 	}
-	if (!loss || (known->leaf && !leaf) || loss->counted == losses->samples)
+	if (!loss || (loss->leaf && !leaf) || loss->counted == losses->samples)
 		return 0;
 	loss->counted = losses->samples;
 	if (!loss->samples++)
@@ -294,12 +291,11 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 		process->last = event->time;
 	for (uint64_t i = 0; !failed && i < stack->count; i++) {
 		const uint64_t addr = stack->frames[i];
-		struct known_loss *known = &losses->known[((addr ^ (uint64_t)event->pid << 32) *
-							   UINT64_C(0x9e3779b97f4a7c15)) >>
-							  50];
+		struct known_loss *known =
+			&losses->known[((addr ^ generation << 32) * UINT64_C(0x9e3779b97f4a7c15)) >>
+				       50];
 
-		if (!known->taken || known->addr != addr || known->pid != event->pid ||
-		    known->generation != generation)
+		if (known->addr != addr || known->generation != generation || !generation)
 			failed = look_up(losses, event->pid, addr, generation, known);
 		if (!failed && (known->loss || known->named))
 			failed = count(losses, known, i == 0, event->time, &set);

@@ -32,6 +32,7 @@ struct jp_name_loss {
 	struct jp_build_id id;                        /* of a file, as far as records tell */
 	uint64_t counted;                             /* the sample that was counted last */
 	uint32_t number;                              /* of its own */
+	bool leaf;                                    /* it counts as the innermost frame alone */
 	struct jp_blame *blame;                       /* for it; NULL: none, or not yet */
 };
 

@@ -185,6 +185,15 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	return rule;
 }
 
+static bool is_direct(const struct jp_cfi_rule *rules, unsigned count, unsigned sp)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (rules[i].kind != JP_RULE_CFA &&
+		    (rules[i].kind != JP_RULE_AT_CFA || rules[i].target == sp))
+			return false;
+	return true;
+}
+
 /* The row of @frame, its rules appended. */
 static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row, int return_address,
 		 bool signal)
@@ -237,6 +246,7 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	}
 	row->count = rows->nr_rules - row->first;
 	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
+	row->direct = !signal && is_direct(&rows->rules[row->first], row->count, machine->sp);
 }
 
 /* Asks libdw once for each address. All addresses of a range share the rules of its last one; the

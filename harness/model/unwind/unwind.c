@@ -201,16 +201,9 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 	return !entry || !entry->cfi;
 }
 
-static bool step_by_rules(struct unwinding *walk, const struct jp_known_step *step)
-{
-	return take_answer(walk, jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
-						  &walk->regs, load, &walk->dump));
-}
-
-/* One step by call frame information, for @addr in @mapping of a file; @step: where its rules are
- * to be kept. */
-static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr,
-		      struct jp_known_step *step)
+/* The rules for @addr in @mapping of a file. */
+static bool find_rules(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr,
+		       struct jp_known_step *step)
 {
 	struct jp_elf_entry *entry = file_of(walk->unwinder, mapping);
 	uint64_t vaddr;
@@ -225,7 +218,7 @@ static bool step_file(struct unwinding *walk, struct jp_mapping *mapping, uint64
 		return stop(walk, JP_UNWIND_NO_CFI);
 	*step = (struct jp_known_step){.addr = addr, .space = walk->space};
 	step->rows = jp_cfi_row_at(entry->cfi, vaddr, &step->row);
-	return step_by_rules(walk, step);
+	return true;
 }
 
 /* Whether a call may return to @ip: it must lie in code, and where the dumps show that code it must
@@ -267,19 +260,30 @@ static bool step_jit(struct unwinding *walk, uint64_t addr)
 	return stop(walk, JP_UNWIND_BAD_CFI);
 }
 
+static bool is_known(const struct unwinding *walk, const struct jp_known_step *step, uint64_t addr)
+{
+	return step->addr == addr && step->space == walk->space && walk->space;
+}
+
+/* One step by call frame information. */
 static bool by_cfi(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_known_step *step = jp_known_step_at(&walk->unwinder->steps, addr);
 	struct jp_mapping *mapping;
 
-	walk->in_file = step->addr == addr && step->space == walk->space;
-	if (walk->in_file && walk->space)
-		return step_by_rules(walk, step);
-	mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
-	if (!mapping)
-		return stop(walk, JP_UNWIND_UNMAPPED);
-	walk->in_file = mapping->backing == JP_BACKING_FILE;
-	return walk->in_file ? step_file(walk, mapping, addr, step) : step_jit(walk, addr);
+	walk->in_file = true;
+	if (!is_known(walk, step, addr)) {
+		mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
+		if (!mapping)
+			return stop(walk, JP_UNWIND_UNMAPPED);
+		walk->in_file = mapping->backing == JP_BACKING_FILE;
+		if (!walk->in_file)
+			return step_jit(walk, addr);
+		if (!find_rules(walk, mapping, addr, step))
+			return false;
+	}
+	return take_answer(walk, jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
+						  &walk->regs, load, &walk->dump));
 }
 
 static bool by_either(struct unwinding *walk, uint64_t addr)
