@@ -108,6 +108,71 @@ static void lives(const struct jp_tasks *tasks)
 	      "the child tells of its own end, and is gone at some time");
 }
 
+#define ACT(kind, process, thread, when) .type = kind, .pid = process, .tid = thread, .before = when
+
+enum { C = 40, OTHER = 41, THIRD = 42, D = 50 };
+
+/* Processes whose end nobody told, threads that exec, names twice. */
+static struct jp_event odd[] = {
+	/* Nothing is told of C before it execs: it is new. */
+	{ACT(JP_EVENT_EXEC, C, C, 5), .after = 7, .task = {.how = JP_HOW_EXEC, .by = C}},
+	{ACT(JP_EVENT_FORK, C, OTHER, 10), .after = 11, .task = {.ppid = C, .ptid = C}},
+	{ACT(JP_EVENT_FORK, C, THIRD, 12), .after = 13, .task = {.ppid = C, .ptid = OTHER}},
+	{ACT(JP_EVENT_COMM, C, OTHER, 14), .after = 15, .comm = {.name = "name"}},
+	{ACT(JP_EVENT_COMM, C, OTHER, 16), .after = 17, .comm = {.name = "name"}},
+	{ACT(JP_EVENT_COMM, C, OTHER, 18), .after = 19, .comm = {.name = "another"}},
+	{ACT(JP_EVENT_COMM, D, D, 18), .after = 19, .comm = {.name = "unknown"}},
+	/* One that is not the first. */
+	{ACT(JP_EVENT_EXEC, C, C, 20), .after = 25, .task = {.how = JP_HOW_EXEC, .by = OTHER}},
+	/* The end of a thread that nobody knows, and of one in another process. */
+	{ACT(JP_EVENT_EXIT, C, 77, 30), .after = 30},
+	{ACT(JP_EVENT_EXIT, D, C, 31), .after = 31},
+	{ACT(JP_EVENT_GONE, C, 77, 32), .after = 33},
+	{ACT(JP_EVENT_MAP, C, C, 34), .after = 35},
+	/* It is there again, so it was gone. */
+	{ACT(JP_EVENT_FORK, C, C, 40), .after = 41, .task = {.ppid = D, .ptid = D}},
+	{ACT(JP_EVENT_FORK, C, OTHER, 42), .after = 43, .task = {.ppid = C, .ptid = C}},
+	{ACT(JP_EVENT_EXIT, C, OTHER, 44), .after = 44},
+	{ACT(JP_EVENT_END, C, C, 50), .after = 50},
+	{ACT(JP_EVENT_GONE, C, C, 52), .after = 53},
+	{ACT(JP_EVENT_GONE, D, D, 54), .after = 55},
+};
+
+static void odd_lives(const struct jp_tasks *tasks)
+{
+	const struct jp_task *task = jp_tasks_at(tasks, C, 6);
+
+	check(task && task->forked && task->before == 5 && task->ending == 20 && task->ended == 25,
+	      "the first ends where another thread execs");
+	task = jp_tasks_at(tasks, OTHER, 15);
+	check(task && !task->exits && task->ended == 25, "whose number is never told of again");
+	task = jp_tasks_at(tasks, THIRD, 15);
+	check(task && task->exits && task->ptid == OTHER && task->ended == 25,
+	      "the others end, too");
+	task = jp_tasks_at(tasks, C, 30);
+	check(task && !task->forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
+		      task->ended == 41,
+	      "it goes on as the first, until its number is another's");
+	task = jp_tasks_at(tasks, C, 45);
+	check(task && task->forked && task->ppid == D && task->ending == 50 && task->ended == 53,
+	      "that one ends, and is gone later");
+	task = jp_tasks_at(tasks, OTHER, 45);
+	check(task && task->ending == 44 && task->ended == 53,
+	      "its thread ended before, and is gone with it");
+	check(!jp_tasks_at(tasks, D, 60), "a name makes nobody");
+}
+
+static void odd_names(const struct jp_tasks *tasks)
+{
+	const struct jp_task_name *first = jp_tasks_name(tasks, OTHER, 13);
+
+	calls(tasks, OTHER, 17, "name");
+	check(first && first == jp_tasks_name(tasks, OTHER, 17), "the same name is no new one");
+	calls(tasks, OTHER, 18, "another");
+	calls(tasks, D, 18, "unknown");
+	calls(tasks, OTHER, 45, "untold");
+}
+
 int main(void)
 {
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts)};
@@ -116,6 +181,12 @@ int main(void)
 	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 4, "four tasks")) {
 		names(&tasks);
 		lives(&tasks);
+	}
+	jp_tasks_free(&tasks);
+	truth = (struct jp_truth){.acts = odd, .nr_acts = sizeof(odd) / sizeof(*odd)};
+	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 6, "six more")) {
+		odd_lives(&tasks);
+		odd_names(&tasks);
 	}
 	jp_tasks_free(&tasks);
 	return check_done();
