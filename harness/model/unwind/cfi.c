@@ -89,14 +89,15 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 {
 	for (size_t i = 0; i < count; i++) {
 		/* The operand is two bytes and counts from what follows them. */
-		uint64_t target = from[i].offset + 3 + (int16_t)from[i].number;
+		int64_t target = (int64_t)from[i].offset + 3 + (int16_t)from[i].number;
 		size_t to;
 
 		if (from[i].atom != DW_OP_skip && from[i].atom != DW_OP_bra)
 			continue;
-		for (to = 0; to < count && from[to].offset != target; to++)
+		for (to = 0; to < count && (int64_t)from[to].offset != target; to++)
 			;
-		if (to == count && target <= from[count - 1].offset)
+		/* Into an operand, or before the start; behind the last one is the end. */
+		if (to == count && target <= (int64_t)from[count - 1].offset)
 			return false;
 		ops[where[i]].value = where[to];
 	}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Instructions of call frame information as libdw reads and we compile them: the caller's registers
+ * that come out of one step, or that there is none. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/bytes.h"
+#include "harness/format/elf/cfi_check.h"
+#include "harness/model/unwind/cfi.h"
+#include "harness/model/unwind/cfi_rows.h"
+#include "harness/selftest/check.h"
+
+enum { CODE = 0x1000, CODE_SIZE = 0x100, FRAME = 0x20000, LOW = 0x7000, SP_AT = 0x7100 };
+enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, IP = 16 };
+#define WORD(addr) (UINT64_C(0xaa0000) + (addr)) /* that lies at @addr */
+#define UNKNOWN    UINT64_MAX
+
+static bool load(void *context, uint64_t addr, uint64_t *value)
+{
+	*value = WORD(addr);
+	return addr >= LOW && addr < LOW + 0x1000;
+}
+
+/* A CIE of the column @ra with `S` where it is of @signal frames; an FDE with the @size bytes of
+ * @program behind "the CFA is rsp + 8, the return address below it". */
+static void make(struct jp_bytes *frame, const void *program, size_t size, uint8_t ra, bool signal)
+{
+	static const unsigned char initial[] = {0x0c, RSP, 8, 0x80 | IP, 1};
+	size_t start, cie = frame->size;
+
+	jp_bytes_add32(frame, 0);
+	jp_bytes_add32(frame, 0);
+	jp_bytes_add8(frame, 1);
+	jp_bytes_add(frame, signal ? "zRS" : "zR", signal ? 4 : 3);
+	jp_bytes_add(frame, (unsigned char[]){1, 0x78, ra, 1, 0x1b}, 5);
+	jp_bytes_add(frame, initial, sizeof(initial));
+	jp_bytes_set32(frame, cie, frame->size - cie - 4);
+	start = frame->size;
+	jp_bytes_add32(frame, 0);
+	jp_bytes_add32(frame, start + 4 - cie);
+	jp_bytes_add32(frame, CODE - (FRAME + frame->size));
+	jp_bytes_add32(frame, CODE_SIZE);
+	jp_bytes_add8(frame, 0);
+	jp_bytes_add(frame, program, size);
+	jp_bytes_set32(frame, start, frame->size - start - 4);
+}
+
+static struct jp_cfi *open_made(const struct jp_bytes *frame, uint16_t machine,
+				struct jp_error *err)
+{
+	const struct jp_cfi_section section = {frame->bytes, frame->size, FRAME};
+
+	return jp_cfi_open_tables(machine, CODE, CODE_SIZE, &section, NULL, err);
+}
+
+static enum jp_cfi_answer step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_regs *regs)
+{
+	*regs = (struct jp_regs){
+		.known = 1 << RBX | 1 << RBP | 1 << RSP | 1 << R12 | 1 << IP,
+		.r = {[RBX] = 0x333, [RBP] = 0x7200, [RSP] = SP_AT, [R12] = 0xccc, [IP] = 0x1010},
+	};
+	return jp_cfi_step(cfi, vaddr, regs, load, NULL);
+}
+
+/* --- rules -------------------------------------------------------------------------------- */
+
+#define BYTES(text) text, sizeof(text) - 1
+/* DW_CFA_def_cfa_expression, and _val_expression and _expression of rbx, of fewer than 128 bytes.
+ */
+#define CFA_IS(size, text)    BYTES("\x0f" size text)
+#define RBX_IS(size, text)    BYTES("\x16\x03" size text)
+#define RBX_IS_AT(size, text) BYTES("\x10\x03" size text)
+
+static const struct {
+	const char *what, *program;
+	size_t size;
+	enum jp_cfi_answer answer;
+	uint64_t cfa, ip, rbx; /* of the caller, whose rsp is the CFA */
+} rules[] = {
+	{"as the CIE has it", BYTES(""), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT), 0x333},
+	{"the same value", BYTES("\x08\x10"), JP_CFI_STEPPED, SP_AT + 8, 0x1010, 0x333},
+	{"an undefined return address", BYTES("\x07\x10"), JP_CFI_END, 0, 0, 0},
+	{"in another register", BYTES("\x09\x03\x0c"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 0xccc},
+	{"in one of high number", BYTES("\x09\x03\x20"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 UNKNOWN},
+	{"in one that we have not", BYTES("\x09\x03\x50"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 UNKNOWN},
+	{"an offset of the CFA", BYTES("\x14\x03\x02"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 SP_AT - 8},
+	{"at the CFA", BYTES("\x83\x00"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT), WORD(SP_AT + 8)},
+	{"the CFA itself", BYTES("\x14\x03\x00"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 SP_AT + 8},
+	{"below the stack: it was popped", BYTES("\x83\x04"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), WORD(SP_AT - 24)},
+	{"outside of the dump", BYTES("\x11\x03\x80\x60"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 UNKNOWN},
+	{"an offset of more than 32 bits", BYTES("\x11\x03\x80\x80\x80\x80\x70"), JP_CFI_STEPPED,
+	 SP_AT + 8, WORD(SP_AT), UNKNOWN},
+	{"rsp by a rule of its own", BYTES("\x15\x07\x7e"), JP_CFI_STEPPED, SP_AT + 24, WORD(SP_AT),
+	 0x333},
+	{"rsp by one that nobody knows", BYTES("\x16\x07\x02\x9b\x9b"), JP_CFI_NONE, 0, 0, 0},
+	{"a return address by one that nobody knows", BYTES("\x16\x10\x02\x9b\x9b"), JP_CFI_NONE, 0,
+	 0, 0},
+	{"a CFA by one that nobody knows", CFA_IS("\x02", "\x9b\x9b"), JP_CFI_NONE, 0, 0, 0},
+	{"a CFA of nothing", CFA_IS("\x00", ""), JP_CFI_NONE, 0, 0, 0},
+	{"a CFA outside of the dump", CFA_IS("\x01", "\x30"), JP_CFI_STACK, 0, 0, 0},
+	/* Constants: rsp and 16 more or less. */
+	{"lit", CFA_IS("\x04", "\x77\0\x40\x22"), JP_CFI_STEPPED, SP_AT + 16, WORD(SP_AT + 8),
+	 0x333},
+	{"const1u", CFA_IS("\x05", "\x77\0\x08\x10\x22"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	{"const1s", CFA_IS("\x05", "\x77\0\x09\xf0\x22"), JP_CFI_STEPPED, SP_AT - 16,
+	 WORD(SP_AT - 24), 0x333},
+	{"const2u", CFA_IS("\x06", "\x77\0\x0a\x10\0\x22"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	{"const2s", CFA_IS("\x06", "\x77\0\x0b\xf0\xff\x22"), JP_CFI_STEPPED, SP_AT - 16,
+	 WORD(SP_AT - 24), 0x333},
+	{"const4u", CFA_IS("\x08", "\x77\0\x0c\x10\0\0\0\x22"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	{"const4s", CFA_IS("\x08", "\x77\0\x0d\xf0\xff\xff\xff\x22"), JP_CFI_STEPPED, SP_AT - 16,
+	 WORD(SP_AT - 24), 0x333},
+	{"const8u", CFA_IS("\x0c", "\x77\0\x0e\x10\0\0\0\0\0\0\0\x22"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	{"const8s", CFA_IS("\x0c", "\x77\0\x0f\xf0\xff\xff\xff\xff\xff\xff\xff\x22"),
+	 JP_CFI_STEPPED, SP_AT - 16, WORD(SP_AT - 24), 0x333},
+	{"constu", CFA_IS("\x06", "\x77\0\x10\x90\0\x22"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	{"consts", CFA_IS("\x05", "\x77\0\x11\x70\x22"), JP_CFI_STEPPED, SP_AT - 16,
+	 WORD(SP_AT - 24), 0x333},
+	{"plus_uconst behind nop", CFA_IS("\x05", "\x77\0\x96\x23\x10"), JP_CFI_STEPPED, SP_AT + 16,
+	 WORD(SP_AT + 8), 0x333},
+	/* Registers and memory. */
+	{"breg", RBX_IS("\x02", "\x76\x08"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT), 0x7208},
+	{"breg of more than 32 bits", RBX_IS("\x06", "\x76\x80\x80\x80\x80\x70"), JP_CFI_STEPPED,
+	 SP_AT + 8, WORD(SP_AT), 0x7200 - (UINT64_C(1) << 32)},
+	{"bregx", RBX_IS("\x03", "\x92\x06\x08"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT), 0x7208},
+	{"bregx of a register that we have not", RBX_IS("\x03", "\x92\x50\x08"), JP_CFI_STEPPED,
+	 SP_AT + 8, WORD(SP_AT), UNKNOWN},
+	{"over", RBX_IS("\x05", "\x77\0\x35\x14\x1c"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 5 - SP_AT},
+	{"deref", RBX_IS("\x03", "\x77\x10\x06"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 WORD(SP_AT + 16)},
+	{"deref_size", RBX_IS("\x04", "\x77\x10\x94\x02"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 WORD(SP_AT + 16) & 0xffff},
+	{"deref_size of nothing", RBX_IS("\x04", "\x77\x10\x94\x00"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), UNKNOWN},
+	{"deref_size of nine bytes", RBX_IS("\x04", "\x77\x10\x94\x09"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), UNKNOWN},
+	{"at an address", RBX_IS_AT("\x02", "\x77\x20"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT),
+	 WORD(SP_AT + 32)},
+	{"at one that is not there", RBX_IS_AT("\x01", "\x30"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), UNKNOWN},
+	/* Jumps. */
+	{"skip", RBX_IS("\x06", "\x35\x2f\1\0\x37\x96"), JP_CFI_STEPPED, SP_AT + 8, WORD(SP_AT), 5},
+	{"bra that jumps", RBX_IS("\x07", "\x35\x31\x28\1\0\x37\x96"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), 5},
+	{"bra that does not", RBX_IS("\x07", "\x35\x30\x28\1\0\x37\x96"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), 7},
+	{"a jump to the end", RBX_IS("\x06", "\x35\x2f\2\0\x37\x96"), JP_CFI_STEPPED, SP_AT + 8,
+	 WORD(SP_AT), 5},
+	{"a jump into an operand", RBX_IS("\x07", "\x35\x2f\1\0\x08\x07\x96"), JP_CFI_STEPPED,
+	 SP_AT + 8, WORD(SP_AT), UNKNOWN},
+	{"a jump before the start", RBX_IS("\x05", "\x35\x2f\x80\xff\x37"), JP_CFI_STEPPED,
+	 SP_AT + 8, WORD(SP_AT), UNKNOWN},
+};
+
+static void all_rules(void)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		struct jp_bytes frame = {0};
+		struct jp_error err = {""};
+		struct jp_cfi *cfi;
+
+		make(&frame, rules[i].program, rules[i].size, IP, false);
+		cfi = open_made(&frame, EM_X86_64, &err);
+		jp_bytes_free(&frame);
+		if (!check(cfi, "%s: tables %s", rules[i].what, err.text))
+			continue;
+		/* Compiled, of the same range, and known. */
+		for (int at = 0; at < 3; at++) {
+			struct jp_regs regs;
+			enum jp_cfi_answer answer = step(cfi, CODE + at % 2, &regs);
+			uint64_t rbx = regs.known & 1 << RBX ? regs.r[RBX] : UNKNOWN;
+
+			check(answer == rules[i].answer &&
+				      (answer != JP_CFI_STEPPED ||
+				       (regs.r[RSP] == rules[i].cfa && regs.r[IP] == rules[i].ip &&
+					rbx == rules[i].rbx)),
+			      "%s: %d, rsp %#lx, rip %#lx, rbx %#lx", rules[i].what, answer,
+			      (long)regs.r[RSP], (long)regs.r[IP], (long)rbx);
+		}
+		jp_cfi_close(cfi);
+	}
+}
+
+/* --- what goes before them ---------------------------------------------------------------- */
+
+static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra, bool signal,
+				    uint64_t vaddr)
+{
+	struct jp_bytes frame = {0};
+	struct jp_regs regs;
+	enum jp_cfi_answer answer;
+	struct jp_cfi *cfi;
+
+	make(&frame, program, size, ra, signal);
+	cfi = open_made(&frame, EM_X86_64, NULL);
+	jp_bytes_free(&frame);
+	if (!cfi)
+		exit(99);
+	answer = step(cfi, vaddr, &regs);
+	jp_cfi_close(cfi);
+	return answer;
+}
+
+static void frames(void)
+{
+	unsigned char program[4 + 300] = {0x0f, 0xac, 0x02, 0x77, 0x00}; /* breg7, then nops */
+
+	check(answer_of("", 0, IP, true, CODE) == JP_CFI_SIGNAL, "a signal's frame");
+	check(answer_of("", 0, 80, false, CODE) == JP_CFI_NONE,
+	      "a return address in a column that we have not");
+	check(answer_of("", 0, IP, false, CODE + CODE_SIZE) == JP_CFI_NONE,
+	      "behind the last function");
+	memset(program + 5, 0x96, sizeof(program) - 5);
+	check(answer_of(program, 3 + 300, IP, false, CODE) == JP_CFI_NONE,
+	      "more operations than any expression has");
+}
+
+static void opened(void)
+{
+	struct jp_bytes frame = {0};
+	struct jp_error err = {""};
+	struct jp_cfi_row row;
+	struct jp_cfi *cfi;
+
+	make(&frame, "", 0, IP, false);
+	check(!open_made(&frame, EM_386, &err) &&
+		      strstr(err.text, "ELF file of machine 3, which is not built in"),
+	      "another machine: %s", err.text);
+	cfi = open_made(&frame, EM_X86_64, NULL);
+	jp_bytes_set32(&frame, 0, 1000);
+	check(!open_made(&frame, EM_X86_64, &err) && *err.text, "no sound tables: %s", err.text);
+	jp_bytes_free(&frame);
+	if (!check(cfi, "tables"))
+		return;
+	for (int i = 0; i < 2; i++)
+		check(jp_cfi_row_at(cfi, CODE, &row) && row.kind == JP_ROW_STEP &&
+			      row.cfa.kind == JP_RULE_REG && row.cfa.reg == RSP &&
+			      row.cfa.offset == 8,
+		      "rules at an address, %s", i ? "known" : "compiled");
+	check(jp_cfi_vaddr(cfi, CODE + 8) == CODE + 8, "an offset within the code");
+	check(jp_cfi_vaddr(cfi, 0) == 0, "one at the page's start");
+	check(jp_cfi_vaddr(cfi, CODE + CODE_SIZE) == CODE + CODE_SIZE, "one on the last page");
+	check(jp_cfi_vaddr(cfi, 1 << 20) == UINT64_MAX, "one of no code");
+	jp_cfi_close(cfi);
+	jp_cfi_close(NULL);
+}
+
+int main(void)
+{
+	all_rules();
+	frames();
+	opened();
+	return check_done();
+}
