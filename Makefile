@@ -203,7 +203,7 @@ guided: $(GUIDED)
 
 # What tests reach, by branch. Counters live in a mapped file: those of a process that may not write
 # any more, or is killed, count too.
-COVERED_LINK := -fprofile-instr-generate
+COVERED_LINK := -fprofile-instr-generate='$(abspath $(O))/covered/profiles/%m%c.profraw'
 COVERED_FLAGS := $(COVERED_LINK) -fcoverage-mapping -mllvm -runtime-counter-relocation
 COVERED	:= $(patsubst $(O)/selftest/%,$(O)/covered/%,$(TESTS)) $(O)/covered/jitproof \
 	$(if $(BAD),$(O)/covered/jitproof-selftest)
@@ -235,7 +235,6 @@ covered: $(COVERED)
 coverage: covered $(ADAPTERS) ## what tests, and corpora where there are any, reach by branch
 	@rm -rf '$(O)/covered/profiles'
 	-@O='$(O)' BUILDS=covered JITPROOF='$(O)/covered/jitproof' \
-		LLVM_PROFILE_FILE='$(abspath $(O))/covered/profiles/%m%c.profraw' \
 		$(PYTHON) harness/selftest/run.py $(filter $(O)/covered/test_%,$(COVERED)) \
 		$(filter-out %/test_sanitized.py,$(wildcard harness/selftest/test_*.py))
 	@$(PYTHON) ci/fuzz --build '$(O)' --seconds 0 $(wildcard $(GUIDED))

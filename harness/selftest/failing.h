@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +17,10 @@
  * Calls that fail on request, in the one test that includes this: the Nth of one kind, counted from
  * failing_begin() on. The libraries' calls count too. AddressSanitizer has an allocator of its own,
  * so this is for tests without it.
+ *
+ * Where all are counted, the first call of each place is kept: of each chain of callers, as far as
+ * frame pointers lead. Ours have them; what a library left in the register is held against the
+ * stack's bounds.
  */
 enum failing_kind {
 	FAILING_NONE,
@@ -25,10 +31,14 @@ enum failing_kind {
 	FAILING_MAP,    /* mmap() */
 	FAILING_KINDS
 };
+enum { FAILING_PLACES = 1 << 12, FAILING_CALLERS = 8 };
 static struct {
 	enum failing_kind kind;
 	unsigned long nth, seen;
 	long live; /* allocations that nobody freed yet */
+	uintptr_t stack_top;
+	uint64_t places[FAILING_PLACES]; /* a hash table; 0: free */
+	unsigned long first[FAILING_PLACES / 2], nr_first;
 } failing;
 
 /* @nth 0: none fails, all are counted. */
@@ -37,6 +47,39 @@ static void failing_begin(enum failing_kind kind, unsigned long nth)
 	failing.kind = kind;
 	failing.nth = nth;
 	failing.seen = 0;
+	failing.stack_top = (uintptr_t)__builtin_frame_address(0);
+	if (nth)
+		return;
+	memset(failing.places, 0, sizeof(failing.places));
+	failing.nr_first = 0;
+}
+
+static uint64_t place_of(const uintptr_t *frame)
+{
+	uint64_t hash = 1;
+
+	for (int i = 0; i < FAILING_CALLERS && (uintptr_t)frame < failing.stack_top; i++) {
+		const uintptr_t *caller = (const uintptr_t *)frame[0];
+
+		hash = (hash ^ frame[1]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 29;
+		if (caller <= frame || (uintptr_t)caller % sizeof(*caller))
+			break;
+		frame = caller;
+	}
+	return hash ?: 1;
+}
+
+static void note_place(uint64_t place)
+{
+	size_t i = place % FAILING_PLACES;
+
+	while (failing.places[i] && failing.places[i] != place)
+		i = (i + 1) % FAILING_PLACES;
+	if (failing.places[i] || failing.nr_first == FAILING_PLACES / 2)
+		return;
+	failing.places[i] = place;
+	failing.first[failing.nr_first++] = failing.seen;
 }
 
 /* How many calls there were since failing_begin(). */
@@ -46,9 +89,14 @@ static unsigned long failing_end(void)
 	return failing.seen;
 }
 
-static bool fails(enum failing_kind kind, int error)
+static __attribute__((always_inline)) inline bool fails(enum failing_kind kind, int error)
 {
-	if (failing.kind != kind || ++failing.seen != failing.nth)
+	if (failing.kind != kind)
+		return false;
+	failing.seen++;
+	if (!failing.nth)
+		note_place(place_of(__builtin_frame_address(0)));
+	if (failing.seen != failing.nth)
 		return false;
 	errno = error;
 	return true;

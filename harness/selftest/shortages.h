@@ -89,9 +89,17 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 		check(false, "%s, undisturbed: %s", subject->name, ret ? err.text : "leaks");
 		return;
 	}
-	/* Each of the first, fewer and fewer of the others. */
-	for (unsigned long nth = 1; nth <= calls; nth += 1 + nth / 12, tried++) {
-		const char *wrong = try(subject, kind, nth, good, live);
+	/* The first of each place; of the others fewer and fewer. */
+	for (unsigned long nth = 1, first = 0, next = 1; nth <= calls; nth++) {
+		const bool new = first < failing.nr_first &&failing.first[first] == nth;
+		const char *wrong;
+
+		first += new;
+		if (!new &&nth < next)
+			continue;
+		next = nth >= next ? nth + 1 + nth / 12 : next;
+		wrong = try(subject, kind, nth, good, live);
+		tried++;
 
 		if (wrong && !bad++)
 			printf("# %s, call %lu: %s\n", subject->name, nth, wrong);
