@@ -150,7 +150,8 @@ static void elf_made_code(struct elf_made *made, uint16_t machine,
 }
 
 /* What is made so far, in memory that ends where the file does. */
-static struct jp_elf_input elf_made_input(const struct elf_made *made, unsigned char **bytes)
+__attribute__((unused)) static struct jp_elf_input elf_made_input(const struct elf_made *made,
+								  unsigned char **bytes)
 {
 	*bytes = malloc(made->size);
 	if (!*bytes)

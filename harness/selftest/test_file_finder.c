@@ -101,6 +101,146 @@ static void by_header(void)
 	check(!jp_file_finder_see(finder, &event) &&
 		      !jp_file_finder_build_id(finder, "[kernel.kallsyms]"),
 	      "the kernel's is left out");
+	event.kernel_map = false;
+	event.map.name = "/some";
+	event.map.build_id_size = 21;
+	check(!jp_file_finder_see(finder, &event) &&
+		      jp_file_finder_build_id(finder, "/some")->size == 3,
+	      "one that is too long is none");
+	event.map.build_id_size = 2;
+	check(!jp_file_finder_see(finder, &event) &&
+		      jp_file_finder_build_id(finder, "/some")->size == 2,
+	      "the last one counts");
+	event.type = JP_EVENT_MAP;
+	event.map.build_id_size = 1;
+	check(!jp_file_finder_see(finder, &event) &&
+		      jp_file_finder_build_id(finder, "/some")->size == 2,
+	      "another record tells of none");
+}
+
+/* What was recorded lies elsewhere now, or was written since. */
+static void changed(void)
+{
+	const char *path = scratch_path("changing");
+	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
+	struct jp_file_finder *of_run = jp_file_finder_of_run(scratch);
+	struct jp_found_file found;
+	struct jp_error err = {""};
+	struct stat st;
+
+	if (!scratch_write(path, "text", 4) || stat(path, &st) || !of_run)
+		exit(99);
+	wanted.ino = st.st_ino;
+	check(jp_file_finder_changed(finder, &wanted, st.st_mtime - 1) &&
+		      !jp_file_finder_changed(finder, &wanted, st.st_mtime),
+	      "written since, or not");
+	check(!jp_file_finder_changed(of_run, &wanted, st.st_mtime - 1),
+	      "a run's files are its own");
+	wanted.ino++;
+	check(jp_file_finder_changed(finder, &wanted, st.st_ctime - 1) &&
+		      !jp_file_finder_changed(finder, &wanted, st.st_ctime),
+	      "put there since, or not");
+	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &found, &err) == -ESTALE &&
+		      strstr(err.text, "/changing: inode "),
+	      "another inode is another file: %s", err.text);
+	wanted.ino = 0;
+	check(!jp_file_finder_changed(finder, &wanted, 0), "no inode tells nothing");
+	wanted.ino = st.st_ino;
+	wanted.id.size = 20;
+	check(!jp_file_finder_changed(finder, &wanted, 0), "a build id tells by itself");
+	wanted.id.size = 0;
+	wanted.path = scratch_path("none");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "what is gone did not change");
+	check(jp_file_finder_is_of_run(of_run) && !jp_file_finder_is_native(of_run) &&
+		      !jp_file_finder_is_of_run(finder) && jp_file_finder_is_native(finder),
+	      "whose files they are");
+	jp_file_finder_free(of_run);
+	jp_file_finder_free(NULL);
+}
+
+/* A removed file of which the same is there again, by its build id. */
+static void deleted(void)
+{
+	const char *own = own_path();
+	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
+	struct jp_found_file found;
+	struct jp_build_id id;
+	char path[8192];
+
+	if (jp_elf_build_id(fd, NULL, 0, &id, NULL))
+		return;
+	snprintf(path, sizeof(path), "%s (deleted)", own);
+	check(!jp_file_find(finder, &(struct jp_wanted_file){.path = path, .id = id},
+			    JP_FILE_ITSELF, &found, NULL) &&
+		      !strcmp(found.path, own),
+	      "it is there again");
+	jp_found_file_close(&found);
+	expect(path, NULL, -ENOENT, "but nothing tells without a build id");
+	id.bytes[0] ^= 1;
+	expect(path, &id, -ESTALE, "nor is another one it");
+	memset(path, 'x', 5000);
+	strcpy(path + 5000, " (deleted)");
+	path[0] = '/';
+	expect(path, &id, -ENAMETOOLONG, "a path that no file has");
+}
+
+static unsigned int maps_seen, maps_most;
+
+static int see_map(void *context, uint32_t named, const struct jp_found_file *map)
+{
+	maps_seen += named == 77 ? 1 : named == 78 ? 10 : 1000;
+	return maps_seen >= maps_most ? 5 : 0;
+}
+
+/* Of a copied root, which no process of ours lives in. */
+static void below_root(void)
+{
+	static const char *const names[] = {"tmp/perf-77.map", "tmp/perf-78.map", "tmp/perf-.map",
+					    "tmp/perf-0.map",  "tmp/perf-79.mat", "tmp/pref-77.map",
+					    "tmp/file"};
+	struct jp_file_finder *copied = jp_file_finder_new();
+	struct jp_wanted_file vdso = {.path = "[vdso]", .pid = (uint32_t)getpid()};
+	struct jp_found_file found;
+	struct jp_error err = {""};
+
+	check(jp_file_finder_from(copied, NULL, scratch_path("no-root"), &err) == -ENOENT &&
+		      strstr(err.text, "/no-root: expected the folder of a copied root: "),
+	      "no root: %s", err.text);
+	check(jp_file_finder_from(copied, scratch_path("no-elf"), NULL, &err) == -EINVAL &&
+		      strstr(err.text, "/no-elf: expected a folder of ELF files: "),
+	      "no folder: %s", err.text);
+	if (mkdir(scratch_path("root"), 0700) || mkdir(scratch_path("root/tmp"), 0700) ||
+	    mkfifo(scratch_path("root/tmp/perf-80.map"), 0600) ||
+	    jp_file_finder_from(copied, NULL, scratch_path("root"), &err))
+		exit(99);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "root/%s", names[i]);
+		scratch_write(scratch_path(path), "1 2 a\n", 6);
+	}
+	check(!jp_file_finder_is_native(copied), "they are not this machine's");
+	check(!jp_file_find_path(copied, 1, "/tmp/file", &found, NULL) && found.size == 6 &&
+		      !strcmp(found.path, "/tmp/file"),
+	      "a path leads below it");
+	jp_found_file_close(&found);
+	check(jp_file_find_path(copied, 1, "/../../etc/passwd", &found, NULL) == -ENOENT,
+	      "and never out of it");
+	check(!jp_file_find_map(copied, 77, &found, NULL), "a perf map of it");
+	jp_found_file_close(&found);
+	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &found, &err) == -ENOENT &&
+		      strstr(err.text, "[vdso]: not of this machine"),
+	      "our vDSO is not its: %s", err.text);
+	maps_most = 1000;
+	check(!jp_file_find_maps(copied, 1, see_map, NULL) && maps_seen == 11, "two perf maps: %u",
+	      maps_seen);
+	maps_seen = 0;
+	maps_most = 1;
+	check(jp_file_find_maps(copied, 1, see_map, NULL) == 5 &&
+		      (maps_seen == 1 || maps_seen == 10),
+	      "or as many as are wanted");
+	check(!jp_file_finder_residence(copied, (uint32_t)getpid()), "no process lives there");
+	jp_file_finder_free(copied);
 }
 
 static void injected(void)
@@ -215,6 +355,9 @@ int main(void)
 	refuse();
 	by_build_id();
 	by_header();
+	changed();
+	deleted();
+	below_root();
 	injected();
 	vdso();
 	maps();

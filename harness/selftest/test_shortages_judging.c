@@ -162,6 +162,7 @@ static const struct subject subjects[] = {
 	{"judge", FIXTURES "pathless", judge},
 	{"judge injected", FIXTURES "growth", judge},
 	{"judge gated", FIXTURES "gated", judge},
+	{"judge other places", FIXTURES "reuse", judge},
 };
 
 int main(int argc, char **argv)
