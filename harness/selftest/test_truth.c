@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The truth file: what is written is read; what is torn, cut, forged or missing is never believed.
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -156,6 +157,63 @@ static bool is_stack(const struct jp_truth_stack *stack, uint32_t depth, const u
 	       !memcmp(stack->seen, seen, nr_seen * 8);
 }
 
+/* What is known of a sample without a stack pointer, and when a thread was surely within a path. */
+static void guesses(struct jp_truth *truth, uint32_t pid)
+{
+	static const struct {
+		const char *what;
+		uint64_t ip, time, slack;
+		uint32_t apart; /* of another process than the thread's */
+		enum jp_method method;
+		enum jp_stack_answer answer;
+	} table[] = {
+		{"in a path", 0x2008, 1500, 0, 0, JP_CHAIN, JP_STACK_FOUND},
+		{"of any time", 0x2008, 1500, UINT64_MAX, 0, JP_DUMP, JP_STACK_FOUND},
+		{"in none of its functions", 0x3000, 1500, 0, 0, JP_CHAIN, JP_STACK_NO_DEPTH},
+		{"before the first", 0x2008, 500, 0, 0, JP_CHAIN, JP_STACK_NO_ACTIVATION},
+		{"of another process", 0x2008, 1500, 0, 1, JP_CHAIN, JP_STACK_NO_ACTIVATION},
+		{"whose root changed", 0x2008, 3500, 0, 0, JP_CHAIN, JP_STACK_UNJUDGED},
+		{"whose root changed for another method", 0x2008, 3500, 0, 0, JP_DUMP,
+		 JP_STACK_FOUND},
+	};
+	struct jp_truth_stack stack = {0};
+	uint16_t machine = truth->e_machine;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_truth_guess guess = {.ip = table[i].ip};
+		enum jp_stack_answer answer =
+			jp_truth_stack_guess(truth, pid + table[i].apart, pid, table[i].time,
+					     table[i].slack, table[i].method, &guess, &stack);
+
+		check(answer == table[i].answer, "a guess %s: %d", table[i].what, answer);
+	}
+	jp_truth_stack_free(&stack);
+	truth->e_machine = EM_386;
+	check(jp_truth_stack_at(truth, pid, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
+			      JP_STACK_UNJUDGED &&
+		      jp_truth_stack_guess(truth, pid, pid, 1500, 0, JP_CHAIN,
+					   &(struct jp_truth_guess){.ip = 0x2008},
+					   &stack) == JP_STACK_UNJUDGED,
+	      "a machine that is not built in judges nothing");
+	truth->e_machine = machine;
+	check(jp_truth_stack_at(truth, pid + 1, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
+		      JP_STACK_NO_ACTIVATION,
+	      "a thread of another process is in none");
+	jp_truth_stack_free(&stack);
+	check(jp_truth_is_inside(truth, pid, 1500, 100) &&
+		      jp_truth_is_inside(truth, pid, 1110, 100) &&
+		      jp_truth_is_inside(truth, pid, 1890, 100),
+	      "surely within a path");
+	check(!jp_truth_is_inside(truth, pid, 1090, 100) &&
+		      !jp_truth_is_inside(truth, pid, 1900, 100) &&
+		      !jp_truth_is_inside(truth, pid, 2000, 0) &&
+		      !jp_truth_is_inside(truth, pid, 50, 100) &&
+		      !jp_truth_is_inside(truth, pid + 1, 1500, 100),
+	      "not about its ends, nor before all, nor of another thread");
+	check(jp_truth_is_inside(truth, pid, 3060, 0) && !jp_truth_is_inside(truth, pid, 3049, 0),
+	      "once it is entered");
+}
+
 static void test_story(void)
 {
 	struct jp_truth_stack stack = {0};
@@ -233,6 +291,7 @@ static void test_story(void)
 		      AT(9999, 0, 0x1008, SP - 40, JP_DUMP) == JP_STACK_NO_DEPTH,
 	      "a path follows its functions when they move");
 #undef AT
+	guesses(truth, pid);
 	jp_truth_stack_free(&stack);
 	jp_truth_free(truth);
 }
