@@ -483,6 +483,94 @@ static void test_generations(void)
 	      "another generation is another file, whatever its number");
 }
 
+static void act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64_t to, uint64_t to_len,
+		uint32_t prot)
+{
+	const struct jp_event event = {
+		.type = type,
+		.pid = 1,
+		.tid = 1,
+		.time = 5,
+		.map = {.addr = addr, .len = len, .to = to, .to_len = to_len, .prot = prot},
+	};
+
+	check(!jp_replay_apply(replay, &event), "an act");
+}
+
+/* As the truth tells it: each part of what is known gets the protection, and nothing else does. */
+static void test_protect(void)
+{
+	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
+	map(1, 0x8000, PAGE, 0, "/b", 1);
+	act(JP_EVENT_PROTECT, 0x3000, 5 * PAGE, 0, 0, JP_PROT_READ);
+	check(count(1) == 3 && is(1, 0x2fff, 0x1000, 0x3000, 0x7000, "/a") &&
+		      is(1, 0x3000, 0x3000, 0x5000, 0x9000, "/a") &&
+		      is(1, 0x8000, 0x8000, 0x9000, 0, "/b"),
+	      "a mapping is split, up to a hole");
+	check(jp_replay_find(replay, 1, 0x3000)->prot == JP_PROT_READ &&
+		      jp_replay_find(replay, 1, 0x1000)->prot == (JP_PROT_READ | JP_PROT_EXEC) &&
+		      jp_replay_find(replay, 1, 0x8000)->prot == (JP_PROT_READ | JP_PROT_EXEC),
+	      "the others stay as they are");
+	act(JP_EVENT_PROTECT, 0, 10 * PAGE, 0, 0, JP_PROT_EXEC);
+	check(jp_replay_find(replay, 1, 0x4000)->prot == JP_PROT_EXEC &&
+		      jp_replay_find(replay, 1, 0x8000)->prot == JP_PROT_EXEC && none(1, 0x5000) &&
+		      none(1, 0),
+	      "what lies in no mapping does not become one");
+	act(JP_EVENT_PROTECT, 0x6000, PAGE, 0, 0, JP_PROT_READ);
+	check(none(1, 0x6000), "not even where nothing follows at once");
+}
+
+static void test_remap(void)
+{
+	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
+	act(JP_EVENT_REMAP, 0x2000, PAGE, 0x20000, 2 * PAGE, 0);
+	check(none(1, 0x2000) && is(1, 0x1000, 0x1000, 0x2000, 0x7000, "/a") &&
+		      is(1, 0x3000, 0x3000, 0x5000, 0x9000, "/a"),
+	      "a page leaves a mapping");
+	check(is(1, 0x20000, 0x20000, 0x22000, 0x8000, "/a") &&
+		      jp_replay_find(replay, 1, 0x20000)->prot == (JP_PROT_READ | JP_PROT_EXEC),
+	      "and lies elsewhere, larger, with all it was");
+	act(JP_EVENT_REMAP, 0x6000, PAGE, 0x30000, PAGE, 0);
+	check(none(1, 0x30000) && count(1) == 3, "what nobody knows moves nowhere");
+	act(JP_EVENT_UNMAP, 0x20000, 0, 0, 0, 0);
+	act(JP_EVENT_UNMAP, UINT64_MAX - 10, 20, 0, 0, 0);
+	check(count(1) == 3, "nothing, or more than all, is not unmapped");
+	act(JP_EVENT_UNMAP, 0x21000, PAGE, 0, 0, 0);
+	check(is(1, 0x20000, 0x20000, 0x21000, 0x8000, "/a") && none(1, 0x21000),
+	      "the second half is");
+}
+
+/* The second record of a mapping tells of its build id; one that is too long is none. */
+static void test_build_ids(void)
+{
+	static const unsigned char id[21] = {1, 2, 3};
+	struct jp_event event = {
+		.type = JP_EVENT_MAP,
+		.pid = 1,
+		.tid = 1,
+		.time = 1,
+		.map = {.addr = 0x1000, .len = PAGE, .prot = JP_PROT_EXEC, .name = "/a"},
+	};
+	const struct jp_mapping *found;
+
+	jp_replay_apply(replay, &event);
+	event.map.build_id = id;
+	event.map.build_id_size = 21;
+	jp_replay_apply(replay, &event);
+	check(!jp_replay_find(replay, 1, 0x1000)->build_id, "one of 21 bytes is none");
+	event.map.build_id_size = 20;
+	event.time = 2;
+	jp_replay_apply(replay, &event);
+	found = jp_replay_find(replay, 1, 0x1000);
+	check(found->build_id_size == 20 && !memcmp(found->build_id, id, 20) && found->since == 1,
+	      "one of 20 is told, and the mapping is known since the first record");
+	jp_replay_apply(replay, &event);
+	event.map.build_id = NULL;
+	jp_replay_apply(replay, &event);
+	check(jp_replay_find(replay, 1, 0x1000)->build_id_size == 20 && count(1) == 1,
+	      "it stays, whoever tells of the mapping again");
+}
+
 int main(void)
 {
 	static void (*const tests[])(void) = {
@@ -490,7 +578,8 @@ int main(void)
 		test_unmap,      test_fork,          test_synthesized_fork,
 		test_exec,       test_duplicates,    test_protection,
 		test_backing,    test_against_pages, test_forks_against_pages,
-		test_descending, test_shared_space,  test_generations};
+		test_descending, test_shared_space,  test_generations,
+		test_protect,    test_remap,         test_build_ids};
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		anew();
