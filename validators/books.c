@@ -188,7 +188,9 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	/* A border that a handful of samples fall on is chance: 4.5 standard deviations. */
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
-	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)))
+	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
+	    (class == JP_SAMPLE_OUTSIDE &&
+	     metric.k <= jp_watched_excused(&books->evidence->watched, n)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
@@ -204,7 +206,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
  * What is no fault has a bound all the same. Between the return from a path and the first time that
  * native code takes, and where a handler begins and ends, lie some instructions that no truth tells
  * of. A process is not in the truth until it has said so, and the last samples may come while the
- * events are being stopped.
+ * events are being stopped: more of them where a host keeps the CPU that stops them.
  */
 static int add_shares(struct books *books)
 {

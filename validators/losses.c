@@ -64,13 +64,6 @@ static void free_losses(void *context)
 	free(state);
 }
 
-static uint64_t excused(const struct jp_watched_info *watched, uint64_t samples)
-{
-	const double ran = (double)(watched->ended - watched->started);
-
-	return ran > 0 ? (uint64_t)(jp_watched_stolen(watched) / ran * (double)samples) : 0;
-}
-
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct losses_seen *state = view->state;
@@ -82,7 +75,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (__builtin_add_overflow(info.lost_samples, state->samples, &all))
 		all = UINT64_MAX;
 	samples = jp_metric_rate("lost.samples", info.lost_samples, all);
-	samples.excused = excused(&view->evidence->watched, state->samples);
+	samples.excused = jp_watched_excused(&view->evidence->watched, state->samples);
 	return jp_findings_add_as(&view->findings, &lost, samples)
 		       ?: jp_findings_add_as(
 				  &view->findings, &lost,

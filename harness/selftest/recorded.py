@@ -99,6 +99,12 @@ class Recorded(Folder):
         process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
         return files.read(out)
 
+    def ran(self) -> int:
+        """For how long the runner watched, in ns."""
+        watched = dict(line.split() for line in
+                       files.read(os.path.join(self.dir, "watched")).splitlines())
+        return int(watched["ended"]) - int(watched["started"])
+
     def stolen(self, ns: int) -> None:
         """The runner saw that the host took so much."""
         path = os.path.join(self.dir, "watched")

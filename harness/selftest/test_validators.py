@@ -210,9 +210,7 @@ class Clock(Recorded):
 
     def test_lost_while_the_host_took_the_reader(self) -> None:
         """As many are excused as were written in as much time, and no more."""
-        watched = dict(line.split() for line in
-                       files.read(os.path.join(self.dir, "watched")).splitlines())
-        ran = int(watched["ended"]) - int(watched["started"])
+        ran = self.ran()
         most = len(self.perf.samples()) // 2
         self.facts["lost_samples"] = str(most)
         self.stolen(0)
@@ -234,6 +232,22 @@ class Clock(Recorded):
         self.facts["lost_samples"] = str(2**64 - 1)
         self.stolen(10**19)
         self.errs("lost.samples: .*expected 1..2")
+
+    def test_stopping_while_the_host_took_the_capture(self) -> None:
+        """Samples go on until the last event is off: for as long as the host kept who does it."""
+        samples = self.perf.samples()
+        late = 40
+        for sample in samples[-late:]:
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = 0x1234
+        self.facts["stopped"] = str(samples[-late].time - 1)
+        path = os.path.join(self.dir, "watched")
+        files.write(path, re.sub("(?m)^ending .*$", "ending " + self.facts["stopped"],
+                                 files.read(path)))
+        each = -(-self.ran() // len(samples))
+        self.stolen((late - 1) * each)
+        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+        self.stolen(late * each)
+        self.passes()
 
     def test_what_the_host_took_leaves_gaps(self) -> None:
         """Samples that are gone now and then are no stall's doing: where the host took as much,

@@ -91,3 +91,10 @@ double jp_watched_stolen_share(const struct jp_watched_info *watched)
 
 	return all > 0 ? jp_watched_stolen(watched) / all : 0;
 }
+
+uint64_t jp_watched_excused(const struct jp_watched_info *watched, uint64_t samples)
+{
+	const double ran = (double)(watched->ended - watched->started);
+
+	return ran > 0 ? (uint64_t)(jp_watched_stolen(watched) / ran * (double)samples) : 0;
+}

@@ -38,5 +38,8 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
  * told. */
 double jp_watched_stolen(const struct jp_watched_info *watched);
 double jp_watched_stolen_share(const struct jp_watched_info *watched);
+/* Of @samples that were taken in all that time, as many as are taken while the host has a CPU: what
+ * it may have done to a capture whose own threads stood still. */
+uint64_t jp_watched_excused(const struct jp_watched_info *watched, uint64_t samples);
 
 #endif
