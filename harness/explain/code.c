@@ -63,10 +63,11 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 bool jp_code_interprets(const char *path)
 {
 	static const char *const names[] = {
-		"python", "libpython", "perl",  "libperl",  "ruby",         "libruby",
-		"php",    "libphp",    "tclsh", "libtcl",   "Rscript",      "libR.so",
-		"node",   "mawk",      "gawk",  "ocamlrun", "liboctinterp", "micropython",
-		"qjs",    "gforth",    "guile", "libguile"};
+		"python",   "libpython",    "perl",        "libperl", "ruby",
+		"libruby",  "php",          "libphp",      "tclsh",   "libtcl",
+		"Rscript",  "libR.so",      "node",        "mawk",    "gawk",
+		"ocamlrun", "liboctinterp", "micropython", "qjs",     "gforth",
+		"guile",    "libguile",     "bash",        "swipl",   "libswipl"};
 	const char *name = base_of(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

@@ -249,6 +249,15 @@ class Walks(Recording):
         self.sample(LIBRARY + 0x4008, MAIN, ROOT, count=100)
         self.assertEqual(self.only("interpreter", 1)["file"], "/usr/bin/python3.11")
 
+    def test_interpreters_by_name(self) -> None:
+        for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1")):
+            at = LIBRARY + (number + 1 << 24)
+            self.perf.records = [one for one in self.perf.records
+                                 if not isinstance(one, rd.Sample)]
+            self.map(at, "/usr/lib/" + name, 10)
+            self.sample(at, MAIN, ROOT, count=100)
+            self.assertEqual(self.only("interpreter", 1)["file"], "/usr/lib/" + name)
+
     def test_interpreter_with_emitted_code(self) -> None:
         self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
         self.sample(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
