@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from typing import Any
+from typing import Any, Iterator
 
 from ci.base import files, jsonl, process
 from ci.causes import words
@@ -24,8 +24,7 @@ def by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: 
     """The same result; of dumps alone by call frame information alone, as explain and perf walk
     them: validators follow frame pointers where there is none, unless the case says otherwise."""
     verdicts = result["verdicts"]
-    if "chain" in verdicts or "dump" not in verdicts or "dump_cfi" in verdicts or \
-            "inject=" in definition:
+    if "chain" in verdicts or "dump" not in verdicts or "dump_cfi" in verdicts:
         return result
     with tempfile.TemporaryDirectory(prefix="jitproof-causes-") as scratch:
         copied = os.path.join(scratch, "case")
@@ -116,12 +115,19 @@ def same(result: dict[str, Any], truth: tuple[str, str], said: tuple[str, str]) 
     return truth == said
 
 
+def allowed(definition: str) -> Iterator[tuple[str, str, str]]:
+    """The metric, cause and comment of each "allow" line; "the same" stands for the one before."""
+    last = ""
+    for metric, cause, why in re.findall(r"(\S+) allow (\S+)[^#\n]*#\s*(.*)", definition):
+        last = last if why.startswith("the same") else why
+        yield metric, cause, last
+
+
 def reason(result: dict[str, Any], truth: tuple[str, str], definition: str,
            unknowable: dict[str, str]) -> str:
     """Why a capture alone tells something else: the word is one of those, or as the case says."""
     if truth[0] in unknowable:
         return unknowable[truth[0]]
-    told = [why for one in result["exceptions"] if name_of(one) in truth
-            for why in re.findall(r"%s allow %s\b.*?#\s*(.*)" % (
-                re.escape(one["metric"]), re.escape(one["cause"])), definition)]
+    found = {(one["metric"], one["cause"]) for one in result["exceptions"] if name_of(one) in truth}
+    told = [why for metric, cause, why in allowed(definition) if (metric, cause) in found]
     return told[0] if told else ""

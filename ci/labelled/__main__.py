@@ -54,6 +54,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only the recipes and their labels")
     parser.add_argument("--pack", metavar="DIR", help="only make the tree's archives of FOLDER in "
                         "DIR, in place of those that are there")
+    parser.add_argument("--add", action="store_true", help="with --pack: others stay")
     parser.add_argument("--only", metavar="GLOB", action="append", help="may repeat")
     parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
     options = parser.parse_args()
@@ -64,7 +65,8 @@ def main() -> int:
             print("%-32s %s" % (one.name, " ".join(one.label)))
         return 0
     if options.pack:
-        pack.pack(options.folder, options.pack, [one.name for one in chosen if one.kept])
+        pack.pack(options.folder, options.pack, [one.name for one in chosen if one.kept],
+                  options.add)
         return 0
     os.makedirs(os.path.join(options.scratch, "bin"), exist_ok=True)
     shutil.copy2(options.jitproof, os.path.join(options.scratch, "bin", "jitproof"))

@@ -56,6 +56,10 @@ class Bench:
     def note(self, command: Sequence[str], how: str = "") -> None:
         self.steps.append(how + shlex.join(command))
 
+    def export(self, name: str, value: str) -> None:
+        self.environment[name] = value
+        self.steps.append("export %s=%s" % (name, shlex.quote(value)))
+
     def write(self, name: str, text: str) -> str:
         files.write(self.place(name), text)
         self.steps.append("# %s: of ci/labelled/scripts.py" % name)

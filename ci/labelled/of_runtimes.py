@@ -14,7 +14,7 @@ from ci.labelled.recipe import Make, recipe
 OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
            "pypy-6.1", "python-3.12-map-6.1", "erlang-map-6.12", "erlang-plain-6.1", "deno-6.1",
            "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1",
-           "node-large-pages-dwarf-7.3"}
+           "node-large-pages-dwarf-7.3", "node-large-pages-ours"}
 CHAINS = ("-g", "-F", "799")
 DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
 
@@ -63,7 +63,8 @@ node("dwarf-6.1", "no-cfi-for-jit", "6.1", "--perf-basic-prof", record=DUMPS)
 node("jitless-6.1", "interpreter", "6.1", "--jitless")
 # Its text is in anonymous memory: perf names none of its own functions.
 LARGE = (*NATIVE, "--use-largepages=on")
-node("large-pages-6.1", "no-name-source", "6.1", *LARGE, source=scripts.NATIVE_JAVASCRIPT)
+node("large-pages-6.1", "no-name-source", "6.1", *LARGE, source=scripts.NATIVE_JAVASCRIPT,
+     record=("-g", "-F", "199"))
 node("large-pages-ours", "no-name-source", "ours", *LARGE, source=scripts.NATIVE_JAVASCRIPT)
 node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=scripts.NATIVE_JAVASCRIPT,
      record=DUMPS)
@@ -195,9 +196,11 @@ erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", "+JP
 
 
 def mono(name: str, label: str, version: str, *options: str,
-         record: Sequence[str] = ()) -> None:
+         record: Sequence[str] = (), debug: str = "") -> None:
     @recipe("mono-" + name, label)
     def make(bench: Bench) -> None:
+        if debug:
+            bench.export("MONO_DEBUG", debug)
         bench.write("Hot.cs", scripts.CSHARP)
         bench.must([need("mcs", "apt-get install mono-mcs"), "Hot.cs"])
         bench.launch(version, record or options_of(version), [
@@ -207,6 +210,7 @@ def mono(name: str, label: str, version: str, *options: str,
 
 mono("plain-6.1", "jit-no-frame-pointer library-no-frame-pointer", "6.1")
 mono("map-7.2", "jit-no-frame-pointer library-no-frame-pointer", "7.2", "--jitmap")
+mono("frames-6.12", "library-no-frame-pointer", "6.12", "--jitmap", debug="disable_omit_fp")
 
 script("sbcl-6.1", "no-name-source", "6.1", "sbcl", "apt-get install sbcl", scripts.LISP,
        "hot.lisp", "--script")

@@ -9,24 +9,25 @@ from typing import Sequence
 
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, need
-from ci.labelled.of_runtimes import DUMPS, npm_binary, options_of
+from ci.labelled.of_runtimes import DUMPS, npm_binary
 from ci.labelled.recipe import recipe
 
 # Their files are large, and the tree has captures of the same cause.
-OUTSIDE = {"postgres-dwarf-6.1", "postgres-dwarf-injected-7.3", "dotnet-memfd-map-7.3",
-           "dotnet-map-6.12", "dotnet-dwarf-6.1"}
+KEPT = {"postgres-plain-6.1", "postgres-injected-7.3", "dotnet-plain-6.1"}
+# Each page of a program that a sample lies in is kept, too.
+CHAINS = ("-g", "-F", "199")
 
 POSTGRES = "/usr/lib/postgresql/15/bin/"
 # It refuses to run as root: to itself it is somebody else.
 SOMEBODY = ("unshare", "--map-user=1000", "--map-group=1000")
 
 
-def postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
+def postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
              inject: str = "") -> None:
     """One backend without a server, which compiles all that it may."""
     name = "postgres-" + name
 
-    @recipe(name, label, name not in OUTSIDE)
+    @recipe(name, label, name in KEPT)
     def make(bench: Bench) -> None:
         folder = os.path.dirname(need(POSTGRES + "initdb", "apt-get install postgresql-15"))
         data = bench.place("data")
@@ -35,7 +36,7 @@ def postgres(name: str, label: str, version: str, *options: str, record: Sequenc
         settings = [word for one in ("jit_above_cost=0", "jit_inline_above_cost=0",
                                      "jit_optimize_above_cost=0", *options) for word in ("-c", one)]
         query = bench.write("hot.sql", scripts.SQL)
-        bench.launch(version, record or options_of(version), [
+        bench.launch(version, record, [
             "sh", "-c", 'exec "$@" < ' + query, "sh", *SOMEBODY, folder + "/postgres", "--single",
             "-j", "-D", data, *settings, "postgres"])
         if inject:
@@ -50,19 +51,18 @@ postgres("dwarf-6.1", "no-cfi-for-jit no-name-source", "6.1", record=DUMPS)
 postgres("dwarf-injected-7.3", "no-cfi-for-jit", "7.3", PUBLISHES, record=DUMPS, inject="7.3")
 
 
-def dotnet(name: str, label: str, version: str, *settings: str, record: Sequence[str] = ()) -> None:
+def dotnet(name: str, label: str, version: str, *settings: str,
+           record: Sequence[str] = CHAINS) -> None:
     """A server that answers one question over and over, all of its code compiled while it runs."""
     name = "dotnet-" + name
 
-    @recipe(name, label, name not in OUTSIDE)
+    @recipe(name, label, name in KEPT)
     def make(bench: Bench) -> None:
         program = npm_binary(bench, "@azure/mcp-linux-x64", "@azure/mcp-linux-x64/dist/azmcp")
         client = bench.write("ask.py", scripts.ASK)
         for setting in ("DOTNET_ReadyToRun=0", "AZURE_MCP_COLLECT_TELEMETRY=false", *settings):
-            key, _, value = setting.partition("=")
-            bench.environment[key] = value
-            bench.steps.append("export " + setting)
-        bench.attach(version, record or options_of(version), [
+            bench.export(*setting.split("="))
+        bench.attach(version, record, [
             sys.executable, client, "20000", program, "server", "start", "--mode", "all"],
             name="azmcp")
 

@@ -80,12 +80,25 @@ class Packer:
 
     def blobs(self) -> None:
         folder = os.path.join(self.target, FILES)
-        os.makedirs(folder)
+        os.makedirs(folder, exist_ok=True)
         for blob, path in self.paths.items():
+            place = os.path.join(folder, blob + ".xz")
             raw = prune.prune(files.read_bytes(path), self.pages[blob],
                               blob in self.dumps)
-            with lzma.open(os.path.join(folder, blob + ".xz"), "wb", preset=PRESET) as out:
+            if os.path.exists(place):
+                with lzma.open(place) as packed:
+                    old = packed.read()
+                if union(old, raw) == old:
+                    continue
+                raw = union(old, raw)
+            with lzma.open(place, "wb", preset=PRESET) as out:
                 out.write(raw)
+
+
+def union(one: bytes, other: bytes) -> bytes:
+    """Of two files that were emptied of different parts."""
+    return (int.from_bytes(one, "little") | int.from_bytes(other, "little")).to_bytes(
+        len(one), "little")
 
 
 def nobodys(about: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -94,10 +107,11 @@ def nobodys(about: tarfile.TarInfo) -> tarfile.TarInfo:
     return about
 
 
-def pack(source: str, target: str, names: Iterable[str]) -> None:
-    """Replaces @target by archives of those captures in @source."""
-    shutil.rmtree(target, ignore_errors=True)
-    os.makedirs(target)
+def pack(source: str, target: str, names: Iterable[str], add: bool) -> None:
+    """Replaces @target by archives of those captures in @source, or adds them."""
+    if not add:
+        shutil.rmtree(target, ignore_errors=True)
+    os.makedirs(target, exist_ok=True)
     packer = Packer(source, target)
     for name in names:
         if os.path.exists(os.path.join(source, name, "label")):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The study of real runtimes: records each in each of its ways (ci/labelled/of_runtimes.py) and
-holds the figures against results/runtimes.toml, which a runtime's next version must not worsen.
+"""The study of real runtimes: records each in each of its ways (ci/labelled/of_runtimes.py and
+of_servers.py) and holds the figures against results/runtimes.toml, which a runtime's next version
+must not worsen.
 
 Prints TAP; a runtime that is not installed is skipped with what installs it. Exit status: 0 all
 are as good as before, 1 one is worse or has another main cause, 4 none could be tried.
@@ -19,7 +20,7 @@ from typing import Any
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
-from ci.labelled import of_runtimes  # registers its recipes
+from ci.labelled import of_runtimes, of_servers  # they register their recipes
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import HEALTHY, RECIPES
 
@@ -94,5 +95,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    assert of_runtimes
+    assert of_runtimes and of_servers
     sys.exit(main())

@@ -17,6 +17,7 @@ static const char *keeps(const char *process, const char *program)
 		{"beam", "erl +JPperf true"},
 		{"erl", "erl +JPperf true"},
 		{"node", "node --perf-prof --interpreted-frames-native-stack"},
+		{"mono", "MONO_DEBUG=disable_omit_fp mono"},
 	};
 	const char *slash = program ? strrchr(program, '/') : NULL;
 	const char *name = slash ? slash + 1 : process;
