@@ -269,6 +269,7 @@ static int judge_all(struct cpu_time *cpu, double period)
 	struct process_sum *threads = NULL;
 	size_t count = 0, capacity = 0;
 	struct jp_cpu_sum all = {0};
+	double hidden;
 	int failed = 0;
 
 	for (size_t i = 0, next; i < truth->nr_activations && !failed; i = next) {
@@ -292,13 +293,14 @@ static int judge_all(struct cpu_time *cpu, double period)
 	if (!cpu->failed && *cpu->unsure)
 		memcpy(cpu->view->findings.error, cpu->unsure, sizeof(cpu->unsure));
 	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
+	hidden = fmin(all.hidden, cpu->stolen);
 	if (cpu->stolen > 0)
-		jp_findings_add_rate(&cpu->view->findings, "cpu.stolen",
-				     (uint64_t)fmin(all.hidden, cpu->stolen),
+		jp_findings_add_rate(&cpu->view->findings, "cpu.stolen", (uint64_t)hidden,
 				     (uint64_t)cpu->stolen);
 	jp_findings_add_as(&cpu->view->findings, &seen, jp_metric_count("cpu.samples", all.all));
-	jp_findings_add_as(&cpu->view->findings, &to_be_seen,
-			   jp_metric_count("cpu.expected", (uint64_t)(all.expected + 0.5)));
+	jp_findings_add_as(
+		&cpu->view->findings, &to_be_seen,
+		jp_metric_count("cpu.expected", (uint64_t)(fmax(all.expected - hidden, 0) + 0.5)));
 	return failed;
 }
 

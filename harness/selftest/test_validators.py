@@ -204,9 +204,12 @@ class Clock(Recorded):
         self.only(self.too_few(), "cpu.samples")
         self.stolen(500_000_000)
         self.assertIn("# A host took up to 5 % of the CPUs during a case.", self.passes())
-        found = json.loads(self.results())["metrics"]["cpu.stolen"]
+        metrics = json.loads(self.results())["metrics"]
+        found = metrics["cpu.stolen"]
         self.assertEqual(found["n"], 152)
         self.assertTrue(140 < found["k"] <= 152, found)
+        # What nobody could see is not to be seen.
+        self.assertAlmostEqual(metrics["cpu.expected"]["k"], metrics["cpu.samples"]["k"], delta=20)
 
     def test_lost_while_the_host_took_the_reader(self) -> None:
         """As many are excused as were written in as much time, and no more."""
