@@ -24,8 +24,9 @@ TAMPERED = 12
 # The Python tests that record nothing, or whose result depends on no figure of it.
 SCRIPTS = ("accounts", "judge_file", "explain_names", "explain", "observations", "perf_folder",
            "images", "files", "labelled", "conformance", "names", "neighbours", "cut_short",
-           "explain_truth", "judge_truth", "identity", "other_order", "inject", "golden", "gated",
-           "hostile", "validators")
+           "explain_truth", "judge_truth", "identity", "order", "other_order", "inject", "golden",
+           "gated", "hostile", "record_rules", "validators", "validators_controls",
+           "validators_evidence", "validators_maps", "validators_stacks")
 
 
 class Bench:
