@@ -179,16 +179,12 @@ static int see_live(struct record_rules *rules, const struct jp_event *event, co
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	const bool is_located = sample && event->asked->ids && event->asked->cpus;
-	int failed = 0;
+	int failed;
 
 	*cause = sample ? bad_dump(rules, event) : bad_task(event);
-	if (!*cause && is_located)
-		failed = see_cpu(rules, event, cause);
-	if (!*cause && !failed && event->asked->threads)
-		failed = see_order(rules, event, cause);
-	if (!*cause && !failed && is_located)
-		failed = see_event(rules, event, cause);
-	return failed;
+	failed = !*cause && is_located ? see_cpu(rules, event, cause) : 0;
+	failed = failed ?: !*cause && event->asked->threads ? see_order(rules, event, cause) : 0;
+	return failed ?: !*cause && is_located ? see_event(rules, event, cause) : 0;
 }
 
 static int except(struct record_rules *rules, const char *cause, const struct jp_event *event)

@@ -180,13 +180,9 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	place = place_at(view, event->pid, stack->frames[0]);
 	if (place < 0)
 		return place;
-	if (looped) {
-		ret = see_loop(view, event->pid, stack, place);
-		if (ret)
-			return ret;
-	}
-	if (!is_emitted(place))
-		return 0;
+	ret = looped ? see_loop(view, event->pid, stack, place) : 0;
+	if (ret || !is_emitted(place))
+		return ret;
 	emitted = jp_map_at(&state->processes, event->pid, sizeof(*emitted));
 	if (!emitted)
 		return -ENOMEM;
