@@ -374,6 +374,15 @@ class Records(Injecting):
         self.run_inject()
         self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
 
+    def test_grandchild(self) -> None:
+        """Code that it inherited twice is cut out of its records, too."""
+        self.one_load(lambda perf: perf.fork(PID + 1, PID, 105),
+                      lambda perf: perf.fork(PID + 2, PID + 1, 106),
+                      lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
+        self.run_inject("--anon=cut")
+        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}",
+                                       f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
+
     def test_other_process(self) -> None:
         """Without a jitdump a process keeps its records under each mode."""
         self.one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),

@@ -1,58 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Validators at the borders of their times, on evidence that no recorded run has. */
-#include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/validator.h"
 #include "harness/selftest/check.h"
-#include "validators/code_names.h"
+#include "harness/selftest/judged.h"
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
-
-static size_t exceptions; /* of the last judging */
-
-/* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
- */
-static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
-			      const struct jp_event *events, size_t count, const char *name)
-{
-	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
-	struct jp_spans truth = {0}, known = {0};
-	struct jp_perfdata_summary held = {0};
-	struct jp_view view = {.evidence = evidence,
-			       .truth = &truth,
-			       .known = &known,
-			       .machine = jp_machine_find(EM_X86_64),
-			       .spaces = jp_replay_new(),
-			       .held = &held};
-	struct jp_metric found = {.k = UINT64_MAX};
-	const struct jp_metric *metric;
-	struct jp_error err = {""};
-	int failed;
-
-	if (!validator || !view.spaces)
-		exit(99);
-	failed = validator->begin(&view, &err);
-	for (size_t i = 0; i < count && !failed; i++) {
-		held.samples += events[i].type == JP_EVENT_SAMPLE;
-		failed = validator->until ? validator->until(&view, events[i].time) : 0;
-		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
-		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
-		failed = failed ?: validator->see(&view, &events[i]);
-	}
-	jp_spans_sort(&known);
-	failed = failed ?: validator->end(&view, &err);
-	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
-	if (metric)
-		found = *metric;
-	exceptions = view.findings.nr_exceptions;
-	validator->free(view.state);
-	jp_findings_free(&view.findings);
-	jp_spans_free(&known);
-	jp_replay_free(view.spaces);
-	return found;
-}
 
 static struct jp_announced asked[] = {
 	{.pid = PID, .asked = 900, .answered = 950, .comm = "old"},
@@ -150,6 +103,81 @@ static void credited(void)
 	}
 }
 
+/* A file that became known while it was there came late. */
+static void late(void)
+{
+	struct jp_truth_file file = {.pid = PID,
+				     .addr = 0x1000,
+				     .len = 0x1000,
+				     .from = 1000,
+				     .until = 2000,
+				     .build_id = "- /bin/a",
+				     .path = "/bin/a"};
+	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+	struct jp_truth truth = {.version = 3,
+				 .files = &file,
+				 .nr_files = 1,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	static const struct {
+		uint64_t time, late, missing;
+	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event event = {
+			.type = JP_EVENT_MAP,
+			.pid = PID,
+			.tid = PID,
+			.time = rows[i].time,
+			.before = rows[i].time,
+			.map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "/bin/a"}};
+
+		check(judge("processes", &evidence, &event, 1, "files.late").k == rows[i].late &&
+			      judge("processes", &evidence, &event, 1, "files.missing").k ==
+				      rows[i].missing,
+		      "a record at %d: %s", (int)rows[i].time,
+		      rows[i].late      ? "late"
+		      : rows[i].missing ? "none"
+					: "in time");
+	}
+}
+
+/* A thread whose FORK and EXIT the capture was to tell, and does not. */
+static void untold_thread(void)
+{
+	struct jp_event acts[] = {
+		{.type = JP_EVENT_EXEC,
+		 .pid = PID,
+		 .tid = PID,
+		 .before = 5,
+		 .after = 6,
+		 .task = {.how = JP_HOW_LAUNCH}},
+		{.type = JP_EVENT_FORK,
+		 .pid = PID,
+		 .tid = PID + 1,
+		 .before = 1000,
+		 .after = 1001,
+		 .task = {.ppid = PID, .ptid = PID}},
+		{.type = JP_EVENT_EXIT, .pid = PID, .tid = PID + 1, .before = 2000, .after = 2000},
+		{.type = JP_EVENT_GONE, .pid = PID, .tid = PID + 1, .before = 2001, .after = 2010},
+	};
+	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 4};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	static const char *const names[] = {"fork.missing", "exit.missing"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct jp_metric metric = judge("tasks", &evidence, NULL, 0, names[i]);
+
+		check(metric.k == 1 && metric.n == 1, "%s: %d of %d", names[i], (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
 /* A process may be listed by each name that it had between asking and its interval. */
 static void listed_names(void)
 {
@@ -215,51 +243,6 @@ static void lives_of_a_pid(void)
 				      (time > 2010),
 		      "a mapping at %d is the %s life's", (int)time,
 		      time <= 2010 ? "first" : "second");
-	}
-}
-
-/* A load is of the last life that may have begun by then. */
-static void loads(void)
-{
-	static const struct jp_truth_code codes[] = {
-		{.pid = PID,
-		 .addr = 0x1000,
-		 .size = 16,
-		 .loaded = 1000,
-		 .ready = 1001,
-		 .ending = 2000,
-		 .name = "f"},
-		{.pid = PID,
-		 .addr = 0x1000,
-		 .size = 16,
-		 .loaded = 3000,
-		 .ready = 3001,
-		 .ending = 4000,
-		 .name = "f"},
-	};
-	struct jp_truth truth = {.codes = (struct jp_truth_code *)codes, .nr_codes = 2};
-	const struct jp_evidence evidence = {.truth = &truth,
-					     .info = {.slack = SLACK, .stopped = 9999}};
-	const struct jp_spans none = {0};
-	const struct jp_view view = {.evidence = &evidence, .truth = &none};
-
-	for (uint64_t time = 2989; time <= 2991; time++) {
-		struct jp_code_load load = {.pid = PID,
-					    .owner = PID,
-					    .time = time,
-					    .addr = 0x1000,
-					    .size = 16,
-					    .name = "f"};
-		const struct jp_code_loads all = {.loads = &load, .count = 1};
-		struct jp_incarnations lives;
-		const bool second = time >= 2990;
-
-		if (jp_incarnations_of(&view, &all, &lives))
-			exit(99);
-		check(lives.incarnations[second].published == time &&
-			      lives.incarnations[!second].published == UINT64_MAX,
-		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
-		jp_incarnations_free(&lives);
 	}
 }
 
@@ -361,34 +344,15 @@ static void edges(void)
 	      "where no time is known they are too many");
 }
 
-/* What a later record covers of code is from its first byte to its last. */
-static void covered(void)
-{
-	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
-	const struct jp_life life = {.code = &code, .low = 0x1010, .high = 0x1020};
-	const struct jp_view view = {.spaces = jp_replay_new()};
-	struct jp_file_finder *finder = jp_file_finder_new();
-	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
-
-	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
-		if (ip < 0x1011 || ip > 0x101e)
-			check(jp_code_name_at(&naming, &life, ip).covered ==
-				      (ip >= 0x1010 && ip <= 0x101f),
-			      "what covers 1010 to 1020: %x", (int)ip);
-	jp_names_free(naming.names);
-	jp_file_finder_free(finder);
-	jp_replay_free(view.spaces);
-}
-
 int main(void)
 {
 	within_an_interval();
 	credited();
+	late();
+	untold_thread();
 	listed_names();
 	lives_of_a_pid();
-	loads();
 	parts();
 	edges();
-	covered();
 	return check_done();
 }

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SELFTEST_JUDGED_H
+#define JP_SELFTEST_JUDGED_H
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "harness/judge/validator.h"
+
+static size_t exceptions; /* of the last judging */
+
+/* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
+ */
+static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
+			      const struct jp_event *events, size_t count, const char *name)
+{
+	static const struct jp_asked asked_names = {.names = true};
+	const struct jp_validator *validator = jp_registry_find(JP_VALIDATOR, which);
+	struct jp_spans truth = {0}, known = {0};
+	struct jp_perfdata_summary held = {0};
+	struct jp_view view = {.evidence = evidence,
+			       .asked = &asked_names,
+			       .truth = &truth,
+			       .known = &known,
+			       .machine = jp_machine_find(EM_X86_64),
+			       .spaces = jp_replay_new(),
+			       .held = &held};
+	struct jp_metric found = {.k = UINT64_MAX};
+	const struct jp_metric *metric;
+	struct jp_error err = {""};
+	int failed;
+
+	if (!validator || !view.spaces)
+		exit(99);
+	failed = validator->begin(&view, &err);
+	for (size_t i = 0; i < count && !failed; i++) {
+		held.samples += events[i].type == JP_EVENT_SAMPLE;
+		failed = validator->until ? validator->until(&view, events[i].time) : 0;
+		failed = failed ?: jp_replay_apply(view.spaces, &events[i]);
+		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
+		failed = failed ?: validator->see(&view, &events[i]);
+	}
+	jp_spans_sort(&known);
+	failed = failed ?: validator->end(&view, &err);
+	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
+	if (metric)
+		found = *metric;
+	exceptions = view.findings.nr_exceptions;
+	validator->free(view.state);
+	jp_findings_free(&view.findings);
+	jp_spans_free(&known);
+	jp_replay_free(view.spaces);
+	return found;
+}
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of code, and what covers it, on evidence that no recorded run has. */
+#include "harness/selftest/check.h"
+#include "harness/selftest/judged.h"
+#include "validators/code_names.h"
+
+enum { PID = 9, SLACK = 10 };
+
+/* A load is of the last life that may have begun by then. */
+static void loads(void)
+{
+	static const struct jp_truth_code codes[] = {
+		{.pid = PID,
+		 .addr = 0x1000,
+		 .size = 16,
+		 .loaded = 1000,
+		 .ready = 1001,
+		 .ending = 2000,
+		 .name = "f"},
+		{.pid = PID,
+		 .addr = 0x1000,
+		 .size = 16,
+		 .loaded = 3000,
+		 .ready = 3001,
+		 .ending = 4000,
+		 .name = "f"},
+	};
+	struct jp_truth truth = {.codes = (struct jp_truth_code *)codes, .nr_codes = 2};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .info = {.slack = SLACK, .stopped = 9999}};
+	const struct jp_spans none = {0};
+	const struct jp_view view = {.evidence = &evidence, .truth = &none};
+
+	for (uint64_t time = 2989; time <= 2991; time++) {
+		struct jp_code_load load = {.pid = PID,
+					    .owner = PID,
+					    .time = time,
+					    .addr = 0x1000,
+					    .size = 16,
+					    .name = "f"};
+		const struct jp_code_loads all = {.loads = &load, .count = 1};
+		struct jp_incarnations lives;
+		const bool second = time >= 2990;
+
+		if (jp_incarnations_of(&view, &all, &lives))
+			exit(99);
+		check(lives.incarnations[second].published == time &&
+			      lives.incarnations[!second].published == UINT64_MAX,
+		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
+		jp_incarnations_free(&lives);
+	}
+}
+
+/* What a later record covers of code is from its first byte to its last. */
+static void covered(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_life life = {.code = &code, .low = 0x1010, .high = 0x1020};
+	const struct jp_view view = {.spaces = jp_replay_new()};
+	struct jp_file_finder *finder = jp_file_finder_new();
+	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
+
+	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
+		if (ip < 0x1011 || ip > 0x101e)
+			check(jp_code_name_at(&naming, &life, ip).covered ==
+				      (ip >= 0x1010 && ip <= 0x101f),
+			      "what covers 1010 to 1020: %x", (int)ip);
+	jp_names_free(naming.names);
+	jp_file_finder_free(finder);
+	jp_replay_free(view.spaces);
+}
+
+/* Later records cover from the first byte of any of them to the last. */
+static void cover(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = (struct jp_truth *)&truth};
+	struct jp_life life = {.code = &code, .published = 10, .begin = 11, .end = UINT64_MAX};
+	struct jp_incarnations lives = {
+		.evidence = &evidence, .incarnations = &life, .count = 1, .largest = 64};
+	static const struct {
+		uint64_t from, to, low, high;
+	} rows[] = {{0x1018, 0x1020, 0x1018, 0x1020},
+		    {0x1010, 0x1014, 0x1010, 0x1020},
+		    {0x1018, 0x1030, 0x1010, 0x1030},
+		    {0x103f, 0x2000, 0x1010, 0x1040}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event map = {
+			.type = JP_EVENT_MAP,
+			.pid = PID,
+			.tid = PID,
+			.time = 100 + i,
+			.map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from}};
+
+		jp_incarnations_cover(&lives, &map, "//anon");
+		check(life.low == rows[i].low && life.high == rows[i].high, "covered from %x to %x",
+		      (int)life.low, (int)life.high);
+	}
+	check(life.hider.time == 100, "by the first of them");
+}
+
+/* Code in a file has any name, or none; its callers have theirs. */
+static void callers_of_files(void)
+{
+	static const struct jp_truth_code codes[] = {
+		{.pid = PID,
+		 .addr = 0x1000,
+		 .size = 16,
+		 .loaded = 10,
+		 .unloaded = UINT64_MAX,
+		 .ready = 11,
+		 .ending = UINT64_MAX,
+		 .name = "of a file",
+		 .in_file = true},
+		{.pid = PID,
+		 .addr = 0x2000,
+		 .size = 16,
+		 .loaded = 10,
+		 .unloaded = UINT64_MAX,
+		 .ready = 11,
+		 .ending = UINT64_MAX,
+		 .name = "f"},
+	};
+	static const uint64_t reach[] = {0x1010, 0x2010};
+	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
+	struct jp_truth truth = {.version = 3,
+				 .codes = (struct jp_truth_code *)codes,
+				 .nr_codes = 2,
+				 .code_reach = (uint64_t *)reach};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+	const char *names[] = {NULL, "f"};
+	const struct jp_observed observed = {.names = names, .nr_names = 2};
+	const struct jp_event event = {
+		.type = JP_EVENT_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time = 100,
+		.observed = &observed,
+		.sample = {.ip = 0x1008, .user = true, .chain = chain, .nr_chain = 3}};
+
+	check(judge("observed_names", &evidence, &event, 1, "callers.right").k == 1 &&
+		      judge("observed_names", &evidence, &event, 1, "names.right").n == 0,
+	      "a caller is judged where what it calls is not");
+}
+
+int main(void)
+{
+	loads();
+	covered();
+	cover();
+	callers_of_files();
+	return check_done();
+}
