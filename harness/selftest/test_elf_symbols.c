@@ -85,7 +85,7 @@ static void places(void)
 	};
 
 	elf_made_code(&made, EM_X86_64, NULL, 0);
-	elf_made_section(&made, ".init", SHT_PROGBITS, "12345678901234", 16);
+	elf_made_section(&made, ".init", SHT_PROGBITS, "123456789012345", 16);
 	elf_made_section(&made, ".rodata", SHT_PROGBITS, "1234567", 8);
 	elf_made_section(&made, ".comment", SHT_PROGBITS, "1234567", 8)->sh_flags = 0;
 	elf_made_symbols(&made, ".symtab", SHT_SYMTAB, symbols, 5);

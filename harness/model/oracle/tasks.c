@@ -111,7 +111,7 @@ static void gone(struct tasks_walk *walk, const struct jp_event *act)
 {
 	const size_t *over = jp_map_find(&walk->over, act->pid);
 	const size_t *one = jp_map_find(&walk->ended, act->tid);
-	struct jp_task *task = one ? &walk->tasks->tasks[*one - 1] : NULL;
+	struct jp_task *task = one && *one ? &walk->tasks->tasks[*one - 1] : NULL;
 
 	if (act->tid != act->pid && task && task->pid == act->pid && task->ended == UINT64_MAX)
 		task->ended = act->after;
