@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import signal
+import struct
 import subprocess
 from typing import Iterator
 
@@ -13,6 +14,9 @@ from ci.base import files
 from ci.findings import perf as recording
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
+
+
+HEADER, BUILD_ID = 104, 2  # of a perf.data: the size of its header, and a feature's number
 
 
 def fresh(context: Context, name: str) -> str:
@@ -74,7 +78,30 @@ def end_namespace(folder: str) -> None:
         os.close(watch)
 
 
+def hidden_build_ids(raw: bytes) -> int:
+    """Bytes of the build ids that a file's attrs, with their ids, lie over."""
+    size, attr_size, attrs, attrs_size, data, data_size = struct.unpack_from("<6Q", raw, 8)
+    features = int.from_bytes(raw[72:80], "little")
+    if size != HEADER or not features & 1 << BUILD_ID:
+        return 0
+    entry = data + data_size + 16 * (features & (1 << BUILD_ID) - 1).bit_count()
+    start, length = struct.unpack_from("<QQ", raw, entry)
+    ids, _ = struct.unpack_from("<QQ", raw, attrs + attr_size - 16)
+    return max(0, min(start + length, attrs + attrs_size) - max(start, min(ids, attrs)))
+
+
+def pipe_build_ids(context: Context) -> Iterator[Shown]:
+    path, injected = context.path("pipe.data"), context.path("injected.data")
+    for perf in context.perfs():
+        recording.record_pipe(perf, context, path)
+        done = perf.run("inject", "-b", "-i", path, "-o", injected)
+        hidden = hidden_build_ids(files.read_bytes(injected))
+        yield perf.version, hidden > 0, \
+            "exit status %d; attrs lie over %d bytes of build ids" % (done.returncode, hidden)
+
+
 FINDINGS = {
     "perf.attach-delay": attach_delay,
+    "perf.inject-pipe-build-ids": pipe_build_ids,
     "perf.inject-namespace": namespaces,
 }

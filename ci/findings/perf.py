@@ -87,13 +87,17 @@ def relative_ip(context: Context) -> Iterator[Shown]:
             "script -F ip: %d of %d addresses are relative to their file" % (small, len(shown))
 
 
+def record_pipe(perf: Perf, context: Context, path: str) -> None:
+    with open(path, "wb") as out:
+        subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",
+                        context.program, "100"], stdin=subprocess.DEVNULL, stdout=out,
+                       stderr=subprocess.DEVNULL, env=perf.environment, check=True)
+
+
 def pipe_fields(context: Context) -> Iterator[Shown]:
     path = context.path("pipe.data")
     for perf in context.perfs():
-        with open(path, "wb") as out:
-            subprocess.run([perf.path, "record", "-e", "cpu-clock:u", "-g", "-o", "-", "--",
-                            context.program, "100"], stdin=subprocess.DEVNULL, stdout=out,
-                           stderr=subprocess.DEVNULL, env=perf.environment, check=True)
+        record_pipe(perf, context, path)
         frames = re.findall(r"^\s+[0-9a-f]+ \S", perf.run(
             "script", "-F", "pid", "--no-inline", "-i", path).stdout, re.MULTILINE)
         yield perf.version, bool(frames), \

@@ -122,6 +122,8 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_bool(&json, "swapped", summary->swapped);
 	if (summary->cut_short)
 		jp_json_bool(&json, "cut_short", true);
+	if (summary->overwritten)
+		jp_json_u64(&json, "overwritten_features", summary->overwritten);
 	jp_json_string(&json, "machine", summary->arch);
 	if (report->unwinds)
 		json_unwound(&json, report);

@@ -195,6 +195,9 @@ void jp_file_report_text(struct jp_file_report *report)
 	       summary->unknown_records, summary->attrs, summary->attrs == 1 ? "" : "s",
 	       summary->compressed ? ", compressed" : "", summary->pipe ? ", from a pipe" : "",
 	       summary->swapped ? ", of the other byte order" : "");
+	if (summary->overwritten)
+		printf("  %u of its features cannot be read: the attrs lie over them\n",
+		       summary->overwritten);
 	print_share("samples", total->samples, 0, "");
 	print_share("with a user stack in the callchain", total->user_stacks, total->samples,
 		    "samples");

@@ -17,6 +17,7 @@ import unittest
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
+from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, JITPROOF, Folder
 
 DATA = 40  # of a header: where the section of the data begins
@@ -79,6 +80,23 @@ class Cut(Folder):
             with self.subTest(size=size):
                 self.check_cut(self.raw[:size], size, len(self.records) - 1)
                 self.assertEqual(self.partial()["samples"], whole["samples"])
+
+    def test_overwritten_build_ids(self) -> None:
+        """As perf inject -b leaves them of a pipe: the attrs lie over them."""
+        perf = rd.PerfData([rd.Attr.make(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME, [7])], [],
+                           {2: b""})
+        perf.records.append(perf.comm(1, 1, "made", 5))
+        perf.save(self.path)
+        raw = bytearray(files.read_bytes(self.path))
+        attrs, _, start, size = struct.unpack_from("<4Q", raw, 24)
+        for at, length, hidden in ((attrs - 8, 8, 0), (attrs - 8, 9, 1), (attrs + 8, 8, 1)):
+            struct.pack_into("<QQ", raw, start + size, at, length)
+            files.write_bytes(self.path, bytes(raw))
+            done = self.run_on("judge")
+            with self.subTest(at=at, length=length):
+                self.assertEqual(done.returncode, 0 if hidden else 99, done.stderr)
+                if hidden:
+                    self.assertEqual(json.loads(done.stdout)["overwritten_features"], 1)
 
     def run_whole(self) -> dict[str, Any]:
         files.write_bytes(self.path, self.raw)

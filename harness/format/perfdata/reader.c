@@ -210,6 +210,15 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 	return 0;
 }
 
+/* perf inject -b, of a pipe, writes the attrs over the build ids (6.12 to 7.3), and perf itself
+ * reads what is left as none. */
+static bool is_overwritten(const struct jp_perf_section *feature,
+			   const struct jp_perf_section *attrs)
+{
+	return feature->offset < attrs->offset + attrs->size &&
+	       attrs->offset < feature->offset + feature->size;
+}
+
 static int read_features(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
 	uint64_t at = header->data.offset + header->data.size;
@@ -236,10 +245,14 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		bytes = section_of(reader, &section, at, "a feature");
 		if (!bytes)
 			return -EINVAL;
+		at += sizeof(section);
+		if (is_overwritten(&section, &header->attrs)) {
+			reader->summary->overwritten++;
+			continue;
+		}
 		ret = jp_perf_read_feature(reader, feature, bytes, section.size, section.offset);
 		if (ret)
 			return ret;
-		at += sizeof(section);
 	}
 	return 0;
 }

@@ -11,6 +11,7 @@ struct jp_perfdata_summary {
 	uint64_t own_records; /* perf's own, which the kernel writes none of */
 	uint32_t attrs;
 	uint64_t unknown_ids;  /* records of an id that no attr has, read as the first one's */
+	uint32_t overwritten;  /* features that the attrs lie over */
 	uint64_t behind;       /* records older than what their round may hold */
 	uint64_t lost_records; /* PERF_RECORD_LOST records */
 	uint64_t lost_events;  /* sum of their counts */
