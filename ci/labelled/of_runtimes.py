@@ -5,7 +5,8 @@ import os
 import time
 from typing import Callable, Sequence
 
-from ci.base import process
+from ci.base import debian_packages, process
+from ci.base.status import Missing
 from ci.labelled import scripts
 from ci.labelled.bench import Bench, child, need
 from ci.labelled.recipe import Make, recipe
@@ -14,7 +15,8 @@ from ci.labelled.recipe import Make, recipe
 OUTSIDE = {"node-dwarf-6.1", "node-injected-7.3", "node-not-injected-6.1", "node-dump-gone-7.2",
            "pypy-6.1", "python-3.12-map-6.1", "erlang-map-6.12", "erlang-plain-6.1", "deno-6.1",
            "bun-7.3", "java-dwarf-6.1", "php-interpreter-6.1",
-           "node-large-pages-dwarf-7.3", "node-large-pages-ours"}
+           "node-large-pages-dwarf-7.3", "node-large-pages-ours", "qemu-map-6.1",
+           "qemu-dump-7.2", "qemu-injected-7.3", "qemu-dwarf-6.12"}
 CHAINS = ("-g", "-F", "799")
 DUMPS = ("--call-graph", "dwarf,8192", "-F", "149")
 
@@ -223,6 +225,37 @@ def qemu(bench: Bench) -> None:
     """User emulation: translated code, and neither a map nor a jitdump in 7.2."""
     emulator = need("qemu-x86_64", "apt-get install qemu-user")
     bench.launch("6.1", CHAINS, [emulator, bench.chain("chain", "-static"), "1500"])
+
+
+def qemu_user(bench: Bench) -> str:
+    """The path of Debian 13's, which writes what perf reads, and needs no library."""
+    home = os.path.join(bench.scratch, "qemu")
+    path = os.path.join(home, "root/usr/bin/qemu-x86_64")
+    if not os.path.exists(path):
+        os.makedirs(home, exist_ok=True)
+        with debian_packages.Archive("trixie", home) as archive:
+            version = archive.candidate("qemu-user")
+            if not version:
+                raise Missing("Debian 13 has no qemu-user")
+            debian_packages.unpack([archive.fetch("qemu-user", version, home)],
+                                   os.path.join(home, "root"))
+    return path
+
+
+def new_qemu(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
+             inject: str = "") -> None:
+    @runtime("qemu-" + name, label)
+    def make(bench: Bench) -> None:
+        bench.launch(version, record, [qemu_user(bench), *options,
+                                       bench.chain("chain", "-static"), "1500"])
+        if inject:
+            bench.inject(inject)
+
+
+new_qemu("map-6.1", "jit-no-frame-pointer", "6.1", "-perfmap")
+new_qemu("dump-7.2", "jit-no-frame-pointer jitdump-not-injected", "7.2", "-jitdump")
+new_qemu("injected-7.3", "jit-no-frame-pointer", "7.3", "-jitdump", inject="7.3")
+new_qemu("dwarf-6.12", "no-cfi-for-jit", "6.12", "-perfmap", record=DUMPS)
 
 
 def npm_binary(bench: Bench, package: str, binary: str) -> str:
