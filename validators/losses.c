@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "harness/base/map.h"
+#include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/losses.h"
 #include "harness/judge/validator.h"
@@ -76,6 +77,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		all = UINT64_MAX;
 	samples = jp_metric_rate("lost.samples", info.lost_samples, all);
 	samples.excused = jp_watched_excused(&view->evidence->watched, state->samples);
+	if (samples.excused)
+		jp_findings_add_rate(&view->findings, "lost.stolen",
+				     jp_min(samples.excused, samples.k), samples.excused);
 	return jp_findings_add_as(&view->findings, &lost, samples)
 		       ?: jp_findings_add_as(
 				  &view->findings, &lost,

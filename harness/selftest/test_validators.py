@@ -220,6 +220,8 @@ class Clock(Recorded):
         self.errs(rf"lost.samples is .*\({most} of .*states none")
         self.stolen(ran // 2 + 1)
         self.passes()
+        found = json.loads(self.results())["metrics"]["lost.stolen"]
+        self.assertEqual((found["k"], found["n"]), (most, most))
         self.facts["lost_samples"] = str(most + 1)
         self.errs(rf"lost.samples is .*\({most + 1} of .*states none",
                   "the host took 25 % of the CPUs meanwhile")
