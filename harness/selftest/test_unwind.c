@@ -236,6 +236,37 @@ static void compare_walks(const char *dir, bool system, const char *what)
 	jp_replay_free(replay);
 }
 
+/* What a walk came by holds as long as the address space does, and in that one alone. */
+static void test_another_file(void)
+{
+	const struct sample *sample = &samples[0];
+	struct jp_replay *replay = own_mappings(NULL), *other = own_mappings(NULL);
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, finder);
+	struct jp_event event = sample_event(&sample->regs, sample->stack, sample->size, DUMP);
+	const uint64_t page = sample->regs.r[RIP] & ~UINT64_C(0xfff);
+	struct jp_unwound unwound;
+	uint64_t frames[FRAMES];
+
+	/* As many changes as of the other. */
+	map(replay, 0x10000, 0x11000, 0, 0, "//anon");
+	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_ROOT, "a walk, whose steps are known then");
+	map(other, page, page + 0x1000, 0, 99, "/no/such/file");
+	jp_unwind(unwinder, other, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_NO_ELF && unwound.count == 1, "not in another replay");
+	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_ROOT, "but in this one");
+	map(replay, page, page + 0x1000, 0, 0, "//anon");
+	jp_unwind(unwinder, replay, &event, JP_DUMP_CFI, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_NO_CFI && unwound.count == 1,
+	      "and not where memory took the file's place");
+	jp_unwinder_free(unwinder);
+	jp_file_finder_free(finder);
+	jp_replay_free(replay);
+	jp_replay_free(other);
+}
+
 static void test_saved(void)
 {
 	scratch_make("");
@@ -433,6 +464,7 @@ int main(void)
 {
 	take_samples();
 	compare_walks(NULL, true, "files at their paths give libgcc's walks");
+	test_another_file();
 	test_saved();
 	test_frame_pointers();
 	test_rules();
