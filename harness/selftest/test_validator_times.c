@@ -178,6 +178,24 @@ static void untold_thread(void)
 	}
 }
 
+/* Who attaches tells what those are called that were there before. */
+static void untold_name(void)
+{
+	struct jp_event act = {.type = JP_EVENT_EXEC,
+			       .pid = PID,
+			       .tid = PID,
+			       .before = 5,
+			       .after = 6,
+			       .task = {.how = JP_HOW_LAUNCH}};
+	struct jp_truth truth = {.version = 3, .acts = &act, .nr_acts = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 500, .sampling = 600, .stopped = 9999}};
+
+	check(judge("tasks", &evidence, NULL, 0, "comm.missing").k == 1 && exceptions == 1,
+	      "one name is missing, and whose is said");
+}
+
 /* A process may be listed by each name that it had between asking and its interval. */
 static void listed_names(void)
 {
@@ -350,6 +368,7 @@ int main(void)
 	credited();
 	late();
 	untold_thread();
+	untold_name();
 	listed_names();
 	lives_of_a_pid();
 	parts();
