@@ -75,8 +75,54 @@ static void each_file_for_itself(void)
 	jp_culprits_free(&culprits);
 }
 
+/* Whether a process became another program: by what its samples in no mapping show. */
+static void replaced(void)
+{
+	const uint64_t far = UINT64_C(1) << 40;
+	const struct {
+		const char *what;
+		struct jp_image image;
+		bool replaced;
+	} rows[] = {
+		{"no file is known", {.files = false}, true},
+		{"no sample is elsewhere", {.files = true}, false},
+		{"four are", {.files = true, .unmapped = 8, .elsewhere = 4}, false},
+		{"five of ten are", {.files = true, .unmapped = 10, .elsewhere = 5}, true},
+		{"five of eleven", {.files = true, .unmapped = 11, .elsewhere = 5}, false},
+		{"a tenth as many in files",
+		 {.files = true, .unmapped = 50, .unmapped_since = 50, .in_files = 5},
+		 true},
+		{"fewer",
+		 {.files = true, .unmapped = 51, .unmapped_since = 51, .in_files = 5},
+		 false},
+		{"a tenth of them before the last in a file",
+		 {.files = true, .unmapped = 50, .unmapped_since = 45, .in_files = 50},
+		 false},
+		{"less than that",
+		 {.files = true, .unmapped = 50, .unmapped_since = 46, .in_files = 50},
+		 true},
+		{"four since then",
+		 {.files = true, .unmapped = 4, .unmapped_since = 4, .in_files = 50},
+		 false},
+		{"five since then",
+		 {.files = true, .unmapped = 5, .unmapped_since = 5, .in_files = 50},
+		 true},
+		{"far apart",
+		 {.files = true, .unmapped = 5, .unmapped_since = 5, .low = 1, .high = 1 + far},
+		 true},
+		{"nearer",
+		 {.files = true, .unmapped = 5, .unmapped_since = 5, .low = 1, .high = far},
+		 false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check(jp_image_replaced(&rows[i].image) == rows[i].replaced, "%s: %s", rows[i].what,
+		      rows[i].replaced ? "another program" : "the same");
+}
+
 int main(void)
 {
+	replaced();
 	the_worst_is_the_first();
 	who_keeps_it_lacks_no_caller();
 	each_file_for_itself();
