@@ -2,6 +2,8 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/selftest/fuzz.h"
 #include "harness/judge/spans.h"
+#include "harness/model/oracle/executable_load.h"
+#include "harness/model/oracle/tasks.h"
 #include "harness/model/oracle/truth.h"
 
 static const char *const truths[] = {"validators/fixtures/anon/truth",
@@ -34,6 +36,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_error err;
 	struct jp_truth *truth = jp_truth_load(path, &err);
+	struct jp_executables executables = {0};
+	struct jp_tasks tasks;
 	struct jp_spans spans;
 
 	if (!truth)
@@ -41,6 +45,10 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	ask(truth);
 	if (!jp_spans_of_truth(truth, &spans))
 		jp_spans_free(&spans);
+	jp_tasks_of(truth, &tasks);
+	jp_tasks_free(&tasks);
+	jp_executables_load(&executables, truth, &err);
+	jp_executables_free(&executables);
 	jp_truth_free(truth);
 }
 
