@@ -84,7 +84,7 @@ def hidden_build_ids(raw: bytes) -> int:
     features = int.from_bytes(raw[72:80], "little")
     if size != HEADER or not features & 1 << BUILD_ID:
         return 0
-    entry = data + data_size + 16 * (features & (1 << BUILD_ID) - 1).bit_count()
+    entry = data + data_size + 16 * bin(features & (1 << BUILD_ID) - 1).count("1")
     start, length = struct.unpack_from("<QQ", raw, entry)
     ids, _ = struct.unpack_from("<QQ", raw, attrs + attr_size - 16)
     return max(0, min(start + length, attrs + attrs_size) - max(start, min(ids, attrs)))
