@@ -71,7 +71,8 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 	reading->before = jp_clock_now();
 	fd = open_maps(pid, path, sizeof(path));
 	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+		return jp_fail(err, errno, "%s: %s%s", path, strerror(errno),
+			       errno == ENOENT ? " (the process ended just now)" : "");
 	do {
 		if (!jp_array_reserve(&reading->bytes, &reading->capacity, reading->size + CHUNK))
 			return jp_fail(err, ENOMEM, "%s: no memory", path);

@@ -58,7 +58,7 @@ static const char *cause_of(const struct jp_explain_view *view, const struct jp_
 	case JP_END_NO_CFI:
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
-		return end->remapped || is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
+		return is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
 	default:
 		return NULL;
 	}

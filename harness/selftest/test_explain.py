@@ -681,11 +681,37 @@ class Dumps(Recording):
         self.dump(ANON + 8, self.ASKED)
         self.only("no-cfi-for-jit", 1)
 
+    def test_injected_without_unwind_information(self) -> None:
+        """The file that inject made is there, and no build id tells of it: it has no frames."""
+        path = self.place("jitted-%d-1.so" % PID)
+        process.must(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-x", "c",
+                      "-", "-o", path], input="int f(void) { return 1; }")
+        process.must(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
+        self.map(ANON, path, 8, ino=os.stat(path).st_ino)
+        self.dump(ANON + 8, self.ASKED)
+        found = self.only("no-cfi-for-jit", 1)
+        self.assertEqual(found["file"], path)
+        self.assertIn("has no unwind information", found["evidence"][1])
+        os.unlink(path)
+        self.assertEqual(self.explain()["causes"][0]["id"], "missing-file")
+
     def test_text_in_memory(self) -> None:
         """No mapping leads to the program's call frame information."""
         self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
         self.dump(MAIN + 0x4008, self.ASKED)
         self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
+
+    def test_text_in_memory_that_calls(self) -> None:
+        path = self.place("libcalled.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
+                     input="int called(void) { return 1; }")
+        start = int(process.must(["nm", path]).split(" T called")[0].split()[-1], 16)
+        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.dump(LIBRARY + start - 0x1000, self.ASKED, {0: MAIN + 0x4008})
+        found = self.only("no-cfi-for-jit", 1)
+        self.assertEqual(found["file"], "/usr/bin/made")
+        self.assertIn("2 frames", found["evidence"][0])
 
     def test_too_small_as_well(self) -> None:
         """By frame pointers the walk would end where the dump does: both cost the stack."""

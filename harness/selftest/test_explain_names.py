@@ -124,10 +124,14 @@ class PerfMaps(Explained):
         self.text_in_memory(FILE + 0x4000, 0x2000)
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
-    def test_memory_between_two_files_is_emitted_code(self) -> None:
-        self.text_in_memory(FILE + 0x2000, 0x2000)
-        self.perf.records.append(self.perf.map(PID, FILE + 0x4000, 0x4000, "/usr/lib/other.so", 21))
-        self.expect("map-stale", file="/tmp/perf-4711.map")
+    def test_memory_between_others_is_emitted_code(self) -> None:
+        for name, offset in (("/usr/lib/other.so", 0x4000), ("/usr/bin/big", 0)):
+            with self.subTest(name=name):
+                self.text_in_memory(FILE + 0x2000, 0x2000)
+                self.add(self.perf.map(PID, FILE + 0x4000, 0x4000, name, 21, pgoff=offset))
+                self.expect("map-stale", file="/tmp/perf-4711.map")
+                self.perf.records.clear()
+                self.add(self.perf.comm(PID, PID, "java", 5))
 
     def test_memory_of_dotnet(self) -> None:
         self.map("/memfd:doublemapper (deleted)")
