@@ -45,6 +45,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_error *err)
 {
 	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t i = 0;
 	void *map;
 
@@ -58,7 +59,8 @@ const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_er
 			(unsigned long long)size, strerror(i < MOST ? errno : EMFILE));
 		return NULL;
 	}
-	mapped[i] = (struct mapped){map, (char *)map + size, name};
+	/* Functions of the C library look at all of the last page. */
+	mapped[i] = (struct mapped){map, (char *)map + (size + page - 1) / page * page, name};
 	return map;
 }
 

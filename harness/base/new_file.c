@@ -36,13 +36,18 @@ static int create(const struct jp_new_file *file, mode_t mode)
 		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
-static int give_name(const struct jp_new_file *file, mode_t none)
+static int link_as(const struct jp_new_file *file, const char *name)
 {
 	char held[40];
 
-	(void)none;
 	snprintf(held, sizeof(held), "/proc/self/fd/%d", file->held);
-	return linkat(AT_FDCWD, held, file->folder, file->temporary, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, held, file->folder, name, AT_SYMLINK_FOLLOW);
+}
+
+static int give_name(const struct jp_new_file *file, mode_t none)
+{
+	(void)none;
+	return link_as(file, file->temporary);
 }
 
 /* What @make returns, of a name that nobody else has. */
@@ -170,6 +175,11 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 	if (jp_delegated()) {
 		*file->temporary = '\0'; /* kept or not, it is not ours to remove */
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
+	}
+	/* Where nothing has the name it gets it at once: who is killed here leaves no other. */
+	if (file->held >= 0 && !link_as(file, file->name)) {
+		jp_new_file_drop(file);
+		return 0;
 	}
 	if (file->held >= 0)
 		failed = under_own_name(file, give_name, 0, err);

@@ -53,7 +53,7 @@ static int reopen(int seen, int dir, const char *name, const struct stat *st)
 }
 
 /* Files are looked at first: to open a device may do something. */
-enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC };
+enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
 /* @seen (-1: errno says why) is what messages call @path; @name in @dir leads there again. */
 static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
@@ -178,11 +178,25 @@ static int given_below(int root, const char *path, int64_t owner, uint64_t *size
 	return given(whole, owner, size, err);
 }
 
+/* @path below @root. While anyone renames anything, the kernel cannot say whether a ".." led out,
+ * and asks to be asked again (openat2(2), EAGAIN). */
+static int look_below(int root, const char *path)
+{
+	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	int fd = -1;
+
+	for (int i = 0; i < MOST_RENAMES; i++) {
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err)
 {
-	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	jp_cleanup_close int seen = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	jp_cleanup_close int seen = look_below(root, path);
 	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
 
 	/* A folder above it may not be gone through, or the file not be read. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,31 @@ static void whole(const char *path)
 	      "who had the old one open cannot write into it, whoever may read it can");
 	jp_new_file_drop(&file);
 	check(holds(path, "new"), "what was kept is not dropped");
+}
+
+/* Who is killed at any moment leaves nothing beside it. */
+static void under_one_name(const char *path)
+{
+	jp_cleanup_close int seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct jp_error err = {""};
+	struct jp_new_file file;
+	jp_cleanup_close int fd = jp_new_file_open(&file, path, 0600, &err);
+	_Alignas(struct inotify_event) char events[4096];
+	ssize_t size;
+
+	check(seen >= 0 && fd >= 0 && inotify_add_watch(seen, scratch, IN_CREATE | IN_MOVE) >= 0 &&
+		      !jp_new_file_keep(&file, &err),
+	      "%s", err.text);
+	size = read(seen, events, sizeof(events));
+	if (size < (ssize_t)sizeof(struct inotify_event)) {
+		check(false, "its name appears");
+		return;
+	}
+	check(!strcmp(((struct inotify_event *)events)->name, strrchr(path, '/') + 1) &&
+		      size == (ssize_t)(sizeof(struct inotify_event) +
+					((struct inotify_event *)events)->len),
+	      "no other name than %s was there", ((struct inotify_event *)events)->name);
+	unlink(path);
 }
 
 static void not_whole(const char *path)
@@ -157,6 +183,7 @@ int main(void)
 	const char *path = scratch_make("file");
 
 	umask(0);
+	under_one_name(path);
 	whole(path);
 	not_whole(path);
 	at_once(path);

@@ -280,6 +280,21 @@ static void old_header(void)
 	      "has none");
 }
 
+/* What a file that is cut short says to lie behind its end is not read. */
+static void cut_short(void)
+{
+	const struct jp_perf_section far = {UINT64_C(1) << 40, 16};
+	struct jp_error err = {""};
+
+	begin_file();
+	put_sample(0, 0x1000);
+	perf_file_data_ends(&file);
+	memcpy(file.bytes + PERF_FILE_DATA - sizeof(far), &far, sizeof(far));
+	check(copy_path(perf_file_store(&file, "perf.data"), &err) &&
+		      strstr(err.text, "cut short at offset"),
+	      "ids behind the end: %s", err.text);
+}
+
 static void refused(void)
 {
 	const char *fifo = scratch_path("fifo");
@@ -308,6 +323,7 @@ int main(void)
 	stream_features();
 	aux();
 	old_header();
+	cut_short();
 	refused();
 	free(found.bytes);
 	return check_done();

@@ -52,28 +52,44 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 	return add(&copy->attrs, attr, size) ?: add(&copy->ids, ids, ids_size);
 }
 
-/* The reader has checked that each section lies within the file. */
+/* The @section whose place stands at @at, and its bytes. NULL: it is not whole in the file, as the
+ * reader has said of one that is cut short; and whoever may write to the file may do so now. */
+static const unsigned char *section_at(const struct jp_perf_source *source, uint64_t at,
+				       struct jp_perf_section *section)
+{
+	if (at > source->size || source->size - at < sizeof(*section))
+		return NULL;
+	memcpy(section, source->map + at, sizeof(*section));
+	return section->offset > source->size || section->size > source->size - section->offset
+		       ? NULL
+		       : source->map + section->offset;
+}
+
+/* The reader has checked that the attrs lie within the file. */
 static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *reader)
 {
-	const unsigned char *map = reader->source.map, *entry;
+	const struct jp_perf_source *source = &reader->source;
 	const struct jp_perf_file_header header = reader->header;
 	uint64_t table = header.data.offset + header.data.size;
 	struct jp_perf_section section;
+	const unsigned char *bytes;
 
 	for (uint64_t at = 0; at < header.attrs.size; at += header.attr_size) {
-		entry = map + header.attrs.offset + at;
-		memcpy(&section, entry + header.attr_size - sizeof(section), sizeof(section));
-		if (add_attr(copy, entry, header.attr_size - sizeof(section), map + section.offset,
-			     section.size))
+		const uint64_t size = header.attr_size - sizeof(section);
+		const uint64_t entry = header.attrs.offset + at;
+
+		bytes = section_at(source, entry + size, &section);
+		if (add_attr(copy, source->map + entry, size, bytes ?: source->map,
+			     bytes ? section.size : 0))
 			return -ENOMEM;
 	}
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		if (!jp_perf_has_feature(&header, i))
 			continue;
-		memcpy(&section, map + table, sizeof(section));
+		bytes = section_at(source, table, &section);
 		table += sizeof(section);
-		copy->features[i].there = true;
-		if (add(&copy->features[i].payload, map + section.offset, section.size))
+		copy->features[i].there = bytes;
+		if (bytes && add(&copy->features[i].payload, bytes, section.size))
 			return -ENOMEM;
 	}
 	return 0;
