@@ -41,10 +41,11 @@ class Script(Oracle):
         return " ".join((self.name, *asked[:1])) if self.passed[asked] else ""
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        module = "harness.selftest." + self.name.removesuffix(".py")
         status, self.said = run(
-            [sys.executable, os.path.join(self.tree, "harness/selftest", self.name), "-f",
-             *self.methods], TIMEOUT_S, self.tree,
-            {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
+            [sys.executable, "-m", "unittest", "-f",
+             *([".".join((module, method)) for method in self.methods] or [module])],
+            TIMEOUT_S, self.tree, {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
         return "%r" % status
 
     def trace(self, binary: str, notes: str) -> None:

@@ -7,10 +7,8 @@ import io
 import json
 import os
 import subprocess
-import sys
 from typing import Any, Sequence
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.matrix.results import cmd_compare, cmd_report, cmd_store, cmd_tools
 from harness.selftest.scratch import Folder
 

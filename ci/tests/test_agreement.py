@@ -1,14 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """agreement.py: each class takes what it is for, and what is wrong is of none."""
 
-import os
-import sys
 import tempfile
 from typing import Any, Sequence
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.peer import agreement
 
 PID, FILE, CODE, SP = 10, 0x400000, 0x7f1000000000, 0x7ffd00000000
@@ -143,7 +139,3 @@ class Lines(unittest.TestCase):
         self.assertEqual(mappings.find(8, 0x400800), (0x400000, 0x401000, 0x2000, True, "/a b"))
         self.assertEqual(mappings.name(7, 0x400800), "")
         self.assertEqual(mappings.spaces[7].before, {"/a b": 0x400000})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/base: what a program ends with, programs that are started, files that are written."""
 
@@ -8,10 +7,8 @@ import errno
 import io
 import os
 import subprocess
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process, status
 from harness.selftest.scratch import Folder
 
@@ -78,7 +75,3 @@ class Files(Folder):
         with self.assertRaisesRegex(status.Malformed, "b: Is a directory$"):
             files.replace(self.home, {"a": "1", "b": "1"})
         self.assertEqual(os.listdir(self.home), ["b"])
-
-
-if __name__ == "__main__":
-    unittest.main()

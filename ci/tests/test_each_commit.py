@@ -1,13 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/each-commit, in a made repository."""
 
 import os
 import subprocess
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest.scratch import CI, Folder
 
@@ -68,7 +64,3 @@ class EachCommit(Folder):
     def test_usage(self) -> None:
         for words in ((), ("a", "b"), ("nothing-of-the-kind",)):
             self.assertEqual(self.each(*words).returncode, 2, words)
-
-
-if __name__ == "__main__":
-    unittest.main()

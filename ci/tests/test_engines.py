@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The suite under other engines: kselftest's targets and runner, what LAVA and tmt are told, the
 workflow. Nothing is watched here.
@@ -18,7 +17,6 @@ import tempfile
 from typing import Any
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.engines import ktap_check
 from harness.selftest.scratch import BUILD, CI, DENY, MATRIX, ROOT, Folder
@@ -286,7 +284,3 @@ class Definitions(unittest.TestCase):
         usage = run(*MATRIX, "run", "--help").stdout
         for option in re.findall(r"(?<!\S)(--?\w+)", called):
             self.assertIn(option, usage)
-
-
-if __name__ == "__main__":
-    unittest.main()

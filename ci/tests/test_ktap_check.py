@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/engines/ktap_check.py on made output, good and bad, and on what jitproof says.
 
@@ -11,7 +10,6 @@ import sys
 from typing import Sequence
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.engines import ktap_check
 from harness.selftest.scratch import CI, DENY, JITPROOF, ROOT
@@ -135,7 +133,3 @@ class Ours(unittest.TestCase):
             *DENY, "EPERM"])
         self.assertIn("# SKIP", text)
         self.keeps(text, 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/lint must find what is wrong in wrong trees, and nothing in a right one."""
 
 import os
 import shutil
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.lint import __main__ as lint
 from harness.selftest.scratch import Folder
 
@@ -262,7 +259,3 @@ class Trees(Folder):
     @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
     def test_shell(self) -> None:
         self.told("ci/a.sh", "# shellcheck shell=sh\ncd $1 || exit\n", "shellcheck: ", 3)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What make says where something is missing."""
 
 import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest.scratch import ROOT, Folder
 
@@ -33,7 +29,3 @@ class Missing(Folder):
         done = process.run(["make", "-n", "-C", ROOT, "O="])
         self.assertEqual(done.returncode, 2)
         self.assertIn("O= names no folder", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

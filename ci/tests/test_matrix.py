@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix/vm/ as far as it needs neither a kernel nor QEMU: a script stands for the machine."""
 
@@ -17,7 +16,6 @@ from typing import Any, Sequence
 import unittest
 import zlib
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.status import Refused
 from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
@@ -424,7 +422,3 @@ class Words(unittest.TestCase):
             progress.end("6.12", "DONE")
             progress.close()
         self.assertEqual(out.getvalue(), "[1/2] 6.12: DONE\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

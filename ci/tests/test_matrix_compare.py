@@ -1,14 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix compare, with made runs."""
 
 import json
 import os
-import sys
 from typing import Any, Sequence
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.matrix.results import differences, stored
 from ci.tests.made_runs import DEFINITION, FACTS, Made, case, matrix
 
@@ -214,7 +211,3 @@ class Kinds(unittest.TestCase):
     def test_every_kind_has_a_place(self) -> None:
         self.assertIn("failure", differences.REGRESSIONS)
         self.assertNotIn("figure", differences.REGRESSIONS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix store and report, with made runs; and that results/MATRIX.md is up to date."""
 
@@ -8,12 +7,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from typing import Any
 import unittest
 import unittest.mock
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from ci.base.text import numbers
 from ci.matrix.results import explained, stored
@@ -401,7 +398,3 @@ class Committed(unittest.TestCase):
     def test_matrix_is_up_to_date(self) -> None:
         done = process.run([*MATRIX, "report", "--check"], timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/matrix tools, with a made jitproof."""
 
@@ -8,11 +7,9 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import unittest
 import unittest.mock
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.matrix.results import stored
 from ci.tests.made_runs import Made, case, matrix
 from harness.selftest.scratch import MATRIX
@@ -162,7 +159,3 @@ class Tools(Made):
             done = self.tools(perf="6.1")
         self.assertEqual((done.returncode, done.stdout),
                          (1, "perf 6.1: no suite has perf 6.1 now: trixie\n"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """make mutants: which lines it changes and how, and the list of what nobody can notice."""
 
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Malformed
 from ci.mutants import choice, operators, survivors, table
@@ -162,7 +159,3 @@ class Survivors(Folder):
         one = "a.c less\n\tif (a < b)\n\tif (a <= b)\n\t# why\n\n"
         with self.assertRaises(Malformed):
             self.read(one + one)
-
-
-if __name__ == "__main__":
-    unittest.main()

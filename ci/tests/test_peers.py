@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Peers are installed once, whole or not at all, and started by commands in one folder."""
 
@@ -9,7 +8,6 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.peers.sources.peer import Peer, Shelf
@@ -67,7 +65,3 @@ class Peers(unittest.TestCase):
         self.assertEqual({line.split()[0] for line in said.splitlines()}, names)
         self.assertEqual(subprocess.run([sys.executable, PEERS, "no-such-peer"], check=False,
                                         stderr=subprocess.PIPE).returncode, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

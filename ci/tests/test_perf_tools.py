@@ -1,14 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The parts of perf_tools.py and debian_packages.py that need no network."""
 
 import json
-import os
 import platform
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import debian_packages
 from ci.base.status import Missing
 from ci.peer import perf_tools
@@ -94,7 +90,3 @@ class Tools(Folder):
         for path in ("/bin/true", "/nonexistent/perf"):
             with self.assertRaises(Missing):
                 perf_tools.version_of(path)
-
-
-if __name__ == "__main__":
-    unittest.main()

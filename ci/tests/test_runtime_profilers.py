@@ -1,12 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The study of profilers of one language finds those that are wrong."""
 
-import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.runtimes import profilers
 
 TRUTH = {"main;outer;hot": 0.5, "main;warm": 0.3, "main;deep;warm": 0.15, "main": 0.05}
@@ -44,7 +40,3 @@ class Judging(unittest.TestCase):
         self.assertEqual(list(profilers.stacks(
             "period 1\nsample 3 7 - Shares.hot Shares.main run\nsample 2 7 - a%20b\n")),
             [("main;hot", 3), ("", 2)])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,12 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The board asks each cell once a round, goes on where it stopped, and says where rounds differ."""
 
 import os
 import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.scoreboard import page
 from ci.scoreboard.cells import Cell
@@ -116,7 +113,3 @@ class Scoreboard(Folder):
         self.assertEqual(str(Cell([{"outcome": "SKIP", "exceptions": []}])), "-")
         self.assertEqual(str(Cell([{"outcome": "TIMEOUT", "exceptions": []}, row])),
                          "varies: TIMEOUT / right 99.9 %")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """make tamper on a recorded fixture: it counts what is noticed and what is harmless."""
 
 import os
 import shutil
 import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import CI, FIXTURES, Folder, JITPROOF
 
@@ -48,7 +45,3 @@ class Tamper(Folder):
         self.assertNotEqual(made[0], made[2])
         before = files.read_bytes(os.path.join(self.top, "fixture", "anon", "perf.data"))
         self.assertLess(len(made[0]), len(before))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -10,8 +10,7 @@ import struct
 import sys
 from typing import Callable, Sequence
 
-sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
-                os.path.abspath(__file__ + "/../../profiler")]
+sys.path.insert(0, os.path.abspath(__file__ + "/../../profiler"))
 from adapting.observations import Frame, Stream
 from harness.selftest import run_directory as rd
 

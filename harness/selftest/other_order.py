@@ -8,11 +8,9 @@ Usage: other_order.py [--pipe] IN OUT
 
 from __future__ import annotations
 
-import os
 import struct
 import sys
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 

@@ -7,11 +7,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from typing import Any
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the selftests named on the command line, sums their TAP, prints what failed.
 
-A C test prints TAP; a Python test is a unittest file. Environment: O, JITPROOF (set by make).
+A C test prints TAP; a Python test is a unittest file, whose modules are found from the tree's top:
+run it there. Environment: O, JITPROOF (set by make).
 """
 
 import concurrent.futures
@@ -27,7 +28,7 @@ def run(path: str) -> tuple[int, int, int, str, float]:
     """Passed, failed, skipped, the output and the seconds of one test program."""
     start = time.monotonic()
     python = path.endswith(".py")
-    command = [sys.executable, path, "-v"] if python else [path]
+    command = [sys.executable, "-m", "unittest", "-v", path] if python else [path]
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, timeout=SECONDS, check=False,

@@ -7,11 +7,8 @@ from __future__ import annotations
 import copy
 import os
 import struct
-import sys
-import unittest
 from typing import Callable
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
@@ -353,7 +350,3 @@ class Published(Recorded):
         self.fails(self.exactly(1, "published.invented", "no-code"))
         files.write(path, "1000 100 invented\n")
         self.passes()  # nothing says that it is this process's
-
-
-if __name__ == "__main__":
-    unittest.main()

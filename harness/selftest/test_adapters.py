@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A broken adapter is an ERROR with its last words, never a SKIP; one that lies is found out.
 
@@ -9,11 +8,8 @@ import json
 import os
 import re
 import shutil
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -161,7 +157,3 @@ class Adapters(Folder):
                 perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
                 adapter = LIAR.format(perf=os.path.realpath(perf), lie=lie)
                 self.errs(adapter, said, "attach")
-
-
-if __name__ == "__main__":
-    unittest.main()

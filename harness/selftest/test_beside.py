@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof record` beside a profiler that asks for build ids: kernels 6.1 to 7.1 then leave the
 mark of one in records of ours, which have none; and who writes to a ring dies of SIGBUS."""
@@ -6,9 +5,7 @@ mark of one in records of ours, which have none; and who writes to a ring dies o
 import os
 import re
 import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -57,7 +54,3 @@ class Beside(Folder):
             self.assertFalse(one.misc & MMAP_BUILD_ID)
             self.assertEqual((one.ino, one.maj, one.min), (
                 status.st_ino, os.major(status.st_dev), os.minor(status.st_dev)))
-
-
-if __name__ == "__main__":
-    unittest.main()

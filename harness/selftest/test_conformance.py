@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The conformance set: what our readers make of each file is what its JSON says.
 
@@ -15,7 +14,6 @@ import tempfile
 from typing import Any, Callable, Iterator
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import FIXTURES, PROGRAMS
 
@@ -191,7 +189,3 @@ class Set(unittest.TestCase):
             change(expected)
             with self.assertRaises(AssertionError):
                 getattr(test, kind)(READERS[0], path, expected)
-
-
-if __name__ == "__main__":
-    unittest.main()

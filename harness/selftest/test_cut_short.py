@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A perf.data that is cut short, or that nobody finished: it is said where, and with --partial what
 lies before is judged; a killed recording leaves such a file; one without samples says why."""
@@ -13,9 +12,7 @@ import subprocess
 import sys
 import time
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, JITPROOF, Folder
@@ -222,7 +219,3 @@ class Recording(Folder):
         if "perf_event_open" in words:
             self.skipTest(words.strip())
         self.assertIn("no samples: what was watched used no CPU time", words)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Command lines that pages show: their commands, options and targets exist."""
 
@@ -10,7 +9,6 @@ import sys
 import unittest
 from typing import Iterator
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest.scratch import HERE, JITPROOF
 
@@ -99,7 +97,3 @@ class Pages(unittest.TestCase):
                     for option in options(" ".join(words)):
                         self.assertIn(option, options(text))
         self.assertGreater(checked, 10)
-
-
-if __name__ == "__main__":
-    unittest.main()

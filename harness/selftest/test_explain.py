@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and what is no
 cause."""
@@ -8,11 +7,8 @@ import os
 import re
 import struct
 import subprocess
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -804,7 +800,3 @@ class Command(Recording):
         for name in STACKS:
             self.assertIn(name, done.stdout)
             self.assertIn(f"| `{name}` |", page)
-
-
-if __name__ == "__main__":
-    unittest.main()

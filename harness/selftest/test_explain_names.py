@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Why frames have no names, as `jitproof explain --json --root DIR FILE` finds it: each cause on
 files made by hand, and none where names are right."""
@@ -7,12 +6,10 @@ import json
 import os
 import shutil
 import struct
-import sys
 import time
 from typing import Any
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
@@ -468,7 +465,3 @@ class Files(Explained):
         """A picture of a heap is emitted code."""
         files.write(self.library, "core")
         self.expect("no-name-source")
-
-
-if __name__ == "__main__":
-    unittest.main()

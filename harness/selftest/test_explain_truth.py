@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof explain --truth`: a cause that the validators find too is right; one that they do not
 find is wrong; one that only they find is missed."""
@@ -8,10 +7,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, JITPROOF, Folder
@@ -87,7 +83,3 @@ class Explaining(Folder):
         self.assertEqual(done.returncode, 2)
         done = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path], timeout=60)
         self.assertEqual(done.returncode, 99)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Where `judge --unwind` finds ELF files: in folders of any layout, below a copied root; and what
 it says of those that it does not find."""
@@ -8,11 +7,8 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -255,7 +251,3 @@ class Said(Finding):
         for sample in self.perf.samples():
             sample.abi = 1
         self.assertIn("not unwound: 40 dumps of 32-bit tasks", self.run_judge().stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

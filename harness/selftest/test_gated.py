@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Gated captures and loss: a recorded run that is changed must fail for the change; perf keeps the
 gate too; rings that are too small make a case an ERROR."""
@@ -9,11 +8,9 @@ import os
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import PAGE, Recorded, judge
@@ -289,7 +286,3 @@ class Live(Folder):
                 rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).samples()}
         self.assertGreaterEqual(len(pids), 2)
         self.assertLess(max(pids), 32)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The runner among cases that fail, crash, hang or check nothing: its words against golden ones.
 
@@ -12,12 +11,10 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest.scratch import BINARY, DENY, HERE, run_binary
 
@@ -209,7 +206,3 @@ class Command(unittest.TestCase):
             self.assertEqual(os.listdir(tmp), [])
             for pid, command in processes().items():
                 self.assertNotIn(tmp, command, f"pid {pid} is left over")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What ten times as much of one thing costs `judge FILE`: the captures of ci/bench/growth.py.
 
@@ -6,10 +5,7 @@ Environment: O.
 """
 
 import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.bench import growth, usage
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -46,7 +42,3 @@ class Growth(Folder):
                 fewer, _, _ = self.judged(kind, most // 10)
                 more, _, _ = self.judged(kind, most)
                 self.assertLess(more, MOST_TIMES * fewer)
-
-
-if __name__ == "__main__":
-    unittest.main()

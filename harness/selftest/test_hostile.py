@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What others do to us: damaged and hostile run directories, wrong command lines, full disks, and
 signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not.
@@ -15,12 +14,9 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from typing import Any, Callable
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary, needs_namespaces
 
@@ -393,7 +389,3 @@ class Killed(Folder):
                 self.interrupt(signal.SIGKILL, "case a check : bad deaf : "
                                f"{capture} --stack=8192 : seconds=30\n", "truth")
                 shutil.rmtree(self.place("run"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Who is who: a recorded run passes; each change of a name, or of who made whom, is noticed."""
 
@@ -8,11 +7,8 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
-import unittest
 from typing import Callable
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -200,7 +196,3 @@ class Names(Recorded):
             record.pid = pids[0] if record.pid != pids[0] else pids[1]
         perf.save(path)
         self.assertRegex(judge(self.dir)[1], r"inject\.stray: 3 with cause wrong-owner")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The validator of processes and their files on a recorded run: each thing that the capture does
 not know, or takes for something else, must be said, with the right metric and cause."""
 
-import os
 import struct
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import PAGE, Recorded
 
@@ -168,7 +163,3 @@ class Images(Recorded):
             (record.kind == rd.FORK and struct.unpack_from("<IIII", record.body)[2] == tid))]
         self.only(self.fails(self.exactly(1, "threads.nameless", "no-record")),
                   "threads.nameless")
-
-
-if __name__ == "__main__":
-    unittest.main()

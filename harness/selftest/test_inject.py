@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof inject`: what each address of each process is after each record, beside a reference
 that keeps books byte by byte; what it writes; what it refuses."""
@@ -12,11 +11,9 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from typing import Any, Callable, Iterator
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import made_jitdump as mj
 from harness.selftest import other_order
@@ -744,7 +741,3 @@ class Hostile(Injecting):
         os.unlink(path)
         os.symlink(self.place("victim"), path)
         self.outputs("it is left alone")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof judge FILE --json` on perf.data files made by hand: each figure by its definition."""
 
@@ -6,11 +5,8 @@ import json
 import os
 import struct
 import subprocess
-import sys
 from typing import Any, Sequence
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -512,7 +508,3 @@ class FailIf(Made):
                 done = self.run_judge("--fail-if", expression)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn("usage:", done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof judge --truth`: a workload's truth and a perf.data alone are judged as the run
 directory that they are of; what is missing is named; what does not belong together is refused."""
@@ -9,11 +8,8 @@ import json
 import os
 import struct
 import subprocess
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, JITPROOF, Folder
@@ -151,7 +147,3 @@ class Live(Judging):
         self.assertIn("names.unnamed", found.stdout)
         self.assertIn("with cause map-not-read-for-memfd (not-anonymous)", found.stdout)
         self.assertRegex(found.stdout, r"# broken\.chain: 0\.00 % \(0 of [1-9]")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,18 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """junit.xml of runs that end in every way, read by another's parser.
 
 Environment: O.
 """
 
-import os
 import subprocess
-import sys
 from typing import Sequence
-import unittest
 import xml.etree.ElementTree as ElementTree
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest.scratch import DENY, Folder, run_binary
 
 
@@ -68,7 +63,3 @@ class Junit(Folder):
         root, done = self.run_cases("case a check : bad crash : attach\n", before=[*DENY, "EPERM"])
         self.assertEqual(done.returncode, 4)
         self.assertIn("EPERM", root.find(".//skipped").get("message"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Each command is killed, asked to end or interrupted at any moment: no process, no mount, no
 temporary folder is left, and nothing has its output's name that is not whole. (`run`:
@@ -14,11 +13,8 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
@@ -108,7 +104,3 @@ class Killed(Folder):
                 with self.subTest(command=name, signal=number, moment=moment):
                     self.kill(name, number, moment, size)
         self.assertEqual(files.read("/proc/self/mounts"), mounts)
-
-
-if __name__ == "__main__":
-    unittest.main()

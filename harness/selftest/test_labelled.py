@@ -3,7 +3,7 @@
 """`jitproof explain` on captures whose cause is known because of how they were made (ci/labelled):
 the cause comes first in 98 of 100, and no healthy one is accused. Prints the table.
 
-With arguments: only captures whose names match one of the globs; --keep DIR leaves them there;
+As a program: only captures whose names match one of the globs; --keep DIR leaves them there;
 --folder DIR takes captures as ci/labelled records them, not the tree's.
 """
 
@@ -134,7 +134,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # run.py asks with -v alone.
-    if sys.argv[1:] in ([], ["-v"]):
-        unittest.main()
     sys.exit(main())

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A profiler with one rule wrong has the red cells that it deserves in a score, and no others.
 
@@ -7,10 +6,7 @@ Environment: O.
 
 import json
 import os
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -80,7 +76,3 @@ class Liar(Folder):
 
     def test_lost(self) -> None:
         self.assertEqual(self.red("lost"), {"lost"})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof lint`: a right file has no finding; each rule finds the one thing that is wrong in a
 file made for it; running processes."""
@@ -13,9 +12,7 @@ import subprocess
 import sys
 import time
 from typing import Any, Callable
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import made_jitdump as mj
 from harness.selftest.scratch import JITPROOF, ROOT, Folder
@@ -388,7 +385,3 @@ class Owner(Linting):
         path = self.map(GOOD.encode())
         os.chown(path, 65534, 65534)
         self.assertEqual(self.rules(path), {"file.owner": 1})
-
-
-if __name__ == "__main__":
-    unittest.main()

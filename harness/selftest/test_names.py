@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Names that `jitproof judge --json` counts: each way to one and each reason for none, on files
 made by hand, and the same counts as the installed perf on real captures."""
@@ -10,7 +9,6 @@ import sys
 import unittest
 import unittest.mock
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.status import Missing
 from ci.peer import names_peer, perf_tools
@@ -253,7 +251,3 @@ class AsPerf(judged.Folder):
     def test_perf_map(self) -> None:
         self.agree("timeout", "1", JITPROOF, "workload", "coalesced_growth", "--publish", "map",
                    "--control-fd", "none", "--truth", self.place("truth"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What another user of the machine tries on ours: outputs planted and swapped, code put in the way,
 who reads with which rights. Nothing of the victim's is read out, written to or run, nothing hangs.
@@ -13,12 +12,9 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
 import time
 from typing import Any, Iterator
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import neighbours
 
@@ -382,7 +378,3 @@ class Confined(neighbours.Neighbours):
                                   "anon_exec"])):
             with self.subTest(arguments):
                 self.read_by(file, *arguments)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """File systems that another user's process serves: one that never answers, one that says that all
 is root's, and something else each time. (Who is attacked: test_neighbours.py.)
@@ -13,12 +12,10 @@ import ctypes
 import os
 import signal
 import subprocess
-import sys
 import time
 from typing import Iterator
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import neighbours
 from harness.selftest.scratch import FIXTURES
 
@@ -185,7 +182,3 @@ class Served(neighbours.Neighbours):
                             done = self.run_it(*(path + "/file" if word == "FILE" else word
                                                  for word in command))
                             self.assertIn(done.returncode, (0, 1, 99))
-
-
-if __name__ == "__main__":
-    unittest.main()

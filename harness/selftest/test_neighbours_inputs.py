@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What another user of the machine has us read: files and folders that are links, FIFOs, sockets,
 devices, endless, swapped, leased; names that lie or that a terminal obeys; archives. (Who is
@@ -12,11 +11,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import neighbours
 from harness.selftest import run_directory as rd
@@ -389,7 +385,3 @@ class Named(Inputs):
             self.run_it("judge", "--unwind", self.sampled(path, self.victim), timeout=15)
             self.run_it("judge", "--unwind", "--elf", self.theirs,
                         self.sampled("/x/leased", self.victim), timeout=15)
-
-
-if __name__ == "__main__":
-    unittest.main()

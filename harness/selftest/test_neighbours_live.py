@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What processes of another user's do while we look at them, or read what they publish: storms,
 files that change under our eyes, mounts of their own. (Who is attacked: test_neighbours.py.)
@@ -16,9 +15,7 @@ import subprocess
 import sys
 import time
 from typing import Iterator
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import neighbours
 from harness.selftest import run_directory as rd
@@ -296,7 +293,3 @@ class Containers(neighbours.Neighbours):
                 self.assertGreater(why["missing-file"] + why["bad-file"], 0, why)
             finally:
                 child.kill()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The same attacks on an ordinary user's jitproof, by another ordinary user; and how many there are
 in all.
@@ -9,10 +8,8 @@ Environment: O, JITPROOF.
 import glob
 import importlib
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import neighbours
 from harness.selftest import test_neighbours as ours
 from harness.selftest import test_neighbours_inputs as inputs
@@ -64,7 +61,3 @@ class Count(unittest.TestCase):
         print(f"| {len(found)} kinds of attacks; on an ordinary user as well: "
               f"{unittest.defaultTestLoader.loadTestsFromName(__name__).countTestCases() - 1}")
         self.assertGreaterEqual(len(found), LEAST)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Streams of observations: recorded runs told without records are judged as with them, each wrong
 stream is caught for what is wrong with it, and a bad line is named.
@@ -13,10 +12,8 @@ import re
 import shutil
 import sys
 from typing import Any, Callable
-import unittest
 
-sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
-                os.path.abspath(__file__ + "/../../profiler")]
+sys.path.insert(0, os.path.abspath(__file__ + "/../../profiler"))
 from adapting.observations import escape
 from ci.base import files, process
 from harness.selftest import observed, run_directory as rd
@@ -405,7 +402,3 @@ class Lines(Folder):
         self.assertEqual(escape("a b%c=\n"), "a%20b%25c%3d%0a")
         self.assertEqual(escape("0xname"), "%30xname")
         self.assertEqual(escape(""), "?")
-
-
-if __name__ == "__main__":
-    unittest.main()

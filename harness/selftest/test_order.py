@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Code loads and mapping records of a recorded run are dropped, doubled, delayed, reordered. A
 brute force of its own decides which changes alter the name that belongs to an address at some
@@ -15,9 +14,7 @@ import shutil
 import struct
 import sys
 from typing import Any, Iterator, Sequence, TypeAlias
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
@@ -532,7 +529,3 @@ class Early(Folder):
 
 
 del Changed  # only its heirs are tests
-
-
-if __name__ == "__main__":
-    unittest.main()

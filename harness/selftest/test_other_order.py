@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """`jitproof judge` on files of machines of the other byte order, and of kernels long gone."""
 
 import json
 import os
 import struct
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import other_order, run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -178,7 +174,3 @@ class Old(Swapped):
         self.assertIn("a string of at most", self.judge(bytes(raw), status=99))
         struct.pack_into(">II", raw, 72, 1 << 3 | 1 << 6, 0)
         self.assertIn("a string of at most", self.judge(bytes(raw), status=99))
-
-
-if __name__ == "__main__":
-    unittest.main()

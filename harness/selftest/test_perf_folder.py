@@ -1,14 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A perf.data that is a folder, as perf record --threads and --kcore write it."""
 
 import json
 import os
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -103,7 +99,3 @@ class PerfFolder(Folder):
         os.remove(self.part("data.0"))
         os.mkfifo(self.part("data.0"))
         self.assertIn("a FIFO", self.judge(self.place("perf.data"), status=99))
-
-
-if __name__ == "__main__":
-    unittest.main()

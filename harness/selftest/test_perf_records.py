@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Counting the records of a perf.data while it grows: files, pipes' files, folders, compressed."""
 
@@ -8,8 +7,7 @@ import struct
 import sys
 import unittest
 
-sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
-                os.path.abspath(__file__ + "/../../profiler")]
+sys.path.insert(0, os.path.abspath(__file__ + "/../../profiler"))
 from adapting import perf_records
 from adapting.perf_records import DataFile
 from harness.selftest.scratch import Folder
@@ -112,7 +110,3 @@ class Records(Folder):
         data = DataFile(self.place("perf.data"), {7})
         data.look()
         self.assertEqual(data.count.samples, 2)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,14 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Workloads that make processes, alone: each start has its end in the truth, nothing is torn, and
 nothing is left behind: no process, no file."""
 
 import os
 import subprocess
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
@@ -141,7 +137,3 @@ class Processes(Folder):
             # Ours to reap now; each waits for its own end, without a limit but the test's.
             while children():
                 os.waitpid(-1, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A profiler that crashes is a CRASH with its signal and its last words, and no failure.
 
@@ -9,11 +8,8 @@ import json
 import os
 import re
 import subprocess
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -148,7 +144,3 @@ class Crash(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 crash/inject # ERROR", done.stdout)
         self.assertIn("/crash: expected what was done", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """What adapters make of what profilers write, without the profilers."""
 
@@ -8,12 +7,10 @@ import io
 import json
 import os
 import sys
-import unittest
 from typing import Any
 from unittest import mock
 
-sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
-                os.path.abspath(__file__ + "/../../profiler"),
+sys.path[:0] = [os.path.abspath(__file__ + "/../../profiler"),
                 os.path.abspath(__file__ + "/../../profiler/runtimes")]
 import async_profiler
 import austin
@@ -159,7 +156,3 @@ class Formats(Folder):
         self.assertEqual(self.samples(async_profiler.AsyncProfiler, "profile.txt",
                                       "Shares.main;Shares.hot 3\n[unknown] 1\n"), [
             "sample 3 7 - Shares.hot Shares.main", "sample 1 7 - [unknown]"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Real profilers by their adapters, where they are; and what adapters make of their output.
 
@@ -13,8 +12,7 @@ import sys
 import unittest
 from unittest import mock
 
-sys.path[:0] = [os.path.abspath(__file__ + "/../../.."),
-                os.path.abspath(__file__ + "/../../profiler")]
+sys.path.insert(0, os.path.abspath(__file__ + "/../../profiler"))
 import bpftrace
 import bpftrace_counts
 import eu_stackprof
@@ -209,7 +207,3 @@ class Real(unittest.TestCase):
     def test_samply(self) -> None:
         for name in ("samply", "samply_import", "codspeed_samply"):
             self.check(name)
-
-
-if __name__ == "__main__":
-    unittest.main()

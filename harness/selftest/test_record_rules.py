@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 import copy
-import os
 import struct
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
@@ -113,7 +109,3 @@ class Rules(Recorded):
         self.assertNotIn("other-kernel-chain", self.judge()[1])
         sample.chain.insert(2, 0x1234)
         self.fails(self.exactly(1, "modes.bad", "other-kernel-chain"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """jitproof repro: what an archive holds and what it does not, that its bytes depend on nothing but
 what is packed, that it is judged where there is nothing but a shell, and that a hostile run
@@ -13,13 +12,10 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tarfile
 import time
 from typing import Any, Callable
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory
 from harness.selftest.scratch import BINARY, DENY, FIXTURES, Folder, HERE, PROGRAMS, run_binary
@@ -514,7 +510,3 @@ class Elsewhere(Packing):
         done = process.run([os.path.join(folder, "reproduce")], timeout=60)
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The unit tests, and jitproof on whole and on damaged runs, built with ASan and UBSan.
 
@@ -11,7 +10,6 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest.scratch import BUILD, FIXTURES, HERE
 
 ASAN = os.path.join(BUILD, "asan")
@@ -54,7 +52,3 @@ class Sanitized(unittest.TestCase):
                          os.path.join(FIXTURES, "expected"), FIXTURES)
         cases = glob.glob(os.path.join(FIXTURES, "*", "case"))
         self.assertIn(f"# Totals: PASS:{len(cases)} FAIL:0 ", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

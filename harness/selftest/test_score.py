@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A score is a row for each workload, of figures that are measured, with a fault marked as one.
 
@@ -8,11 +7,8 @@ Environment: O.
 import json
 import os
 import subprocess
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -118,7 +114,3 @@ class Score(Folder):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn("usage: jitproof score", done.stderr)
         self.assertEqual(self.score("--help").returncode, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

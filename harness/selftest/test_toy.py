@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The profiler of docs/profiler-adapters.md works, and `jitproof adapter check` says what is wrong
 with each change that breaks a rule.
@@ -9,10 +8,8 @@ Environment: O.
 import os
 import platform
 import re
-import sys
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest.scratch import HERE, JITPROOF, Folder
 
@@ -85,7 +82,3 @@ class Toy(Folder):
         done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)
         self.assertEqual(done.returncode, 4)
         self.assertTrue(re.search("# no profiler 'none'", done.stdout), done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()

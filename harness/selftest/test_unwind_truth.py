@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The unwinder against the truth at every instruction: a breakpoint stops at each instruction of
 each shape, and unwinding its stack dump must give exactly the frames that were there."""
 
 import json
 import os
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import process
 from harness.selftest.scratch import Folder, JITPROOF
 
@@ -76,7 +72,3 @@ class EachInstruction(Folder):
     def test_other_bp(self) -> None:
         result = self.judge("bp", "bad_chain", misled=True)
         self.assertGreater(result["verdicts"]["chain"]["wrong"], 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

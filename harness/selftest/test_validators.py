@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Recorded runs: as recorded they pass; each change that makes the capture say something else than
 the truth must fail, with the right metric, cause and place in the output. Here: all fixtures, sums
@@ -10,11 +9,9 @@ import os
 import re
 import shutil
 import struct
-import sys
 from typing import Any, Callable
 import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded, judge
@@ -462,7 +459,3 @@ class Pure(Recorded):
             self.perf.records.remove(record)
         self.perf.save(os.path.join(self.dir, "perf.data"))
         self.assertIn("not ok 1 fixture/", self.same_in_an_empty_root(self.dir, "judge"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """As test_validators.py: what is asked of a case, evidence that lies elsewhere, and controls."""
 
 import json
 import os
 import re
-import sys
 from typing import Any
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import PAGE, Recorded
@@ -215,7 +211,3 @@ class Controls(Recorded):
         self.facts["policy"] = "exec"
         self.fails("with cause no-record; a control fails by pathless alone",
                    "not caught: no exception has the cause pathless")
-
-
-if __name__ == "__main__":
-    unittest.main()

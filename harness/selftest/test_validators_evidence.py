@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """As test_validators.py: what a run says of itself, and what it must hold."""
 
@@ -6,10 +5,7 @@ import os
 import re
 import shutil
 import struct
-import sys
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded, judge
@@ -326,7 +322,3 @@ class Slack(Recorded):
         for sample in self.perf.samples():
             del sample.chain[sample.user() - 1:]
         self.errs("event 0 of perf.data was not asked for callchains with the user's part")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """As test_validators.py: mappings."""
 
 import copy
 import os
 import re
-import sys
 from typing import Callable
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import PAGE, Recorded
@@ -418,7 +414,3 @@ class EqualMappings(Recorded):
         until = self.truth.get(self.truth.of(rd.Truth.PROCESS_EXIT)[0])[5]
         self.truth.append(*first[:5], until, first[6] - (1 << 30), PAGE, rd.READ | rd.EXECUTE, 0)
         self.passes()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,14 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """As test_validators.py: callchains, dumped stacks, and samples where the truth has none."""
 
 import json
-import os
-import sys
 from typing import Callable
-import unittest
 
-sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
@@ -206,7 +201,3 @@ class Times(Recorded):
         sample.time = other[5] + 100_000
         self.perf.sort()
         self.fails(self.exactly(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
-
-
-if __name__ == "__main__":
-    unittest.main()
