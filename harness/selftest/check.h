@@ -2,9 +2,13 @@
 #ifndef JP_SELFTEST_CHECK_H
 #define JP_SELFTEST_CHECK_H
 
+/* With what nearly every test needs. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* TAP of one test program: a line for each check, the plan at the end. */
 static unsigned int checks, failures;

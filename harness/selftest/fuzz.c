@@ -7,8 +7,6 @@
 #include <sanitizer/common_interface_defs.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * A fuzz target is a program: without arguments it feeds changed copies of its seeds, always the

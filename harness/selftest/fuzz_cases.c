@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files of cases and expectations: of a study, and of a run directory. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/case/case.h"
 #include "harness/selftest/fuzz.h"
 

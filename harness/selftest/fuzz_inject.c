@@ -2,8 +2,6 @@
 /* Injecting: a jitdump into a capture that leads to it, and a capture that leads to a jitdump. All
  * that writes is in it: records, ELF files, call frame information and line tables. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/format/perfdata/read.h"

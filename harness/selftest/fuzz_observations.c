@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/format/observations/read.h"
 #include "harness/selftest/fuzz.h"
 

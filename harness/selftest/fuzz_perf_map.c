@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <string.h>
-
 #include "harness/selftest/fuzz.h"
 #include "harness/selftest/perf_map_of.h"
 

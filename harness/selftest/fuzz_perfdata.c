@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
-
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/fuzz.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is taken out of a perf.data before it goes into an archive; what stays can be read. */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "harness/format/perfdata/read.h"

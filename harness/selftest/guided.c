@@ -3,8 +3,6 @@
  * fuzz_one() as fuzz.c has. With FUZZ_SEEDS=DIR it only puts the target's seeds there. */
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/file.h"

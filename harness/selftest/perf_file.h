@@ -3,7 +3,6 @@
 #define JP_SELFTEST_PERF_FILE_H
 
 #include <stddef.h>
-#include <string.h>
 
 #include "harness/format/perfdata/format.h"
 #include "harness/selftest/scratch.h"

@@ -3,13 +3,13 @@
 #define JP_SELFTEST_SCRATCH_H
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/selftest/check.h"
 
 /* A folder of one test program, and files in it. */
 static char scratch[] = "/tmp/jitproof-test-XXXXXX";

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What blind and guided fuzzing share: torn records alone would be all that a reader sees. */
-#include <string.h>
-
 #include "harness/format/truth/format.h"
 #include "harness/selftest/fuzz.h"
 

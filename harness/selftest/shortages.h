@@ -2,8 +2,6 @@
 #ifndef JP_SELFTEST_SHORTAGES_H
 #define JP_SELFTEST_SHORTAGES_H
 
-#include <string.h>
-
 #include "harness/base/shortage.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/failing.h"

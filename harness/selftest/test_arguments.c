@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Command lines that grow. */
-#include <string.h>
-
 #include "harness/base/arguments.h"
 #include "harness/selftest/check.h"
 

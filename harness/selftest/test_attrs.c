@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a file's attrs asked for, and which of them a record is of: by its id, or without one. */
-#include <string.h>
-
 #include "harness/format/perfdata/attrs.h"
 #include "harness/selftest/check.h"
 

@@ -2,10 +2,6 @@
 /* Arrays that grow, and binary search in them. */
 #include "harness/base/array.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/base/search.h"
 #include "harness/selftest/check.h"
 

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a confined process may still do, and what is done for it. */
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/base/confine.h"
 #include "harness/base/new_file.h"

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whole files in and out, and variables that clean up after themselves. */
-#include "harness/base/file.h"
-
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 

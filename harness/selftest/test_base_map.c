@@ -2,10 +2,6 @@
 /* The hash table against a plain array, and the pool of texts on top of it. */
 #include "harness/base/map.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/base/text_pool.h"
 #include "harness/selftest/check.h"
 

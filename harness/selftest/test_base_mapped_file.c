@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A mapped file that becomes shorter ends the process with a word, and leaves nothing half. */
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/base/exits.h"
 #include "harness/base/mapped_file.h"

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whose process serves a file system. */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "harness/base/mount_server.h"
 #include "harness/selftest/check.h"

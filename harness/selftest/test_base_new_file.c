@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A file takes its name when it is whole, and nobody else's place. */
 #include <dirent.h>
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/base/new_file.h"
 #include "harness/selftest/check.h"

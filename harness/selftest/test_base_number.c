@@ -2,9 +2,7 @@
 /* Numbers in text, clocks, and the paths that are built of both. */
 #include "harness/base/number.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "harness/base/clock.h"
 #include "harness/base/order.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A command line's table: what each kind of row takes, what it refuses, and what usage shows. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/base/option.h"
 #include "harness/selftest/check.h"
 

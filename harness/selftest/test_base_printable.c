@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is printed of names that others made, and what is not. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/base/printable.h"
 #include "harness/selftest/check.h"
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What PATH keeps for root. */
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/base/search_path.h"
 #include "harness/selftest/check.h"

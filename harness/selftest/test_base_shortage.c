@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What this process is short of is noted wherever it comes up. */
-#include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "harness/base/shortage.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is to be run: only where nobody else could have put it. */
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "harness/base/trusted_path.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What of the capture needs no event: who speaks for a thread, options, and the file's writer read
  * back by our reader. */
-#include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "harness/capture/event_owners.h"
 #include "harness/capture/options.h"

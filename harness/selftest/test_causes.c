@@ -4,8 +4,6 @@
  * piece of code was made at some time, in a process that was attached to; the snapshot was read
  * from 200 to 210, the events were on from 100 or from 300 on, and the question is of 1000.
  */
-#include <string.h>
-
 #include "harness/judge/findings.h"
 #include "harness/judge/unmapped.h"
 #include "harness/model/causes/causes.h"

@@ -2,8 +2,6 @@
 /* Instructions of call frame information as libdw reads and we compile them: the caller's registers
  * that come out of one step, or that there is none. */
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/bytes.h"
 #include "harness/format/elf/cfi_check.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What libdw may see of .eh_frame: each bound from both sides. */
-#include <string.h>
-
 #include "harness/format/elf/cfi_check.h"
 #include "harness/selftest/check.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The loads of all jitdumps of a folder: by process, address and time, whatever the order of files.
  */
-#include <string.h>
-#include <unistd.h>
-
 #include "harness/format/jit/code_loads.h"
 #include "harness/format/jit/jitdump_format.h"
 #include "harness/selftest/check.h"

@@ -5,8 +5,6 @@
  * Without, every file is cut at every byte: what is whole is still read so, and a cut is noticed.
  */
 #include <glob.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/base/json.h"

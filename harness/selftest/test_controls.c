@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What controls give back: the executable memory that their capture left out, and nothing else. */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/model/evidence/control.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A perf.data that is written on: whose attrs, ids and features, and where they lie. */
-#include <sys/stat.h>
-
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/selftest/check.h"

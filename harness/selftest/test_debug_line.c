@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Line tables: what a reader of DWARF 4 makes of them is what went in. */
-#include <string.h>
-
 #include "harness/format/jit/debug_line.h"
 #include "harness/selftest/check.h"
 

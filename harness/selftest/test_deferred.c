@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Deferred callchains find the samples of their thread and cookie. */
-#include <stdlib.h>
-
 #include "harness/format/perfdata/deferred.h"
 #include "harness/selftest/check.h"
 

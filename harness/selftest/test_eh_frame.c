@@ -2,8 +2,6 @@
 /* Is the call frame information that is published exact? Each shape's, put into an ELF file as perf
  * lays it out, is read by libdw; at each instruction the caller's registers must come out. */
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/check.h"

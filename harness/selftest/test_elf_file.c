@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Build ids and call frame information: where an ELF file may have them, and what is said where it
  * has none, or is none that is read. */
-#include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/format/elf/elf_file.h"

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which file of a folder is taken for a path and a build id, and what is said where none is. */
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/selftest/check.h"

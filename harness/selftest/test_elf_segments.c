@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* .eh_frame of a file without sections: where its index says, and as far as its records go. */
 #include <elf.h>
-#include <string.h>
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/selftest/check.h"

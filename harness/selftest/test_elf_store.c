@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which line of elf/index ties a mapping to a file that the capture kept, and which lines are none.
  */
-#include <string.h>
-#include <sys/stat.h>
-
 #include "harness/model/unwind/elf_store.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which symbols of an ELF file count, where their bytes stand and how far they reach; and what is
  * said of tables that lead out of the file. */
-#include <errno.h>
-#include <string.h>
-
 #include "harness/base/cleanup.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/elf_made.h"

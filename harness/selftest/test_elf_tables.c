@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Entries of the procedure linkage table, and what an ELF file has of tables and links. */
 #include <stddef.h>
-#include <string.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/selftest/check.h"

@@ -7,19 +7,13 @@
  *	- what jp_truth_stack_at() says of (ip, sp).
  */
 #include <alloca.h>
-#include <errno.h>
 #include <execinfo.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"

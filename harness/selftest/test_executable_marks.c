@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
  * makes these pieces, or contradicts itself. */
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "harness/model/oracle/executable_load.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Expectations: their parser, Wilson's interval, and what follows from both. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/base/wilson.h"
 #include "harness/case/case.h"

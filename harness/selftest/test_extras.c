@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a control gives back of what it left out: in the order of time, with texts of its own. */
-#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/model/evidence/control.h"

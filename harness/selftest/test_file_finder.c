@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where files of a capture are found: by path, by build id, and what is refused. */
-#include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The gatekeeper by its own protocol, without any event; backfill by what it writes. */
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/capture/backfill.h"
 #include "harness/capture/gate.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Call frame information of many functions made into one: which records are taken over, that each
  * leads to its function, and that a function with others goes without. */
-#include <string.h>
-
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/jit/jit_frames.h"
 #include "harness/selftest/check.h"

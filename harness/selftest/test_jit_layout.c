@@ -2,13 +2,9 @@
 /* Where functions of a jitdump lie in files: no two in one place, whatever lay where in the
  * process; and that each file is written whole, or not at all. */
 #include <elf.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/base/output_folder.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jit_layout.h"

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Jitdumps that anyone may have written: what is right is read, what is not gets a clear error. */
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/check.h"

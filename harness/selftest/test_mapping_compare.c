@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One byte of a capture's mapping against the truth's: what each of them tells, and no more. */
-#include <string.h>
-
 #include "harness/selftest/check.h"
 #include "validators/mapping_compare.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The ways of walking a stack, each on stacks made by hand: what it sees, and why it stops. */
 #include <elf.h>
-#include <string.h>
 
 #include "harness/base/clock.h"
 #include "harness/model/unwind/jit_cfi.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One line of a stream of observations: the event that it is, or what was expected in its place. */
-#include <string.h>
-
 #include "harness/format/observations/line.h"
 #include "harness/selftest/check.h"
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What becomes an outcome of findings: of controls, and of too little evidence. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/outcome/checks.h"
 #include "harness/selftest/check.h"
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* perf's own records between the kernel's: bad ones are refused, compressed ones end anywhere. */
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/perfdata/read.h"
 #include "harness/selftest/check.h"

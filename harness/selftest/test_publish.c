@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the publishers write, right and wrong on request, is what the readers read; and no file of
  * others is written into. */
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/check.h"

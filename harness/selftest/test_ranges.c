@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ranges beside a plain array that says the same of every address. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/model/space/ranges.h"
 #include "harness/selftest/check.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kernel's records: encoded, decoded, and the same again. */
 #include <elf.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What tells of a machine and its user is taken out of a perf.data, and nothing else. */
-#include <fcntl.h>
-
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/selftest/check.h"

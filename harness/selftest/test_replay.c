@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Each rule by which events become address spaces, by what a wrong rule would get wrong. */
-#include <string.h>
-
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/replay.h"
 #include "harness/selftest/check.h"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Files of a process in other namespaces: by its own root, and by its own number. */
-#include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/model/files/file_finder.h"
 #include "harness/model/files/residence.h"

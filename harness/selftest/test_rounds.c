@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rounds: records come in the order of time, equal ones in the file's, none before it is due. */
-#include <errno.h>
-#include <stdlib.h>
-
 #include "harness/format/perfdata/rounds.h"
 #include "harness/selftest/check.h"
 

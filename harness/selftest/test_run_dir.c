@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The folders and small files of a run: made where nothing is, never over anything. */
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/watched.h"
 #include "harness/selftest/check.h"

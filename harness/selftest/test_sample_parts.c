@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parts of records that are skipped, not used: each by its exact size, or what follows is wrong. */
 #include <elf.h>
-#include <string.h>
 
 #include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/decode.h"

@@ -3,7 +3,6 @@
  * Each reader and each writer with the Nth call of a kind failing: the same result, or an error
  * with its words, or the shortage is noted; and nothing leaks.
  */
-#include <string.h>
 #include <sys/socket.h>
 
 #include "harness/format/capture/capture_read.h"

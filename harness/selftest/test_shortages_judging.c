@@ -2,7 +2,6 @@
 /* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
 #include <dirent.h>
 #include <limits.h>
-#include <string.h>
 
 #include "harness/explain/explain.h"
 #include "harness/inject/inject.h"

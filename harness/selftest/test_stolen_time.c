@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What /proc/stat says that a host took, of texts and of this machine. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "harness/base/clock.h"
 #include "harness/run/stolen_time.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Headers of a machine of the other byte order, bit by bit. */
-#include <string.h>
-
 #include "harness/format/perfdata/swap.h"
 #include "harness/selftest/check.h"
 

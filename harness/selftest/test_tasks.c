@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Who was there and how it was called, by acts in the order of time. */
-#include <string.h>
-
 #include "harness/model/oracle/tasks.h"
 #include "harness/selftest/check.h"
 

@@ -2,17 +2,10 @@
 /* The truth file: what is written is read; what is torn, cut, forged or missing is never believed.
  */
 #include <elf.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"

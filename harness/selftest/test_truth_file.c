@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A truth file that a process goes on with, or may not; who it is outside of its namespace. */
-#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "harness/selftest/check.h"

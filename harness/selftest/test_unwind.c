@@ -5,17 +5,10 @@
  * would. Then frame pointers and every way to stop, on stacks made by hand, and broken ELF files.
  */
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <ucontext.h>
-#include <unistd.h>
 #include <unwind.h>
 
 #include "harness/format/elf/elf_file.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Validators at the borders of their times, on evidence that no recorded run has. */
-#include <string.h>
-
 #include "harness/selftest/check.h"
 #include "harness/selftest/judged.h"
 

@@ -4,9 +4,6 @@
  * laid against several truths; the verdicts' definitions, written down here once more and each for
  * itself, must agree in exactly one place, and that must be the one that the function gives.
  */
-#include <stdbool.h>
-#include <string.h>
-
 #include "harness/selftest/check.h"
 #include "validators/stack_verdict.h"
 
