@@ -16,6 +16,7 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/fuzz.h"
+#include "harness/selftest/made_events.h"
 #include "harness/model/unwind/unwind.h"
 
 enum {
@@ -53,17 +54,17 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
 	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .known = UINT64_MAX};
-	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 9};
+	const struct jp_event event = MADE_EVENT(SAMPLE, PID, 9,
+						 .sample = {.regs = &regs,
+							    .stack = (const unsigned char *)stack,
+							    .stack_size = sizeof(stack),
+							    .stack_asked = sizeof(stack)});
 	uint64_t capacity[ROOM];
 	struct jp_unwound unwound;
 
 	for (unsigned int i = 0; i < JP_REGS; i++)
 		regs.r[i] = STACK + 16 * i;
 	regs.r[7] = STACK;
-	event.sample.regs = &regs;
-	event.sample.stack = (const unsigned char *)stack;
-	event.sample.stack_size = sizeof(stack);
-	event.sample.stack_asked = sizeof(stack);
 	for (unsigned int start = 0; start < STARTS; start++) {
 		regs.r[16] = BASE + head->code_addr + head->code_size * start / STARTS;
 		for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
@@ -79,14 +80,15 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 
 static void map(struct jp_replay *replay, const struct head *head, const char *name)
 {
-	struct jp_event event = {.type = JP_EVENT_MAP, .pid = PID, .tid = PID, .time = 1};
 	uint64_t page = head->code_addr & ~UINT64_C(0xfff);
+	const struct jp_event event =
+		MADE_EVENT(MAP, PID, 1,
+			   .map = {.addr = BASE + page,
+				   .len = head->code_addr - page + head->code_size + 0x1000,
+				   .pgoff = page,
+				   .prot = JP_PROT_READ | JP_PROT_EXEC,
+				   .name = name});
 
-	event.map.addr = BASE + page;
-	event.map.len = head->code_addr - page + head->code_size + 0x1000;
-	event.map.pgoff = page;
-	event.map.prot = JP_PROT_READ | JP_PROT_EXEC;
-	event.map.name = name;
 	if (jp_replay_apply(replay, &event))
 		abort();
 }

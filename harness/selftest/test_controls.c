@@ -4,6 +4,7 @@
 
 #include "harness/model/evidence/control.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 
 enum { PID = 9, OTHER = 10 };
 
@@ -65,12 +66,8 @@ static void gate_exec(void)
 	static struct jp_interval open = {
 		.pid = OTHER, .enabling = 290, .enabled = 300, .disabling = 400, .disabled = 410};
 	struct jp_event acts[] = {
-		{.type = JP_EVENT_FORK, .pid = PID, .before = 200, .after = 210},
-		{.type = JP_EVENT_EXEC,
-		 .pid = PID,
-		 .before = 220,
-		 .after = 230,
-		 .task = {.how = JP_HOW_EXEC}},
+		MADE_ACT(FORK, PID, 0, 200, 210),
+		MADE_ACT(EXEC, PID, 0, 220, 230, .task = {.how = JP_HOW_EXEC}),
 	};
 	struct jp_truth truth = {.acts = acts, .nr_acts = 2};
 	const struct jp_evidence evidence = {.truth = &truth,
@@ -127,8 +124,7 @@ static void snapshot(void)
 /* A thread that was born after the snapshot began, and by the time that the events were on. */
 static void window(void)
 {
-	struct jp_event born = {
-		.type = JP_EVENT_FORK, .pid = PID, .tid = 77, .task = {.ppid = PID}};
+	struct jp_event born = MADE_ACT(FORK, PID, 77, 0, 0, .task = {.ppid = PID});
 	struct jp_truth truth = {.acts = &born, .nr_acts = 1};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .snapshots = {.list = snapshots, .count = 1},

@@ -2,8 +2,9 @@
 /* Which function of the dumps is at an address at a time: what was loaded last lies on top. */
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 
-enum { PARENT = 10, CHILD = 20, X86_64 = 62 };
+enum { PARENT = 10, CHILD = 20, GRANDCHILD = 25, X86_64 = 62 };
 
 static const unsigned char garbage[] = {0xff, 0xff, 0xff, 0x7f, 1, 2, 3, 4};
 
@@ -56,16 +57,10 @@ static void by_place_and_time(const struct jp_jit_cfi *jit)
 
 static void by_descent(struct jp_jit_cfi *jit)
 {
-	const struct jp_event born = {.type = JP_EVENT_FORK,
-				      .pid = CHILD,
-				      .tid = CHILD,
-				      .time = 15,
-				      .task = {.ppid = PARENT}};
-	const struct jp_event exec = {.type = JP_EVENT_COMM,
-				      .pid = CHILD,
-				      .tid = CHILD,
-				      .time = 60,
-				      .comm = {.exec = true, .name = "other"}};
+	const struct jp_event born = MADE_EVENT(FORK, CHILD, 15, .task = {.ppid = PARENT});
+	const struct jp_event again = MADE_EVENT(FORK, GRANDCHILD, 50, .task = {.ppid = CHILD});
+	const struct jp_event exec =
+		MADE_EVENT(COMM, CHILD, 60, .comm = {.exec = true, .name = "other"});
 
 	finds(jit, CHILD, 0x1008, 30, "nothing");
 	check(jp_jit_cfi_apply(jit, &born) == 0, "a child is born");
@@ -73,6 +68,8 @@ static void by_descent(struct jp_jit_cfi *jit)
 	/* What its parent loads later, it has not. */
 	finds(jit, CHILD, 0x1088, 30, "wide");
 	finds(jit, CHILD, 0x2008, 45, "child's");
+	check(jp_jit_cfi_apply(jit, &again) == 0, "so is its child");
+	finds(jit, GRANDCHILD, 0x1008, 55, "wide");
 	check(jp_jit_cfi_apply(jit, &exec) == 0, "and becomes another program");
 	finds(jit, CHILD, 0x1008, 70, "nothing");
 }

@@ -6,6 +6,7 @@
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/model/machine/machine.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "harness/model/unwind/unwind.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/eh_frame.h"
@@ -22,12 +23,9 @@ static struct jp_unwinder *unwinder;
 
 static void map(uint64_t start, uint64_t end, uint32_t prot, const char *name)
 {
-	struct jp_event made = {.type = JP_EVENT_MAP, .pid = PID, .tid = PID};
+	const struct jp_event made =
+		MADE_EVENT(MAP, PID, 0, MADE_MAP(start, end - start, prot, name));
 
-	made.map.addr = start;
-	made.map.len = end - start;
-	made.map.prot = prot;
-	made.map.name = name;
 	jp_replay_apply(replay, &made);
 }
 
@@ -39,10 +37,11 @@ static void begin(uint64_t ip)
 				.known = 1u << RBP | 1u << RSP | 1u << RIP};
 	regs.r[RIP] = ip;
 	regs.r[RSP] = STACK;
-	event = (struct jp_event){.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID, .time = 100};
-	event.sample.regs = &regs;
-	event.sample.stack = (const unsigned char *)stack;
-	event.sample.stack_size = event.sample.stack_asked = sizeof(stack);
+	event = (struct jp_event)MADE_EVENT(SAMPLE, PID, 100,
+					    .sample = {.regs = &regs,
+						       .stack = (const unsigned char *)stack,
+						       .stack_size = sizeof(stack),
+						       .stack_asked = sizeof(stack)});
 }
 
 /* A frame at word @at that leads to the one at word @next. */
@@ -213,49 +212,6 @@ static void test_chain(void)
 	jp_unwinder_max_stack(unwinder, 127);
 }
 
-static void fork_at(struct jp_jit_cfi *jit, uint32_t pid, uint32_t parent, uint64_t time)
-{
-	struct jp_event made = {.type = JP_EVENT_FORK, .pid = pid, .tid = pid, .time = time};
-
-	made.task.ppid = made.task.ptid = parent;
-	jp_jit_cfi_apply(jit, &made);
-}
-
-static void test_lookup(void)
-{
-	struct jp_code_load each[] = {
-		{.pid = 1, .time = 10, .addr = 0x1000, .size = 0x1000},
-		{.pid = 1, .time = 30, .addr = 0x1000, .size = 0x10},
-		{.pid = 1, .time = 20, .addr = 0x1400, .size = 0x100},
-		{.pid = 2, .time = 15, .addr = 0x1400, .size = 0x100},
-	};
-	const struct jp_code_loads loads = {.loads = each, .count = 4};
-	struct jp_jit_cfi *jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	struct jp_event exec = {.type = JP_EVENT_COMM, .pid = 3, .tid = 3, .time = 60};
-
-	check(!jp_jit_cfi_at(jit, 1, 0x1000, 9) && !jp_jit_cfi_at(jit, 1, 0x2000, 99) &&
-		      !jp_jit_cfi_at(jit, 1, 0xfff, 99) && !jp_jit_cfi_at(jit, 7, 0x1000, 99),
-	      "too early, beside it, of another process: nothing");
-	check(jp_jit_cfi_at(jit, 1, 0x1400, 15) == &each[0] &&
-		      jp_jit_cfi_at(jit, 1, 0x1400, 20) == &each[2] &&
-		      jp_jit_cfi_at(jit, 1, 0x1500, 29) == &each[0] &&
-		      jp_jit_cfi_at(jit, 1, 0x1000, 29) == &each[0] &&
-		      jp_jit_cfi_at(jit, 1, 0x1000, 30) == &each[1],
-	      "what was loaded last lies over the others");
-	check(!jp_jit_cfi_at(jit, 1, 0x1500, 99), "a function whose start was taken is gone");
-	fork_at(jit, 3, 1, 25);
-	check(jp_jit_cfi_at(jit, 3, 0x1000, 99) == &each[0] &&
-		      jp_jit_cfi_at(jit, 3, 0x1400, 99) == &each[2],
-	      "a child has what its parent had when it was forked");
-	fork_at(jit, 4, 3, 50);
-	check(jp_jit_cfi_at(jit, 4, 0x1400, 99) == &each[2], "and so its child");
-	exec.comm.exec = true;
-	exec.comm.name = "other";
-	jp_jit_cfi_apply(jit, &exec);
-	check(!jp_jit_cfi_at(jit, 3, 0x1400, 99), "but not after an exec");
-	jp_jit_cfi_free(jit);
-}
-
 /* The function that is sampled brings tables; it was called from code that a dump shows. */
 static void test_tables(void)
 {
@@ -389,7 +345,6 @@ int main(void)
 	test_direct_calls();
 	test_frame_pointers();
 	test_chain();
-	test_lookup();
 	test_tables();
 	test_depth();
 	jp_unwinder_free(unwinder);

@@ -3,6 +3,7 @@
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/replay.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 
 enum { PAGE = 0x1000 };
 
@@ -18,58 +19,40 @@ static void anew(void)
 static int map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
 	       uint64_t time)
 {
-	const struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.pid = pid,
-		.tid = pid,
-		.time = time,
-		.map = {.addr = addr,
-			.len = len,
-			.pgoff = pgoff,
-			.prot = JP_PROT_READ | JP_PROT_EXEC,
-			.name = name},
-	};
+	const struct jp_event event = MADE_EVENT(MAP, pid, time,
+						 .map = {.addr = addr,
+							 .len = len,
+							 .pgoff = pgoff,
+							 .prot = JP_PROT_READ | JP_PROT_EXEC,
+							 .name = name});
 
 	return jp_replay_apply(replay, &event);
 }
 
 static int fork_of(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 {
-	const struct jp_event event = {
-		.type = JP_EVENT_FORK,
-		.pid = pid,
-		.tid = tid,
-		.time = time,
-		.task = {.ppid = ppid, .ptid = ppid, .there = there},
-	};
+	struct jp_event event =
+		MADE_EVENT(FORK, pid, time, .task = {.ppid = ppid, .ptid = ppid, .there = there});
 
+	event.tid = tid;
 	return jp_replay_apply(replay, &event);
 }
 
 static int comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
 {
-	const struct jp_event event = {
-		.type = JP_EVENT_COMM,
-		.pid = pid,
-		.tid = tid,
-		.time = 1,
-		.comm = {.name = name, .exec = exec},
-	};
+	struct jp_event event = MADE_EVENT(COMM, pid, 1, .comm = {.name = name, .exec = exec});
 
+	event.tid = tid;
 	return jp_replay_apply(replay, &event);
 }
 
 /* As the truth tells it: perf.data does not know who shares, nor the end of a process. */
 static int task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 {
-	const struct jp_event event = {
-		.type = type,
-		.pid = pid,
-		.tid = pid,
-		.time = 1,
-		.task = {.ppid = ppid, .how = JP_HOW_SHARE},
-	};
+	struct jp_event event =
+		MADE_EVENT(FORK, pid, 1, .task = {.ppid = ppid, .how = JP_HOW_SHARE});
 
+	event.type = type;
 	return jp_replay_apply(replay, &event);
 }
 
@@ -251,13 +234,8 @@ static void test_duplicates(void)
 
 static void test_protection(void)
 {
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.pid = 1,
-		.tid = 1,
-		.time = 2,
-		.map = {.addr = 0x1000, .len = PAGE, .prot = JP_PROT_READ, .name = "/data"},
-	};
+	struct jp_event event =
+		MADE_EVENT(MAP, 1, 2, MADE_MAP(0x1000, PAGE, JP_PROT_READ, "/data"));
 
 	map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
 	jp_replay_apply(replay, &event);
@@ -453,19 +431,11 @@ static void test_shared_space(void)
 /* One inode's number, two files, one after the other. */
 static void test_generations(void)
 {
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.pid = 1,
-		.tid = 1,
-		.time = 1,
-		.map = {.addr = 0x1000,
-			.len = PAGE,
-			.prot = JP_PROT_READ | JP_PROT_EXEC,
-			.name = "/library.so",
-			.ino = 7,
-			.has_identity = true},
-	};
+	struct jp_event event =
+		MADE_EVENT(MAP, 1, 1, MADE_MAP(0x1000, PAGE, JP_PROT_EXEC, "/library.so"));
 
+	event.map.ino = 7;
+	event.map.has_identity = true;
 	jp_replay_apply(replay, &event);
 	event.time = 2;
 	event.map.gen = 100;
@@ -484,14 +454,12 @@ static void test_generations(void)
 static void act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64_t to, uint64_t to_len,
 		uint32_t prot)
 {
-	const struct jp_event event = {
-		.type = type,
-		.pid = 1,
-		.tid = 1,
-		.time = 5,
-		.map = {.addr = addr, .len = len, .to = to, .to_len = to_len, .prot = prot},
-	};
+	struct jp_event event =
+		MADE_EVENT(MAP, 1, 5, .map = {.addr = addr, .len = len, .prot = prot});
 
+	event.type = type;
+	event.map.to = to;
+	event.map.to_len = to_len;
 	check(!jp_replay_apply(replay, &event), "an act");
 }
 
@@ -542,13 +510,7 @@ static void test_remap(void)
 static void test_build_ids(void)
 {
 	static const unsigned char id[21] = {1, 2, 3};
-	struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.pid = 1,
-		.tid = 1,
-		.time = 1,
-		.map = {.addr = 0x1000, .len = PAGE, .prot = JP_PROT_EXEC, .name = "/a"},
-	};
+	struct jp_event event = MADE_EVENT(MAP, 1, 1, MADE_MAP(0x1000, PAGE, JP_PROT_EXEC, "/a"));
 	const struct jp_mapping *found;
 
 	jp_replay_apply(replay, &event);

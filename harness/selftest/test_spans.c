@@ -2,20 +2,9 @@
 /* Executable mappings for as long as they were exactly that, of acts made by hand. */
 #include "harness/judge/spans.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 
 enum { PID = 5, OTHER = 6, RX = JP_PROT_READ | JP_PROT_EXEC };
-
-static struct jp_event maps(uint32_t pid, uint64_t start, uint64_t size, uint8_t prot,
-			    uint64_t from)
-{
-	return (struct jp_event){
-		.type = JP_EVENT_MAP,
-		.pid = pid,
-		.tid = pid,
-		.before = from,
-		.after = from + 1,
-		.map = {.addr = start, .len = size, .prot = prot, .name = "//anon"}};
-}
 
 static void list(const struct jp_spans *spans)
 {
@@ -55,18 +44,13 @@ static void told(const struct jp_spans *spans)
 int main(void)
 {
 	struct jp_event acts[] = {
-		maps(OTHER, 0x1000, 0x1000, RX, 10),
-		maps(PID, 0x1000, 0x2000, RX, 20),
-		maps(PID, 0x8000, 0x1000, JP_PROT_READ, 25),
-		{.type = JP_EVENT_UNMAP,
-		 .pid = PID,
-		 .tid = PID,
-		 .before = 30,
-		 .after = 33,
-		 .map = {.addr = 0x2000, .len = 0x1000}},
-		{.type = JP_EVENT_END, .pid = OTHER, .tid = OTHER, .before = 40, .after = 44},
+		MADE_ACT(MAP, OTHER, OTHER, 10, 11, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
+		MADE_ACT(MAP, PID, PID, 20, 21, MADE_MAP(0x1000, 0x2000, RX, "//anon")),
+		MADE_ACT(MAP, PID, PID, 25, 26, MADE_MAP(0x8000, 0x1000, JP_PROT_READ, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, 30, 33, .map = {.addr = 0x2000, .len = 0x1000}),
+		MADE_ACT(END, OTHER, OTHER, 40, 44),
 		/* Behind the end: nobody may look here. */
-		maps(PID, 0x9000, 0x1000, RX, 50),
+		MADE_ACT(MAP, PID, PID, 50, 51, MADE_MAP(0x9000, 0x1000, RX, "//anon")),
 	};
 	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts) - 1};
 	struct jp_spans spans;

@@ -2,67 +2,23 @@
 /* Who was there and how it was called, by acts in the order of time. */
 #include "harness/model/oracle/tasks.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 
 enum { A = 30, B = 20, THREAD = 10 };
 
 static struct jp_event acts[] = {
-	{.type = JP_EVENT_EXEC,
-	 .pid = A,
-	 .tid = A,
-	 .before = 5,
-	 .after = 6,
-	 .task = {.how = JP_HOW_LAUNCH}},
-	{.type = JP_EVENT_COMM,
-	 .pid = A,
-	 .tid = A,
-	 .before = 7,
-	 .after = 8,
-	 .comm = {.name = "first"}},
-	{.type = JP_EVENT_FORK,
-	 .pid = A,
-	 .tid = THREAD,
-	 .before = 20,
-	 .after = 22,
-	 .task = {.ppid = A, .ptid = A}},
-	{.type = JP_EVENT_COMM,
-	 .pid = A,
-	 .tid = THREAD,
-	 .before = 24,
-	 .after = 25,
-	 .comm = {.name = "thread"}},
-	{.type = JP_EVENT_FORK,
-	 .pid = B,
-	 .tid = B,
-	 .before = 30,
-	 .after = 32,
-	 .task = {.ppid = A, .ptid = A}},
-	{.type = JP_EVENT_COMM,
-	 .pid = B,
-	 .tid = B,
-	 .before = 34,
-	 .after = 35,
-	 .comm = {.name = "child"}},
-	{.type = JP_EVENT_COMM,
-	 .pid = A,
-	 .tid = A,
-	 .before = 40,
-	 .after = 41,
-	 .comm = {.name = "second"}},
-	{.type = JP_EVENT_EXIT, .pid = A, .tid = THREAD, .before = 50, .after = 50},
-	{.type = JP_EVENT_GONE, .pid = A, .tid = THREAD, .before = 51, .after = 55},
-	{.type = JP_EVENT_FORK,
-	 .pid = A,
-	 .tid = THREAD,
-	 .before = 60,
-	 .after = 61,
-	 .task = {.ppid = A, .ptid = A}},
-	{.type = JP_EVENT_EXEC,
-	 .pid = A,
-	 .tid = A,
-	 .before = 70,
-	 .after = 75,
-	 .task = {.how = JP_HOW_EXEC, .by = A}},
-	{.type = JP_EVENT_END, .pid = B, .tid = B, .before = 80, .after = 80},
+	MADE_ACT(EXEC, A, A, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+	MADE_ACT(COMM, A, A, 7, 8, .comm = {.name = "first"}),
+	MADE_ACT(FORK, A, THREAD, 20, 22, .task = {.ppid = A, .ptid = A}),
+	MADE_ACT(COMM, A, THREAD, 24, 25, .comm = {.name = "thread"}),
+	MADE_ACT(FORK, B, B, 30, 32, .task = {.ppid = A, .ptid = A}),
+	MADE_ACT(COMM, B, B, 34, 35, .comm = {.name = "child"}),
+	MADE_ACT(COMM, A, A, 40, 41, .comm = {.name = "second"}),
+	MADE_ACT(EXIT, A, THREAD, 50, 50),
+	MADE_ACT(GONE, A, THREAD, 51, 55),
+	MADE_ACT(FORK, A, THREAD, 60, 61, .task = {.ppid = A, .ptid = A}),
+	MADE_ACT(EXEC, A, A, 70, 75, .task = {.how = JP_HOW_EXEC, .by = A}),
+	MADE_ACT(END, B, B, 80, 80),
 };
 
 static void calls(const struct jp_tasks *tasks, uint32_t tid, uint64_t time, const char *text)
@@ -106,34 +62,32 @@ static void lives(const struct jp_tasks *tasks)
 	      "the child tells of its own end, and is gone at some time");
 }
 
-#define ACT(kind, process, thread, when) .type = kind, .pid = process, .tid = thread, .before = when
-
 enum { C = 40, OTHER = 41, THIRD = 42, D = 50 };
 
 /* Processes whose end nobody told, threads that exec, names twice. */
 static struct jp_event odd[] = {
 	/* Nothing is told of C before it execs: it is new. */
-	{ACT(JP_EVENT_EXEC, C, C, 5), .after = 7, .task = {.how = JP_HOW_EXEC, .by = C}},
-	{ACT(JP_EVENT_FORK, C, OTHER, 10), .after = 11, .task = {.ppid = C, .ptid = C}},
-	{ACT(JP_EVENT_FORK, C, THIRD, 12), .after = 13, .task = {.ppid = C, .ptid = OTHER}},
-	{ACT(JP_EVENT_COMM, C, OTHER, 14), .after = 15, .comm = {.name = "name"}},
-	{ACT(JP_EVENT_COMM, C, OTHER, 16), .after = 17, .comm = {.name = "name"}},
-	{ACT(JP_EVENT_COMM, C, OTHER, 18), .after = 19, .comm = {.name = "another"}},
-	{ACT(JP_EVENT_COMM, D, D, 18), .after = 19, .comm = {.name = "unknown"}},
+	MADE_ACT(EXEC, C, C, 5, 7, .task = {.how = JP_HOW_EXEC, .by = C}),
+	MADE_ACT(FORK, C, OTHER, 10, 11, .task = {.ppid = C, .ptid = C}),
+	MADE_ACT(FORK, C, THIRD, 12, 13, .task = {.ppid = C, .ptid = OTHER}),
+	MADE_ACT(COMM, C, OTHER, 14, 15, .comm = {.name = "name"}),
+	MADE_ACT(COMM, C, OTHER, 16, 17, .comm = {.name = "name"}),
+	MADE_ACT(COMM, C, OTHER, 18, 19, .comm = {.name = "another"}),
+	MADE_ACT(COMM, D, D, 18, 19, .comm = {.name = "unknown"}),
 	/* One that is not the first. */
-	{ACT(JP_EVENT_EXEC, C, C, 20), .after = 25, .task = {.how = JP_HOW_EXEC, .by = OTHER}},
+	MADE_ACT(EXEC, C, C, 20, 25, .task = {.how = JP_HOW_EXEC, .by = OTHER}),
 	/* The end of a thread that nobody knows, and of one in another process. */
-	{ACT(JP_EVENT_EXIT, C, 77, 30), .after = 30},
-	{ACT(JP_EVENT_EXIT, D, C, 31), .after = 31},
-	{ACT(JP_EVENT_GONE, C, 77, 32), .after = 33},
-	{ACT(JP_EVENT_MAP, C, C, 34), .after = 35},
+	MADE_ACT(EXIT, C, 77, 30, 30),
+	MADE_ACT(EXIT, D, C, 31, 31),
+	MADE_ACT(GONE, C, 77, 32, 33),
+	MADE_ACT(MAP, C, C, 34, 35),
 	/* It is there again, so it was gone. */
-	{ACT(JP_EVENT_FORK, C, C, 40), .after = 41, .task = {.ppid = D, .ptid = D}},
-	{ACT(JP_EVENT_FORK, C, OTHER, 42), .after = 43, .task = {.ppid = C, .ptid = C}},
-	{ACT(JP_EVENT_EXIT, C, OTHER, 44), .after = 44},
-	{ACT(JP_EVENT_END, C, C, 50), .after = 50},
-	{ACT(JP_EVENT_GONE, C, C, 52), .after = 53},
-	{ACT(JP_EVENT_GONE, D, D, 54), .after = 55},
+	MADE_ACT(FORK, C, C, 40, 41, .task = {.ppid = D, .ptid = D}),
+	MADE_ACT(FORK, C, OTHER, 42, 43, .task = {.ppid = C, .ptid = C}),
+	MADE_ACT(EXIT, C, OTHER, 44, 44),
+	MADE_ACT(END, C, C, 50, 50),
+	MADE_ACT(GONE, C, C, 52, 53),
+	MADE_ACT(GONE, D, D, 54, 55),
 };
 
 static void odd_lives(const struct jp_tasks *tasks)

@@ -16,6 +16,7 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/unwind.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
@@ -104,15 +105,15 @@ static __attribute__((noinline)) int recurse(int depth)
 static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
 		uint64_t ino, const char *name)
 {
-	struct jp_event event = {.type = JP_EVENT_MAP, .pid = PID, .tid = PID};
+	const struct jp_event event = MADE_EVENT(MAP, PID, 0,
+						 .map = {.addr = start,
+							 .len = end - start,
+							 .pgoff = offset,
+							 .ino = ino,
+							 .has_identity = ino != 0,
+							 .prot = 5,
+							 .name = name});
 
-	event.map.addr = start;
-	event.map.len = end - start;
-	event.map.pgoff = offset;
-	event.map.ino = ino;
-	event.map.has_identity = ino != 0;
-	event.map.prot = 5;
-	event.map.name = name;
 	if (jp_replay_apply(replay, &event))
 		abort();
 }
@@ -177,13 +178,9 @@ static void take_samples(void)
 static struct jp_event sample_event(const struct jp_regs *regs, const void *stack, size_t size,
 				    size_t asked)
 {
-	struct jp_event event = {.type = JP_EVENT_SAMPLE, .pid = PID, .tid = PID};
-
-	event.sample.regs = regs;
-	event.sample.stack = stack;
-	event.sample.stack_size = size;
-	event.sample.stack_asked = asked;
-	return event;
+	return (struct jp_event)MADE_EVENT(
+		SAMPLE, PID, 0,
+		.sample = {.regs = regs, .stack = stack, .stack_size = size, .stack_asked = asked});
 }
 
 /* libgcc's walk starts somewhere in the handler; from our second or first frame on (the first is

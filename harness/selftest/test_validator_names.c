@@ -2,42 +2,30 @@
 /* Names of code, and what covers it, on evidence that no recorded run has. */
 #include "harness/selftest/check.h"
 #include "harness/selftest/judged.h"
+#include "harness/selftest/made_events.h"
 #include "validators/code_names.h"
 
 enum { PID = 9, SLACK = 10 };
+#define CODE(at, called, ...)                                                                      \
+	{                                                                                          \
+		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
+	}
 
 /* A load is of the last life that may have begun by then. */
 static void loads(void)
 {
-	static const struct jp_truth_code codes[] = {
-		{.pid = PID,
-		 .addr = 0x1000,
-		 .size = 16,
-		 .loaded = 1000,
-		 .ready = 1001,
-		 .ending = 2000,
-		 .name = "f"},
-		{.pid = PID,
-		 .addr = 0x1000,
-		 .size = 16,
-		 .loaded = 3000,
-		 .ready = 3001,
-		 .ending = 4000,
-		 .name = "f"},
+	struct jp_truth_code codes[] = {
+		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
+		CODE(0x1000, "f", .loaded = 3000, .ready = 3001, .ending = 4000),
 	};
-	struct jp_truth truth = {.codes = (struct jp_truth_code *)codes, .nr_codes = 2};
+	struct jp_truth truth = {.codes = codes, .nr_codes = 2};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .info = {.slack = SLACK, .stopped = 9999}};
 	const struct jp_spans none = {0};
 	const struct jp_view view = {.evidence = &evidence, .truth = &none};
 
 	for (uint64_t time = 2989; time <= 2991; time++) {
-		struct jp_code_load load = {.pid = PID,
-					    .owner = PID,
-					    .time = time,
-					    .addr = 0x1000,
-					    .size = 16,
-					    .name = "f"};
+		struct jp_code_load load = CODE(0x1000, "f", .owner = PID, .time = time);
 		const struct jp_code_loads all = {.loads = &load, .count = 1};
 		struct jp_incarnations lives;
 		const bool second = time >= 2990;
@@ -87,12 +75,9 @@ static void cover(void)
 		    {0x103f, 0x2000, 0x1010, 0x1040}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event map = {
-			.type = JP_EVENT_MAP,
-			.pid = PID,
-			.tid = PID,
-			.time = 100 + i,
-			.map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from}};
+		const struct jp_event map =
+			MADE_EVENT(MAP, PID, 100 + i,
+				   .map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from});
 
 		jp_incarnations_cover(&lives, &map, "//anon");
 		check(life.low == rows[i].low && life.high == rows[i].high, "covered from %x to %x",
@@ -104,43 +89,24 @@ static void cover(void)
 /* Code in a file has any name, or none; its callers have theirs. */
 static void callers_of_files(void)
 {
-	static const struct jp_truth_code codes[] = {
-		{.pid = PID,
-		 .addr = 0x1000,
-		 .size = 16,
-		 .loaded = 10,
-		 .unloaded = UINT64_MAX,
-		 .ready = 11,
-		 .ending = UINT64_MAX,
-		 .name = "of a file",
-		 .in_file = true},
-		{.pid = PID,
-		 .addr = 0x2000,
-		 .size = 16,
-		 .loaded = 10,
-		 .unloaded = UINT64_MAX,
-		 .ready = 11,
-		 .ending = UINT64_MAX,
-		 .name = "f"},
+	struct jp_truth_code codes[] = {
+		CODE(0x1000, "of a file", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX, .in_file = true),
+		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
 	};
 	static const uint64_t reach[] = {0x1010, 0x2010};
 	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
-	struct jp_truth truth = {.version = 3,
-				 .codes = (struct jp_truth_code *)codes,
-				 .nr_codes = 2,
-				 .code_reach = (uint64_t *)reach};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .declared = {.observed = true},
 					     .info = {.sampling = 1, .stopped = 9999}};
 	const char *names[] = {NULL, "f"};
 	const struct jp_observed observed = {.names = names, .nr_names = 2};
-	const struct jp_event event = {
-		.type = JP_EVENT_SAMPLE,
-		.pid = PID,
-		.tid = PID,
-		.time = 100,
-		.observed = &observed,
-		.sample = {.ip = 0x1008, .user = true, .chain = chain, .nr_chain = 3}};
+	const struct jp_event event =
+		MADE_EVENT(SAMPLE, PID, 100, .observed = &observed,
+			   .sample = {.ip = 0x1008, .user = true, .chain = chain, .nr_chain = 3});
 
 	check(judge("observed_names", &evidence, &event, 1, "callers.right").k == 1 &&
 		      judge("observed_names", &evidence, &event, 1, "names.right").n == 0,

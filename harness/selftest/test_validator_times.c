@@ -2,26 +2,31 @@
 /* Validators at the borders of their times, on evidence that no recorded run has. */
 #include "harness/selftest/check.h"
 #include "harness/selftest/judged.h"
+#include "harness/selftest/made_events.h"
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+#define LAUNCHED MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH})
+
+/* What one process did or had, of whose events all were on. */
+static const struct jp_capture_info always = {
+	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_file file = {.pid = PID,
+				    .addr = 0x1000,
+				    .len = 0x1000,
+				    .from = 1000,
+				    .until = 2000,
+				    .build_id = "- /bin/a",
+				    .path = "/bin/a"};
 
 static struct jp_announced asked[] = {
 	{.pid = PID, .asked = 900, .answered = 950, .comm = "old"},
 	{.pid = PID, .asked = 2100, .answered = 2150, .comm = "new"},
 };
 static struct jp_interval watched[] = {
-	{.process = 0,
-	 .pid = PID,
-	 .enabling = 990,
-	 .enabled = 1000,
-	 .disabling = 2000,
-	 .disabled = 2010},
-	{.process = 1,
-	 .pid = PID,
-	 .enabling = 2190,
-	 .enabled = 2200,
-	 .disabling = 3000,
-	 .disabled = 3010},
+	{0, PID, 990, 1000, 2000, 2010},
+	{1, PID, 2190, 2200, 3000, 3010},
 };
 
 static struct jp_evidence gated(struct jp_truth *truth, size_t count)
@@ -45,13 +50,12 @@ static void within_an_interval(void)
 		    {1989, UINT64_MAX, 1}, {1990, UINT64_MAX, 0}, {100, UINT64_MAX, 1}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_truth_incarnation image = {.pid = PID,
-						     .before = rows[i].after - 1,
-						     .after = rows[i].after,
-						     .until = rows[i].until,
-						     .first = true};
-		struct jp_truth truth = {
-			.version = 3, .incarnations = &image, .nr_incarnations = 1};
+		struct jp_truth_incarnation one = {.pid = PID,
+						   .before = rows[i].after - 1,
+						   .after = rows[i].after,
+						   .until = rows[i].until,
+						   .first = true};
+		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
 		const struct jp_evidence evidence = gated(&truth, 1);
 
 		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
@@ -64,33 +68,17 @@ static void within_an_interval(void)
 /* A sample is credited to a file from when it surely was there until it may have gone. */
 static void credited(void)
 {
-	struct jp_truth_file file = {.pid = PID,
-				     .addr = 0x1000,
-				     .len = 0x1000,
-				     .from = 1000,
-				     .until = 2000,
-				     .build_id = "- /bin/a",
-				     .path = "/bin/a"};
 	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 	static const struct {
 		uint64_t time, samples;
 	} rows[] = {{1000, 0}, {1009, 0}, {1010, 1}, {1990, 1}, {1991, 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event events[] = {
-			{.type = JP_EVENT_MAP,
-			 .pid = PID,
-			 .tid = PID,
-			 .time = 500,
-			 .map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "/bin/a"}},
-			{.type = JP_EVENT_SAMPLE,
-			 .pid = PID,
-			 .tid = PID,
-			 .time = rows[i].time,
-			 .sample = {.ip = 0x1800, .user = true}},
+			MADE_EVENT(MAP, PID, 500, MADE_MAP(0x1000, 0x1000, RX, "/bin/a")),
+			MADE_EVENT(SAMPLE, PID, rows[i].time,
+				   .sample = {.ip = 0x1800, .user = true}),
 		};
 		const struct jp_metric metric =
 			judge("processes", &evidence, events, 2, "files.credited");
@@ -104,34 +92,20 @@ static void credited(void)
 /* A file that became known while it was there came late. */
 static void late(void)
 {
-	struct jp_truth_file file = {.pid = PID,
-				     .addr = 0x1000,
-				     .len = 0x1000,
-				     .from = 1000,
-				     .until = 2000,
-				     .build_id = "- /bin/a",
-				     .path = "/bin/a"};
-	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 	struct jp_truth truth = {.version = 3,
 				 .files = &file,
 				 .nr_files = 1,
 				 .incarnations = &image,
 				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 	static const struct {
 		uint64_t time, late, missing;
 	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event event = {
-			.type = JP_EVENT_MAP,
-			.pid = PID,
-			.tid = PID,
-			.time = rows[i].time,
-			.before = rows[i].time,
-			.map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "/bin/a"}};
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, rows[i].time, .before = rows[i].time,
+				   MADE_MAP(0x1000, 0x1000, RX, "/bin/a"));
 
 		check(judge("processes", &evidence, &event, 1, "files.late").k == rows[i].late &&
 			      judge("processes", &evidence, &event, 1, "files.missing").k ==
@@ -147,25 +121,13 @@ static void late(void)
 static void untold_thread(void)
 {
 	struct jp_event acts[] = {
-		{.type = JP_EVENT_EXEC,
-		 .pid = PID,
-		 .tid = PID,
-		 .before = 5,
-		 .after = 6,
-		 .task = {.how = JP_HOW_LAUNCH}},
-		{.type = JP_EVENT_FORK,
-		 .pid = PID,
-		 .tid = PID + 1,
-		 .before = 1000,
-		 .after = 1001,
-		 .task = {.ppid = PID, .ptid = PID}},
-		{.type = JP_EVENT_EXIT, .pid = PID, .tid = PID + 1, .before = 2000, .after = 2000},
-		{.type = JP_EVENT_GONE, .pid = PID, .tid = PID + 1, .before = 2001, .after = 2010},
+		LAUNCHED,
+		MADE_ACT(FORK, PID, PID + 1, 1000, 1001, .task = {.ppid = PID, .ptid = PID}),
+		MADE_ACT(EXIT, PID, PID + 1, 2000, 2000),
+		MADE_ACT(GONE, PID, PID + 1, 2001, 2010),
 	};
 	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 4};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 	static const char *const names[] = {"fork.missing", "exit.missing"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -179,12 +141,7 @@ static void untold_thread(void)
 /* Who attaches tells what those are called that were there before. */
 static void untold_name(void)
 {
-	struct jp_event act = {.type = JP_EVENT_EXEC,
-			       .pid = PID,
-			       .tid = PID,
-			       .before = 5,
-			       .after = 6,
-			       .task = {.how = JP_HOW_LAUNCH}};
+	struct jp_event act = LAUNCHED;
 	struct jp_truth truth = {.version = 3, .acts = &act, .nr_acts = 1};
 	const struct jp_evidence evidence = {
 		.truth = &truth,
@@ -208,24 +165,9 @@ static void listed_names(void)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const uint64_t renamed = rows[i].renamed;
 		struct jp_event acts[] = {
-			{.type = JP_EVENT_EXEC,
-			 .pid = PID,
-			 .tid = PID,
-			 .before = 5,
-			 .after = 6,
-			 .task = {.how = JP_HOW_LAUNCH}},
-			{.type = JP_EVENT_COMM,
-			 .pid = PID,
-			 .tid = PID,
-			 .before = 7,
-			 .after = 8,
-			 .comm = {.name = "old"}},
-			{.type = JP_EVENT_COMM,
-			 .pid = PID,
-			 .tid = PID,
-			 .before = renamed,
-			 .after = renamed + 4,
-			 .comm = {.name = "new"}},
+			LAUNCHED,
+			MADE_ACT(COMM, PID, PID, 7, 8, .comm = {.name = "old"}),
+			MADE_ACT(COMM, PID, PID, renamed, renamed + 4, .comm = {.name = "new"}),
 		};
 		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
 		struct jp_evidence evidence = gated(&truth, 1);
@@ -246,12 +188,8 @@ static void lives_of_a_pid(void)
 	const struct jp_evidence evidence = gated(&truth, 2);
 
 	for (uint64_t time = 2009; time <= 2011; time++) {
-		const struct jp_event event = {
-			.type = JP_EVENT_MAP,
-			.pid = PID,
-			.tid = PID,
-			.time = time,
-			.map = {.addr = 0x1000, .len = 0x1000, .prot = RX, .name = "//anon"}};
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, time, MADE_MAP(0x1000, 0x1000, RX, "//anon"));
 
 		check(judge("gated_capture", &evidence, &event, 1, "process.1.mmap2").k ==
 				      (time <= 2010) &&
@@ -267,51 +205,29 @@ static void parts(void)
 {
 	static const char record[] = "of the kernel's";
 	struct jp_event acts[] = {
-		{.type = JP_EVENT_EXEC,
-		 .pid = PID,
-		 .tid = PID,
-		 .before = 5,
-		 .after = 6,
-		 .task = {.how = JP_HOW_LAUNCH}},
-		{.type = JP_EVENT_MAP,
-		 .pid = PID,
-		 .tid = PID,
-		 .before = 1000,
-		 .after = 1001,
-		 .map = {.addr = 0x10000, .len = 0x4000, .prot = RX, .name = "//anon"}},
-		{.type = JP_EVENT_UNMAP,
-		 .pid = PID,
-		 .tid = PID,
-		 .before = 2000,
-		 .after = 2001,
-		 .map = {.addr = 0x10000, .len = 0x4000}},
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, 2000, 2001, .map = {.addr = 0x10000, .len = 0x4000}),
 	};
-	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 	struct jp_truth truth = {.version = 3,
 				 .acts = acts,
 				 .nr_acts = 3,
 				 .incarnations = &image,
 				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 	static const struct {
 		uint64_t time, wrong;
 	} rows[] = {{1010, 0}, {1011, 1}, {1990, 1}, {1991, 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event event = {.type = JP_EVENT_MAP,
-					       .record = record,
-					       .pid = PID,
-					       .tid = PID,
-					       .time = rows[i].time,
-					       .map = {.addr = 0x12000,
-						       .len = 0x2000,
-						       .pgoff = 0x12000,
-						       .prot = RX,
-						       .flags = 2,
-						       .has_identity = true,
-						       .name = "//anon"}};
+		const struct jp_event event = MADE_EVENT(MAP, PID, rows[i].time, .record = record,
+							 .map = {.addr = 0x12000,
+								 .len = 0x2000,
+								 .pgoff = 0x12000,
+								 .prot = RX,
+								 .flags = 2,
+								 .has_identity = true,
+								 .name = "//anon"});
 		const struct jp_metric metric =
 			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
 
@@ -325,15 +241,9 @@ static void parts(void)
 static void edges(void)
 {
 	enum { SAMPLES = 100 };
-	struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 	struct jp_truth_activation activations[] = {
-		{.pid = PID,
-		 .tid = PID,
-		 .enter = 100,
-		 .inside = 110,
-		 .leave = 190,
-		 .cpu = UINT64_MAX},
-		{.pid = PID, .tid = PID, .enter = 1000, .inside = 1900, .leave = 2000, .cpu = 100},
+		{PID, PID, .enter = 100, .inside = 110, .leave = 190, .cpu = UINT64_MAX},
+		{PID, PID, .enter = 1000, .inside = 1900, .leave = 2000, .cpu = 100},
 	};
 	struct jp_truth truth = {.version = 3,
 				 .incarnations = &image,
@@ -346,11 +256,8 @@ static void edges(void)
 	struct jp_event samples[SAMPLES];
 
 	for (uint64_t i = 0; i < SAMPLES; i++)
-		samples[i] = (struct jp_event){.type = JP_EVENT_SAMPLE,
-					       .pid = PID,
-					       .tid = PID,
-					       .time = 1200 + i,
-					       .sample = {.ip = 0x1800, .user = true}};
+		samples[i] = (struct jp_event)MADE_EVENT(SAMPLE, PID, 1200 + i,
+							 .sample = {.ip = 0x1800, .user = true});
 	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      !exceptions,
 	      "nine tenths of the time are spent on entering: so are the samples");
