@@ -115,6 +115,22 @@ static void extracts(int result, const char *why, const char *what)
 	jp_elf_image_free(&image);
 }
 
+/* Of a file whose tables of sections stand at its end. */
+static void shorter(void)
+{
+	const size_t whole = made.size;
+	size_t taken = 0;
+
+	while (made.size-- > 0) {
+		jp_cleanup_free unsigned char *bytes = NULL;
+		struct jp_elf_input file = elf_made_input(&made, &bytes);
+		struct jp_elf_image image;
+
+		taken += !jp_elf_extract(-1, file.image, file.size, &image, NULL);
+	}
+	check(!taken, "%zu shorter files than of %zu bytes are taken", taken, whole);
+}
+
 static void frames(void)
 {
 	static const char end[4];
@@ -123,6 +139,7 @@ static void frames(void)
 	elf_made_section(&made, ".eh_frame", SHT_PROGBITS, end, sizeof(end));
 	elf_made_end(&made);
 	extracts(0, "", "by its section");
+	shorter();
 	begin();
 	elf_made_section(&made, ".eh_frame", SHT_NOBITS, NULL, 4);
 	elf_made_end(&made);

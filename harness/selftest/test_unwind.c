@@ -2,7 +2,7 @@
 /*
  * The unwinder against libgcc's, in this process: a timer interrupts qsort, printf and recursion,
  * the handler notes what _Unwind_Backtrace() sees and keeps registers and stack, as a capture
- * would. Then frame pointers and every way to stop, on stacks made by hand, and broken ELF files.
+ * would. Then frame pointers and every way to stop, on stacks made by hand.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -12,8 +12,8 @@
 #include <unwind.h>
 
 #include "harness/format/elf/elf_file.h"
-#include "harness/model/unwind/cfi.h"
 #include "harness/model/files/file_finder.h"
+#include "harness/model/machine/machine.h"
 #include "harness/model/unwind/unwind.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
@@ -319,137 +319,6 @@ static void test_frame_pointers(void)
 	jp_replay_free(replay);
 }
 
-/* A little ELF file for code at 0x1000: the CIE says CFA = rsp + 8, return address at CFA - 8; the
- * FDE adds @rules. Offsets: .eh_frame at 0x78. */
-static size_t make_elf(unsigned char *file, const unsigned char *rules, size_t size)
-{
-	static const char names[] = "\0.eh_frame\0.shstrtab";
-	static const unsigned char cie[] = {20, 0,    0,  0, 0,    0,    0, 0, 1,    'z', 'R', 0,
-					    1,  0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1,   0,   0};
-	uint32_t fde[4] = {13 + size, sizeof(cie) + 4, -(uint32_t)(0x1000 + sizeof(cie) + 8),
-			   0x100};
-	size_t frame = sizeof(cie) + sizeof(fde) + 1 + size + 4, at;
-	Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
-			   .e_type = ET_DYN,
-			   .e_machine = EM_X86_64,
-			   .e_version = 1,
-			   .e_phoff = sizeof(head),
-			   .e_ehsize = sizeof(head),
-			   .e_phentsize = sizeof(Elf64_Phdr),
-			   .e_phnum = 1,
-			   .e_shentsize = sizeof(Elf64_Shdr),
-			   .e_shnum = 3,
-			   .e_shstrndx = 2};
-	Elf64_Phdr code = {PT_LOAD, PF_R | PF_X, 0x1000, 0x1000, 0x1000, 0x100, 0x100, 0x1000};
-	Elf64_Shdr sections[3] = {
-		[1] = {1, SHT_PROGBITS, SHF_ALLOC, 0x2000, 0x78, frame, 0, 0, 8, 0},
-		[2] = {11, SHT_STRTAB, 0, 0, 0x78 + frame, sizeof(names), 0, 0, 1, 0}};
-
-	at = sizeof(head) + sizeof(code);
-	memcpy(file + at, cie, sizeof(cie));
-	memcpy(file + at + sizeof(cie), fde, sizeof(fde));
-	memset(file + at + sizeof(cie) + sizeof(fde), 0, 1 + size + 4);
-	memcpy(file + at + sizeof(cie) + sizeof(fde) + 1, rules, size);
-	memcpy(file + at + frame, names, sizeof(names));
-	head.e_shoff = (at + frame + sizeof(names) + 7) & ~7ul;
-	memcpy(file, &head, sizeof(head));
-	memcpy(file + sizeof(head), &code, sizeof(code));
-	memcpy(file + head.e_shoff, sections, sizeof(sections));
-	return head.e_shoff + sizeof(sections);
-}
-
-static bool load_own(void *context, uint64_t addr, uint64_t *value)
-{
-	*value = addr + 1;
-	return addr >= 0x10000 && addr < 0x20000;
-}
-
-/* One step at 0x1010 by @rules, from rsp = 0x10000 and rbx = 5. -1: the file was refused. */
-static int step_by(const char *rules, size_t size, struct jp_regs *regs)
-{
-	unsigned char file[1024] = {0};
-	size_t all = make_elf(file, (const unsigned char *)rules, size);
-	struct jp_error err = {""};
-	struct jp_cfi *cfi = jp_cfi_open_image(file, all, &err);
-	int answer;
-
-	*regs = (struct jp_regs){.known = 0x1ffff};
-	regs->r[RSP] = 0x10000;
-	regs->r[RBX] = 5;
-	if (!cfi) {
-		printf("# refused: %s\n", err.text);
-		return -1;
-	}
-	answer = jp_cfi_step(cfi, jp_cfi_vaddr(cfi, 0x1010), regs, load_own, NULL);
-	jp_cfi_close(cfi);
-	return answer;
-}
-#define STEP_BY(rules, regs) step_by(rules, sizeof(rules) - 1, regs)
-
-static void test_rules(void)
-{
-	unsigned char file[1024] = {0}, *part;
-	struct jp_regs regs;
-	struct jp_cfi *cfi;
-	size_t all;
-	bool whole = true;
-
-	check(STEP_BY("\0", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10008 &&
-		      regs.r[RIP] == 0x10001 && regs.r[RBX] == 5 && regs.known & 1u << RBX,
-	      "plain step");
-	check(!(regs.known & 1u << 0), "a register that calls clobber is unknown after a step");
-	check(STEP_BY("\x0e\x20\x86\x02", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10020 &&
-		      regs.r[RBP] == 0x10011 && regs.r[RIP] == 0x10019,
-	      "CFA at sp + 32, rbp below the return address");
-	check(STEP_BY("\x83\x02", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 5 &&
-		      regs.known & 1u << RBX,
-	      "a register whose slot lies below sp was popped from there");
-	check(STEP_BY("\x07\x10", &regs) == JP_CFI_END, "undefined return address: outermost");
-	/* rsp + ((5 >= 3) << 3) + 8 */
-	check(STEP_BY("\x0f\x0a\x77\x08\x73\x00\x33\x2a\x33\x24\x22\x96", &regs) ==
-			      JP_CFI_STEPPED &&
-		      regs.r[RSP] == 0x10010,
-	      "CFA by an expression like a PLT's");
-	check(STEP_BY("\x0f\x04\x73\xfb\xff\x04", &regs) == JP_CFI_STEPPED &&
-		      regs.r[RSP] == 0x14000,
-	      "CFA by an expression of one register");
-	check(STEP_BY("\x16\x03\x04\x35\x34\x1e\x96", &regs) == JP_CFI_STEPPED && regs.r[RBX] == 20,
-	      "rbx by a value expression");
-	check(STEP_BY("\x0e\x80\x80\x80\x80\x01", &regs) == JP_CFI_STACK,
-	      "what the dump does not hold");
-	check(STEP_BY("\x16\x10\x02\xa1\x01", &regs) == JP_CFI_NONE,
-	      "an operation that call frames do not use: no rule");
-	check(STEP_BY("\x16\x10\x04\x30\x2f\xfc\xff", &regs) == JP_CFI_NONE,
-	      "an expression that never ends: no rule");
-	/* 6, or 9 were it not for the jump. */
-	check(STEP_BY("\x16\x03\x06\x36\x2f\x01\x00\x39\x96", &regs) == JP_CFI_STEPPED &&
-		      regs.r[RBX] == 6,
-	      "a jump over an operation");
-	check(STEP_BY("\x16\x10\x08\x35\x2f\x01\x00\x0a\x01\x02\x96", &regs) == JP_CFI_NONE,
-	      "a jump into one: no rule");
-	check(STEP_BY("\x0e\x20\x05\x21\x02", &regs) == JP_CFI_STEPPED && regs.r[RSP] == 0x10020 &&
-		      !(regs.known >> JP_REGS),
-	      "a rule of a register that no machine has says nothing");
-	check(STEP_BY("\x07\x80\x80\x80\x80\x80\x80\x80\x80\x10", &regs) == -1,
-	      "register 2^60 is refused");
-	check(STEP_BY("\x0f\x7f", &regs) == -1,
-	      "an expression that ends behind its record is refused");
-	check(STEP_BY("\x04\x01", &regs) == -1, "a cut operand is refused");
-
-	all = make_elf(file, (const unsigned char *)"", 0);
-	for (size_t size = 0; size < all; size++) {
-		part = malloc(size + 1);
-		if (!part)
-			abort();
-		memcpy(part, file, size);
-		cfi = jp_cfi_open_image(part, size, NULL);
-		whole &= !cfi;
-		jp_cfi_close(cfi);
-		free(part);
-	}
-	check(whole, "no shorter file is accepted");
-}
-
 int main(void)
 {
 	take_samples();
@@ -457,7 +326,6 @@ int main(void)
 	test_another_file();
 	test_saved();
 	test_frame_pointers();
-	test_rules();
 	free(samples);
 	return check_done();
 }
