@@ -71,14 +71,13 @@ def check_macros(source: Source) -> Iterator[Found]:
 def check_registrations(source: Source) -> Iterator[Found]:
     """A registration is short const data in the file of its function."""
     code = without_comments(source.text)
-    for match in re.finditer(r"^\s*JP_REGISTER\((\w+),\s*(\w+)\)", code, re.M):
-        number, (kind, name) = source.line_of(match.start(2)), match.groups()
-        data = re.search(rf"static const struct jp_{kind}(?:_family)? {name}\s*=\s*\{{(.*?)\}};",
-                         code, re.S)
+    for match in re.finditer(r"^\s*JP_REGISTER(_ROWS)?\((\w+),\s*(\w+)\)", code, re.M):
+        number, (rows, kind, name) = source.line_of(match.start(3)), match.groups()
+        wanted = f"static const struct jp_{kind} {name}{'[]' if rows else ''} = {{"
+        data = re.search(re.escape(wanted) + r"(.*?)\};", code, re.S)
         if not data:
-            yield source.found(number, f"registers {name}",
-                               f"expected 'static const struct jp_{kind} {name} = {{' in this file")
-        elif len(re.findall(r"^\s*\.\w+\s*=", data.group(1), re.M)) > FIELDS:
+            yield source.found(number, f"registers {name}", f"expected '{wanted}' in this file")
+        elif not rows and len(re.findall(r"^\s*\.\w+\s*=", data.group(1), re.M)) > FIELDS:
             yield source.found(number, f"{name} has more than eight fields",
                                "a registration is short data")
 

@@ -46,6 +46,8 @@ WRONG = (
      "more than eight fields", None),
     ("harness/base/a.c", SPDX + "static struct jp_command a = {\n\t.x = 1,\n};\n"
      "JP_REGISTER(command, a);\n", "registers a", 5),
+    ("harness/base/a.c", SPDX + "static const struct jp_fact a = {\n\t.x = 1,\n};\n"
+     "JP_REGISTER_ROWS(fact, a);\n", "registers a", 5),
     ("harness/a.c", SPDX, "on no floor", 1),
 )
 RIGHT = (
@@ -56,6 +58,8 @@ RIGHT = (
     ("workloads/a.c", SPDX + "/* sleep(1) is banned */\nint no_sleep(void);\n"),
     ("harness/base/a.c", SPDX + "static const struct jp_command a = {\n\t.x = 1,\n};\n"
      "JP_REGISTER(command, a);\n"),
+    ("harness/base/a.c", SPDX + "static const struct jp_fact a[] = {\n\t{1},\n};\n"
+     "JP_REGISTER_ROWS(fact, a);\n"),
     *((path, SPDX + f'#include "{name}"\n') for path, name in (
         ("harness/judge/a.c", "harness/model/space/b.h"),
         ("harness/format/elf/a.c", "harness/format/b.h"),

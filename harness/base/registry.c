@@ -5,8 +5,8 @@
 
 /* Weak: a test binary may hold no entry of some kind. */
 #define SECTION(name)                                                                              \
-	extern const void *const __start_jp_##name[] __attribute__((weak));                        \
-	extern const void *const __stop_jp_##name[] __attribute__((weak));
+	extern const struct jp_registered *const __start_jp_##name[] __attribute__((weak));        \
+	extern const struct jp_registered *const __stop_jp_##name[] __attribute__((weak));
 #define RANGE(name)                                                                                \
 	{                                                                                          \
 		__start_jp_##name, __stop_jp_##name                                                \
@@ -24,7 +24,7 @@ SECTION(explainer)
 SECTION(lint_rule)
 
 static const struct {
-	const void *const *start, *const *stop;
+	const struct jp_registered *const *start, *const *stop;
 } sections[JP_KINDS] = {
 	[JP_COMMAND] = RANGE(command),     [JP_WORKLOAD] = RANGE(workload),
 	[JP_CAPTURE] = RANGE(capture),     [JP_VALIDATOR] = RANGE(validator),
@@ -38,26 +38,27 @@ static const char *name_of(const void *entry)
 	return *(const char *const *)entry;
 }
 
-const void *jp_registry_find(enum jp_kind kind, const char *name)
+const void *jp_registry_next(enum jp_kind kind, const void *previous)
 {
-	for (const void *const *entry = sections[kind].start; entry < sections[kind].stop; entry++)
-		if (strcmp(name_of(*entry), name) == 0)
-			return *entry;
-	return NULL;
+	const void *next = NULL;
+
+	for (const struct jp_registered *const *many = sections[kind].start;
+	     many < sections[kind].stop; many++)
+		for (size_t i = 0; i < (*many)->count; i++) {
+			const void *entry = (const char *)(*many)->first + i * (*many)->size;
+
+			if ((!previous || strcmp(name_of(entry), name_of(previous)) > 0) &&
+			    (!next || strcmp(name_of(entry), name_of(next)) < 0))
+				next = entry;
+		}
+	return next;
 }
 
-const void *jp_registry_at(enum jp_kind kind, size_t index)
+const void *jp_registry_find(enum jp_kind kind, const char *name)
 {
-	const void *const *start = sections[kind].start, *const *stop = sections[kind].stop;
+	const void *entry = NULL;
 
-	/* The entry with exactly @index smaller names; sections are short. */
-	for (const void *const *entry = start; entry < stop; entry++) {
-		size_t smaller = 0;
-
-		for (const void *const *other = start; other < stop; other++)
-			smaller += strcmp(name_of(*other), name_of(*entry)) < 0;
-		if (smaller == index)
-			return *entry;
-	}
-	return NULL;
+	while ((entry = jp_registry_next(kind, entry)) && strcmp(name_of(entry), name) != 0)
+		;
+	return entry;
 }

@@ -12,9 +12,19 @@
  *
  * Every registered struct starts with `const char *name`.
  */
-#define JP_REGISTER(kind, object)                                                                  \
-	static const void *const object##_entry __attribute__((used, section("jp_" #kind))) =      \
-		&(object)
+#define JP_REGISTER(kind, object) JP_REGISTER_MANY(kind, object, &(object), 1)
+/* The rows of an array, each an entry. */
+#define JP_REGISTER_ROWS(kind, rows)                                                               \
+	JP_REGISTER_MANY(kind, rows, rows, sizeof(rows) / sizeof(*(rows)))
+#define JP_REGISTER_MANY(kind, object, first, count)                                               \
+	static const struct jp_registered object##_many = {first, count, sizeof(*(first))};        \
+	static const struct jp_registered *const object##_entry                                    \
+		__attribute__((used, section("jp_" #kind))) = &object##_many
+
+struct jp_registered {
+	const void *first;
+	size_t count, size; /* of an entry */
+};
 
 enum jp_kind {
 	JP_COMMAND,
@@ -32,8 +42,8 @@ enum jp_kind {
 
 /* The entry called @name, or NULL. */
 const void *jp_registry_find(enum jp_kind kind, const char *name);
-/* The @index-th entry in the order of names, or NULL past the end (the section's own order is the
- * linker's). */
-const void *jp_registry_at(enum jp_kind kind, size_t index);
+/* The entry behind @previous in the order of names (the section's own order is the linker's), the
+ * first one behind NULL; NULL: there is none. */
+const void *jp_registry_next(enum jp_kind kind, const void *previous);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/base/json.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -78,7 +77,7 @@ static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
 
 static int facts(int argc, char **argv)
 {
-	jp_cleanup_free const struct jp_fact **all = NULL;
+	const struct jp_fact *fact = NULL;
 	struct jp_operands globs = {0};
 	bool as_json = false, any = false;
 	unsigned int limit = LIMIT_MS;
@@ -89,20 +88,14 @@ static int facts(int argc, char **argv)
 		 .help = "time limit of a probe (20000)"},
 		{0}};
 	int status;
-	size_t count;
 
 	if (!jp_command_line(options, argc, argv, &status))
 		return status;
-	all = jp_facts_all(&count);
-	if (!all) {
-		fprintf(stderr, "jitproof facts: out of memory\n");
-		return JP_EXIT_BROKEN;
-	}
-	for (size_t i = 0; i < count && status == JP_EXIT_OK; i++) {
-		if (!jp_globs_match(globs.list, globs.count, all[i]->name))
+	while (status == JP_EXIT_OK && (fact = jp_registry_next(JP_FACT, fact))) {
+		if (!jp_globs_match(globs.list, globs.count, fact->name))
 			continue;
 		any = true;
-		status = ask(all[i], limit, as_json);
+		status = ask(fact, limit, as_json);
 	}
 	if (!any) {
 		fprintf(stderr, "jitproof facts: no fact matches\n");

@@ -99,12 +99,11 @@ static uint64_t size_of(const char *path)
 static const struct jp_capture *plain_capture(bool launches)
 {
 	const unsigned int traits = JP_CAPTURE_PLAIN | (launches ? JP_CAPTURE_LAUNCHES : 0);
-	const struct jp_capture *capture;
+	const struct jp_capture *capture = NULL;
 
-	for (size_t i = 0; (capture = jp_registry_at(JP_CAPTURE, i)); i++)
-		if (capture->traits == traits)
-			return capture;
-	return NULL;
+	while ((capture = jp_registry_next(JP_CAPTURE, capture)) && capture->traits != traits)
+		;
+	return capture;
 }
 
 /* NULL and a message. */

@@ -37,15 +37,15 @@ static struct request request = {
 /* All workloads, if none was chosen; the publishers, and what each can get wrong. */
 static void print_names(FILE *out)
 {
-	const struct jp_workload *workload;
-	const struct jp_publisher *publisher;
+	const struct jp_workload *workload = NULL;
+	const struct jp_publisher *publisher = NULL;
 
 	if (!request.workload)
 		fputs("\nWorkloads (NAME --help says what NAME takes):\n", out);
-	for (size_t i = 0; !request.workload && (workload = jp_registry_at(JP_WORKLOAD, i)); i++)
+	while (!request.workload && (workload = jp_registry_next(JP_WORKLOAD, workload)))
 		fprintf(out, "  %-16s %s\n", workload->name, workload->help);
 	fputs("\nHOW they publish names: none, both, or\n", out);
-	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)); i++) {
+	while ((publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
 		const char *fault = publisher->faults;
 
 		printf("    %-10s %s%s", publisher->name, publisher->help,

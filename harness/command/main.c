@@ -11,10 +11,10 @@
 
 static int usage(FILE *out)
 {
-	const struct jp_command *command;
+	const struct jp_command *command = NULL;
 
 	fputs("usage: jitproof COMMAND [ARGUMENT...]\n\n", out);
-	for (size_t i = 0; (command = jp_registry_at(JP_COMMAND, i)); i++)
+	while ((command = jp_registry_next(JP_COMMAND, command)))
 		fprintf(out, "  %-56s %s\n", command->synopsis, command->help);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 	if (!has_stack())
 		return JP_EXIT_BROKEN;
 	jp_interrupt_size_limit();
-	if (!jp_registry_at(JP_COMMAND, 0)) {
+	if (!jp_registry_next(JP_COMMAND, NULL)) {
 		fputs("jitproof: no command is registered: the build is broken\n", stderr);
 		return JP_EXIT_BROKEN;
 	}

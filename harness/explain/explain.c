@@ -31,13 +31,13 @@ struct explain_reading {
 
 static int begin(struct explain_reading *reading, const char *path, struct jp_error *err)
 {
-	const struct jp_explainer *explainer;
+	const struct jp_explainer *explainer = NULL;
 
-	for (size_t i = 0; (explainer = jp_registry_at(JP_EXPLAINER, i)); i++) {
-		struct jp_explain_view *view = &reading->views[i];
+	while ((explainer = jp_registry_next(JP_EXPLAINER, explainer))) {
+		struct jp_explain_view *view = &reading->views[reading->count];
 		int ret;
 
-		if (i == MOST_EXPLAINERS)
+		if (reading->count == MOST_EXPLAINERS)
 			return jp_fail(err, E2BIG, "more than %d explainers", MOST_EXPLAINERS);
 		*view = (struct jp_explain_view){
 			.path = path,
@@ -49,8 +49,7 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 			.summary = &reading->explanation->summary,
 			.blames = &reading->explanation->blames,
 		};
-		reading->explainers[i] = explainer;
-		reading->count = i + 1;
+		reading->explainers[reading->count++] = explainer;
 		ret = explainer->begin ? explainer->begin(view, err) : 0;
 		if (ret)
 			return ret;

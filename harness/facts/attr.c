@@ -126,5 +126,4 @@ static const struct jp_fact facts[] = {
 	 "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
 	 .probe = inherit_anywhere},
 };
-static const struct jp_fact_family attr = {"attr", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, attr);
+JP_REGISTER_ROWS(fact, facts);

@@ -112,6 +112,4 @@ static const struct jp_fact facts[] = {
 	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
 	 .probe = highest, .how = SOFTWARE},
 };
-static const struct jp_fact_family attr_bits = {"attr_bits", facts,
-						sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, attr_bits);
+JP_REGISTER_ROWS(fact, facts);

@@ -93,6 +93,4 @@ static const struct jp_fact facts[] = {
 	 "The same where the one with attr.build_id was opened afterwards.", .probe = beside,
 	 .how = false},
 };
-static const struct jp_fact_family build_ids = {"build_ids", facts,
-						sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, build_ids);
+JP_REGISTER_ROWS(fact, facts);

@@ -178,5 +178,4 @@ static const struct jp_fact facts[] = {
 	 "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
 	 .probe = special_names},
 };
-static const struct jp_fact_family calls = {"calls", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, calls);
+JP_REGISTER_ROWS(fact, facts);

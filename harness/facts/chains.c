@@ -175,5 +175,4 @@ static const struct jp_fact facts[] = {
 	 "middle calls a leaf in anonymous memory; the chain in its body, which is elsewhere.",
 	 .probe = in_emitted},
 };
-static const struct jp_fact_family chains = {"chains", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, chains);
+JP_REGISTER_ROWS(fact, facts);

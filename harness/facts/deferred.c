@@ -161,5 +161,4 @@ static const struct jp_fact facts[] = {
 	{"deferred.leaf.entry", "The deferred chain from leaf's first instruction (push %rbp).",
 	 .probe = entry},
 };
-static const struct jp_fact_family deferred = {"deferred", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, deferred);
+JP_REGISTER_ROWS(fact, facts);

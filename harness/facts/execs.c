@@ -60,5 +60,4 @@ static const struct jp_fact facts[] = {
 	 "The same as process.exec with an event that is disabled until the exec.",
 	 .probe = execute, .how = ENABLED},
 };
-static const struct jp_fact_family execs = {"execs", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, execs);
+JP_REGISTER_ROWS(fact, facts);

@@ -46,15 +46,6 @@ struct jp_fact {
 	const char *acts; /* where there is neither: harness/facts/acts.h */
 };
 
-/* The facts of one file, which registers them: JP_REGISTER(fact, FAMILY). */
-struct jp_fact_family {
-	const char *name; /* of the file */
-	const struct jp_fact *facts;
-	size_t count;
-};
-/* All facts, *@count of them, in the order of names; the caller frees. NULL: no memory. */
-const struct jp_fact **jp_facts_all(size_t *count);
-
 /* One text, or one more of a list. */
 void jp_answer_text(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -266,5 +266,4 @@ static const struct jp_fact facts[] = {
 	 .probe = ioctls},
 	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", .probe = sysctls},
 };
-static const struct jp_fact_family loss = {"loss", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, loss);
+JP_REGISTER_ROWS(fact, facts);

@@ -119,5 +119,4 @@ static const struct jp_fact facts[] = {
 	 "the records.",
 	 .watched = flip_over_userfault},
 };
-static const struct jp_fact_family merge = {"merge", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, merge);
+JP_REGISTER_ROWS(fact, facts);

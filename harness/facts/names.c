@@ -221,5 +221,4 @@ static const struct jp_fact facts[] = {
 	{"name.file.deleted", "A file is mapped r-x, deleted, and mapped again; the records.",
 	 .watched = deleted_file},
 };
-static const struct jp_fact_family names = {"names", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, names);
+JP_REGISTER_ROWS(fact, facts);

@@ -184,6 +184,4 @@ static const struct jp_fact facts[] = {
 	 "of both ways.",
 	 .probe = switches},
 };
-static const struct jp_fact_family processes = {"processes", facts,
-						sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, processes);
+JP_REGISTER_ROWS(fact, facts);

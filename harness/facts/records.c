@@ -142,5 +142,4 @@ static const struct jp_fact facts[] = {
 	 "The same where the first thread's event has no attr.inherit.", .probe = by_thread,
 	 .how = false},
 };
-static const struct jp_fact_family records = {"records", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, records);
+JP_REGISTER_ROWS(fact, facts);

@@ -219,5 +219,4 @@ static const struct jp_fact facts[] = {
 	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
 	 .probe = dump, .how = SHORT_STACK},
 };
-static const struct jp_fact_family samples = {"samples", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, samples);
+JP_REGISTER_ROWS(fact, facts);

@@ -209,5 +209,4 @@ static const struct jp_fact facts[] = {
 	 "in the memfd.",
 	 .probe = in_shared_memfd},
 };
-static const struct jp_fact_family uprobes = {"uprobes", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, uprobes);
+JP_REGISTER_ROWS(fact, facts);

@@ -71,19 +71,18 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 {
 	struct judge_side *side = &judging->sides[judging->nr_sides++];
 	int failed = jp_extras_of(&side->extras, judging->evidence, control);
+	const struct jp_validator *validator = NULL;
 	size_t count = 0;
 
-	while (jp_registry_at(JP_VALIDATOR, count))
+	while ((validator = jp_registry_next(JP_VALIDATOR, validator)))
 		count++;
 	side->works = calloc(count, sizeof(*side->works));
 	side->spaces = jp_replay_new();
 	side->injected_spaces = jp_replay_new();
 	if (failed || !side->works || !side->spaces || !side->injected_spaces)
 		return -ENOMEM;
-	while (side->nr_works < count) {
-		struct work *work = &side->works[side->nr_works];
-		const struct jp_validator *validator =
-			jp_registry_at(JP_VALIDATOR, side->nr_works++);
+	while ((validator = jp_registry_next(JP_VALIDATOR, validator))) {
+		struct work *work = &side->works[side->nr_works++];
 
 		work->validator = validator;
 		work->view = (struct jp_view){.evidence = judging->evidence,
@@ -299,7 +298,7 @@ int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	int failed;
 
 	memset(judgement, 0, sizeof(*judgement));
-	if (!jp_registry_at(JP_VALIDATOR, 0))
+	if (!jp_registry_next(JP_VALIDATOR, NULL))
 		return jp_fail(err, EINVAL, "no validator is registered: the build is broken");
 	failed = judge(&judging, control, judgement, err);
 	for (size_t i = 0; i < judging.nr_sides; i++)

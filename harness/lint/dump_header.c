@@ -14,14 +14,6 @@ static void version(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      JP_JITDUMP_VERSION);
 }
 
-static const struct jp_lint_rule dump_version = {
-	.name = "dump.version",
-	.level = JP_LINT_ERROR,
-	.help = "the header's version is not 1",
-	.dump = version,
-};
-JP_REGISTER(lint_rule, dump_version);
-
 static void header_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->total_size != sizeof(*dump->header))
@@ -31,14 +23,6 @@ static void header_size(const struct jp_lint_dump *dump, struct jp_lint_findings
 			"record",
 			dump->header->total_size, sizeof(*dump->header));
 }
-
-static const struct jp_lint_rule dump_header_size = {
-	.name = "dump.header-size",
-	.level = JP_LINT_ERROR,
-	.help = "the header's size is not 40",
-	.dump = header_size,
-};
-JP_REGISTER(lint_rule, dump_header_size);
 
 static void flags(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -50,14 +34,6 @@ static void flags(const struct jp_lint_dump *dump, struct jp_lint_findings *find
 			      unknown);
 }
 
-static const struct jp_lint_rule dump_flags = {
-	.name = "dump.flags",
-	.level = JP_LINT_ERROR,
-	.help = "the header has flags that the format does not define",
-	.dump = flags,
-};
-JP_REGISTER(lint_rule, dump_flags);
-
 static void arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->flags & JP_JITDUMP_ARCH_TIMESTAMP)
@@ -66,14 +42,6 @@ static void arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings 
 			"times are those of the processor's counter: perf can use them only where "
 			"its file holds a conversion, which -k mono leaves out");
 }
-
-static const struct jp_lint_rule dump_arch_clock = {
-	.name = "dump.arch-clock",
-	.level = JP_LINT_WARNING,
-	.help = "times are the processor's counter, not CLOCK_MONOTONIC",
-	.dump = arch_clock,
-};
-JP_REGISTER(lint_rule, dump_arch_clock);
 
 static void machine(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -86,14 +54,6 @@ static void machine(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      jp_own_machine());
 }
 
-static const struct jp_lint_rule dump_machine = {
-	.name = "dump.machine",
-	.level = JP_LINT_ERROR,
-	.help = "the header's ELF machine is none, or not that of the process",
-	.dump = machine,
-};
-JP_REGISTER(lint_rule, dump_machine);
-
 static void padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->pad1)
@@ -101,28 +61,12 @@ static void padding(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      dump->header->pad1);
 }
 
-static const struct jp_lint_rule dump_padding = {
-	.name = "dump.padding",
-	.level = JP_LINT_NOTE,
-	.help = "the header's reserved word is not 0",
-	.dump = padding,
-};
-JP_REGISTER(lint_rule, dump_padding);
-
 static void file_name(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->file.named_pid < 0)
 		jp_lint_found(findings, JP_LINT_WHOLE,
 			      "perf takes no file for a jitdump that is not called jit-PID.dump");
 }
-
-static const struct jp_lint_rule dump_file_name = {
-	.name = "dump.file-name",
-	.level = JP_LINT_ERROR,
-	.help = "the file is not called jit-PID.dump",
-	.dump = file_name,
-};
-JP_REGISTER(lint_rule, dump_file_name);
 
 static void pid(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -147,10 +91,18 @@ static void pid(const struct jp_lint_dump *dump, struct jp_lint_findings *findin
 	}
 }
 
-static const struct jp_lint_rule dump_pid = {
-	.name = "dump.pid",
-	.level = JP_LINT_ERROR,
-	.help = "file name, header, records and process name different pids",
-	.dump = pid,
+static const struct jp_lint_rule rules[] = {
+	{"dump.version", JP_LINT_ERROR, "the header's version is not 1", .dump = version},
+	{"dump.header-size", JP_LINT_ERROR, "the header's size is not 40", .dump = header_size},
+	{"dump.flags", JP_LINT_ERROR, "the header has flags that the format does not define",
+	 .dump = flags},
+	{"dump.arch-clock", JP_LINT_WARNING,
+	 "times are the processor's counter, not CLOCK_MONOTONIC", .dump = arch_clock},
+	{"dump.machine", JP_LINT_ERROR,
+	 "the header's ELF machine is none, or not that of the process", .dump = machine},
+	{"dump.padding", JP_LINT_NOTE, "the header's reserved word is not 0", .dump = padding},
+	{"dump.file-name", JP_LINT_ERROR, "the file is not called jit-PID.dump", .dump = file_name},
+	{"dump.pid", JP_LINT_ERROR, "file name, header, records and process name different pids",
+	 .dump = pid},
 };
-JP_REGISTER(lint_rule, dump_pid);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -48,14 +48,6 @@ static void debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings
 		lost_lines(open, before, findings);
 }
 
-static const struct jp_lint_rule dump_debug_order = {
-	.name = "dump.debug-order",
-	.level = JP_LINT_ERROR,
-	.help = "DEBUG_INFO that is not right before the LOAD of its code",
-	.dump = debug_order,
-};
-JP_REGISTER(lint_rule, dump_debug_order);
-
 static void debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	const struct jp_jitdump_record *debug = NULL;
@@ -83,14 +75,6 @@ static void debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings
 	}
 }
 
-static const struct jp_lint_rule dump_debug_range = {
-	.name = "dump.debug-range",
-	.level = JP_LINT_WARNING,
-	.help = "DEBUG_INFO has lines outside its code",
-	.dump = debug_range,
-};
-JP_REGISTER(lint_rule, dump_debug_range);
-
 static void debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
@@ -109,14 +93,6 @@ static void debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings 
 				      record->debug.count, left);
 	}
 }
-
-static const struct jp_lint_rule dump_debug_size = {
-	.name = "dump.debug-size",
-	.level = JP_LINT_ERROR,
-	.help = "DEBUG_INFO is longer than its lines",
-	.dump = debug_size,
-};
-JP_REGISTER(lint_rule, dump_debug_size);
 
 static void unwinding_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -141,14 +117,6 @@ static void unwinding_order(const struct jp_lint_dump *dump, struct jp_lint_find
 			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
 			"of its code");
 }
-
-static const struct jp_lint_rule dump_unwinding_order = {
-	.name = "dump.unwinding-order",
-	.level = JP_LINT_ERROR,
-	.help = "UNWINDING_INFO that no LOAD follows",
-	.dump = unwinding_order,
-};
-JP_REGISTER(lint_rule, dump_unwinding_order);
 
 /* What a MOVE must agree with. */
 struct moved_code {
@@ -199,10 +167,16 @@ static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findi
 	jp_map_free(&by_index);
 }
 
-static const struct jp_lint_rule dump_move = {
-	.name = "dump.move",
-	.level = JP_LINT_ERROR,
-	.help = "MOVE of code that is not there, or of another size",
-	.dump = move,
+static const struct jp_lint_rule rules[] = {
+	{"dump.debug-order", JP_LINT_ERROR,
+	 "DEBUG_INFO that is not right before the LOAD of its code", .dump = debug_order},
+	{"dump.debug-range", JP_LINT_WARNING, "DEBUG_INFO has lines outside its code",
+	 .dump = debug_range},
+	{"dump.debug-size", JP_LINT_ERROR, "DEBUG_INFO is longer than its lines",
+	 .dump = debug_size},
+	{"dump.unwinding-order", JP_LINT_ERROR, "UNWINDING_INFO that no LOAD follows",
+	 .dump = unwinding_order},
+	{"dump.move", JP_LINT_ERROR, "MOVE of code that is not there, or of another size",
+	 .dump = move},
 };
-JP_REGISTER(lint_rule, dump_move);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -25,14 +25,6 @@ static void record_size(const struct jp_lint_dump *dump, struct jp_lint_findings
 			      dump->bad[i].why ?: "sizes that do not fit the record");
 }
 
-static const struct jp_lint_rule dump_record = {
-	.name = "dump.record",
-	.level = JP_LINT_ERROR,
-	.help = "a record's sizes, or a name in it, do not fit the record",
-	.dump = record_size,
-};
-JP_REGISTER(lint_rule, dump_record);
-
 /* What the bytes are at which no record begins. */
 enum jp_lint_rest { REST_NONE, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
 
@@ -74,14 +66,6 @@ static void cut_short(const struct jp_lint_dump *dump, struct jp_lint_findings *
 			      name_of(prefix.id), prefix.total_size, dump->rest_size);
 }
 
-static const struct jp_lint_rule dump_cut_short = {
-	.name = "dump.cut-short",
-	.level = JP_LINT_ERROR,
-	.help = "the file ends within a record",
-	.dump = cut_short,
-};
-JP_REGISTER(lint_rule, dump_cut_short);
-
 static void unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
@@ -91,14 +75,6 @@ static void unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings 
 			findings, dump->rest_at,
 			"the last record is not whole yet: the process writes through a buffer");
 }
-
-static const struct jp_lint_rule dump_unfinished = {
-	.name = "dump.unfinished",
-	.level = JP_LINT_NOTE,
-	.help = "the process has written a part of a record",
-	.dump = unfinished,
-};
-JP_REGISTER(lint_rule, dump_unfinished);
 
 static void no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -115,14 +91,6 @@ static void no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *
 			      prefix.id, prefix.total_size);
 }
 
-static const struct jp_lint_rule dump_no_record = {
-	.name = "dump.no-record",
-	.level = JP_LINT_ERROR,
-	.help = "something else than a record: a second header, or a size below 16",
-	.dump = no_record,
-};
-JP_REGISTER(lint_rule, dump_no_record);
-
 static void zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
@@ -133,14 +101,6 @@ static void zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *find
 			      dump->rest_size);
 }
 
-static const struct jp_lint_rule dump_zero_tail = {
-	.name = "dump.zero-tail",
-	.level = JP_LINT_WARNING,
-	.help = "the file is longer than what was written to it",
-	.dump = zeros,
-};
-JP_REGISTER(lint_rule, dump_zero_tail);
-
 static void unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->unknown)
@@ -148,14 +108,6 @@ static void unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      "%" PRIu64 " records of a type above %d, which no reader knows",
 			      dump->unknown, JP_JITDUMP_TYPES - 1);
 }
-
-static const struct jp_lint_rule dump_unknown = {
-	.name = "dump.unknown",
-	.level = JP_LINT_WARNING,
-	.help = "records of a type that the format does not define",
-	.dump = unknown,
-};
-JP_REGISTER(lint_rule, dump_unknown);
 
 static void close_middle(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -168,14 +120,6 @@ static void close_middle(const struct jp_lint_dump *dump, struct jp_lint_finding
 				dump->count - i - 1);
 }
 
-static const struct jp_lint_rule dump_close_middle = {
-	.name = "dump.close-middle",
-	.level = JP_LINT_ERROR,
-	.help = "records behind CLOSE",
-	.dump = close_middle,
-};
-JP_REGISTER(lint_rule, dump_close_middle);
-
 static void no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (!dump->file.process &&
@@ -185,14 +129,6 @@ static void no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *f
 			      "file is whole");
 }
 
-static const struct jp_lint_rule dump_no_close = {
-	.name = "dump.no-close",
-	.level = JP_LINT_NOTE,
-	.help = "the last record is not CLOSE",
-	.dump = no_close,
-};
-JP_REGISTER(lint_rule, dump_no_close);
-
 static void no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++)
@@ -201,10 +137,20 @@ static void no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 	jp_lint_found(findings, JP_LINT_WHOLE, "no LOAD: the file names nothing");
 }
 
-static const struct jp_lint_rule dump_no_load = {
-	.name = "dump.no-load",
-	.level = JP_LINT_WARNING,
-	.help = "the file holds no LOAD",
-	.dump = no_load,
+static const struct jp_lint_rule rules[] = {
+	{"dump.record", JP_LINT_ERROR, "a record's sizes, or a name in it, do not fit the record",
+	 .dump = record_size},
+	{"dump.cut-short", JP_LINT_ERROR, "the file ends within a record", .dump = cut_short},
+	{"dump.unfinished", JP_LINT_NOTE, "the process has written a part of a record",
+	 .dump = unfinished},
+	{"dump.no-record", JP_LINT_ERROR,
+	 "something else than a record: a second header, or a size below 16", .dump = no_record},
+	{"dump.zero-tail", JP_LINT_WARNING, "the file is longer than what was written to it",
+	 .dump = zeros},
+	{"dump.unknown", JP_LINT_WARNING, "records of a type that the format does not define",
+	 .dump = unknown},
+	{"dump.close-middle", JP_LINT_ERROR, "records behind CLOSE", .dump = close_middle},
+	{"dump.no-close", JP_LINT_NOTE, "the last record is not CLOSE", .dump = no_close},
+	{"dump.no-load", JP_LINT_WARNING, "the file holds no LOAD", .dump = no_load},
 };
-JP_REGISTER(lint_rule, dump_no_load);
+JP_REGISTER_ROWS(lint_rule, rules);

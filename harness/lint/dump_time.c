@@ -73,14 +73,6 @@ static void wrong_clock(const struct jp_lint_dump *dump, struct jp_lint_findings
 			      other_clock(&dump->file, dump->records[first].time, DAY_S));
 }
 
-static const struct jp_lint_rule dump_clock = {
-	.name = "dump.clock",
-	.level = JP_LINT_ERROR,
-	.help = "the records' times are not CLOCK_MONOTONIC in ns",
-	.dump = wrong_clock,
-};
-JP_REGISTER(lint_rule, dump_clock);
-
 static void header_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t time = dump->header->timestamp;
@@ -102,14 +94,6 @@ static void header_clock(const struct jp_lint_dump *dump, struct jp_lint_finding
 			      time - dump->records[0].time);
 }
 
-static const struct jp_lint_rule dump_header_clock = {
-	.name = "dump.header-clock",
-	.level = JP_LINT_WARNING,
-	.help = "the header's time is of another clock than the records, or later",
-	.dump = header_clock,
-};
-JP_REGISTER(lint_rule, dump_header_clock);
-
 static void future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t written = dump->file.written, count = 0;
@@ -129,14 +113,6 @@ static void future(const struct jp_lint_dump *dump, struct jp_lint_findings *fin
 			      count - 1, dump->records[first].time - written);
 }
 
-static const struct jp_lint_rule dump_future = {
-	.name = "dump.future",
-	.level = JP_LINT_ERROR,
-	.help = "records are later than the file's last change",
-	.dump = future,
-};
-JP_REGISTER(lint_rule, dump_future);
-
 static void time_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 1; i < dump->count; i++) {
@@ -148,14 +124,6 @@ static void time_order(const struct jp_lint_dump *dump, struct jp_lint_findings 
 				      record[-1].time - record->time);
 	}
 }
-
-static const struct jp_lint_rule dump_time_order = {
-	.name = "dump.time-order",
-	.level = JP_LINT_WARNING,
-	.help = "a record is earlier than the one before it",
-	.dump = time_order,
-};
-JP_REGISTER(lint_rule, dump_time_order);
 
 static void coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -178,10 +146,16 @@ static void coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *fin
 			      unit, equal);
 }
 
-static const struct jp_lint_rule dump_coarse_time = {
-	.name = "dump.coarse-time",
-	.level = JP_LINT_NOTE,
-	.help = "times are rounded to a microsecond or more",
-	.dump = coarse,
+static const struct jp_lint_rule rules[] = {
+	{"dump.clock", JP_LINT_ERROR, "the records' times are not CLOCK_MONOTONIC in ns",
+	 .dump = wrong_clock},
+	{"dump.header-clock", JP_LINT_WARNING,
+	 "the header's time is of another clock than the records, or later", .dump = header_clock},
+	{"dump.future", JP_LINT_ERROR, "records are later than the file's last change",
+	 .dump = future},
+	{"dump.time-order", JP_LINT_WARNING, "a record is earlier than the one before it",
+	 .dump = time_order},
+	{"dump.coarse-time", JP_LINT_NOTE, "times are rounded to a microsecond or more",
+	 .dump = coarse},
 };
-JP_REGISTER(lint_rule, dump_coarse_time);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -64,16 +64,39 @@ static int publish(struct jp_lint_process *process, uint64_t start, uint64_t siz
 	return 0;
 }
 
+static void ask_of_dump(const struct jp_lint_rule *rule, const struct jp_lint_dump *dump,
+			struct jp_lint_findings *findings)
+{
+	if (rule->dump)
+		rule->dump(dump, findings);
+	if (rule->file)
+		rule->file(&dump->file, findings);
+	for (size_t i = 0; rule->each_name && i < dump->count; i++)
+		if (dump->records[i].type == JP_JITDUMP_LOAD)
+			rule->each_name(findings, dump->records[i].at, dump->records[i].load.name);
+}
+
+static void ask_of_map(const struct jp_lint_rule *rule, const struct jp_lint_map *map,
+		       struct jp_lint_findings *findings)
+{
+	if (rule->map)
+		rule->map(map, findings);
+	if (rule->file)
+		rule->file(&map->file, findings);
+	for (size_t i = 0; rule->each_name && i < map->count; i++)
+		rule->each_name(findings, map->lines[i].number, map->lines[i].name);
+}
+
 static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process,
 		      struct jp_lint_findings *findings, struct jp_error *err)
 {
-	const struct jp_lint_rule *rule;
+	const struct jp_lint_rule *rule = NULL;
 	int ret = jp_lint_dump_read(dump, err);
 
 	findings->entries = dump->count + dump->nr_bad;
-	for (size_t i = 0; !ret && (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
-		if (rule->dump && jp_lint_ask(findings, rule))
-			rule->dump(dump, findings);
+	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
+		if ((rule->dump || rule->file || rule->each_name) && jp_lint_ask(findings, rule))
+			ask_of_dump(rule, dump, findings);
 	for (size_t i = 0; !ret && process && i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 
@@ -88,13 +111,13 @@ static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process
 static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
 		     struct jp_lint_findings *findings, struct jp_error *err)
 {
-	const struct jp_lint_rule *rule;
+	const struct jp_lint_rule *rule = NULL;
 	int ret = jp_lint_map_read(map, err);
 
 	findings->entries = map->count + map->nr_bad;
-	for (size_t i = 0; !ret && (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
-		if (rule->map && jp_lint_ask(findings, rule))
-			rule->map(map, findings);
+	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
+		if ((rule->map || rule->file || rule->each_name) && jp_lint_ask(findings, rule))
+			ask_of_map(rule, map, findings);
 	for (size_t i = 0; !ret && process && i < map->count; i++)
 		ret = publish(process, map->lines[i].start, map->lines[i].size);
 	return ret;

@@ -11,14 +11,6 @@ static void bad_line(const struct jp_lint_map *map, struct jp_lint_findings *fin
 		jp_lint_found(findings, map->bad[i].at, "expected %s", map->bad[i].why);
 }
 
-static const struct jp_lint_rule map_line = {
-	.name = "map.line",
-	.level = JP_LINT_ERROR,
-	.help = "a line is not START SIZE NAME",
-	.map = bad_line,
-};
-JP_REGISTER(lint_rule, map_line);
-
 /* A dialect is a property of the writer: said once, with how many lines speak it. */
 static void speaks(const struct jp_lint_map *map, struct jp_lint_findings *findings,
 		   unsigned int dialect, const char *what)
@@ -39,52 +31,20 @@ static void prefix(const struct jp_lint_map *map, struct jp_lint_findings *findi
 	speaks(map, findings, JP_LINT_PREFIX, "0x before a number; expected digits alone");
 }
 
-static const struct jp_lint_rule map_prefix = {
-	.name = "map.prefix",
-	.level = JP_LINT_WARNING,
-	.help = "numbers begin with 0x",
-	.map = prefix,
-};
-JP_REGISTER(lint_rule, map_prefix);
-
 static void blanks(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	speaks(map, findings, JP_LINT_BLANKS, "tabs or several blanks; expected one blank");
 }
-
-static const struct jp_lint_rule map_blanks = {
-	.name = "map.blanks",
-	.level = JP_LINT_WARNING,
-	.help = "something else than one blank between the parts",
-	.map = blanks,
-};
-JP_REGISTER(lint_rule, map_blanks);
 
 static void carriage_return(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	speaks(map, findings, JP_LINT_RETURN, "a carriage return, which is then part of the name");
 }
 
-static const struct jp_lint_rule map_crlf = {
-	.name = "map.crlf",
-	.level = JP_LINT_WARNING,
-	.help = "lines end with CR LF",
-	.map = carriage_return,
-};
-JP_REGISTER(lint_rule, map_crlf);
-
 static void upper(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	speaks(map, findings, JP_LINT_UPPER, "capital digits, which not every reader takes");
 }
-
-static const struct jp_lint_rule map_upper = {
-	.name = "map.upper",
-	.level = JP_LINT_NOTE,
-	.help = "numbers have capital digits",
-	.map = upper,
-};
-JP_REGISTER(lint_rule, map_upper);
 
 static void short_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
@@ -98,14 +58,6 @@ static void short_name(const struct jp_lint_map *map, struct jp_lint_findings *f
 	}
 }
 
-static const struct jp_lint_rule map_short_name = {
-	.name = "map.short-name",
-	.level = JP_LINT_WARNING,
-	.help = "a name has fewer than three characters",
-	.map = short_name,
-};
-JP_REGISTER(lint_rule, map_short_name);
-
 static void last_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	if (map->unfinished)
@@ -114,27 +66,11 @@ static void last_line(const struct jp_lint_map *map, struct jp_lint_findings *fi
 			"the last line has no newline: perf takes its last character for one");
 }
 
-static const struct jp_lint_rule map_last_line = {
-	.name = "map.last-line",
-	.level = JP_LINT_WARNING,
-	.help = "the last line has no newline",
-	.map = last_line,
-};
-JP_REGISTER(lint_rule, map_last_line);
-
 static void no_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	if (!map->count)
 		jp_lint_found(findings, JP_LINT_WHOLE, "no line: the file names nothing");
 }
-
-static const struct jp_lint_rule map_empty = {
-	.name = "map.empty",
-	.level = JP_LINT_WARNING,
-	.help = "the file has no line",
-	.map = no_line,
-};
-JP_REGISTER(lint_rule, map_empty);
 
 static void file_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
@@ -149,14 +85,6 @@ static void file_name(const struct jp_lint_map *map, struct jp_lint_findings *fi
 			      map->file.named_pid, process->own_pid);
 }
 
-static const struct jp_lint_rule map_file_name = {
-	.name = "map.file-name",
-	.level = JP_LINT_ERROR,
-	.help = "the file is not called perf-PID.map",
-	.map = file_name,
-};
-JP_REGISTER(lint_rule, map_file_name);
-
 static void folder(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	const char *slash = strrchr(map->file.path, '/');
@@ -167,10 +95,18 @@ static void folder(const struct jp_lint_map *map, struct jp_lint_findings *findi
 			      "the file is not in /tmp, the one place where perf looks");
 }
 
-static const struct jp_lint_rule map_folder = {
-	.name = "map.folder",
-	.level = JP_LINT_NOTE,
-	.help = "the file is not in /tmp",
-	.map = folder,
+static const struct jp_lint_rule rules[] = {
+	{"map.line", JP_LINT_ERROR, "a line is not START SIZE NAME", .map = bad_line},
+	{"map.prefix", JP_LINT_WARNING, "numbers begin with 0x", .map = prefix},
+	{"map.blanks", JP_LINT_WARNING, "something else than one blank between the parts",
+	 .map = blanks},
+	{"map.crlf", JP_LINT_WARNING, "lines end with CR LF", .map = carriage_return},
+	{"map.upper", JP_LINT_NOTE, "numbers have capital digits", .map = upper},
+	{"map.short-name", JP_LINT_WARNING, "a name has fewer than three characters",
+	 .map = short_name},
+	{"map.last-line", JP_LINT_WARNING, "the last line has no newline", .map = last_line},
+	{"map.empty", JP_LINT_WARNING, "the file has no line", .map = no_line},
+	{"map.file-name", JP_LINT_ERROR, "the file is not called perf-PID.map", .map = file_name},
+	{"map.folder", JP_LINT_NOTE, "the file is not in /tmp", .map = folder},
 };
-JP_REGISTER(lint_rule, map_folder);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -10,50 +10,13 @@
 /* struct symbol of perf holds a name's length in 16 bits. */
 enum { LONGEST = 65535 };
 
-/* Calls @check with each name. */
-typedef void jp_lint_name_check(struct jp_lint_findings *findings, uint64_t at, const char *name);
-
-static void each_of_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings,
-			 jp_lint_name_check *check)
-{
-	for (size_t i = 0; i < dump->count; i++)
-		if (dump->records[i].type == JP_JITDUMP_LOAD)
-			check(findings, dump->records[i].at, dump->records[i].load.name);
-}
-
-static void each_of_map(const struct jp_lint_map *map, struct jp_lint_findings *findings,
-			jp_lint_name_check *check)
-{
-	for (size_t i = 0; i < map->count; i++)
-		check(findings, map->lines[i].number, map->lines[i].name);
-}
-
-static void check_empty(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void empty(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	if (!*name)
 		jp_lint_found(findings, at, "no name");
 }
 
-static void empty_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
-{
-	each_of_dump(dump, findings, check_empty);
-}
-
-static void empty_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
-{
-	each_of_map(map, findings, check_empty);
-}
-
-static const struct jp_lint_rule name_empty = {
-	.name = "name.empty",
-	.level = JP_LINT_WARNING,
-	.help = "code without a name",
-	.dump = empty_in_dump,
-	.map = empty_in_map,
-};
-JP_REGISTER(lint_rule, name_empty);
-
-static void check_utf8(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void utf8(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	const unsigned char *byte = (const unsigned char *)name;
 
@@ -67,26 +30,7 @@ static void check_utf8(struct jp_lint_findings *findings, uint64_t at, const cha
 	}
 }
 
-static void utf8_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
-{
-	each_of_dump(dump, findings, check_utf8);
-}
-
-static void utf8_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
-{
-	each_of_map(map, findings, check_utf8);
-}
-
-static const struct jp_lint_rule name_utf8 = {
-	.name = "name.utf8",
-	.level = JP_LINT_WARNING,
-	.help = "a name is not UTF-8",
-	.dump = utf8_in_dump,
-	.map = utf8_in_map,
-};
-JP_REGISTER(lint_rule, name_utf8);
-
-static void check_control(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void control(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	for (const char *byte = name; *byte;) {
 		const unsigned int shown = jp_printable_length(byte);
@@ -104,26 +48,7 @@ static void check_control(struct jp_lint_findings *findings, uint64_t at, const 
 	}
 }
 
-static void control_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
-{
-	each_of_dump(dump, findings, check_control);
-}
-
-static void control_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
-{
-	each_of_map(map, findings, check_control);
-}
-
-static const struct jp_lint_rule name_control = {
-	.name = "name.control",
-	.level = JP_LINT_WARNING,
-	.help = "a name holds control characters",
-	.dump = control_in_dump,
-	.map = control_in_map,
-};
-JP_REGISTER(lint_rule, name_control);
-
-static void check_long(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void longest(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -132,21 +57,11 @@ static void check_long(struct jp_lint_findings *findings, uint64_t at, const cha
 			      LONGEST);
 }
 
-static void long_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
-{
-	each_of_dump(dump, findings, check_long);
-}
-
-static void long_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
-{
-	each_of_map(map, findings, check_long);
-}
-
-static const struct jp_lint_rule name_long = {
-	.name = "name.long",
-	.level = JP_LINT_WARNING,
-	.help = "a name is longer than perf can count",
-	.dump = long_in_dump,
-	.map = long_in_map,
+static const struct jp_lint_rule rules[] = {
+	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = empty},
+	{"name.utf8", JP_LINT_WARNING, "a name is not UTF-8", .each_name = utf8},
+	{"name.control", JP_LINT_WARNING, "a name holds control characters", .each_name = control},
+	{"name.long", JP_LINT_WARNING, "a name is longer than perf can count",
+	 .each_name = longest},
 };
-JP_REGISTER(lint_rule, name_long);
+JP_REGISTER_ROWS(lint_rule, rules);

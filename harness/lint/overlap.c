@@ -38,14 +38,6 @@ static void same_time(const struct jp_lint_dump *dump, struct jp_lint_findings *
 	free(codes);
 }
 
-static const struct jp_lint_rule dump_overlap = {
-	.name = "dump.overlap",
-	.level = JP_LINT_ERROR,
-	.help = "two LOADs of one time overlap",
-	.dump = same_time,
-};
-JP_REGISTER(lint_rule, dump_overlap);
-
 static void reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	size_t count;
@@ -66,14 +58,6 @@ static void reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *find
 	}
 	free(codes);
 }
-
-static const struct jp_lint_rule dump_reuse = {
-	.name = "dump.reuse",
-	.level = JP_LINT_NOTE,
-	.help = "addresses are used again",
-	.dump = reuse,
-};
-JP_REGISTER(lint_rule, dump_reuse);
 
 static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
@@ -101,14 +85,6 @@ static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings
 	}
 	jp_map_free(&by_index);
 }
-
-static const struct jp_lint_rule dump_index = {
-	.name = "dump.index",
-	.level = JP_LINT_ERROR,
-	.help = "two LOADs have one code_index",
-	.dump = index_twice,
-};
-JP_REGISTER(lint_rule, dump_index);
 
 /* Gives @found the pairs that share an address, each line with one of those below it. */
 static void neighbours(const struct jp_lint_map *map, struct jp_lint_findings *findings,
@@ -148,14 +124,6 @@ static void map_overlaps(const struct jp_lint_map *map, struct jp_lint_findings 
 	neighbours(map, findings, report_overlap);
 }
 
-static const struct jp_lint_rule map_overlap = {
-	.name = "map.overlap",
-	.level = JP_LINT_WARNING,
-	.help = "two lines overlap",
-	.map = map_overlaps,
-};
-JP_REGISTER(lint_rule, map_overlap);
-
 static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint_code *code,
 			 const struct jp_lint_code *other)
 {
@@ -171,14 +139,6 @@ static void map_reused(const struct jp_lint_map *map, struct jp_lint_findings *f
 	neighbours(map, findings, report_reuse);
 }
 
-static const struct jp_lint_rule map_reuse = {
-	.name = "map.reuse",
-	.level = JP_LINT_WARNING,
-	.help = "an address has two names",
-	.map = map_reused,
-};
-JP_REGISTER(lint_rule, map_reuse);
-
 static void report_repeat(struct jp_lint_findings *findings, const struct jp_lint_code *code,
 			  const struct jp_lint_code *other)
 {
@@ -193,10 +153,12 @@ static void map_repeated(const struct jp_lint_map *map, struct jp_lint_findings 
 	neighbours(map, findings, report_repeat);
 }
 
-static const struct jp_lint_rule map_repeat = {
-	.name = "map.repeat",
-	.level = JP_LINT_NOTE,
-	.help = "a line says what another says",
-	.map = map_repeated,
+static const struct jp_lint_rule rules[] = {
+	{"dump.overlap", JP_LINT_ERROR, "two LOADs of one time overlap", .dump = same_time},
+	{"dump.reuse", JP_LINT_NOTE, "addresses are used again", .dump = reuse},
+	{"dump.index", JP_LINT_ERROR, "two LOADs have one code_index", .dump = index_twice},
+	{"map.overlap", JP_LINT_WARNING, "two lines overlap", .map = map_overlaps},
+	{"map.reuse", JP_LINT_WARNING, "an address has two names", .map = map_reused},
+	{"map.repeat", JP_LINT_NOTE, "a line says what another says", .map = map_repeated},
 };
-JP_REGISTER(lint_rule, map_repeat);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -98,8 +98,8 @@ void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_f
 
 void jp_lint_print_rules(void)
 {
-	const struct jp_lint_rule *rule;
+	const struct jp_lint_rule *rule = NULL;
 
-	for (size_t i = 0; (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		printf("%-20s %-7s  %s\n", rule->name, jp_lint_level_name(rule->level), rule->help);
 }

@@ -153,14 +153,14 @@ static int by_start(const void *left, const void *right)
 int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *findings,
 		    struct jp_error *err)
 {
-	const struct jp_lint_rule *rule;
+	const struct jp_lint_rule *rule = NULL;
 
 	findings->kind = "process";
 	findings->entries = process->nr_maps;
 	if (process->nr_published)
 		qsort(process->published, process->nr_published, sizeof(*process->published),
 		      by_start);
-	for (size_t i = 0; (rule = jp_registry_at(JP_LINT_RULE, i)); i++)
+	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if (rule->process && jp_lint_ask(findings, rule))
 			rule->process(process, findings);
 	return findings->failed ? jp_fail(err, ENOMEM, "process %u: no memory", process->pid) : 0;

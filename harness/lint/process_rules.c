@@ -66,14 +66,6 @@ static void marker(const struct jp_lint_process *process, struct jp_lint_finding
 	jp_text_pool_free(&names);
 }
 
-static const struct jp_lint_rule process_marker = {
-	.name = "process.marker",
-	.level = JP_LINT_ERROR,
-	.help = "the jitdump is not mapped executable",
-	.process = marker,
-};
-JP_REGISTER(lint_rule, process_marker);
-
 static void deleted(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < process->nr_maps; i++) {
@@ -84,14 +76,6 @@ static void deleted(const struct jp_lint_process *process, struct jp_lint_findin
 				      "%s: the jitdump is gone, and with it all names", name);
 	}
 }
-
-static const struct jp_lint_rule process_deleted = {
-	.name = "process.deleted",
-	.level = JP_LINT_ERROR,
-	.help = "the jitdump was deleted",
-	.process = deleted,
-};
-JP_REGISTER(lint_rule, process_deleted);
 
 /* How many bytes of @map the process publishes names for. */
 static uint64_t published(const struct jp_lint_process *process, const struct jp_procmap *map)
@@ -128,14 +112,6 @@ static void no_names(const struct jp_lint_process *process, struct jp_lint_findi
 	}
 }
 
-static const struct jp_lint_rule process_no_names = {
-	.name = "process.no-names",
-	.level = JP_LINT_WARNING,
-	.help = "executable memory for which nothing is published",
-	.process = no_names,
-};
-JP_REGISTER(lint_rule, process_no_names);
-
 static void unread_map(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
 	if (!process->nr_perf_maps || process->nr_dumps)
@@ -154,10 +130,13 @@ static void unread_map(const struct jp_lint_process *process, struct jp_lint_fin
 	}
 }
 
-static const struct jp_lint_rule process_unread_map = {
-	.name = "process.unread-map",
-	.level = JP_LINT_ERROR,
-	.help = "the perf map names memory for which perf does not ask it",
-	.process = unread_map,
+static const struct jp_lint_rule rules[] = {
+	{"process.marker", JP_LINT_ERROR, "the jitdump is not mapped executable",
+	 .process = marker},
+	{"process.deleted", JP_LINT_ERROR, "the jitdump was deleted", .process = deleted},
+	{"process.no-names", JP_LINT_WARNING, "executable memory for which nothing is published",
+	 .process = no_names},
+	{"process.unread-map", JP_LINT_ERROR,
+	 "the perf map names memory for which perf does not ask it", .process = unread_map},
 };
-JP_REGISTER(lint_rule, process_unread_map);
+JP_REGISTER_ROWS(lint_rule, rules);

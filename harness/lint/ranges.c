@@ -31,15 +31,6 @@ static void empty_in_map(const struct jp_lint_map *map, struct jp_lint_findings 
 				map->lines[i].name);
 }
 
-static const struct jp_lint_rule code_size = {
-	.name = "code.size",
-	.level = JP_LINT_WARNING,
-	.help = "code has size 0",
-	.dump = empty_in_dump,
-	.map = empty_in_map,
-};
-JP_REGISTER(lint_rule, code_size);
-
 static void check_address(struct jp_lint_findings *findings, uint64_t at, uint64_t start,
 			  uint64_t size)
 {
@@ -68,15 +59,6 @@ static void address_in_map(const struct jp_lint_map *map, struct jp_lint_finding
 			      map->lines[i].size);
 }
 
-static const struct jp_lint_rule code_address = {
-	.name = "code.address",
-	.level = JP_LINT_ERROR,
-	.help = "code is where no process can have any",
-	.dump = address_in_dump,
-	.map = address_in_map,
-};
-JP_REGISTER(lint_rule, code_address);
-
 static void vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	size_t count = 0, loads = 0, first = 0;
@@ -97,14 +79,6 @@ static void vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findin
 			      loads);
 }
 
-static const struct jp_lint_rule dump_vma = {
-	.name = "dump.vma",
-	.level = JP_LINT_WARNING,
-	.help = "vma is not the address of the code",
-	.dump = vma,
-};
-JP_REGISTER(lint_rule, dump_vma);
-
 static void load_gap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
@@ -122,14 +96,6 @@ static void load_gap(const struct jp_lint_dump *dump, struct jp_lint_findings *f
 				record->load.code - behind);
 	}
 }
-
-static const struct jp_lint_rule dump_load_padding = {
-	.name = "dump.load-padding",
-	.level = JP_LINT_ERROR,
-	.help = "a LOAD is longer than its name and code",
-	.dump = load_gap,
-};
-JP_REGISTER(lint_rule, dump_load_padding);
 
 static void check_mapped(const struct jp_lint_process *process, struct jp_lint_code *codes,
 			 size_t count, struct jp_lint_findings *findings)
@@ -165,11 +131,15 @@ static void unmapped_of_map(const struct jp_lint_map *map, struct jp_lint_findin
 		check_mapped(map->file.process, codes, count, findings);
 }
 
-static const struct jp_lint_rule code_unmapped = {
-	.name = "code.unmapped",
-	.level = JP_LINT_WARNING,
-	.help = "code is in no executable mapping of the process",
-	.dump = unmapped_of_dump,
-	.map = unmapped_of_map,
+static const struct jp_lint_rule rules[] = {
+	{"code.size", JP_LINT_WARNING, "code has size 0", .dump = empty_in_dump,
+	 .map = empty_in_map},
+	{"code.address", JP_LINT_ERROR, "code is where no process can have any",
+	 .dump = address_in_dump, .map = address_in_map},
+	{"dump.vma", JP_LINT_WARNING, "vma is not the address of the code", .dump = vma},
+	{"dump.load-padding", JP_LINT_ERROR, "a LOAD is longer than its name and code",
+	 .dump = load_gap},
+	{"code.unmapped", JP_LINT_WARNING, "code is in no executable mapping of the process",
+	 .dump = unmapped_of_dump, .map = unmapped_of_map},
 };
-JP_REGISTER(lint_rule, code_unmapped);
+JP_REGISTER_ROWS(lint_rule, rules);

@@ -95,6 +95,9 @@ struct jp_lint_rule {
 	const char *help;
 	void (*dump)(const struct jp_lint_dump *dump, struct jp_lint_findings *findings);
 	void (*map)(const struct jp_lint_map *map, struct jp_lint_findings *findings);
+	/* Of either file: the file itself, and each name in it; @at is its offset, or line. */
+	void (*file)(const struct jp_lint_file *file, struct jp_lint_findings *findings);
+	void (*each_name)(struct jp_lint_findings *findings, uint64_t at, const char *name);
 	void (*process)(const struct jp_lint_process *process, struct jp_lint_findings *findings);
 };
 

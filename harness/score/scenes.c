@@ -67,11 +67,11 @@ static void write_all(FILE *out, const struct jp_cases *lines, const struct jp_s
 {
 	const struct {
 		const char *name;
-	} * workload;
+	} *workload = NULL;
 
 	for (size_t i = 0; i < lines->nr_cases; i++)
 		write_scene(out, &lines->cases[i], way);
-	for (size_t i = 0; (workload = jp_registry_at(JP_WORKLOAD, i)); i++) {
+	while ((workload = jp_registry_next(JP_WORKLOAD, workload))) {
 		char name[256], *argv[] = {(char *)workload->name, NULL};
 		char *capture[] = {(char *)"attach", NULL};
 		struct jp_case plain = {.name = name,

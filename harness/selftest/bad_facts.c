@@ -60,5 +60,4 @@ static const struct jp_fact facts[] = {
 	{"bad.flood", "Has more to say than there is room.", .probe = flood},
 	{"bad.kinds", "Is well.", .probe = all_kinds},
 };
-static const struct jp_fact_family bad = {"bad", facts, sizeof(facts) / sizeof(facts[0])};
-JP_REGISTER(fact, bad);
+JP_REGISTER_ROWS(fact, facts);

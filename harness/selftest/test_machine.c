@@ -6,9 +6,9 @@
 
 int main(void)
 {
-	const struct jp_machine *machine;
+	const struct jp_machine *machine = NULL;
 
-	for (size_t i = 0; (machine = jp_registry_at(JP_MACHINE, i)); i++) {
+	while ((machine = jp_registry_next(JP_MACHINE, machine))) {
 		const struct jp_machine *found = jp_machine_guess(machine->mask);
 
 		check(found == machine, "all registers of %s are those of %s", machine->name,

@@ -84,12 +84,12 @@ static int choose(const char *how, struct writer found[MOST])
 {
 	size_t length = strcspn(how, ":");
 	const char *fault = how[length] ? how + length + 1 : NULL;
-	const struct jp_publisher *publisher;
+	const struct jp_publisher *publisher = NULL;
 	bool both = length == 4 && !strncmp(how, "both", 4);
 	bool none = length == 4 && !strncmp(how, "none", 4), faulty = false;
 	int count = 0;
 
-	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && !none; i++) {
+	while (!none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
 		bool has = jp_publish_fault(publisher->faults, fault) > 0;
 
 		if (count == MOST || (!both && !place_among(publisher->name, how, length)))
@@ -103,11 +103,11 @@ static int choose(const char *how, struct writer found[MOST])
 
 bool jp_publish_known(const char *how, char *known, size_t size)
 {
-	const struct jp_publisher *publisher;
+	const struct jp_publisher *publisher = NULL;
 	struct writer found[MOST];
 	size_t used = (size_t)snprintf(known, size, "none");
 
-	for (size_t i = 0; (publisher = jp_registry_at(JP_PUBLISHER, i)) && used < size; i++)
+	while (used < size && (publisher = jp_registry_next(JP_PUBLISHER, publisher)))
 		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
 	if (used < size)
 		snprintf(known + used, size - used, " or both");

@@ -8,10 +8,9 @@
 
 const struct jp_machine *jp_machine_find(uint32_t e_machine)
 {
-	const struct jp_machine *machine;
-	size_t i = 0;
+	const struct jp_machine *machine = NULL;
 
-	while ((machine = jp_registry_at(JP_MACHINE, i++)) && machine->e_machine != e_machine)
+	while ((machine = jp_registry_next(JP_MACHINE, machine)) && machine->e_machine != e_machine)
 		;
 	return machine;
 }
@@ -33,10 +32,9 @@ static bool fits(const struct jp_machine *machine, uint64_t mask)
 
 const struct jp_machine *jp_machine_guess(uint64_t mask)
 {
-	const struct jp_machine *machine;
-	size_t i = 0;
+	const struct jp_machine *machine = NULL;
 
-	while ((machine = jp_registry_at(JP_MACHINE, i++)) && !fits(machine, mask))
+	while ((machine = jp_registry_next(JP_MACHINE, machine)) && !fits(machine, mask))
 		;
 	return machine;
 }

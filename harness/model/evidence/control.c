@@ -10,9 +10,9 @@
 
 const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t time)
 {
-	const struct jp_control *control;
+	const struct jp_control *control = NULL;
 
-	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++) {
+	while ((control = jp_registry_next(JP_CONTROL, control))) {
 		what->control = control;
 		what->map = NULL;
 		if (control->mapping && control->mapping(what, time))
@@ -24,9 +24,9 @@ const struct jp_control *jp_left_out_mapping(struct jp_left_out *what, uint64_t 
 const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, uint32_t pid,
 					  uint64_t from, uint64_t to)
 {
-	const struct jp_control *control;
+	const struct jp_control *control = NULL;
 
-	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++)
+	while ((control = jp_registry_next(JP_CONTROL, control)))
 		if (control->exec && control->exec(evidence, pid, from, to))
 			break;
 	return control;
@@ -34,9 +34,9 @@ const struct jp_control *jp_left_out_exec(const struct jp_evidence *evidence, ui
 
 const struct jp_control *jp_left_out_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
-	const struct jp_control *control;
+	const struct jp_control *control = NULL;
 
-	for (size_t i = 0; (control = jp_registry_at(JP_CONTROL, i)); i++)
+	while ((control = jp_registry_next(JP_CONTROL, control)))
 		if (control->thread && control->thread(evidence, tid))
 			break;
 	return control;
