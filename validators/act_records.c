@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
-#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"

@@ -3,7 +3,6 @@
  * What the workload did to its executable memory that makes no record: bounds of what is found of
  * it. A mapping that lies on after its end needs an act that ended it.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "harness/judge/validator.h"

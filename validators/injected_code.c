@@ -10,7 +10,6 @@
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
-#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"

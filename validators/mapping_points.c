@@ -11,7 +11,6 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/model/space/mapping_name.h"
-#include "harness/model/space/replay.h"
 
 static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t time, bool mark)
 {

@@ -7,15 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/format/observations/declared.h"
 #include "harness/judge/validator.h"
-#include "harness/model/unwind/methods.h"
 #include "validators/frame_names.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_guess.h"
-#include "validators/stack_verdict.h"
 
 enum { FRAMES = JP_FRAME_MOST };
 

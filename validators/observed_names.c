@@ -11,7 +11,6 @@
 
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
-#include "harness/model/oracle/oracle.h"
 #include "validators/frame_names.h"
 
 enum frame_place { LEAF, CALLER, PLACES };

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "workloads/emit/mix.h"
-#include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
 enum { MOST = 2000, TURNS = 700000 };

@@ -3,7 +3,6 @@
  * One file at two addresses in one process, by dlopen() and dlmopen(); unloaded and loaded again,
  * in all orders, with code running in each copy between.
  */
-#include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/workload.h"

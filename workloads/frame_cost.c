@@ -10,7 +10,6 @@
 
 #include "harness/base/clock.h"
 #include "workloads/emit/path.h"
-#include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
 enum {

@@ -9,7 +9,6 @@
 #include <linux/capability.h>
 #include <linux/fuse.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,7 +20,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/process.h"

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/object.h"

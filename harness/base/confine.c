@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
 #include "harness/base/delegate_serve.h"
 #include "harness/base/exits.h"

@@ -2,7 +2,6 @@
 #include "harness/capture/attach.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/opened.h"
 #include "harness/capture/probe.h"
-#include "harness/capture/recorder.h"
 #include "harness/capture/recording.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"

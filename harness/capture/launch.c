@@ -5,7 +5,6 @@
 #include "harness/capture/recording.h"
 #include "harness/capture/attach.h"
 #include "harness/capture/probe.h"
-#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/start.h"
 

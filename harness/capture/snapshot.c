@@ -14,7 +14,6 @@
 #include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/capture/elf_copies.h"
-#include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 #include "harness/capture/synthesize.h"
 #include "harness/capture/threads.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The line of a case: what runs, what watches it, and keys. docs/expected-format.md. */
-#include <errno.h>
 #include <string.h>
 
 #include "harness/base/number.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "harness/base/json.h"
 #include "harness/command/command.h"

@@ -16,7 +16,6 @@
 #include "harness/command/judge_truth.h"
 #include "harness/command/reading.h"
 #include "harness/command/truth_request.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"

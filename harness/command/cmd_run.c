@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "harness/command/run_judge.h"
 #include "harness/command/seed.h"
 #include "harness/base/interrupt.h"
-#include "harness/base/path.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"

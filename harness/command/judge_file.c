@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "harness/command/command.h"
+#include "harness/base/exits.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/base/cleanup.h"
 #include "harness/base/error.h"
 #include "harness/base/new_file.h"
 #include "harness/base/shortage.h"

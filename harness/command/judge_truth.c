@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "harness/base/exits.h"
-#include "harness/command/judge_file.h"
 #include "harness/command/truth_request.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/outcome/expect.h"

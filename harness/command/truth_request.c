@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/truth_request.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/explain/name_causes.h"
 #include "harness/format/jit/jitdump_read.h"

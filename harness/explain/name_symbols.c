@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "harness/base/number.h"
 #include "harness/explain/code.h"

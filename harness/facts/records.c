@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/facts/ask.h"
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 

@@ -2,8 +2,6 @@
 /* What else a sample holds: dumps, registers, deferred chains; and execution breakpoints. */
 #include "harness/facts/read_chain.h"
 
-#include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "harness/facts/read_chain.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

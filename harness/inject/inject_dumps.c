@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
-#include "harness/base/cleanup.h"
 #include "harness/base/map.h"
-#include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/inject/inject_files.h"

@@ -10,7 +10,6 @@
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
-#include "harness/model/space/replay.h"
 
 /* Values of ranges: nothing that matters, living code, or a mapping by its number. */
 enum { NOTHING, CODE, MAPPINGS };

@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/base/path.h"
-#include "harness/base/untrusted_file.h"
 #include "harness/format/capture/capture_read.h"
 #include "harness/judge/losses.h"
 

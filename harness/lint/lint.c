@@ -2,7 +2,6 @@
 #include "harness/lint/lint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 

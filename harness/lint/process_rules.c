@@ -7,7 +7,7 @@
 
 #include "harness/base/search.h"
 #include "harness/format/truth/format.h"
-#include "harness/lint/code.h"
+#include "harness/lint/findings.h"
 
 static bool executable(const struct jp_procmap *map)
 {

@@ -8,7 +8,6 @@
 #include "harness/base/printable.h"
 #include "harness/base/search.h"
 #include "harness/model/causes/causes.h"
-#include "harness/outcome/expect.h"
 
 void jp_ktap_head(FILE *out, size_t plan)
 {

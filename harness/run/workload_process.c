@@ -14,7 +14,6 @@
 
 #include "harness/base/children.h"
 #include "harness/base/cleanup.h"
-#include "harness/base/file.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "workloads/emit/arena.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 

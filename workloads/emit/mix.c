@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "workloads/emit/folder.h"
-#include "workloads/emit/workload.h"
 
 enum { ARENA = 64 << 10, TURNS = 700000 };
 

@@ -17,7 +17,6 @@
 #include "workloads/emit/maps.h"
 #include "workloads/emit/path.h"
 #include "workloads/emit/publish.h"
-#include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
 enum { SHARED_STACK = 1 << 20 };

@@ -12,7 +12,6 @@
 #include "harness/format/jit/jitdump_format.h"
 #include "harness/base/registry.h"
 #include "harness/format/truth/write.h"
-#include "workloads/emit/emitter.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/eh_frame.h"
 #include "workloads/publish/own_file.h"

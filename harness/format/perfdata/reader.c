@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/swap.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "harness/base/array.h"
-#include "harness/base/order.h"
 #include "harness/model/oracle/executable_marks.h"
 #include "harness/model/oracle/executable_space.h"
 
