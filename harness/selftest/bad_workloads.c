@@ -2,7 +2,6 @@
 /* Workloads that misbehave, each in one way. They are in jitproof-selftest only. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

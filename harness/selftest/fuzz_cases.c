@@ -15,10 +15,12 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	char *text = malloc(size);
 	struct jp_cases *cases;
-	struct jp_error err;
+	struct jp_error err = {""};
 
 	memcpy(text, bytes, size);
-	cases = jp_cases_parse(NULL, "study", size % 2 ? "study" : NULL, text, size, &err);
+	cases = jp_cases_parse(NULL, "file", size % 2 ? "study" : NULL, text, size, &err);
+	if (!cases && strncmp(err.text, "file:", 5))
+		abort();
 	if (cases) {
 		jp_cases_check(cases, &err);
 		jp_cases_free(cases);

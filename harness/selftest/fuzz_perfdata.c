@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -22,7 +22,6 @@
 #include "harness/selftest/scratch.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/path.h"
-#include "workloads/emit/workload.h"
 
 enum { MOST = 1024, DEEP = 300, NOT_TRACED = 77 };
 

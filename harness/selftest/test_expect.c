@@ -642,35 +642,6 @@ static void scopes(void)
 	}
 }
 
-/* Every prefix of a good file, and every byte of it replaced: no crash, no leak. */
-static void hostile(void)
-{
-	static const char text[] =
-		"case a check : w -x : c -y : samples=2 at=before-open:map\n"
-		"\tm <=5%, n 0..3 # r\n\tm allow c <=n # r\nwhen perf 6.1..7: m =1 "
-		"# r\ntable t metric=m:x/y | a\nrow b | a: r\n"
-		"axis x y z\nexpect e\n\twhere x=y: m =1\ndefaults : v : c : "
-		"samples=3\n\talso e\ncase {x!y}.{x} full : : d\n";
-	unsigned taken = 0, refused = 0;
-	char copy[sizeof(text)];
-
-	for (size_t i = 0; i < 2 * sizeof(text); i++) {
-		size_t size = i < sizeof(text) ? i : sizeof(text) - 1;
-		struct jp_error err = {""};
-		struct jp_cases *cases;
-
-		memcpy(copy, text, sizeof(text));
-		if (i >= sizeof(text))
-			copy[i - sizeof(text)] ^= (char)(1 + i % 127);
-		cases = jp_cases_parse(NULL, "file", "study", copy, size, &err);
-		taken += cases != NULL;
-		refused += !cases && strncmp(err.text, "file:", 5) == 0;
-		jp_cases_free(cases);
-	}
-	check(taken + refused == 2 * sizeof(text) && taken && refused,
-	      "cut and corrupted files: %u taken, %u refused with their line", taken, refused);
-}
-
 int main(void)
 {
 	wilson();
@@ -685,6 +656,5 @@ int main(void)
 	shared_rows();
 	bounded();
 	scopes();
-	hostile();
 	return check_done();
 }

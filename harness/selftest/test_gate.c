@@ -193,38 +193,6 @@ static void failing_switches(void)
 	}
 }
 
-static void hostile(void)
-{
-	static const char *const texts[] = {
-		"",
-		"gate ajar\n",
-		"process 1 2 3 c\n",
-		"gate none\ninterval 1 1 2 3 4\n",
-		"gate none\nprocess 1 5 4 c\n",
-		"gate none\nprocess 0 4 5 c\n",
-		"gate none\nprocess 1 4 5\n",
-		"gate none\nprocess 1 4 5 c\ninterval 2 6 7 8 9\n",
-		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8\n",
-		"gate none\nprocess 1 4 5 c\ninterval 1 7 6 8 9\n",
-		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 9 \n",
-		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 99999999999999999999\n",
-		"gate none\nprocess 1 4 5 c\ninterval 1 6 7 8 9\ninterval 1 8 9 10 11\n",
-		"gate none\nprocess 1 4 5 c\nprocess 1 4 5 c\n",
-		"gate none\nwhat 1\n",
-		("gate none\nprocess 1 4 5 "
-		 "0123456789012345678901234567890123456789012345678901234567890123456789\n"),
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		struct jp_intervals read_back;
-		struct jp_error err = {""};
-		jp_cleanup_free char *text = strdup(texts[i]);
-
-		check(jp_intervals_parse(&read_back, "intervals", text, &err) < 0 && *err.text,
-		      "refused: %s", err.text);
-	}
-}
-
 struct written {
 	uint64_t addrs[64];
 	char names[64][200];
@@ -363,7 +331,6 @@ int main(void)
 	scratch_make("");
 	protocol();
 	failing_switches();
-	hostile();
 	backfill();
 	return check_done();
 }

@@ -40,6 +40,12 @@ static void make_folders(void)
 	check(jp_run_dir_case(&dir, long_name, path, sizeof(path), &err) == -ENAMETOOLONG,
 	      "a name too long");
 	refuse(scratch_path("slashes"), EEXIST, "expected a new or an empty directory");
+	check(!rmdir(scratch_path("slashes/study/case")) &&
+		      !rmdir(scratch_path("slashes/study/other")) &&
+		      !rmdir(scratch_path("slashes/study")) && !rmdir(dir.path),
+	      "nothing else was made");
+	check(jp_run_dir_case(&dir, "a/b", path, sizeof(path), &err) == -ENOENT,
+	      "none in no folder: %s", err.text);
 	check(scratch_write(scratch_path("file"), "", 0), "a file");
 	refuse(scratch_path("file"), EEXIST, "expected a new or an empty directory");
 	refuse(scratch_path("none/below"), ENOENT, "none");

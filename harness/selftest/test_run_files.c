@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The small files of a run directory, line by line: intervals, capture, maps. */
-#include <unistd.h>
 
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
-#include "harness/format/rundir/run_dir.h"
 #include "harness/format/truth/format.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/scratch.h"
 
 static bool intervals_of(const char *text, struct jp_intervals *intervals)
 {
 	char copy[512];
-	struct jp_error err;
+	struct jp_error err = {""};
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	return !jp_intervals_parse(intervals, "intervals", copy, &err);
+	return !jp_intervals_parse(intervals, "intervals", copy, &err) || !*err.text;
 }
 
 static void refuse_intervals(void)
@@ -33,9 +32,11 @@ static void refuse_intervals(void)
 		"gate none\nprocess 2147483648 2 3 x",
 		"gate none\nprocess 1 4 3 x",
 		"gate none\nprocess 1 2 4 x\nprocess 2 3 5 x",
+		"gate none\nprocess 1 2 4 x\nprocess 1 2 4 x",
 		"gate none\nprocess 1 2 3 "
 		"0123456789012345678901234567890123456789012345678901234567"
 		"890123",
+		"process 1 2 3 x",
 		"gate none\ninterval 1 2 3 4 5",
 		"gate none\nprocess 1 2 3 x\ninterval 2 3 4 5 6",
 		"gate none\nprocess 1 2 3 x\ninterval 1 2 4 5 6",
@@ -47,6 +48,8 @@ static void refuse_intervals(void)
 		"gate none\nprocess 1 2 3 a\\000",
 		"gate none\nprocess 1 2 3 a\\/40",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 5 6 7",
+		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 5 6 ",
+		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 5 99999999999999999999",
 		"gate none\nprocess 1 2 3 x\ninterval 1 4 3 5 6",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 5 4 6",
 		"gate none\nprocess 1 2 3 x\ninterval 1 3 4 6 5",
@@ -177,30 +180,21 @@ static void times(void)
 static void write_capture(void)
 {
 	static const char wanted[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
-	char dir[] = "/tmp/jitproof-run-XXXXXX", path[64], text[2048] = "";
+	char text[2048] = "";
 	struct jp_capture_info info, back;
 	struct jp_error err = {""};
-	FILE *file;
 
-	if (!check(mkdtemp(dir) &&
-			   info_of(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info),
-		   "a folder"))
+	if (!check(info_of(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info), "a capture"))
 		return;
-	snprintf(path, sizeof(path), "%s/capture", dir);
-	check(!jp_capture_info_write(&info, dir, &err), "it is written %s", err.text);
-	check(!jp_capture_info_write(&info, dir, &err), "and once more %s", err.text);
-	file = fopen(path, "r");
-	check(file && fread(text, 1, sizeof(text) - 1, file), "and there");
-	if (file)
-		fclose(file);
+	check(!jp_capture_info_write(&info, scratch, &err), "it is written %s", err.text);
+	check(!jp_capture_info_write(&info, scratch, &err), "and once more %s", err.text);
+	check(jp_file_text(scratch_path("capture"), text, sizeof(text)) > 0, "and there");
 	check(!strncmp(text, wanted, strlen(wanted)) && strstr(text, "\nsettled yes\n") &&
 		      strstr(text, "\nkernel no\n") && !strstr(text, "lacks"),
 	      "in order, without what is empty");
 	check(info_of(text, &back) && !memcmp(&info, &back, sizeof(info)), "the same again");
-	unlink(path);
-	rmdir(dir);
-	check(jp_capture_info_write(&info, dir, &err) && strstr(err.text, dir), "no folder: %s",
-	      err.text);
+	check(jp_capture_info_write(&info, scratch_path("none"), &err) && strstr(err.text, "/none"),
+	      "no folder: %s", err.text);
 }
 
 static bool maps_of(const char *text, struct jp_procmap **maps, size_t *count)
@@ -268,32 +262,9 @@ static void read_maps(void)
 			free(maps);
 }
 
-/* A study has many cases; each has a folder of its own. */
-static void make_folders(void)
-{
-	char *top = mkdtemp((char[]){"/tmp/jitproof-test-XXXXXX"}), path[4096];
-	struct jp_run_dir dir = {.temporary = false};
-	struct jp_error err = {""};
-
-	if (!check(top, "a folder"))
-		return;
-	snprintf(dir.path, sizeof(dir.path), "%s", top);
-	check(!jp_run_dir_case(&dir, "a/one", path, sizeof(path), &err) && !rmdir(path),
-	      "a case's folder, and its study's %s", err.text);
-	check(!jp_run_dir_case(&dir, "a/two", path, sizeof(path), &err),
-	      "a second one, where the study's is there %s", err.text);
-	check(jp_run_dir_case(&dir, "a/two", path, sizeof(path), &err) == -EEXIST, "none twice: %s",
-	      err.text);
-	check(!rmdir(path), "it is empty");
-	snprintf(dir.path + strlen(dir.path), 3, "/a");
-	check(!rmdir(dir.path) && !rmdir(top), "nothing else was made");
-	check(jp_run_dir_case(&dir, "b/one", path, sizeof(path), &err) == -ENOENT,
-	      "none in no folder: %s", err.text);
-}
-
 int main(void)
 {
-	make_folders();
+	scratch_make("");
 	refuse_intervals();
 	read_intervals();
 	read_capture();

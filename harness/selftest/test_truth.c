@@ -489,92 +489,6 @@ static void test_crowd(void)
 	check(good, "after SIGKILL every record up to the last is there, 20 times");
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-	uint64_t x = *state += 0x9e3779b97f4a7c15;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-	return x ^ x >> 27;
-}
-
-/* Forged records with good seals: whatever they claim, nothing outside the tables is touched. */
-static void test_hostile(void)
-{
-	uint64_t random = 42, loaded = 0, refused = 0;
-	struct jp_truth_stack stack = {0};
-
-	for (unsigned round = 0; round < 1500; round++) {
-		struct jp_truth *truth;
-		struct jp_error err;
-		size_t size, used;
-		char *bytes;
-
-		if (round % 50 == 0)
-			written("hostile", 256, round % 100 ? write_family : write_story);
-		bytes = open_bytes("hostile", &size);
-		used = ((struct jp_truth_header *)bytes)->next_slot;
-		for (unsigned n = 0; n < 1 + round % 4; n++) {
-			struct jp_truth_record *victim_slot = slot(
-				bytes, random_next(&random) % (used ? used % 256 + 1 : 1) % 256);
-			uint64_t values[] = {0,
-					     1,
-					     UINT64_MAX,
-					     random_next(&random) % 64,
-					     random_next(&random),
-					     UINT64_C(1) << 63,
-					     UINT32_MAX};
-			uint64_t value = values[random_next(&random) % 7];
-
-			switch (random_next(&random) % 8) {
-			case 0:
-				victim_slot->type = value % (JP_TRUTH_TYPES + 1);
-				break;
-			case 1:
-				victim_slot->part = value;
-				break;
-			case 2:
-				victim_slot->before = value;
-				break;
-			case 3:
-				*victim_slot = *slot(bytes, random_next(&random) % 40);
-				break;
-			default:
-				if (value % 2)
-					victim_slot->a[random_next(&random) % 4] = value;
-				else
-					((uint32_t *)victim_slot->a)[random_next(&random) % 8] ^=
-						1 << value % 32;
-				break;
-			}
-			victim_slot->seal = jp_truth_seal(victim_slot);
-		}
-		if (round % 7 == 0)
-			bytes[random_next(&random) % sizeof(struct jp_truth_header)] ^= 1;
-		munmap(bytes, size);
-		truth = jp_truth_load(scratch_path("hostile"), &err);
-		loaded += truth != NULL;
-		refused += !truth && strstr(err.text, "hostile: offset");
-		for (size_t i = 0; truth && i < truth->nr_activations; i++) {
-			const struct jp_truth_activation *activation = &truth->activations[i];
-			const struct jp_truth_code *code = activation->path->functions[0];
-
-			jp_truth_code_at(truth, activation->pid, code->addr, activation->enter);
-			for (unsigned method = 0; method < JP_METHODS; method++)
-				jp_truth_stack_at(truth, activation->pid, activation->tid,
-						  activation->enter, 1000, code->addr,
-						  activation->sp, method, &stack);
-		}
-		jp_truth_free(truth);
-		if (!truth)
-			written("hostile", 256, write_story);
-	}
-	jp_truth_stack_free(&stack);
-	printf("# %llu loaded, %llu refused\n", (unsigned long long)loaded,
-	       (unsigned long long)refused);
-	check(loaded > 300 && refused > 50 && loaded + refused == 1500,
-	      "forged files are read safely or refused with file and offset");
-}
-
 static void test_open(void)
 {
 	struct jp_error err;
@@ -628,7 +542,7 @@ static void test_long(void)
 		for (uint64_t i = 0; i < 20000; i++) {
 			/* Kind 2: in random order, so that no hint helps. */
 			uint64_t n =
-				(kind == 2 ? random_next(&random) % 50000 : i) * 2 + (kind != 1);
+				(kind == 2 ? check_random(&random) % 50000 : i) * 2 + (kind != 1);
 
 			found +=
 				jp_truth_stack_at(truth, pid, pid, 1050 + n * 100, 10,
@@ -930,7 +844,6 @@ int main(void)
 	test_torn();
 	test_family();
 	test_crowd();
-	test_hostile();
 	test_open();
 	test_long();
 	test_incarnations();

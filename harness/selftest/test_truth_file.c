@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A truth file that a process goes on with, or may not; who it is outside of its namespace. */
-#include <signal.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
