@@ -54,74 +54,45 @@ static void swap(const struct jp_perf_layout *layout, struct swapped_pair *pair,
 	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
 }
 
-static void swaps(struct swapped_pair *pair, enum jp_perf_record_type type, uint16_t misc,
-		  const char *what)
-{
-	swap(&(struct jp_perf_layout){0}, pair,
-	     (struct jp_perf_record){.type = type, .misc = misc});
-	check(memcmp(pair->ours, pair->theirs, pair->size) == 0, "%s", what);
-}
-
-static struct swapped_pair begin(void)
+/* A record of so many fields, by their widths; T: eight letters, t: the last ones of a text. */
+static struct swapped_pair record_of(const char *fields)
 {
 	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
+	uint64_t value = 0x0102030405060708;
 
-	put(&pair, 0x11121314, 4); /* pid */
-	put(&pair, 0x21222324, 4); /* tid */
-	return pair;
-}
-
-static struct swapped_pair mapping(void)
-{
-	struct swapped_pair pair = begin();
-
-	put(&pair, 0x0102030405060708, 8);
-	put(&pair, 0x1112131415161718, 8);
-	put(&pair, 0x2122232425262728, 8);
+	for (; *fields; fields++, value += 0x1010101010101010) {
+		if (*fields == 'T' || *fields == 't')
+			put_text(&pair, *fields == 'T' ? "/letters" : "a\0\0\0\0\0\0", 8);
+		else
+			put(&pair, value, (size_t)(*fields - '0'));
+	}
 	return pair;
 }
 
 static void records(void)
 {
-	struct swapped_pair pair = mapping();
+	static const struct {
+		const char *what, *fields;
+		enum jp_perf_record_type type;
+	} table[] = {
+		{"MMAP", "44888t", JP_PERF_RECORD_MMAP},
+		{"MMAP with a long name", "44888TTTTt", JP_PERF_RECORD_MMAP},
+		{"MMAP2", "44888448844t", JP_PERF_RECORD_MMAP2},
+		{"COMM", "44t", JP_PERF_RECORD_COMM},
+		{"COMM with a long name", "44Tt", JP_PERF_RECORD_COMM},
+		{"FORK", "44448", JP_PERF_RECORD_FORK},
+		{"EXIT", "44448", JP_PERF_RECORD_EXIT},
+		{"NAMESPACES", "44888", JP_PERF_RECORD_NAMESPACES},
+		{"LOST, which has no pid", "88", JP_PERF_RECORD_LOST},
+	};
 
-	put_text(&pair, "/bin/a\0", 8);
-	swaps(&pair, JP_PERF_RECORD_MMAP, 0, "MMAP");
-	pair = mapping();
-	put_text(&pair, "/a/path/of/more/than/thirty/bytes\0\0\0\0\0\0", 40);
-	swaps(&pair, JP_PERF_RECORD_MMAP, 0, "MMAP with a long name");
-	pair = mapping();
-	put(&pair, 8, 4);
-	put(&pair, 1, 4);
-	put(&pair, 77, 8);
-	put(&pair, 3, 8);
-	put(&pair, 5, 4);
-	put(&pair, 2, 4);
-	put_text(&pair, "/bin/a\0", 8);
-	swaps(&pair, JP_PERF_RECORD_MMAP2, 0, "MMAP2");
-	pair = begin();
-	put_text(&pair, "a\0\0\0\0\0\0", 8);
-	swaps(&pair, JP_PERF_RECORD_COMM, 0, "COMM");
-	pair = begin();
-	put_text(&pair, "fifteen letters\0", 16);
-	swaps(&pair, JP_PERF_RECORD_COMM, 0, "COMM with a long name");
-	for (int exits = 0; exits < 2; exits++) {
-		pair = begin();
-		put(&pair, 0x31323334, 4);
-		put(&pair, 0x41424344, 4);
-		put(&pair, 0x5152535455565758, 8);
-		swaps(&pair, exits ? JP_PERF_RECORD_EXIT : JP_PERF_RECORD_FORK, 0,
-		      exits ? "EXIT" : "FORK");
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct swapped_pair pair = record_of(table[i].fields);
+
+		swap(&(struct jp_perf_layout){0}, &pair,
+		     (struct jp_perf_record){.type = table[i].type});
+		check(memcmp(pair.ours, pair.theirs, pair.size) == 0, "%s", table[i].what);
 	}
-	pair = begin();
-	put(&pair, 1, 8);
-	put(&pair, 4, 8);
-	put(&pair, 0xf0000001, 8);
-	swaps(&pair, JP_PERF_RECORD_NAMESPACES, 0, "NAMESPACES");
-	pair = (struct swapped_pair){.size = sizeof(struct jp_perf_record)};
-	put(&pair, 0x0102030405060708, 8);
-	put(&pair, 9, 8);
-	swaps(&pair, JP_PERF_RECORD_LOST, 0, "LOST, which has no pid");
 }
 
 /* A sample with all that a size goes before. */
@@ -227,10 +198,10 @@ static void cut_records(void)
 static void no_id(void)
 {
 	const struct jp_perf_layout layout = {.trailer = 16, .end_tid = 16, .end_cpu = 8};
-	struct swapped_pair pair = begin(), words = {.size = sizeof(struct jp_perf_record)};
+	struct swapped_pair pair = record_of("44"), words = pair;
 
-	put(&words, 0x21222324, 4);
-	put(&words, 0x11121314, 4);
+	memcpy(words.ours + 8, pair.ours + 12, 4);
+	memcpy(words.ours + 12, pair.ours + 8, 4);
 	swap(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
 	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "no room for its id");
 }
