@@ -2,97 +2,21 @@
 /* The loads of all jitdumps of a folder: by process, address and time, whatever the order of files.
  */
 #include "harness/format/jit/code_loads.h"
-#include "harness/format/jit/jitdump_format.h"
 #include "harness/selftest/check.h"
-#include "harness/selftest/scratch.h"
+#include "harness/selftest/jitdump_made.h"
 
 /* Two functions, the higher one first, and the lower one once more. */
 static void make(uint32_t pid, uint64_t first)
 {
-	static const struct {
-		uint64_t addr, later;
-	} loads[] = {{0x2000, 0}, {0x1000, 2}, {0x1000, 1}};
-	struct jp_jitdump_header header = {.magic = JP_JITDUMP_MAGIC,
-					   .version = JP_JITDUMP_VERSION,
-					   .total_size = sizeof(header),
-					   .elf_mach = 62,
-					   .pid = pid};
-	char bytes[1024], file[64];
-	size_t size = sizeof(header);
+	struct jitdump_made dump = {.size = 0};
+	char file[64];
 
-	memcpy(bytes, &header, sizeof(header));
-	for (int i = 0; i < 3; i++) {
-		struct jp_jitdump_load load = {
-			.prefix = {JP_JITDUMP_LOAD, 0, first + loads[i].later},
-			.pid = pid,
-			.tid = pid,
-			.vma = loads[i].addr,
-			.code_addr = loads[i].addr,
-			.code_size = 4,
-			.code_index = i};
-
-		load.prefix.total_size = sizeof(load) + sizeof("name") + 4;
-		memcpy(bytes + size, &load, sizeof(load));
-		memcpy(bytes + size + sizeof(load), "name\0CODE", sizeof("name") + 4);
-		size += load.prefix.total_size;
-	}
+	jitdump_made_header(&dump, pid);
+	jitdump_made_load(&dump, 0x2000, 0, "name", first);
+	jitdump_made_load(&dump, 0x1000, 1, "name", first + 2);
+	jitdump_made_load(&dump, 0x1000, 2, "name", first + 1);
 	snprintf(file, sizeof(file), "jit-%u.dump", pid);
-	check(scratch_write(scratch_path(file), bytes, size), "%s is written", file);
-}
-
-/* One dump, put together record by record. */
-static struct {
-	unsigned char bytes[2048];
-	size_t size;
-} dump;
-
-static void put(const void *bytes, size_t size)
-{
-	memcpy(dump.bytes + dump.size, bytes, size);
-	dump.size += size;
-}
-
-static void put_load(uint64_t addr, uint64_t index, const char *name, uint64_t time)
-{
-	struct jp_jitdump_load load = {.prefix = {JP_JITDUMP_LOAD, 0, time},
-				       .pid = 5,
-				       .tid = 5,
-				       .vma = addr,
-				       .code_addr = addr,
-				       .code_size = 4,
-				       .code_index = index};
-
-	load.prefix.total_size = sizeof(load) + strlen(name) + 1 + 4;
-	put(&load, sizeof(load));
-	put(name, strlen(name) + 1);
-	put("CODE", 4);
-}
-
-static void put_move(uint64_t to, uint64_t size, uint64_t index, uint64_t time)
-{
-	const struct jp_jitdump_move move = {
-		.prefix = {JP_JITDUMP_MOVE, sizeof(move), time},
-		.pid = 5,
-		.tid = 5,
-		.vma = to,
-		.new_code_addr = to,
-		.code_size = size,
-		.code_index = index,
-	};
-
-	put(&move, sizeof(move));
-}
-
-static void begin_dump(void)
-{
-	const struct jp_jitdump_header header = {.magic = JP_JITDUMP_MAGIC,
-						 .version = JP_JITDUMP_VERSION,
-						 .total_size = sizeof(header),
-						 .elf_mach = 62,
-						 .pid = 6};
-
-	dump.size = 0;
-	put(&header, sizeof(header));
+	jitdump_made_store(&dump, scratch_path(file));
 }
 
 static const struct jp_code_load *load_at(const struct jp_code_loads *loads, uint64_t addr)
@@ -107,28 +31,28 @@ static const struct jp_code_load *load_at(const struct jp_code_loads *loads, uin
 static void moves(void)
 {
 	static const struct jp_jitdump_unwinding unwinding = {
-		{JP_JITDUMP_UNWINDING_INFO, sizeof(unwinding) + 24, 1}, 24, 8, 24};
-	static const struct jp_jitdump_debug lines = {
-		{JP_JITDUMP_DEBUG_INFO, sizeof(lines), 1}, 0x1000, 0};
+		{JP_JITDUMP_UNWINDING_INFO, 0, 1}, 24, 8, 24};
+	static const struct jp_jitdump_debug lines = {{JP_JITDUMP_DEBUG_INFO, 0, 1}, 0x1000, 0};
 	const struct jp_code_load *first, *second, *moved;
+	struct jitdump_made dump = {.size = 0};
 	struct jp_code_loads loads;
 	struct jp_error err = {""};
 
-	begin_dump();
-	put(&unwinding, sizeof(unwinding));
-	put("sixteen letters.its head", 24);
-	put(&lines, sizeof(lines));
-	put_load(0x1000, 7, "first", 10);
-	put_load(0x2000, 8, "second", 11);
-	put_move(0x3000, 4, 7, 12);
-	put_move(0x4000, 8, 7, 13);
-	put_move(0x5000, 4, 8, 14);
-	put_move(0x6000, 4, 99, 15);
-	put_load(0x7000, 7, "again", 16);
-	put_move(0x8000, 4, 7, 17);
-	put("torn", 4);
-	if (!scratch_write(scratch_path("jit-6.dump"), dump.bytes, dump.size) ||
-	    !scratch_write(scratch_path("jit-7.dump"), "no dump", 7))
+	jitdump_made_header(&dump, 6);
+	dump.pid = 5;
+	jitdump_made_record(&dump, &unwinding, sizeof(unwinding), "sixteen letters.its head", 24);
+	jitdump_made_record(&dump, &lines, sizeof(lines), NULL, 0);
+	jitdump_made_load(&dump, 0x1000, 7, "first", 10);
+	jitdump_made_load(&dump, 0x2000, 8, "second", 11);
+	jitdump_made_move(&dump, 0x3000, 5, 7, 12);
+	jitdump_made_move(&dump, 0x4000, 8, 7, 13);
+	jitdump_made_move(&dump, 0x5000, 5, 8, 14);
+	jitdump_made_move(&dump, 0x6000, 5, 99, 15);
+	jitdump_made_load(&dump, 0x7000, 7, "again", 16);
+	jitdump_made_move(&dump, 0x8000, 5, 7, 17);
+	jitdump_made_put(&dump, "torn", 4);
+	jitdump_made_store(&dump, scratch_path("jit-6.dump"));
+	if (!scratch_write(scratch_path("jit-7.dump"), "no dump", 7))
 		exit(99);
 	if (!check(!jp_code_loads_read(scratch, &loads, &err) && loads.count == 8 &&
 			   loads.dumps == 2,

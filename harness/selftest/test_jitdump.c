@@ -3,64 +3,19 @@
 #include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/jitdump_made.h"
 #include "harness/selftest/scratch.h"
 
 enum { INDEX_HIGH = 0x5a }; /* the byte at a LOAD's end */
 
 static const char *path;
 
-/* A jitdump being made. */
-struct making {
-	unsigned char bytes[16384];
-	size_t size;
-	size_t record; /* offset of the last one */
-};
-
-static void put(struct making *dump, const void *bytes, size_t size)
+static void put_load(struct jitdump_made *dump, uint64_t addr)
 {
-	if (size)
-		memcpy(dump->bytes + dump->size, bytes, size);
-	dump->size += size;
+	jitdump_made_load(dump, addr, (uint64_t)INDEX_HIGH << 56 | addr / 16, "name", 1000 + addr);
 }
 
-static void put_header(struct making *dump)
-{
-	struct jp_jitdump_header header = {.magic = JP_JITDUMP_MAGIC,
-					   .version = JP_JITDUMP_VERSION,
-					   .total_size = sizeof(header),
-					   .elf_mach = 62,
-					   .pid = 17};
-
-	put(dump, &header, sizeof(header));
-}
-
-/* @head begins with the prefix; its size becomes that of all three parts. */
-static void put_record(struct making *dump, const void *head, size_t head_size, const void *body,
-		       size_t body_size)
-{
-	uint32_t total = head_size + body_size;
-
-	dump->record = dump->size;
-	put(dump, head, head_size);
-	put(dump, body, body_size);
-	memcpy(dump->bytes + dump->record + offsetof(struct jp_jitdump_prefix, total_size), &total,
-	       sizeof(total));
-}
-
-static void put_load(struct making *dump, uint64_t addr)
-{
-	struct jp_jitdump_load load = {.prefix = {JP_JITDUMP_LOAD, 0, 1000 + addr},
-				       .pid = 17,
-				       .tid = 18,
-				       .vma = addr,
-				       .code_addr = addr,
-				       .code_size = 5,
-				       .code_index = (uint64_t)INDEX_HIGH << 56 | addr / 16};
-
-	put_record(dump, &load, sizeof(load), "name\0CODE!", 10);
-}
-
-static void put_debug(struct making *dump)
+static void put_debug(struct jitdump_made *dump)
 {
 	struct jp_jitdump_debug debug = {
 		.prefix = {JP_JITDUMP_DEBUG_INFO, 0, 5}, .code_addr = 0x1000, .nr_entry = 4};
@@ -82,45 +37,30 @@ static void put_debug(struct making *dump)
 		size += strlen(lines[i].name) + 1;
 	}
 	memset(body + size, 0, 6); /* padding that is no entry */
-	put_record(dump, &debug, sizeof(debug), body, size + 6);
+	jitdump_made_record(dump, &debug, sizeof(debug), body, size + 6);
 }
 
-static void put_unwinding(struct making *dump)
+static void put_unwinding(struct jitdump_made *dump)
 {
 	struct jp_jitdump_unwinding unwinding = {.prefix = {JP_JITDUMP_UNWINDING_INFO, 0, 6},
 						 .unwinding_size = 12,
 						 .eh_frame_hdr_size = 4,
 						 .mapped_size = 12};
 
-	put_record(dump, &unwinding, sizeof(unwinding), "EH_FRAMEhdr.", 12);
+	jitdump_made_record(dump, &unwinding, sizeof(unwinding), "EH_FRAMEhdr.", 12);
 }
 
-static void put_move(struct making *dump)
+static void put_move(struct jitdump_made *dump)
 {
-	struct jp_jitdump_move move = {.prefix = {JP_JITDUMP_MOVE, 0, 9},
-				       .pid = 17,
-				       .tid = 19,
-				       .vma = 0x3000,
-				       .old_code_addr = 0x1000,
-				       .new_code_addr = 0x3000,
-				       .code_size = 5,
-				       .code_index = 256};
-
-	put_record(dump, &move, sizeof(move), NULL, 0);
+	jitdump_made_move(dump, 0x3000, 5, 256, 9);
 }
 
-static void put_prefix(struct making *dump, uint32_t type, size_t body)
+static void put_prefix(struct jitdump_made *dump, uint32_t type, size_t body)
 {
 	static const char zeros[256];
 	struct jp_jitdump_prefix prefix = {type, 0, 3};
 
-	put_record(dump, &prefix, sizeof(prefix), zeros, body);
-}
-
-static void store(const struct making *dump)
-{
-	if (!scratch_write(path, dump->bytes, dump->size))
-		perror(path);
+	jitdump_made_record(dump, &prefix, sizeof(prefix), zeros, body);
 }
 
 static bool same_lines(const struct jp_jitdump_record *record)
@@ -141,12 +81,12 @@ static bool same_lines(const struct jp_jitdump_record *record)
 
 static void read_right(void)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
 	struct jp_jitdump *read;
 	struct jp_error err = {""};
 
-	put_header(&dump);
+	jitdump_made_header(&dump, 17);
 	put_debug(&dump);
 	put_unwinding(&dump);
 	put_load(&dump, 0x1000);
@@ -155,7 +95,7 @@ static void read_right(void)
 	put_move(&dump);
 	put_prefix(&dump, JP_JITDUMP_CLOSE, 0);
 	put_load(&dump, 0x2000);
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, getuid(), &err);
 	if (!check(read && jp_jitdump_header(read)->pid == 17, "a right one opens %s", err.text))
 		return;
@@ -177,7 +117,7 @@ static void read_right(void)
 		      !memcmp(record.load.code, "CODE!", 5),
 	      "a load");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_MOVE &&
-		      record.tid == 19 && record.move.from == 0x1000 && record.move.to == 0x3000 &&
+		      record.tid == 18 && record.move.from == 0x1000 && record.move.to == 0x3000 &&
 		      record.move.size == 5 && record.move.index == 256 &&
 		      jp_jitdump_unknown(read) == 2,
 	      "a move, and the unknown records before it are counted");
@@ -189,33 +129,38 @@ static void read_right(void)
 	jp_jitdump_close(read);
 }
 
-static void put_second(struct making *dump)
+static void put_second(struct jitdump_made *dump)
 {
 	put_load(dump, 0x2000);
 }
 
-static void put_last(struct making *dump)
+static void put_last(struct jitdump_made *dump)
 {
 	put_load(dump, UINT64_MAX - 3);
 }
 
-static void put_cut(struct making *dump)
+static void put_cut(struct jitdump_made *dump)
 {
 	put_second(dump);
 	dump->size -= 3;
 }
 
-static void put_short_tail(struct making *dump)
+static void put_short_tail(struct jitdump_made *dump)
 {
-	put(dump, "12345", 5);
+	jitdump_made_put(dump, "12345", 5);
 }
 
-static void put_zero_tail(struct making *dump)
+static void put_header(struct jitdump_made *dump)
+{
+	jitdump_made_header(dump, 17);
+}
+
+static void put_zero_tail(struct jitdump_made *dump)
 {
 	dump->size += 4096;
 }
 
-static void put_endless_debug(struct making *dump)
+static void put_endless_debug(struct jitdump_made *dump)
 {
 	put_debug(dump);
 	memset(dump->bytes + dump->size - 8, 'x', 8);
@@ -227,7 +172,7 @@ static const struct hostile {
 	int good;         /* records before the bad one */
 	const char *says; /* part of the message; NULL: not bad at all */
 	/* What is put there, and over it @size bytes of @value at @at. */
-	void (*put)(struct making *dump);
+	void (*put)(struct jitdump_made *dump);
 	size_t at, size;
 	uint64_t value;
 	/* Without @put: a record of so many zeros. */
@@ -279,20 +224,20 @@ static const struct hostile {
 
 static void read_hostile(const struct hostile *hostile)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
 	struct jp_jitdump *read;
 	struct jp_error err = {""};
 	int good = 0, ret;
 
-	put_header(&dump);
+	jitdump_made_header(&dump, 17);
 	put_load(&dump, 0x1000);
 	if (hostile->put)
 		hostile->put(&dump);
 	else
 		put_prefix(&dump, hostile->type, hostile->body);
 	memcpy(dump.bytes + dump.record + hostile->at, &hostile->value, hostile->size);
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, -1, &err);
 	while (read && (ret = jp_jitdump_next(read, &record, &err)) > 0)
 		good++;
@@ -311,15 +256,15 @@ static void read_hostile(const struct hostile *hostile)
 static void read_header(const char *what, size_t offset, uint32_t value, size_t size,
 			const char *says)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump *read;
 	struct jp_error err = {""};
 
-	put_header(&dump);
+	jitdump_made_header(&dump, 17);
 	put_load(&dump, 0x1000);
 	memcpy(dump.bytes + offset, &value, sizeof(value));
 	dump.size = size < dump.size ? size : dump.size;
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, -1, &err);
 	check(!read && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
 	jp_jitdump_close(read);
@@ -327,7 +272,7 @@ static void read_header(const char *what, size_t offset, uint32_t value, size_t 
 
 static void read_headers(void)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
 	struct jp_jitdump *read;
 
@@ -340,11 +285,11 @@ static void read_headers(void)
 	read_header("a header of 39 bytes", 8, 39, 4096, "expected a header size");
 	read_header("a header of 2^32 - 1 bytes", 8, UINT32_MAX, 4096, "expected a header size");
 	read_header("unknown flags", 32, 2, 4096, "expected flags");
-	put_header(&dump);
-	put(&dump, "12345678", 8);
+	jitdump_made_header(&dump, 17);
+	jitdump_made_put(&dump, "12345678", 8);
 	put_load(&dump, 0x1000);
 	dump.bytes[8] = 48;
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, -1, NULL);
 	check(read && jp_jitdump_next(read, &record, NULL) == 1 && record.load.addr == 0x1000,
 	      "a header of 48 bytes is passed over as a whole");
@@ -364,15 +309,15 @@ static void refuse(const char *what, int64_t owner, const char *says)
 /* An error of whatever was done before is not one of reading. */
 static void read_after_an_error(void)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
 	struct jp_error err = {""};
 	struct jp_jitdump *read;
 	char text[256];
 
-	put_header(&dump);
+	jitdump_made_header(&dump, 17);
 	put_load(&dump, 0x1000);
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	jp_shortage_begin();
 	errno = ENOMEM;
 	read = jp_jitdump_open(path, -1, &err);
@@ -383,14 +328,14 @@ static void read_after_an_error(void)
 
 static void read_strange_files(void)
 {
-	struct making dump = {.size = 0};
+	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump *read;
 	struct jp_jitdump_record record;
 	const char *target = scratch_path("target");
 
-	put_header(&dump);
+	jitdump_made_header(&dump, 17);
 	put_load(&dump, 0x1000);
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	refuse("another user's", getuid() + 1, "belongs to");
 	refuse("no file", -1, "No such file");
 	check(!symlink(target, path), "a link is made");
@@ -402,7 +347,7 @@ static void read_strange_files(void)
 	refuse("a folder", -1, "directory");
 	rmdir(path);
 	/* Sizes are no reason to take memory. */
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	if (!truncate(path, INT64_C(1) << 42)) {
 		read = jp_jitdump_open(path, -1, NULL);
 		check(!read || (jp_jitdump_next(read, &record, NULL) == 1 &&
@@ -413,7 +358,7 @@ static void read_strange_files(void)
 	/* Cut short while it is open: a load of 4 MiB, of which 2 stay. */
 	memcpy(dump.bytes + dump.record + offsetof(struct jp_jitdump_prefix, total_size),
 	       &(uint32_t){4 << 20}, 4);
-	store(&dump);
+	jitdump_made_store(&dump, path);
 	if (!truncate(path, 8 << 20)) {
 		struct jp_error err = {""};
 
