@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/cleanup.h"
 #include "harness/format/elf/elf_symbols.h"
 
 /* An ELF file of 64 bits, little endian, put together section by section. Each may be changed
@@ -16,7 +17,7 @@ enum { ELF_MADE_SECTIONS = 24, ELF_MADE_MOST = 1 << 20, ELF_MADE_TEXT = 1, ELF_M
 
 struct elf_made {
 	Elf64_Ehdr head;
-	Elf64_Phdr segment; /* p_type 0: none */
+	Elf64_Phdr segments[2]; /* p_type 0: none */
 	Elf64_Shdr sections[ELF_MADE_SECTIONS];
 	const char *names[ELF_MADE_SECTIONS];
 	unsigned int count;
@@ -35,11 +36,11 @@ static void elf_made_begin(struct elf_made *made, uint16_t machine)
 		.e_phentsize = sizeof(Elf64_Phdr),
 		.e_shentsize = sizeof(Elf64_Shdr),
 	};
-	made->segment = (Elf64_Phdr){0};
+	memset(made->segments, 0, sizeof(made->segments));
 	made->sections[0] = (Elf64_Shdr){0};
 	made->names[0] = "";
 	made->count = 1;
-	made->size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+	made->size = sizeof(Elf64_Ehdr) + sizeof(made->segments);
 }
 
 /* Its place in the file. */
@@ -95,10 +96,19 @@ static void elf_made_end(struct elf_made *made)
 	made->head.e_shstrndx = made->count++;
 	made->head.e_shnum = made->count;
 	made->head.e_shoff = elf_made_put(made, made->sections, made->count * sizeof(Elf64_Shdr));
-	made->head.e_phnum = made->segment.p_type != PT_NULL;
+	made->head.e_phnum =
+		(made->segments[0].p_type != PT_NULL) + (made->segments[1].p_type != PT_NULL);
 	made->head.e_phoff = made->head.e_phnum ? sizeof(Elf64_Ehdr) : 0;
 	memcpy(made->bytes, &made->head, sizeof(made->head));
-	memcpy(made->bytes + sizeof(made->head), &made->segment, sizeof(made->segment));
+	memcpy(made->bytes + sizeof(made->head), made->segments, sizeof(made->segments));
+}
+
+/* As elf_made_end(), but nothing leads to the sections. */
+__attribute__((unused)) static void elf_made_end_stripped(struct elf_made *made)
+{
+	elf_made_end(made);
+	made->head.e_shoff = made->head.e_shnum = made->head.e_shstrndx = 0;
+	memcpy(made->bytes, &made->head, sizeof(made->head));
 }
 
 struct made_symbol {
@@ -109,8 +119,10 @@ struct made_symbol {
 };
 
 /* An entry for each of @symbols in a table called @called, and their names. */
-static Elf64_Shdr *elf_made_symbols(struct elf_made *made, const char *called, uint32_t type,
-				    const struct made_symbol *symbols, size_t count)
+__attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *made,
+							    const char *called, uint32_t type,
+							    const struct made_symbol *symbols,
+							    size_t count)
 {
 	Elf64_Sym table[32] = {0};
 	char names[512] = "";
@@ -137,8 +149,8 @@ static Elf64_Shdr *elf_made_symbols(struct elf_made *made, const char *called, u
 }
 
 /* A file with code, and @symbols. */
-static void elf_made_code(struct elf_made *made, uint16_t machine,
-			  const struct made_symbol *symbols, size_t count)
+__attribute__((unused)) static void elf_made_code(struct elf_made *made, uint16_t machine,
+						  const struct made_symbol *symbols, size_t count)
 {
 	static const unsigned char code[ELF_MADE_CODE];
 
@@ -158,6 +170,18 @@ __attribute__((unused)) static struct jp_elf_input elf_made_input(const struct e
 		exit(99);
 	memcpy(*bytes, made->bytes, made->size);
 	return (struct jp_elf_input){.fd = -1, .image = *bytes, .size = made->size};
+}
+
+/* The symbols of what is made. */
+__attribute__((unused)) static int
+elf_made_read(struct elf_made *made, struct jp_elf_symbols *symbols, struct jp_error *err)
+{
+	jp_cleanup_free unsigned char *bytes = NULL;
+	struct jp_elf_input file;
+
+	elf_made_end(made);
+	file = elf_made_input(made, &bytes);
+	return jp_elf_symbols(&file, &file, symbols, err);
 }
 
 #endif

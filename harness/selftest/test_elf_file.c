@@ -3,7 +3,6 @@
  * has none, or is none that is read. */
 #include <stddef.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/format/elf/elf_file.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/elf_made.h"
@@ -27,13 +26,6 @@ static void begin(void)
 {
 	elf_made_code(&made, EM_X86_64, NULL, 0);
 	memset(note, 0, sizeof(note));
-}
-
-static void drop_sections(void)
-{
-	elf_made_end(&made);
-	memset(made.bytes + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
-	memset(made.bytes + offsetof(Elf64_Ehdr, e_shnum), 0, 4);
 }
 
 /* --- build ids ---------------------------------------------------------------------------- */
@@ -86,17 +78,17 @@ static void build_ids(void)
 	id_is(0, "one that its section cuts off");
 	begin();
 	size = (put_note(0, "GNU", NT_GNU_BUILD_ID, 20) + 7) & ~7ul;
-	made.segment = (Elf64_Phdr){.p_type = PT_NOTE,
-				    .p_offset = elf_made_put(&made, note, size),
-				    .p_filesz = size,
-				    .p_align = 4};
-	drop_sections();
+	made.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE,
+					.p_offset = elf_made_put(&made, note, size),
+					.p_filesz = size,
+					.p_align = 4};
+	elf_made_end_stripped(&made);
 	id_is(20, "in a segment");
-	made.segment.p_align = 8;
-	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segment, sizeof(made.segment));
+	made.segments[0].p_align = 8;
+	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segments[0], sizeof(made.segments[0]));
 	id_is(20, "in one that is aligned to 8");
-	made.segment.p_filesz = 2 << 20;
-	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segment, sizeof(made.segment));
+	made.segments[0].p_filesz = 2 << 20;
+	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segments[0], sizeof(made.segments[0]));
 	id_is(0, "in one that is too large");
 }
 
@@ -158,7 +150,7 @@ static void frames(void)
 	elf_made_end(&made);
 	extracts(-EINVAL, ".eh_frame+0: a record of 0x7fffffff bytes", "a broken one");
 	begin();
-	drop_sections();
+	elf_made_end_stripped(&made);
 	extracts(-ENODATA, "ELF file without .eh_frame", "none");
 }
 
@@ -166,10 +158,10 @@ static void frames(void)
 static void by_segment(const void *index, size_t size, const char *what)
 {
 	begin();
-	made.segment = (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
-				    .p_offset = elf_made_put(&made, index, size),
-				    .p_filesz = size};
-	drop_sections();
+	made.segments[0] = (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
+					.p_offset = elf_made_put(&made, index, size),
+					.p_filesz = size};
+	elf_made_end_stripped(&made);
 	extracts(-ENODATA, "ELF file without .eh_frame", what);
 }
 
@@ -190,7 +182,7 @@ static void refused(void)
 	extracts(-EINVAL, "ELF file with 5000 program headers; at most 4096 are read",
 		 "too many segments");
 	begin();
-	drop_sections();
+	elf_made_end_stripped(&made);
 	made.bytes[EI_DATA] = ELFDATA2MSB;
 	extracts(-EINVAL, "an ELF file of class 2 and byte order 2; only 64-bit little endian",
 		 "another byte order");

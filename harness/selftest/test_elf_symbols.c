@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which symbols of an ELF file count, where their bytes stand and how far they reach; and what is
  * said of tables that lead out of the file. */
-#include "harness/base/cleanup.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/elf_made.h"
 
 static struct elf_made made;
-
-static int read_made(struct jp_elf_symbols *symbols, struct jp_error *err)
-{
-	jp_cleanup_free unsigned char *bytes = NULL;
-	struct jp_elf_input file;
-
-	elf_made_end(&made);
-	file = elf_made_input(&made, &bytes);
-	return jp_elf_symbols(&file, &file, symbols, err);
-}
 
 /* All that is found, as "name+offset:size ..." from .text on. */
 static void finds(const char *expected, const char *what)
@@ -25,7 +14,7 @@ static void finds(const char *expected, const char *what)
 	char text[1024] = "";
 	size_t used = 0;
 
-	if (read_made(&symbols, &err)) {
+	if (elf_made_read(&made, &symbols, &err)) {
 		check(false, "%s: %s", what, err.text);
 		return;
 	}
@@ -43,7 +32,7 @@ static void refused(const char *why, const char *what)
 {
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
-	int ret = read_made(&symbols, &err);
+	int ret = elf_made_read(&made, &symbols, &err);
 
 	check(ret == -EINVAL && !symbols.count && strstr(err.text, why), "%s: %s", what, err.text);
 }
@@ -134,7 +123,7 @@ static void sizes(void)
 
 	elf_made_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
 	text = made.sections[ELF_MADE_TEXT].sh_offset;
-	if (!check(!read_made(&found, NULL) && found.count == 3, "a symbol a place"))
+	if (!check(!elf_made_read(&made, &found, NULL) && found.count == 3, "a symbol a place"))
 		return;
 	check(jp_elf_symbols_find(&found, text + 0x13) == &found.symbols[0] &&
 		      !strcmp(found.symbols[0].name, "a") &&
@@ -168,7 +157,8 @@ static void long_names(void)
 	head = elf_made_section(&made, ".symtab", SHT_SYMTAB, table, sizeof(table));
 	head->sh_link = made.count - 2;
 	head->sh_entsize = sizeof(*table);
-	check(read_made(&symbols, &err) == -E2BIG && strstr(err.text, "names of more than"),
+	check(elf_made_read(&made, &symbols, &err) == -E2BIG &&
+		      strstr(err.text, "names of more than"),
 	      "600 names of 512 KiB: %s", err.text);
 }
 
@@ -223,11 +213,11 @@ static void beside(void)
 
 	elf_made_code(&made, EM_X86_64, NULL, 0);
 	text = made.sections[ELF_MADE_TEXT].sh_addr;
-	made.segment = (Elf64_Phdr){.p_type = PT_LOAD,
-				    .p_offset = text + 0x40,
-				    .p_vaddr = text,
-				    .p_filesz = ELF_MADE_CODE,
-				    .p_memsz = ELF_MADE_CODE};
+	made.segments[0] = (Elf64_Phdr){.p_type = PT_LOAD,
+					.p_offset = text + 0x40,
+					.p_vaddr = text,
+					.p_filesz = ELF_MADE_CODE,
+					.p_memsz = ELF_MADE_CODE};
 	elf_made_end(&made);
 	runtime = elf_made_input(&made, &bytes);
 	elf_made_code(&made, EM_X86_64, symbols, 2);

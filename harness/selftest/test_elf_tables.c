@@ -2,21 +2,10 @@
 /* Entries of the procedure linkage table, and what an ELF file has of tables and links. */
 #include <stddef.h>
 
-#include "harness/base/cleanup.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/elf_made.h"
 
 static struct elf_made made;
-
-static int read_made(struct jp_elf_symbols *symbols)
-{
-	jp_cleanup_free unsigned char *bytes = NULL;
-	struct jp_elf_input file;
-
-	elf_made_end(&made);
-	file = elf_made_input(&made, &bytes);
-	return jp_elf_symbols(&file, &file, symbols, NULL);
-}
 
 /* --- the procedure linkage table ---------------------------------------------------------- */
 
@@ -43,7 +32,7 @@ static void counts(unsigned int plt, unsigned int always, unsigned int since, co
 	struct jp_elf_symbols symbols;
 	unsigned int heads = 0, old = 0, new = 0;
 
-	if (!check(!read_made(&symbols), "%s: it is read", what))
+	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: it is read", what))
 		return;
 	for (size_t i = 0; i < symbols.count; i++) {
 		const struct jp_elf_symbol *symbol = &symbols.symbols[i];
