@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
  * makes these pieces, or contradicts itself. */
-#include <sys/wait.h>
 
-#include "harness/format/truth/write.h"
 #include "harness/model/oracle/executable_load.h"
 #include "harness/selftest/check.h"
-#include "harness/selftest/scratch.h"
+#include "harness/selftest/truth_told.h"
 
 enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };
 
@@ -147,29 +145,16 @@ static void put(const struct told_act *act)
 	jp_truth_append(&record);
 }
 
-/* Writes @story in a process of its own, and reads it. */
-static struct jp_truth *told(const struct story *story)
-{
-	const char *path = scratch_path("truth");
-	struct jp_error err;
-	pid_t pid;
+static const struct story *telling;
 
-	unlink(path);
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		if (jp_truth_open(path, 64, &err))
-			_exit(1);
-		jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_PROCESS_START,
-							  .before = 1,
-							  .after = 1,
-							  .start = {1, 1, JP_HOW_LAUNCH, 0}});
-		for (size_t i = 0; i < ACTS && story->acts[i].type; i++)
-			put(&story->acts[i]);
-		_exit(0);
-	}
-	waitpid(pid, NULL, 0);
-	return jp_truth_load(path, &err);
+static void write_story(void)
+{
+	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_PROCESS_START,
+						  .before = 1,
+						  .after = 1,
+						  .start = {1, 1, JP_HOW_LAUNCH, 0}});
+	for (size_t i = 0; i < ACTS && telling->acts[i].type; i++)
+		put(&telling->acts[i]);
 }
 
 static bool has(const struct jp_executables *all, const struct piece *piece)
@@ -188,10 +173,13 @@ static bool has(const struct jp_executables *all, const struct piece *piece)
 static void tell(const struct story *story)
 {
 	struct jp_executables all = {0};
-	struct jp_truth *truth = told(story);
 	struct jp_error err = {""};
 	size_t count = 0;
-	int failed = truth ? jp_executables_load(&all, truth, &err) : -1;
+	int failed;
+
+	telling = story;
+	truth = written("truth", 64, write_story) ? NULL : load("truth");
+	failed = truth ? jp_executables_load(&all, truth, &err) : -1;
 
 	if (story->contradiction) {
 		check(failed && strstr(err.text, story->contradiction), "%s: %s", story->what,
