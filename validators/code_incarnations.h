@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CODE_LIVES_H
-#define JP_CODE_LIVES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t
  */
 void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
 			   const char *name);
-
-#endif

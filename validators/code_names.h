@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CODE_NAMES_H
-#define JP_CODE_NAMES_H
+#pragma once
 
 #include "harness/model/symbols/names.h"
 #include "validators/code_incarnations.h"
@@ -33,5 +32,3 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 /* What there is to say of it: when its function was loaded, the name, what hides it. Returns
  * @text. */
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CONTROL_SNAPSHOT_H
-#define JP_CONTROL_SNAPSHOT_H
+#pragma once
 
 #include "harness/model/evidence/control.h"
 
@@ -14,5 +13,3 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips);
 void jp_skipped_describe(const struct jp_left_out *what, char *text, size_t size);
 int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *extras,
 			jp_skips skips);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_COVERAGE_H
-#define JP_COVERAGE_H
+#pragma once
 
 #include "harness/judge/validator.h"
 
@@ -36,5 +35,3 @@ const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint
 					uint64_t addr, uint64_t time);
 /* What does this sample lie in? 0 or -ENOMEM. */
 int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *event);
-
-#endif

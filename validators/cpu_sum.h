@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CPU_SUM_H
-#define JP_CPU_SUM_H
+#pragma once
 
 #include "harness/model/oracle/truth.h"
 
@@ -49,5 +48,3 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus, double off, bool born);
 /* @sum is of threads that are done: it has no stalls itself. */
 void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more);
-
-#endif

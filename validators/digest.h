@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_DIGEST_H
-#define JP_DIGEST_H
+#pragma once
 
 #include "harness/format/event.h"
 
@@ -9,5 +8,3 @@ uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size);
 /* A number for all that @event, a sample, says. The sum of those of a file is the same for another
  * one that has the same samples in any order. */
 uint64_t jp_sample_digest(const struct jp_event *event);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_VALIDATORS_FILES_H
-#define JP_VALIDATORS_FILES_H
+#pragma once
 
 #include "harness/judge/validator.h"
 
@@ -17,5 +16,3 @@ struct jp_files *jp_files_begin(struct jp_view *view);
 int jp_files_sample(struct jp_files *files, const struct jp_event *event);
 int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context);
 void jp_files_free(struct jp_files *files);
-
-#endif

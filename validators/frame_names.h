@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FRAME_NAMES_H
-#define JP_FRAME_NAMES_H
+#pragma once
 
 #include "harness/base/text_pool.h"
 #include "harness/judge/findings.h"
@@ -32,5 +31,3 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
 void jp_frame_names_free(struct jp_frame_names *names);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_GATE_NAMES_H
-#define JP_GATE_NAMES_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/model/evidence/evidence.h"
@@ -9,5 +8,3 @@
  * kernel wrote it, or somebody else did. */
 const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 					     const struct jp_event *event);
-
-#endif

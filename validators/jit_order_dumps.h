@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_ORDER_DUMPS_H
-#define JP_JIT_ORDER_DUMPS_H
+#pragma once
 
 #include "validators/jit_order_state.h"
 
 /* Adds what the jitdumps themselves say that is not so. 0 or -ENOMEM. */
 int jp_jit_order_dumps(struct jp_jit_order *order);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_ORDER_FIGURES_H
-#define JP_JIT_ORDER_FIGURES_H
+#pragma once
 
 #include "validators/jit_order_state.h"
 
 /* Adds the metrics, once all is judged; @change: from the names before inject. */
 void jp_jit_order_figures(struct jp_jit_order *order, const struct jp_names_change *change);
-
-#endif

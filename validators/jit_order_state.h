@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_ORDER_STATE_H
-#define JP_JIT_ORDER_STATE_H
+#pragma once
 
 #include "validators/code_names.h"
 
@@ -29,5 +28,3 @@ struct jp_jit_order {
 	uint64_t load_right, load_judged;
 	uint64_t injected, misplaced; /* records of injected code */
 };
-
-#endif

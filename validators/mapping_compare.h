@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_VALIDATORS_MAPPING_COMPARE_H
-#define JP_VALIDATORS_MAPPING_COMPARE_H
+#pragma once
 
 #include "harness/model/oracle/executable.h"
 #include "harness/model/space/replay.h"
@@ -25,5 +24,3 @@ static inline bool jp_mapping_is_shared(uint32_t flags)
 
 	return (flags & SHARING) == SHARED;
 }
-
-#endif

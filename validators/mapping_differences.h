@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_MAPPING_DIFFERENCES_H
-#define JP_MAPPING_DIFFERENCES_H
+#pragma once
 
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
@@ -33,5 +32,3 @@ const char *jp_mapping_extra(const struct jp_mapping_differences *all,
  * -ENOMEM. */
 int jp_mapping_differ(struct jp_mapping_differences *all, const struct jp_mapping_point *point,
 		      const struct jp_mapping_difference *different, uint64_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_VALIDATORS_MAPPING_HALVES_H
-#define JP_VALIDATORS_MAPPING_HALVES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct jp_mapping_halves {
 int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
 			   bool *before, bool *behind);
 void jp_mapping_halves_free(struct jp_mapping_halves *halves);
-
-#endif

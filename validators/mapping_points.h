@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_MAPPING_POINTS_H
-#define JP_MAPPING_POINTS_H
+#pragma once
 
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/oracle/executable.h"
@@ -22,5 +21,3 @@ struct jp_mapping_points {
 /* Of @points' evidence and truth. -ENODATA and a message where a process that ran code told none;
  * or -ENOMEM. */
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err);
-
-#endif

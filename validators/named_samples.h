@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_NAMED_SAMPLES_H
-#define JP_NAMED_SAMPLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct jp_names_change {
 int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *after,
 		     const struct jp_incarnations *incarnations, struct jp_findings *findings,
 		     struct jp_names_change *change);
-
-#endif

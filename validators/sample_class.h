@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SAMPLE_CLASS_H
-#define JP_SAMPLE_CLASS_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/model/evidence/evidence.h"
@@ -56,5 +55,3 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid);
 /* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */
 bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);
-
-#endif

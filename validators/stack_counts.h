@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_COUNTS_H
-#define JP_STACK_COUNTS_H
+#pragma once
 
 #include "harness/judge/validator.h"
 
@@ -38,5 +37,3 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 /* The metrics of all of it; a process of which too little was seen makes the case an ERROR. 0 or
  * -ENOMEM. */
 int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);
-
-#endif

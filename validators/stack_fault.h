@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_FAULT_H
-#define JP_STACK_FAULT_H
+#pragma once
 
 #include "harness/judge/unmapped.h"
 #include "harness/model/oracle/oracle.h"
@@ -34,5 +33,3 @@ struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence
 const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 				const struct jp_evidence *evidence, const struct jp_event *event,
 				const struct jp_unwound *unwound, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_GUESS_H
-#define JP_STACK_GUESS_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/judge/findings.h"
@@ -18,5 +17,3 @@ enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,
 				    const struct jp_event *event, enum jp_method method,
 				    struct jp_truth_guess guess, jp_stack_fit fit, void *context,
 				    struct jp_truth_stack *truth);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_SEEN_H
-#define JP_STACK_SEEN_H
+#pragma once
 
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
@@ -25,5 +24,3 @@ bool jp_seen_by_perfview(const struct jp_view *view, const struct jp_event *even
 int jp_seen_except(struct jp_view *view, const struct jp_truth_stack *truth,
 		   const struct jp_event *event, const char *metric,
 		   const struct jp_seen_stack *seen);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_VERDICT_H
-#define JP_STACK_VERDICT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const u
  */
 bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
 			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped);
-
-#endif

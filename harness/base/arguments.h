@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_ARGUMENTS_H
-#define JP_BASE_ARGUMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void jp_arguments_add_all(struct jp_arguments *arguments, char *const *list);
 void jp_arguments_free(struct jp_arguments *arguments);
 
 #define jp_cleanup_arguments __attribute__((cleanup(jp_arguments_free)))
-
-#endif

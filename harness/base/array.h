@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_ARRAY_H
-#define JP_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@
 /* What the macros call: @size bytes an element. */
 void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size);
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BYTES_H
-#define JP_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void jp_bytes_sleb(struct jp_bytes *to, int64_t value);
 /* Writes @value over the four bytes at @at. */
 void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value);
 void jp_bytes_free(struct jp_bytes *bytes);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_CHILDREN_H
-#define JP_BASE_CHILDREN_H
+#pragma once
 
 /* Orphans of our children become our children: none is left over unseen. */
 void jp_children_adopt(void);
 /* Kills and reaps every child that we have, and theirs as they become ours. */
 void jp_children_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_CLEANUP_H
-#define JP_BASE_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,5 +75,3 @@ static inline void jp_closedir_at(DIR **dir)
 		closedir(*dir);
 	errno = error;
 }
-
-#endif

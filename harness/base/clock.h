@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_CLOCK_H
-#define JP_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/time.h>
@@ -23,5 +22,3 @@ int jp_clock_left_ms(uint64_t deadline);
 /* What getrusage() and its like tell, in ns. */
 uint64_t jp_clock_of_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_CONFINE_H
-#define JP_BASE_CONFINE_H
+#pragma once
 
 #include "harness/base/delegate_open.h"
 #include "harness/base/error.h"
@@ -25,5 +24,3 @@ struct jp_confine {
  * message: neither is there. Outputs (jp_new_file, jp_output_folder) are opened before.
  */
 int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_error *err);
-
-#endif

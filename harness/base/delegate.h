@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_DELEGATE_H
-#define JP_BASE_DELEGATE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void jp_delegate_begin(int channel);
 /* Asks for @what, with @path. A descriptor (0 where there is none to give), or -errno and a
  * message: -ENOTSUP where nobody is there to ask. */
 int jp_delegate_ask(enum jp_delegated what, const char *path, struct jp_error *err);
-
-#endif

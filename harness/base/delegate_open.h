@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_DELEGATE_OPEN_H
-#define JP_BASE_DELEGATE_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struct jp_error *err);
 int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, struct jp_error *err);
 int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ERROR_H
-#define JP_ERROR_H
+#pragma once
 
 /*
  * Errors are values. A function that can fail returns 0 (or a pointer) on success and -errno (or
@@ -14,5 +13,3 @@ struct jp_error {
 /* Fills @err (may be NULL) and returns -@code. */
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_EXITS_H
-#define JP_BASE_EXITS_H
+#pragma once
 
 /* Exit statuses of the command and of what it starts of ours. */
 enum {
@@ -10,5 +9,3 @@ enum {
 	JP_EXIT_SKIPPED = 4, /* nothing could run here */
 	JP_EXIT_BROKEN = 99  /* a broken installation, or input that could not be read whole */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_FILE_H
-#define JP_BASE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int jp_file_write(int fd, const void *bytes, size_t size);
 /* @size bytes (UINT64_MAX: all) from where @from is to where @to is. 0, -ENODATA: @from ends
  * before, or -errno. */
 int jp_file_copy(int from, int to, uint64_t size);
-
-#endif

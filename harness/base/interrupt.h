@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INTERRUPT_H
-#define JP_INTERRUPT_H
+#pragma once
 
 /* From now on a write beyond the limit on file sizes fails, as on a full disk: no death without a
  * word. */
@@ -19,5 +18,3 @@ int jp_interrupt_fd(void);
 int jp_interrupt_signal(void);
 /* Dies of the signal that came, so that the shell sees it. Returns when none came. */
 void jp_interrupt_die(void);
-
-#endif

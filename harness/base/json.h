@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JSON_H
-#define JP_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void jp_json_u64(struct jp_json *json, const char *key, uint64_t value);
 /* The shortest text that reads back as @value; what is not finite is null. */
 void jp_json_double(struct jp_json *json, const char *key, double value);
 void jp_json_bool(struct jp_json *json, const char *key, bool value);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JSON_FIND_H
-#define JP_JSON_FIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  * no JSON up to there, or where @value has no room for it.
  */
 bool jp_json_find(const char *text, const char *const *path, char *value, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_LINES_H
-#define JP_BASE_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct jp_lines {
 int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text, size_t size);
 /* 0 when @fd is readable, or at its end; else as above. */
 int jp_wait_readable(int fd, uint64_t deadline);
-
-#endif

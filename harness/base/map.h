@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_MAP_H
-#define JP_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ static inline void *jp_map_find(const struct jp_map *map, uint64_t key)
 
 	return slot && (key ? *slot == key : map->zero) ? slot + 1 : NULL;
 }
-
-#endif

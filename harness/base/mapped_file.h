@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_MAPPED_FILE_H
-#define JP_BASE_MAPPED_FILE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_er
  * without a fault. */
 int jp_mapped_file_check(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_mapped_file_end(const void *map);
-
-#endif

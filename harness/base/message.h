@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_MESSAGE_H
-#define JP_BASE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
  */
 bool jp_message_send(int channel, const void *bytes, size_t size, int fd);
 bool jp_message_receive(int channel, void *bytes, size_t size, int *fd);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_MOUNT_SERVER_H
-#define JP_BASE_MOUNT_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -11,5 +10,3 @@
  * alone serves it, as far as our mounts tell.
  */
 bool jp_mount_server(dev_t dev, uid_t *user);
-
-#endif

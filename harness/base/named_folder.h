@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_NAMED_FOLDER_H
-#define JP_BASE_NAMED_FOLDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * theirs is not what was meant. The descriptor, or -errno: -ELOOP for such a link.
  */
 int jp_named_folder(const char *path, size_t length);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_NEW_FILE_H
-#define JP_BASE_NEW_FILE_H
+#pragma once
 
 #include <limits.h>
 #include <stdio.h>
@@ -39,5 +38,3 @@ int jp_new_file_keep_path(const char *path, struct jp_error *err);
 void jp_new_file_drop(struct jp_new_file *file);
 /* None that is open is; a signal's handler may call it. */
 void jp_new_file_drop_all(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_NUMBER_H
-#define JP_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool jp_number(const char *text, uint64_t min, uint64_t max, uint64_t *value);
 bool jp_number_take(const char **text, int base, uint64_t max, uint64_t *value);
 /* The same for a finite number that may have a fraction and an exponent. */
 bool jp_number_take_real(const char **text, double *value);
-
-#endif

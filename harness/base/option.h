@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_OPTION_H
-#define JP_BASE_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
 /* A line or more for each row, in 80 columns. */
 void jp_options_print(const struct jp_option *options, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_ORDER_H
-#define JP_BASE_ORDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ static inline int jp_by_value(const void *left, const void *right)
 
 	return (a > b) - (a < b);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_OUTPUT_H
-#define JP_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ int jp_output_close(struct jp_output *output, struct jp_error *err);
 void jp_output_remove(struct jp_output *output);
 /* Closes and frees, whatever was written. NULL is fine. */
 void jp_output_abandon(struct jp_output *output);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_OUTPUT_FOLDER_H
-#define JP_BASE_OUTPUT_FOLDER_H
+#pragma once
 
 #include "harness/base/error.h"
 
@@ -24,5 +23,3 @@ int jp_output_folder_publish(const char *name, struct jp_error *err);
 int jp_output_folder_existing(const char *name, struct jp_error *err);
 /* No more files. One that was not published is gone, and a folder without any. */
 void jp_output_folder_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_OWN_MACHINE_H
-#define JP_BASE_OWN_MACHINE_H
+#pragma once
 
 #include <elf.h>
 
@@ -12,5 +11,3 @@ static inline uint16_t jp_own_machine(void)
 {
 	return __ehdr_start.e_machine;
 }
-
-#endif

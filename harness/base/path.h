@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_PATH_H
-#define JP_BASE_PATH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  */
 int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_PRINTABLE_H
-#define JP_BASE_PRINTABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ const char *jp_printable_run(FILE *out, const char *text);
 void jp_printable_put(FILE *out, const char *text);
 /* The same in place, but for line feeds, which stay. Returns @text. */
 char *jp_printable(char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REGISTRY_H
-#define JP_REGISTRY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ const void *jp_registry_find(enum jp_kind kind, const char *name);
 /* The entry behind @previous in the order of names (the section's own order is the linker's), the
  * first one behind NULL; NULL: there is none. */
 const void *jp_registry_next(enum jp_kind kind, const void *previous);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_RIGHTS_H
-#define JP_BASE_RIGHTS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -16,5 +15,3 @@
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err);
 /* The user that this process ran as before that: who asked. */
 uid_t jp_rights_user(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_RIGHTS_CALLS_H
-#define JP_BASE_RIGHTS_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
  * PR_SET_NO_NEW_PRIVS. @openat2: files may be opened in that way, which nobody sees through here.
  * 0 or -errno. */
 int jp_rights_calls(int channel, int other, bool openat2);
-
-#endif

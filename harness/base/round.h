@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_ROUND_H
-#define JP_BASE_ROUND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ static inline uint64_t jp_whole_words(uint64_t size)
 {
 	return (size + 7) & ~UINT64_C(7);
 }
-
-#endif

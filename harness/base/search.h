@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_SEARCH_H
-#define JP_BASE_SEARCH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@
 /* For what qsort() calls: below, at or above 0 as @a is below, at or above @b. By several keys:
  * jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr). */
 #define jp_compare(a, b) (((a) > (b)) - ((a) < (b)))
-
-#endif

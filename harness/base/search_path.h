@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_SEARCH_PATH_H
-#define JP_BASE_SEARCH_PATH_H
+#pragma once
 
 /*
  * The environment for a program that root starts by its name: ours, with a PATH without the folders
@@ -8,5 +7,3 @@
  * standard error, once. An ordinary user's is ours. NULL: no memory.
  */
 char **jp_search_path_environment(void);
-
-#endif

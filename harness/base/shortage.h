@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_SHORTAGE_H
-#define JP_BASE_SHORTAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -21,5 +20,3 @@ void jp_shortage_note(int error);
 int jp_shortage(char *text, size_t size);
 /* Closes a stream into memory, whose text is cut short where there was none left: 0 or -ENOMEM. */
 int jp_shortage_close(FILE *memory);
-
-#endif

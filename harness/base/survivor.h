@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_SURVIVOR_H
-#define JP_BASE_SURVIVOR_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -23,5 +22,3 @@ void jp_survivor_end(void);
 int jp_survivor_wait(void);
 /* Of that, the status to end with; where it died of a signal that was passed on, so do we. */
 int jp_survivor_status(const char *command, int waited);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_TEXT_POOL_H
-#define JP_BASE_TEXT_POOL_H
+#pragma once
 
 #include "harness/base/map.h"
 
@@ -28,5 +27,3 @@ struct jp_text_pool {
 struct jp_text *jp_text_keep(struct jp_text_pool *pool, const void *bytes, size_t size);
 /* Leaves an empty one. Values are freed before, by walking from `first` on. */
 void jp_text_pool_free(struct jp_text_pool *pool);
-
-#endif

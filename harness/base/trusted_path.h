@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_TRUSTED_PATH_H
-#define JP_BASE_TRUSTED_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *er
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
 /* Whether nobody else can change what is in the folder of @st. */
 bool jp_trusted_stat(const struct stat *st);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BASE_TRUSTED_USER_H
-#define JP_BASE_TRUSTED_USER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -8,5 +7,3 @@
 /* Root, we ourselves, who wrote the program that runs, and whoever owns the root folder: they could
  * have put anything anywhere. */
 bool jp_trusted_user(uid_t user);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FOREIGN_FILE_H
-#define JP_FOREIGN_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ int jp_named_open_regular(const char *path);
  */
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_UTF8_H
-#define JP_UTF8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 unsigned int jp_utf8_length(const unsigned char *s);
 /* The character that such a sequence stands for. */
 uint32_t jp_utf8_code(const unsigned char *s, unsigned int length);
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WILSON_H
-#define JP_WILSON_H
+#pragma once
 
 #include <stdint.h>
 
 /* 95 % Wilson score interval of k of n; n == 0 gives [0, 1]. */
 void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi);
-
-#endif

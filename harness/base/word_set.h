@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORD_SET_H
-#define JP_WORD_SET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -13,5 +12,3 @@ struct jp_word_set {
 /* Copies @length bytes of @text, unless they are in it already. 0 or -ENOMEM. */
 int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length);
 void jp_word_set_free(struct jp_word_set *set);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ADAPTER_H
-#define JP_ADAPTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void jp_adapter_end(struct jp_adapter *adapter, bool kill);
 
 /* Where the adapters are. */
 void jp_profilers_folder(char *path, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_ATTACH_H
-#define JP_CAPTURE_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ extern const char *const jp_attach_boundaries[];
 /* The whole attach, in its right order or with the snapshot first (a control); @sample: sampling
  * events too. */
 int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, struct jp_error *err);
-
-#endif

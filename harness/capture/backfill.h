@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_BACKFILL_H
-#define JP_CAPTURE_BACKFILL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -20,5 +19,3 @@ int jp_backfill_saw(void *backfill, const struct jp_event *event);
  * was recorded before that was told to jp_backfill_saw(). */
 int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      const struct jp_reading *reading, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_H
-#define JP_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ void jp_session_silence(const struct jp_session *session, char *text, size_t siz
 uint32_t jp_session_frequency(const struct jp_session *session);
 /* Stops if need be, finishes and closes the file, writes `capture`. Frees @session. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_CLOCK_SLACK_H
-#define JP_CAPTURE_CLOCK_SLACK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 
 /* By how much the event clock leaves the brackets of clock_gettime(), over all @cpus. */
 int jp_clock_slack(const int *cpus, unsigned int nr_cpus, uint64_t *slack, struct jp_error *err);
-
-#endif

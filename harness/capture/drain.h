@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_DRAIN_H
-#define JP_CAPTURE_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void jp_drain_watch(struct jp_session *session, pid_t pid);
 void jp_drain_hold(struct jp_session *session, int change);
 /* Its descriptors; after jp_drain_stop(). */
 void jp_drain_close(struct jp_drain *drain);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_ELF_COPIES_H
-#define JP_CAPTURE_ELF_COPIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 			uint64_t gen);
 /* Waits for the last copy. 0, or the first error. @copies may be NULL. */
 int jp_elf_copies_finish(struct jp_elf_copies *copies, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_OWNERS_H
-#define JP_CAPTURE_OWNERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 bool jp_event_owner_ended(const struct jp_map *owners, int32_t tid, int32_t owner, uint64_t forked);
 /* @tid ended: its number may come back as another thread. */
 void jp_event_owner_exit(struct jp_map *owners, int32_t tid, uint64_t time);
-
-#endif

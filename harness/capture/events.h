@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_EVENTS_H
-#define JP_CAPTURE_EVENTS_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 void jp_perf_reason(int error, char *text, size_t size);
 /* The number in a file of /proc/sys, or @otherwise. */
 long jp_sysctl(const char *name, long otherwise);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_EXTERNAL_H
-#define JP_CAPTURE_EXTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void jp_external_stop(struct jp_session *session);
 /* Everything is written. */
 int jp_external_finish(struct jp_session *session, struct jp_error *err);
 void jp_external_free(struct jp_session *session);
-
-#endif

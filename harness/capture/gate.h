@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_GATE_H
-#define JP_CAPTURE_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,5 +29,3 @@ char *jp_gate_environment(struct jp_gate *gate);
 /* Answers, as the session's worker, until that is to end, then writes DIR/intervals. */
 int jp_gate_keep(struct jp_gate *gate, struct jp_error *err);
 void jp_gate_free(struct jp_gate *gate);
-
-#endif

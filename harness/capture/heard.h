@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_HEARD_H
-#define JP_CAPTURE_HEARD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ struct jp_session;
 /* Writes what the rings hold; true where there was anything. */
 bool jp_heard_drain(struct jp_session *session);
 void jp_heard_free(struct jp_heard *heard);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_OPENED_H
-#define JP_CAPTURE_OPENED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on,
 		   struct jp_error *err);
 /* Adds up what they counted, and PERF_FORMAT_LOST, and closes events [@from, end). */
 void jp_open_close(struct jp_session *session, size_t from);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_OPTIONS_H
-#define JP_CAPTURE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct jp_capture_options jp_capture_defaults(void);
 const struct jp_option *jp_capture_rows(void *options);
 /* Takes one --option[=value] of these. 1 taken, 0 not one of them, < 0 error. */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_PROBE_H
-#define JP_CAPTURE_PROBE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 /* The same, as a policy's whose samples a clock takes. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
-
-#endif

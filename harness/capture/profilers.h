@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PROFILERS_H
-#define JP_PROFILERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
  */
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err);
-
-#endif

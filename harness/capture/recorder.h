@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_RECORDER_H
-#define JP_CAPTURE_RECORDER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -99,5 +98,3 @@ struct jp_recorder {
 	struct jp_opened_events opened;
 	struct jp_heard heard;
 };
-
-#endif

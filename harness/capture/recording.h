@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_RECORDING_H
-#define JP_CAPTURE_RECORDING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void jp_recorder_sampling(struct jp_session *session);
 void jp_recorder_stop(struct jp_session *session);
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err);
 void jp_recorder_free(struct jp_session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_RINGS_H
-#define JP_CAPTURE_RINGS_H
+#pragma once
 
 #include "harness/base/error.h"
 
@@ -9,5 +8,3 @@ struct jp_session;
 /* Maps them, and takes the rate down to what they hold. */
 int jp_rings_open(struct jp_session *session, struct jp_error *err);
 void jp_rings_close(struct jp_session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_SESSION_H
-#define JP_CAPTURE_SESSION_H
+#pragma once
 
 #include <pthread.h>
 #include <sys/resource.h>
@@ -49,5 +48,3 @@ struct jp_session {
 int jp_session_boundary(struct jp_session *session, const char *boundary, struct jp_error *err);
 /* Measures the clocks; begins DIR/maps and DIR/elf. */
 int jp_session_prepare(struct jp_session *session, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_SNAPSHOT_H
-#define JP_CAPTURE_SNAPSHOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
 int jp_snapshot_file(const char *dir, struct jp_error *err);
 /* The name of thread @tid of @pid; false, and "", where it ended. */
 bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size);
-
-#endif

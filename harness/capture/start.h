@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_START_H
-#define JP_CAPTURE_START_H
+#pragma once
 
 #include "harness/base/error.h"
 
@@ -11,5 +10,3 @@ struct jp_session;
 int jp_start_command(struct jp_session *session, char *added,
 		     int (*open)(struct jp_session *session, struct jp_error *err),
 		     struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_SYNTHESIZE_H
-#define JP_CAPTURE_SYNTHESIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, cons
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time);
 /* The kernel's text and modules, where /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time);
-
-#endif

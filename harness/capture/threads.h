@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_THREADS_H
-#define JP_CAPTURE_THREADS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		    unsigned int *news, struct jp_error *err);
 /* Passes of open and enable until two in a row find nothing unexplained; none system-wide. */
 int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_WORKER_H
-#define JP_CAPTURE_WORKER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -16,5 +15,3 @@ int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *con
 /* The worker's last act: a wait for samples learns that no more will come. */
 void jp_worker_done(struct jp_session *session, int error);
 void jp_worker_end(struct jp_session *session);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CASE_H
-#define JP_CASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -117,5 +116,3 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 /* Sorts, and checks names: duplicates, rows' cases. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);
-
-#endif

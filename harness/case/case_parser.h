@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CASE_PARSER_H
-#define JP_CASE_PARSER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -112,5 +111,3 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text);
 /* "where AXIS=VALUE,VALUE...: " before an indented line: *@text moves behind it. 1: it holds, or
  * there is none; 0: it does not hold; -EINVAL. */
 int jp_case_where(struct jp_case_parser *p, char **text);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CASE_STORE_H
-#define JP_CASE_STORE_H
+#pragma once
 
 #include "harness/case/case.h"
 
@@ -22,5 +21,3 @@ struct jp_case *jp_case_store_case(struct jp_case_store *store);
 struct jp_table *jp_case_store_table(struct jp_case_store *store);
 /* 0 or -ENOMEM. */
 int jp_case_store_row(struct jp_table *table, const char *label, const struct jp_table_cell *cells);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SCOPE_H
-#define JP_SCOPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 /* @environment: the text of env.json, NULL where there is none. What it does not record lies in no
  * range. */
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_COMMAND_H
-#define JP_COMMAND_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ struct jp_command {
 	int (*run)(int argc, char **argv);
 	void (*more)(FILE *out); /* what its help says below the options; NULL: nothing */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_COMMAND_LINE_H
-#define JP_COMMAND_LINE_H
+#pragma once
 
 #include "harness/base/option.h"
 
@@ -12,5 +11,3 @@ int jp_command_misused(const char *command, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Says why @command has failed. JP_EXIT_BROKEN. */
 int jp_command_broken(const char *command, const struct jp_error *err);
-
-#endif

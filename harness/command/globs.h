@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_GLOBS_H
-#define JP_GLOBS_H
+#pragma once
 
 #include <stdbool.h>
 
 /* Whether one of @count @globs matches the whole @name, or there are none. */
 bool jp_globs_match(char *const *globs, int count, const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JUDGE_FILE_H
-#define JP_JUDGE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ const struct jp_option *jp_judge_file_rows(void *request);
 /* The exit status: 0 the whole file was read, 99 it was not, 1 only where --fail-if holds.
  * @confined: it is read in a process without rights (harness/base/confine.h); else in this one. */
 int jp_judge_file(const struct jp_judge_request *request, bool confined);
-
-#endif

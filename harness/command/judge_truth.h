@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JUDGE_TRUTH_H
-#define JP_JUDGE_TRUTH_H
+#pragma once
 
 #include "harness/command/truth_request.h"
 
 /* judge --truth; argv[0] is "judge". The exit status. */
 int jp_judge_truth(struct jp_truth_request *request);
-
-#endif

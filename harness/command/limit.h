@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LIMIT_H
-#define JP_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text,
 /* JP_EXIT_OK; JP_EXIT_BAD where @count, or its share of @of, exceeds @limit: said on stderr. */
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
 		     double count, double of);
-
-#endif

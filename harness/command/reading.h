@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_READING_H
-#define JP_READING_H
+#pragma once
 
 #include "harness/base/confine.h"
 
@@ -18,5 +17,3 @@ bool jp_reading_of(const char *command, const struct jp_confine *confine, int *s
 /* What they do last: @status, or JP_EXIT_BROKEN after a word on stderr, where memory or files were
  * short. */
 int jp_reading_ends(const char *command, int status);
-
-#endif

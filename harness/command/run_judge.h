@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_JUDGE_H
-#define JP_RUN_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -46,5 +45,3 @@ bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why);
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge);
 /* All is told: the totals, and junit.xml into @junit (-1: not wanted). The exit status. */
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status);
-
-#endif

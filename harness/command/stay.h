@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_COMMAND_STAY_H
-#define JP_COMMAND_STAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@
 bool jp_stay_behind(const char *command, int *status);
 /* As jp_run_dir_make(); a temporary one may be removed earlier. */
 int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err);
-
-#endif

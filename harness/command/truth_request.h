@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_REQUEST_H
-#define JP_TRUTH_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ const struct jp_option *jp_truth_rows(void *request);
 typedef int jp_truth_judge(struct jp_truth_request *request, const char *dir, struct jp_error *err);
 /* Gathers, confines itself, and judges. The exit status. */
 int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *judge);
-
-#endif

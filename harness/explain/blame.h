@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BLAME_H
-#define JP_BLAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ struct jp_blamed {
 /* Causes by their share of the file's @samples, most first; free() the list. It reorders the
  * blames. NULL: no memory. */
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CHANGED_FILES_H
-#define JP_CHANGED_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -20,5 +19,3 @@ void jp_changed_files_free(struct jp_changed_files *files);
 
 /* Whether another file lies where @mapping's was, as far as inodes and times tell. */
 bool jp_changed_files_has(struct jp_changed_files *files, const struct jp_mapping *mapping);
-
-#endif

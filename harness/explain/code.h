@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CODE_H
-#define JP_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,
 }
 /* Whether the file runs programs that are not in its own functions' names. */
 bool jp_code_interprets(const char *path);
-
-#endif

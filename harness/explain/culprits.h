@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CULPRITS_H
-#define JP_CULPRITS_H
+#pragma once
 
 #include "harness/explain/ends.h"
 
@@ -41,5 +40,3 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits);
 /* Counts the samples that have two faults. */
 void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits);
 void jp_culprits_free(struct jp_culprits *culprits);
-
-#endif

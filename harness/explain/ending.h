@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ENDING_H
-#define JP_ENDING_H
+#pragma once
 
 #include "harness/explain/code.h"
 #include "harness/explain/stack.h"
@@ -43,5 +42,3 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 /* What the dump beside @chain lacks, and the chain does not tell; false: nothing. */
 bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *process,
 		   const struct jp_stack *chain, struct jp_ending *ending);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ENDS_H
-#define JP_ENDS_H
+#pragma once
 
 #include "harness/explain/changed_files.h"
 #include "harness/explain/ending.h"
@@ -77,5 +76,3 @@ void jp_ends_free(struct jp_ends *ends);
 /* Applies @event to the spaces; or, of a sample, counts where its stack ends, which is left in
  * @stack. 0 or -ENOMEM. */
 int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);
-
-#endif

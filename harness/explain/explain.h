@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EXPLAIN_H
-#define JP_EXPLAIN_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/explain/blame.h"
@@ -35,5 +34,3 @@ bool jp_explain_healthy(const struct jp_explanation *explanation);
 int jp_explain(const char *path, const struct jp_explain_options *options,
 	       struct jp_explanation *explanation, struct jp_error *err);
 void jp_explanation_free(struct jp_explanation *explanation);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EXPLAINER_H
-#define JP_EXPLAINER_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/base/registry.h"
@@ -44,5 +43,3 @@ struct jp_explainer {
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
 	void (*free)(void *state); /* may be NULL */
 };
-
-#endif

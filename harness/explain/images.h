@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_IMAGES_H
-#define JP_IMAGES_H
+#pragma once
 
 #include "harness/explain/code.h"
 #include "harness/format/event.h"
@@ -61,5 +60,3 @@ void jp_images_free(struct jp_images *images);
 
 /* Whether @image is no more the program whose files are known, or none is: an exec was not seen. */
 bool jp_image_replaced(const struct jp_image *image);
-
-#endif

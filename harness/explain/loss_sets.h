@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LOSS_SETS_H
-#define JP_LOSS_SETS_H
+#pragma once
 
 #include "harness/base/map.h"
 #include "harness/explain/blame.h"
@@ -23,5 +22,3 @@ void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set);
  */
 int jp_loss_sets_join(const struct jp_loss_sets *sets);
 void jp_loss_sets_free(struct jp_loss_sets *sets);
-
-#endif

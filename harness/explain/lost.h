@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LOST_H
-#define JP_LOST_H
+#pragma once
 
 #include "harness/explain/explainer.h"
 
@@ -19,5 +18,3 @@ void jp_lost_see(struct jp_lost *lost, const struct jp_event *event);
 /* Blames the losses themselves. @harm: samples that are known to need a lost record. 0 or -ENOMEM.
  */
 int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm);
-
-#endif

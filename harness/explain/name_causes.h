@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_NAME_CAUSES_H
-#define JP_NAME_CAUSES_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -33,5 +32,3 @@ bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
 /* How the runtime publishes names; never NULL. */
 const char *jp_name_option(const struct jp_name_case *name_case);
-
-#endif

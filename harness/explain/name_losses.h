@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_NAME_LOSSES_H
-#define JP_NAME_LOSSES_H
+#pragma once
 
 #include "harness/explain/explainer.h"
 #include "harness/model/symbols/names.h"
@@ -75,5 +74,3 @@ const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *l
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid);
 struct jp_names *jp_name_losses_names(struct jp_name_losses *losses);
 struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses);
-
-#endif

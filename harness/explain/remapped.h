@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REMAPPED_H
-#define JP_REMAPPED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ const struct jp_mapping *jp_remapped_find(struct jp_replay *replay, uint32_t pid
 					  struct jp_mapping *text);
 /* How a program leaves its text where it is. */
 extern const char jp_remapped_remedy[];
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_H
-#define JP_STACK_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/model/space/replay.h"
@@ -30,5 +29,3 @@ void jp_stacks_free(struct jp_stacks *stacks);
 /* The user stack of @sample: its callchain, else by its dump, else its own address. */
 void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
 		  struct jp_stack *stack);
-
-#endif

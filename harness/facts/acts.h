@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_ACTS_H
-#define JP_FACT_ACTS_H
+#pragma once
 
 #include "harness/facts/watch.h"
 
@@ -17,5 +16,3 @@
  *	say WORD
  */
 void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts);
-
-#endif

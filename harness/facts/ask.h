@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_ASK_H
-#define JP_FACT_ASK_H
+#pragma once
 
 #include "harness/facts/fact.h"
 #include "harness/base/error.h"
@@ -17,5 +16,3 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 int jp_fact_fork(struct jp_answer *answer);
 /* Waits for its end; of no child (-1) there is nothing to wait for. */
 void jp_fact_wait(struct jp_answer *answer, int pid);
-
-#endif

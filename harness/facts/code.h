@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_CODE_H
-#define JP_FACT_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ extern const char jp_code_exit[], jp_code_exit_end[], jp_code_brk[], jp_code_brk
 
 /* The name of the one at @addr, or NULL. */
 const char *jp_code_name(uint64_t addr);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_H
-#define JP_FACT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The name of an error, "ok" for 0. */
 const char *jp_answer_errno(int error);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_READ_CHAIN_H
-#define JP_FACT_READ_CHAIN_H
+#pragma once
 
 #include "harness/facts/code.h"
 #include "harness/facts/watch.h"
@@ -17,5 +16,3 @@ bool jp_chain_next(struct jp_watch *watch, struct jp_event *sample, struct jp_an
 void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch);
 /* How many user addresses the next sample's chain has, as a number. */
 void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch);
-
-#endif

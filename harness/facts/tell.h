@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_TELL_H
-#define JP_FACT_TELL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -26,5 +25,3 @@ void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
  * "EXIT B of A"; threads as "process/thread" where they are not the first. Processes and threads
  * have letters in the order in which they come up; "A" is the caller. */
 void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_TEST_REGION_H
-#define JP_FACT_TEST_REGION_H
+#pragma once
 
 #include <sys/mman.h>
 
@@ -24,5 +23,3 @@ void jp_test_region_map_file(struct jp_answer *answer, int page, int pages, int 
 void jp_test_region_protect(struct jp_answer *answer, int page, int pages, int prot);
 /* Writes to each page, so that it is there. */
 void jp_test_region_write(int page, int pages);
-
-#endif

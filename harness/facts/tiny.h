@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_TINY_H
-#define JP_FACT_TINY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void jp_tiny_run(int program) __attribute__((noreturn));
 void jp_tiny_run_descriptor(int program) __attribute__((noreturn));
 /* A child executes it by @way, which does not return. */
 void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_TRIAL_H
-#define JP_FACT_TRIAL_H
+#pragma once
 
 #include "harness/facts/watch.h"
 
@@ -11,5 +10,3 @@ struct perf_event_attr jp_trial_dummy(void);
 int jp_trial(struct perf_event_attr *attr);
 /* False: the least of all events is denied, nothing can be said of any, and the answer says why. */
 bool jp_trial_may(struct jp_answer *answer);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FACT_WATCH_H
-#define JP_FACT_WATCH_H
+#pragma once
 
 #include "harness/facts/fact.h"
 #include "harness/capture/events.h"
@@ -51,5 +50,3 @@ bool jp_watch_next(struct jp_watch *watch, struct jp_event *event);
 /* Forgets what is there. */
 void jp_watch_skip(struct jp_watch *watch);
 void jp_watch_close(struct jp_watch *watch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EVENT_H
-#define JP_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -280,5 +279,3 @@ typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
  * (results/FINDINGS.md).
  */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);
-
-#endif

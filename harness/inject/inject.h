@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_H
-#define JP_INJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summ
 		     struct jp_error *err);
 /* What was not written to its end is gone. NULL is fine. */
 void jp_injection_close(struct jp_injection *inject);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_CODE_H
-#define JP_INJECT_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ struct jp_inject_read {
 void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps);
-
-#endif

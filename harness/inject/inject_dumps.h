@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_DUMPS_H
-#define JP_INJECT_DUMPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ int jp_inject_open(const struct jp_inject_read *read, const char *path, int64_t 
  * not be written, or no memory. */
 int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char *path,
 			uint32_t owner, const struct jp_inject_read *read, struct jp_error *err);
-
-#endif

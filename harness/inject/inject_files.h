@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_FILES_H
-#define JP_INJECT_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct jp_inject_code {
  * no memory. */
 int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *read,
 			  struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_MARKERS_H
-#define JP_INJECT_MARKERS_H
+#pragma once
 
 #include "harness/inject/inject_dumps.h"
 
@@ -10,5 +9,3 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 /* Reads the dumps of all markers and writes their ELF files. Returns as jp_inject_read_dump(). */
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
 		   struct jp_error *err);
-
-#endif

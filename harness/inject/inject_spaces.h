@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_SPACES_H
-#define JP_INJECT_SPACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
  */
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,
 			   uint64_t *at, uint64_t *end);
-
-#endif

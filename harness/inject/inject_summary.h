@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INJECT_SUMMARY_H
-#define JP_INJECT_SUMMARY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ struct jp_inject_summary {
 	uint64_t anon_before, anon_after; /* anonymous executable mapping records */
 	uint64_t elf_files, elf_bytes;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_BOOKS_H
-#define JP_BOOKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ uint64_t jp_book_total(const struct jp_books *books, const struct jp_book *book)
 /* Adds all of @more. 0 or -ENOMEM. */
 int jp_books_append(struct jp_books *books, const struct jp_books *more);
 void jp_books_free(struct jp_books *books);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FILE_FIGURES_H
-#define JP_FILE_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total
  * count. */
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FILE_NAMES_H
-#define JP_FILE_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
 void jp_file_names_total(const struct jp_file_names *all, struct jp_name_counts *total);
 /* Of one process; NULL: it has no samples. */
 const struct jp_name_counts *jp_file_names_of(const struct jp_file_names *all, uint32_t pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FINDINGS_H
-#define JP_FINDINGS_H
+#pragma once
 
 #include <stddef.h>
 #include "harness/judge/books.h"
@@ -71,5 +70,3 @@ int jp_findings_skip(struct jp_findings *findings, const char *validator, const 
 /* The same of no method, with the sentence. */
 int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
 		       const char *first, ...) __attribute__((format(printf, 4, 5)));
-
-#endif

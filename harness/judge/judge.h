@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JUDGE_H
-#define JP_JUDGE_H
+#pragma once
 
 #include "harness/format/perfdata/summary.h"
 #include "harness/judge/validator.h"
@@ -21,5 +20,3 @@ struct jp_judgement {
 int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	     const struct jp_control *control, struct jp_judgement *judgement,
 	     struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LOSSES_H
-#define JP_LOSSES_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/format/rundir/capture_info.h"
@@ -14,5 +13,3 @@ struct jp_losses {
 void jp_losses_see(struct jp_losses *losses, const struct jp_event *event);
 /* @info says what the capture counted; the records may know of more. */
 void jp_losses_add(const struct jp_losses *losses, struct jp_capture_info *info);
-
-#endif

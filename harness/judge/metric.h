@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_METRIC_H
-#define JP_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct jp_metric {
 
 struct jp_metric jp_metric_rate(const char *name, uint64_t k, uint64_t n);
 struct jp_metric jp_metric_count(const char *name, uint64_t k);
-
-#endif

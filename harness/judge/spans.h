@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SPANS_H
-#define JP_SPANS_H
+#pragma once
 
 #include "harness/model/oracle/truth.h"
 #include "harness/model/space/replay.h"
@@ -41,5 +40,3 @@ const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
  * @spans need not be sorted yet. */
 bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
 		   uint64_t to);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_UNMAPPED_H
-#define JP_UNMAPPED_H
+#pragma once
 
 #include "harness/judge/spans.h"
 #include "harness/model/evidence/control.h"
@@ -29,5 +28,3 @@ const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, siz
  */
 const char *jp_unmapped_late(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
 			     uint64_t before, uint64_t time);
-
-#endif

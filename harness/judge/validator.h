@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_VALIDATOR_H
-#define JP_VALIDATOR_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/base/registry.h"
@@ -57,5 +56,3 @@ struct jp_validator {
 	int (*end)(struct jp_view *view, struct jp_error *err);
 	void (*free)(void *state);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_CODE_H
-#define JP_LINT_CODE_H
+#pragma once
 
 #include "harness/lint/findings.h"
 
@@ -22,5 +21,3 @@ struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *
 void jp_lint_code_sort(struct jp_lint_code *codes, size_t count);
 /* The mapping of @process that holds @addr, or NULL. */
 const struct jp_procmap *jp_lint_mapping(const struct jp_lint_process *process, uint64_t addr);
-
-#endif

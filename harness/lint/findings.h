@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_FINDINGS_H
-#define JP_LINT_FINDINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *f
 void jp_lint_findings_free(struct jp_lint_findings *findings);
 
 const char *jp_lint_level_name(enum jp_lint_level level);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_JITDUMP_H
-#define JP_LINT_JITDUMP_H
+#pragma once
 
 #include "harness/lint/rule.h"
 
@@ -8,5 +7,3 @@
  * cannot be read. */
 int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err);
 void jp_lint_dump_free(struct jp_lint_dump *dump);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_H
-#define JP_LINT_H
+#pragma once
 
 #include "harness/lint/findings.h"
 
@@ -11,5 +10,3 @@
  */
 int jp_lint_file(const char *path, struct jp_lint_process *process,
 		 struct jp_lint_findings *findings, struct jp_error *err);
-
-#endif

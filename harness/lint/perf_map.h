@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_PERF_MAP_H
-#define JP_LINT_PERF_MAP_H
+#pragma once
 
 #include "harness/lint/rule.h"
 
@@ -8,5 +7,3 @@
  * read. */
 int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err);
 void jp_lint_map_free(struct jp_lint_map *map);
-
-#endif

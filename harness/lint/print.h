@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_PRINT_H
-#define JP_LINT_PRINT_H
+#pragma once
 
 #include "harness/base/json.h"
 #include "harness/lint/findings.h"
@@ -11,5 +10,3 @@ void jp_lint_print(const char *name, const struct jp_lint_findings *findings);
 void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_findings *findings);
 /* All rules, a line each. */
 void jp_lint_print_rules(void);
-
-#endif

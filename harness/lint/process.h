@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_PROCESS_H
-#define JP_LINT_PROCESS_H
+#pragma once
 
 #include "harness/lint/findings.h"
 
@@ -10,5 +9,3 @@ int jp_lint_process_look(uint32_t pid, struct jp_lint_process *process, struct j
 int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *findings,
 		    struct jp_error *err);
 void jp_lint_process_free(struct jp_lint_process *process);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_LINT_RULE_H
-#define JP_LINT_RULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ struct jp_lint_rule {
 	void (*each_name)(struct jp_lint_findings *findings, uint64_t at, const char *name);
 	void (*process)(const struct jp_lint_process *process, struct jp_lint_findings *findings);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CASE_FOLDER_H
-#define JP_CASE_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err
 /* What the run itself found out when there was nothing to judge, else what jp_judge_case() finds;
  * and how long it took. */
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result);
-
-#endif

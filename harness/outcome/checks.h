@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CHECKS_H
-#define JP_CHECKS_H
+#pragma once
 
 #include "harness/judge/judge.h"
 #include "harness/outcome/outcome.h"
@@ -28,5 +27,3 @@ void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 /* crash.c: the last words of a profiler in @dir, if there are any: true, and @result is all there
  * is. */
 bool jp_check_crash(const char *dir, struct jp_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EXPECT_H
-#define JP_EXPECT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -39,5 +38,3 @@ const char *jp_expect_seen(const struct jp_expectation *expectation, const struc
 			   char *text, size_t size);
 /* "<=0.5%", "=0", "0..3": the range as its file has it; returns @text. */
 const char *jp_expect_range(const struct jp_expectation *expectation, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_OUTCOME_H
-#define JP_OUTCOME_H
+#pragma once
 
 #include "harness/case/case.h"
 #include "harness/format/rundir/capture_info.h"
@@ -47,5 +46,3 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 /* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
 void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EXPLAIN_REPORT_H
-#define JP_EXPLAIN_REPORT_H
+#pragma once
 
 #include "harness/explain/explain.h"
 
 /* To standard output: words, or one object of JSON (docs/explain.md). */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file);
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FILE_REPORT_H
-#define JP_FILE_REPORT_H
+#pragma once
 
 #include "harness/format/perfdata/read.h"
 #include "harness/judge/file_figures.h"
@@ -28,5 +27,3 @@ struct jp_file_report {
 /* To standard output: as one object, or as text. */
 void jp_file_report_json(struct jp_file_report *report);
 void jp_file_report_text(struct jp_file_report *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JUNIT_H
-#define JP_JUNIT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@
  * @results: in the order of case names. Written whole, once all is known.
  */
 void jp_junit_write(FILE *out, const struct jp_result *results, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_KTAP_H
-#define JP_KTAP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text);
 void jp_ktap_books(FILE *out, const struct jp_books *books);
 /* Totals as a comment. @counts: by outcome. */
 void jp_ktap_totals(FILE *out, const size_t counts[JP_OUTCOMES]);
-
-#endif

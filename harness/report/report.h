@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REPORT_H
-#define JP_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -33,5 +32,3 @@ int jp_report_end(struct jp_report *report);
 /* -errno and a message where what was told could not be written, or is not whole. */
 int jp_report_written(const struct jp_report *report, struct jp_error *err);
 void jp_report_free(struct jp_report *report);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RESULTS_H
-#define JP_RESULTS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -8,5 +7,3 @@
 
 /* One line of results.jsonl (docs/results-format.md). */
 void jp_results_write(FILE *out, const struct jp_result *result);
-
-#endif

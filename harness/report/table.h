@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TABLE_H
-#define JP_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,5 +9,3 @@
  * broken stacks once per method. @results: in the order of case names. */
 void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_result *results,
 		    size_t count);
-
-#endif

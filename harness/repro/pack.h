@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REPRO_PACK_H
-#define JP_REPRO_PACK_H
+#pragma once
 
 #include "harness/base/new_file.h"
 #include "harness/repro/repro.h"
@@ -9,5 +8,3 @@
  * its place when it is whole. @adapters: the folder of profilers' adapters. */
 int jp_repro_pack(const struct jp_repro *repro, const char *adapters, struct jp_new_file *file,
 		  int fd, uint64_t *size, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PORTABLE_PROGRAM_H
-#define JP_PORTABLE_PROGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ void jp_portable_free(struct jp_portable *portable);
  * -EINVAL and the reason where it is no such image or has no room.
  */
 int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, struct jp_error *err);
-
-#endif

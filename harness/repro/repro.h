@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REPRO_H
-#define JP_REPRO_H
+#pragma once
 
 #include <stdio.h>
 
@@ -47,5 +46,3 @@ void jp_repro_readme(FILE *out, const struct jp_repro *repro);
 void jp_repro_script(FILE *out, const struct jp_repro *repro);
 /* The case's definition as the file of its study. */
 void jp_repro_definition(FILE *out, const struct jp_case *cas);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TAR_H
-#define JP_TAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ int jp_tar_copy(struct jp_tar *tar, const char *name, bool runs, const char *pat
 		struct jp_error *err);
 /* The two blocks that end it; the output stays open. */
 void jp_tar_end(struct jp_tar *tar);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_CASES_H
-#define JP_RUN_CASES_H
+#pragma once
 
 #include "harness/case/case.h"
 
@@ -9,5 +8,3 @@
  * capture, common options, boundary and publisher are registered.
  */
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);
-
-#endif

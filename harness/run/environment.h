@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ENVIRONMENT_H
-#define JP_ENVIRONMENT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -15,5 +14,3 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
  * and perf.data files are sent around; and the size of what lies below them shall not move stacks.
  */
 void jp_environment_forget(void);
-
-#endif

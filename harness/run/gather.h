@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_GATHER_H
-#define JP_RUN_GATHER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct jp_gathering {
  * also where the capture is of another clock or time than the truth.
  */
 int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *err);
-
-#endif

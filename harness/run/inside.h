@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INSIDE_H
-#define JP_INSIDE_H
+#pragma once
 
 #include "harness/base/error.h"
 
@@ -14,5 +13,3 @@
  * is waited for all the same.
  */
 int jp_inside(unsigned int depth, int (*act)(void *context), void *context, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_MERGE_H
-#define JP_RUN_MERGE_H
+#pragma once
 
 #include "harness/case/case.h"
 
@@ -9,5 +8,3 @@ const char *jp_merge_profiler(const struct jp_case *cas);
 /* @dir's perf.data and jitdumps become injected.data and the ELF files in jit/, as @cas says; what
  * there is to say of it stands in inject.txt. */
 int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err);
-
-#endif

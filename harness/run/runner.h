@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUNNER_H
-#define JP_RUNNER_H
+#pragma once
 
 #include "harness/outcome/outcome.h"
 #include "harness/format/rundir/run_dir.h"
@@ -24,5 +23,3 @@ void jp_runner_close(struct jp_runner *runner);
  */
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STOLEN_TIME_H
-#define JP_STOLEN_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@
 uint64_t jp_stolen_time(void);
 /* The same of @text, the beginning of /proc/stat, of @hz ticks a second. */
 uint64_t jp_stolen_time_of(const char *text, uint64_t hz);
-
-#endif

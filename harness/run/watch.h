@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_WATCH_H
-#define JP_RUN_WATCH_H
+#pragma once
 
 #include "harness/capture/capture.h"
 #include "harness/case/case.h"
@@ -30,5 +29,3 @@ int jp_watch_options(struct jp_watched *watch, struct jp_error *err);
 int jp_watch(struct jp_watched *watch, struct jp_error *err);
 /* Whatever came out of it. */
 void jp_watch_free(struct jp_watched *watch);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFORMER_H
-#define JP_PERFORMER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void jp_workload_process_close(struct jp_workload_process *process);
 /* The last lines that it printed, each after "\n  ", into @text. */
 void jp_workload_process_last_words(const struct jp_workload_process *process, char *text,
 				    size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SCORE_SCENES_H
-#define JP_SCORE_SCENES_H
+#pragma once
 
 #include "harness/case/case.h"
 
@@ -19,5 +18,3 @@ struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const char *fil
 				 struct jp_error *err);
 /* Its name without the study. */
 const char *jp_score_name(const struct jp_case *scene);
-
-#endif

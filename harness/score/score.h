@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SCORE_H
-#define JP_SCORE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -60,5 +59,3 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size);
 void jp_score_json(FILE *out, const struct jp_score *score);
 /* The workloads where two differ. */
 void jp_score_compare(FILE *out, const struct jp_score *one, const struct jp_score *other);
-
-#endif

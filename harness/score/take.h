@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SCORE_TAKE_H
-#define JP_SCORE_TAKE_H
+#pragma once
 
 #include "harness/run/runner.h"
 #include "harness/score/score.h"
@@ -26,5 +25,3 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		  struct jp_score *score, struct jp_error *err);
 /* Judges what was watched, which needs no rights. */
 void jp_score_judge(struct jp_score *score);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_CHECK_H
-#define JP_SELFTEST_CHECK_H
+#pragma once
 
 /* With what nearly every test needs. */
 #include <errno.h>
@@ -40,5 +39,3 @@ __attribute__((unused)) static uint64_t check_random(uint64_t *state)
 	*state ^= *state << 17;
 	return *state;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_ELF_MADE_H
-#define JP_SELFTEST_ELF_MADE_H
+#pragma once
 
 #include <elf.h>
 #include <stdint.h>
@@ -183,5 +182,3 @@ elf_made_read(struct elf_made *made, struct jp_elf_symbols *symbols, struct jp_e
 	file = elf_made_input(made, &bytes);
 	return jp_elf_symbols(&file, &file, symbols, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_FAILING_H
-#define JP_SELFTEST_FAILING_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,5 +166,3 @@ void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 		       ? MAP_FAILED
 		       : (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_FUZZ_H
-#define JP_SELFTEST_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size);
 const char *fuzz_folder(void);
 /* Or every changed record of a truth would be torn, and nothing behind the seal tried. */
 void fuzz_seal(unsigned char *bytes, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_JITDUMP_MADE_H
-#define JP_SELFTEST_JITDUMP_MADE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -84,5 +83,3 @@ static void jitdump_made_store(const struct jitdump_made *made, const char *path
 	if (!scratch_write(path, made->bytes, made->size))
 		exit(99);
 }
-
-#endif

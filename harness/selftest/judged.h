@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_JUDGED_H
-#define JP_SELFTEST_JUDGED_H
+#pragma once
 
 #include <elf.h>
 #include <stdlib.h>
@@ -52,5 +51,3 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	jp_replay_free(view.spaces);
 	return found;
 }
-
-#endif

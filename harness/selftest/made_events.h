@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_MADE_EVENTS_H
-#define JP_SELFTEST_MADE_EVENTS_H
+#pragma once
 
 #include "harness/format/event.h"
 
@@ -17,5 +16,3 @@
 	}
 #define MADE_MAP(start, size, flags, called)                                                       \
 	.map = {.addr = start, .len = size, .prot = flags, .name = called}
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_PERF_FILE_H
-#define JP_SELFTEST_PERF_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -132,5 +131,3 @@ static const char *perf_file_store(const struct perf_file *file, const char *nam
 		exit(99);
 	return path;
 }
-
-#endif

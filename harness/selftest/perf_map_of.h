@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_PERF_MAP_OF_H
-#define JP_SELFTEST_PERF_MAP_OF_H
+#pragma once
 
 #include "harness/base/cleanup.h"
 #include "harness/base/untrusted_file.h"
@@ -15,5 +14,3 @@ __attribute__((unused)) static struct jp_perf_map *perf_map_of(const char *path,
 
 	return fd < 0 ? NULL : jp_perf_map_read(fd, path, size, err);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_SCRATCH_H
-#define JP_SELFTEST_SCRATCH_H
+#pragma once
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -52,5 +51,3 @@ __attribute__((unused)) static bool scratch_write(const char *path, const void *
 
 	return fd >= 0 && !jp_file_write(fd, bytes, size);
 }
-
-#endif

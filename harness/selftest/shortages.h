@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_SHORTAGES_H
-#define JP_SELFTEST_SHORTAGES_H
+#pragma once
 
 #include "harness/base/shortage.h"
 #include "harness/selftest/check.h"
@@ -116,5 +115,3 @@ static void fail_all(const struct subject *subjects, size_t count, const char *o
 			if (!only || !strcmp(only, subjects[i].name))
 				fail_each(&subjects[i], kind);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SELFTEST_TRUTH_TOLD_H
-#define JP_SELFTEST_TRUTH_TOLD_H
+#pragma once
 
 #include <sys/wait.h>
 
@@ -119,5 +118,3 @@ __attribute__((unused)) static const struct jp_truth_code *code(uint32_t pid, ui
 {
 	return jp_truth_code_at(truth, pid, addr, time);
 }
-
-#endif

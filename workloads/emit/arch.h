@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_ARCH_H
-#define JP_WORKLOADS_ARCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);
 void jp_arch_outermost(void *ucontext);
 /* The registers of a traced child that stopped. 0 or -errno. */
 int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp);
-
-#endif

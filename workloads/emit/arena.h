@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_ARENA_H
-#define JP_WORKLOADS_ARENA_H
+#pragma once
 
 #include "workloads/emit/region.h"
 
@@ -31,5 +30,3 @@ void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, siz
 int jp_arena_seal(struct jp_arena *arena);
 int jp_arena_remap(struct jp_arena *arena, size_t size); /* mremap(MAYMOVE) to a new address */
 int jp_arena_unmap(struct jp_arena *arena);
-
-#endif

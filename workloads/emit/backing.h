@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_BACKING_H
-#define JP_WORKLOADS_BACKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* mmap() as the kind's flags want it: what maps where a kind has no call of its own. */
 int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_CHILD_H
-#define JP_WORKLOADS_CHILD_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,5 +37,3 @@ int jp_child_reap(struct jp_child *process, uint64_t since);
 /* In the child, whatever it will do. */
 void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how);
 void jp_child_end(int status) __attribute__((noreturn));
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_CODE_H
-#define JP_WORKLOADS_CODE_H
+#pragma once
 
 #include "workloads/emit/arch.h"
 
@@ -27,5 +26,3 @@ int32_t jp_code_word(struct jp_code *code, uint8_t padding);
 /* Writes the code of @shape to @out (@capacity bytes; NULL: only measure). 0 or -ENOSPC. */
 int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
 		  struct jp_emitted *emitted);
-
-#endif

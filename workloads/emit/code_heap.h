@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_CODE_HEAP_H
-#define JP_WORKLOADS_CODE_HEAP_H
+#pragma once
 
 #include "workloads/emit/program.h"
 #include "workloads/emit/schedule.h"
@@ -55,5 +54,3 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
  */
 int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begin)(void *context),
 		     const struct jp_step *steps, void *context);
-
-#endif

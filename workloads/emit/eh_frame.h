@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PUBLISH_EH_FRAME_H
-#define JP_WORKLOADS_PUBLISH_EH_FRAME_H
+#pragma once
 
 #include "workloads/emit/arch.h"
 
@@ -15,5 +14,3 @@ enum { JP_EH_FRAME_MOST = 8192 };
  */
 int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t capacity,
 		size_t *hdr_size);
-
-#endif

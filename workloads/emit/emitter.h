@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_EMITTER_H
-#define JP_WORKLOADS_EMITTER_H
+#pragma once
 
 #include "workloads/emit/arch.h"
 #include "workloads/emit/arena.h"
@@ -49,5 +48,3 @@ void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emi
 /* It was moved to @to, or is gone, by an act within [@before, @after]. */
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_FOLDER_H
-#define JP_WORKLOADS_FOLDER_H
+#pragma once
 
 /*
  * A folder for files that a workload makes, beside its truth; it is removed with all that is in it
@@ -14,5 +13,3 @@ int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
 /* Copies @program to @path, which must not exist. 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_FRAME_WALK_H
-#define JP_WORKLOADS_FRAME_WALK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk);
 /* Reads the two words of each of up to 16 frames; how many could be read, from the first on. Never
  * faults. */
 uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_GATE_H
-#define JP_WORKLOADS_GATE_H
+#pragma once
 
 /*
  * The benchmark's side of the gate protocol (docs/gate-protocol.md): whoever watches is told who we
@@ -17,5 +16,3 @@ int jp_gate_open(const char *where);
 int jp_gate_announce(void);
 int jp_gate_start(void);
 int jp_gate_stop(void);
-
-#endif

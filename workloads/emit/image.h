@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_IMAGE_H
-#define JP_WORKLOADS_IMAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ int jp_image_record_program(void);
  * watcher must that attaches later. 0 or -errno. */
 int jp_image_openable(void);
 #define JP_IMAGE_CLOSED "open of /proc/PID/map_files: EPERM (CAP_CHECKPOINT_RESTORE)"
-
-#endif

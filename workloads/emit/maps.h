@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_MAPS_H
-#define JP_WORKLOADS_MAPS_H
+#pragma once
 
 /*
  * Marks: this process writes all its executable mappings, as /proc has them, into the truth. What
@@ -12,5 +11,3 @@ void jp_maps_mark(void);
 void jp_maps_mark_seldom(void);
 /* In a forked child, first of all: another thread of the parent may have been at it. */
 void jp_maps_forked(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_MEASURE_H
-#define JP_WORKLOADS_MEASURE_H
+#pragma once
 
 #include "workloads/emit/emitter.h"
 
@@ -11,5 +10,3 @@
  * frame is not always the same. -ETIME: a call did not end in 10,000 steps.
  */
 int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted);
-
-#endif

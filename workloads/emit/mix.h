@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_MIX_H
-#define JP_WORKLOADS_MIX_H
+#pragma once
 
 #include "workloads/emit/object.h"
 
@@ -47,5 +46,3 @@ int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 /* As jp_mix_run(), in the order that @next says. */
 int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,
 		  int failed);
-
-#endif

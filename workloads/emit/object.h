@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_OBJECT_H
-#define JP_WORKLOADS_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded);
 /* No thread may run it. */
 int jp_object_unload(struct jp_loaded *loaded);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PATH_H
-#define JP_WORKLOADS_PATH_H
+#pragma once
 
 #include <semaphore.h>
 
@@ -64,5 +63,3 @@ struct jp_step;
 /* Unless it @failed already (-errno, told on stderr): the handshake with @steps while they run,
  * then joins them. The workload's exit status. */
 int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PROCESS_H
-#define JP_WORKLOADS_PROCESS_H
+#pragma once
 
 #include "workloads/emit/child.h"
 
@@ -63,5 +62,3 @@ int jp_process_stop_all(struct jp_child *processes, size_t count);
 /* Kills and reaps it. It must not be writing to the truth, which that would tear: within a path
  * that does not end, or at rest. */
 int jp_process_kill(struct jp_child *process);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PROGRAM_H
-#define JP_WORKLOADS_PROGRAM_H
+#pragma once
 
 #include "harness/base/option.h"
 #include "workloads/emit/path.h"
@@ -67,5 +66,3 @@ int jp_program_end(struct jp_program *program);
  * Returns the exit status.
  */
 int jp_plan_run(const char *workload, const struct jp_plan *plan);
-
-#endif

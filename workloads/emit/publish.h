@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PUBLISH_H
-#define JP_WORKLOADS_PUBLISH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ const char *jp_publish_dir(void);
 int jp_publish_load(const struct jp_published *code);
 int jp_publish_move(const struct jp_published *code, uint64_t from);
 int jp_publish_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_REGION_H
-#define JP_WORKLOADS_REGION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ int jp_region_unmap(struct jp_region *region);
  * of two activations. */
 int jp_region_remap(struct jp_region *region, size_t size);
 void jp_region_close(struct jp_region *region);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_SCHEDULE_H
-#define JP_WORKLOADS_SCHEDULE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);
 void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group);
 /* A thread that runs what is on it, as jp_path_thread(). */
 int jp_schedule_thread(struct jp_schedule *schedule);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_THREAD_H
-#define JP_WORKLOADS_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -11,5 +10,3 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 void jp_thread_join(pthread_t thread, void **result);
 /* In a forked child: the parent's threads are none of its own. */
 void jp_thread_forked(void);
-
-#endif

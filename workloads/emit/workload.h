@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_WORKLOAD_H
-#define JP_WORKLOADS_WORKLOAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ int jp_handshake_exec(const char *extra);
 
 /* Whether @how is a way to publish (workloads/emit/publish.h); "none, A, B or both" into @known. */
 bool jp_publish_known(const char *how, char *known, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WORKLOADS_PUBLISH_OWN_FILE_H
-#define JP_WORKLOADS_PUBLISH_OWN_FILE_H
+#pragma once
 
 /*
  * Creates @path, 0600, for reading and writing, in a folder where anyone may have put something of
@@ -9,5 +8,3 @@
  * descriptor, or -errno and a line on stderr.
  */
 int jp_own_file(const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_READ_H
-#define JP_CAPTURE_READ_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
@@ -26,5 +25,3 @@ int jp_capture_check(const char *path, struct jp_error *err);
 /* The capture in the folder of a case, into @path: `observations` where it is, else `perf.data`,
  * whether it is there or not. 0, or -ENAMETOOLONG and a message. */
 int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err);
-
-#endif

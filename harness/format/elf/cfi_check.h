@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CFI_CHECK_H
-#define JP_CFI_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct jp_cfi_sound {
  */
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		 struct jp_cfi_sound *sound, struct jp_error *err);
-
-#endif

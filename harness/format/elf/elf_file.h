@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_FILE_H
-#define JP_ELF_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text);
  * read, or its tables are broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);
-
-#endif

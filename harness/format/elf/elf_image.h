@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_IMAGE_H
-#define JP_ELF_IMAGE_H
+#pragma once
 
 #include <elf.h>
 
@@ -44,5 +43,3 @@ int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, stru
 int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
 		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		struct jp_elf_image *out, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_SOURCE_H
-#define JP_ELF_SOURCE_H
+#pragma once
 
 #include <gelf.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, 
 /* Opened or not. */
 void jp_elf_source_close(struct jp_elf_source *source);
 #define JP_ELF_CLOSED_AT_END __attribute__((cleanup(jp_elf_source_close)))
-
-#endif

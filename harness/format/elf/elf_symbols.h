@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_SYMBOLS_H
-#define JP_ELF_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int jp_elf_symbols(const struct jp_elf_input *file, const struct jp_elf_input *r
 const struct jp_elf_symbol *jp_elf_symbols_find(const struct jp_elf_symbols *symbols,
 						uint64_t offset);
 void jp_elf_symbols_free(struct jp_elf_symbols *symbols);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CODE_LOADS_H
-#define JP_CODE_LOADS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct jp_code_loads {
 /* Keeps what precedes a bad record. 0, or -errno and a message where nothing was read. */
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err);
 void jp_code_loads_free(struct jp_code_loads *loads);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_DEBUG_LINE_H
-#define JP_DEBUG_LINE_H
+#pragma once
 
 #include "harness/base/bytes.h"
 #include "harness/base/text_pool.h"
@@ -28,5 +27,3 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struct jp_bytes *info,
 		       struct jp_bytes *abbrev);
 void jp_debug_line_free(struct jp_debug_line *lines);
-
-#endif

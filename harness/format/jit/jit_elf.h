@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_ELF_H
-#define JP_JIT_ELF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct jp_jit_elf {
  */
 int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_function *const *functions,
 		     size_t count, uint32_t file, struct jp_jit_elf *elf, struct jp_error *err);
-
-#endif

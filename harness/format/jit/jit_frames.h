@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_FRAMES_H
-#define JP_JIT_FRAMES_H
+#pragma once
 
 #include "harness/base/bytes.h"
 #include "harness/format/jit/jit_layout.h"
@@ -23,5 +22,3 @@ void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_functio
 /* Ends .eh_frame and makes the index, which will lie at @index_addr. */
 void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr);
 void jp_jit_frames_free(struct jp_jit_frames *frames);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_LAYOUT_H
-#define JP_JIT_LAYOUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct jp_jit_function {
  * process has them behind the code gets a file of its own, whose mapping covers them too.
  */
 int jp_jit_layout(struct jp_jit_function *functions, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JITDUMP_FORMAT_H
-#define JP_JITDUMP_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ struct jp_jitdump_unwinding { /* then .eh_frame and .eh_frame_hdr, unwinding_siz
 _Static_assert(sizeof(struct jp_jitdump_header) == 40, "as perf writes it");
 _Static_assert(sizeof(struct jp_jitdump_load) == 56, "as perf writes it");
 _Static_assert(sizeof(struct jp_jitdump_move) == 64, "as perf writes it");
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JITDUMP_READ_H
-#define JP_JITDUMP_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ struct jp_jitdump_line {
 /* Goes through the lines of @record (DEBUG_INFO); *@at starts at 0. True: @line is set. */
 bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
 			  struct jp_jitdump_line *line);
-
-#endif

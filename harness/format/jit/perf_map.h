@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERF_MAP_H
-#define JP_PERF_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void jp_perf_map_each(const struct jp_perf_map *map,
 		      void (*visit)(void *context, uint64_t start, uint64_t size, const char *name),
 		      void *context);
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_DECLARED_H
-#define JP_DECLARED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ struct jp_declared {
 const char *jp_lack_text(uint32_t lacks);
 /* Takes one line of a header, without its newline. NULL, or what was expected in it. */
 const char *jp_declared_line(struct jp_declared *declared, char *line);
-
-#endif

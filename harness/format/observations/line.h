@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_OBSERVATION_LINE_H
-#define JP_OBSERVATION_LINE_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/format/observations/declared.h"
@@ -33,5 +32,3 @@ void jp_observation_begin(struct jp_observation_line *parser);
  * what was expected. */
 const char *jp_observation_parse(struct jp_observation_line *parser, char *line);
 void jp_observation_end(struct jp_observation_line *parser);
-
-#endif

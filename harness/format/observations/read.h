@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_OBSERVATIONS_READ_H
-#define JP_OBSERVATIONS_READ_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
@@ -19,5 +18,3 @@
 int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 			 struct jp_declared *declared, struct jp_perfdata_summary *summary,
 			 struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_ATTRS_H
-#define JP_PERFDATA_ATTRS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr);
 /* Index of the attr of @record, or -1: nothing tells. */
 int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs);
-
-#endif

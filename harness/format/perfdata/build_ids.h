@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_BUILD_IDS_H
-#define JP_PERFDATA_BUILD_IDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@
  * was expected. */
 const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, bool swapped,
 			     struct jp_event *event, size_t *taken);
-
-#endif

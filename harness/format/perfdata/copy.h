@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_COPY_H
-#define JP_PERFDATA_COPY_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/base/output.h"
@@ -21,5 +20,3 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 /* Writes features and header. 0 or -ENOMEM. */
 int jp_perf_copy_end(struct jp_perf_copy *copy);
 void jp_perf_copy_free(struct jp_perf_copy *copy); /* NULL is fine */
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_DECODE_H
-#define JP_PERFDATA_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ static inline uint32_t jp_perf_record_tid(const struct jp_perf_layout *layout,
  */
 const char *jp_perf_decode(const struct jp_perf_layout *layout, const struct jp_perf_record *record,
 			   struct jp_event *event, struct jp_regs *regs);
-
-#endif

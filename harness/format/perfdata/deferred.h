@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_DEFERRED_H
-#define JP_PERFDATA_DEFERRED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void jp_perf_deferred_sort(struct jp_perf_deferred *deferred);
 /* Gives @sample, whose chain ends with a cookie, its user part, where there is one. */
 void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_event *sample);
 void jp_perf_deferred_free(struct jp_perf_deferred *deferred);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_ENCODE_H
-#define JP_PERFDATA_ENCODE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ size_t jp_perf_encode(const struct jp_perf_layout *layout, const struct jp_event
 
 /* Changes the range of @record, an MMAP or MMAP2, and nothing else. */
 void jp_perf_encode_range(void *record, uint64_t addr, uint64_t len, uint64_t pgoff);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_FORMAT_H
-#define JP_PERFDATA_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -202,5 +201,3 @@ enum {
 	JP_PERF_MISC_LOST_SAMPLES_BPF = 1 << 15, /* LOST_SAMPLES; 6.12 */
 	JP_PERF_MISC_BUILD_ID_SIZE = 1 << 15,    /* HEADER_BUILD_ID: its size is told; 5.11 */
 };
-
-#endif

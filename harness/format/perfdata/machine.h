@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_MACHINE_H
-#define JP_PERFDATA_MACHINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ const struct jp_machine *jp_machine_named(const char *name);
 /* Whose registers @mask asks for: of no two machines the same. For files without features, such as
  * that of a recording into a pipe of an old perf. */
 const struct jp_machine *jp_machine_guess(uint64_t mask);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_READ_H
-#define JP_PERFDATA_READ_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/event.h"
@@ -24,5 +23,3 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 /* Reads the file @path with @reader, whose visit, opened, other, context, summary and err are set.
  */
 int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path);
-
-#endif

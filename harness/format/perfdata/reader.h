@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_READER_H
-#define JP_PERFDATA_READER_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/format/perfdata/attrs.h"
@@ -68,5 +67,3 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 /* One attr of @size bytes with its ids, found at @offset. */
 int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t size, const void *ids,
 		     size_t nr_ids, uint64_t offset);
-
-#endif

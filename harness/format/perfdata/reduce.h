@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_REDUCE_H
-#define JP_PERFDATA_REDUCE_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/base/word_set.h"
@@ -22,5 +21,3 @@ struct jp_reduced {
  */
 int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, struct jp_error *err);
 void jp_reduced_free(struct jp_reduced *reduced);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_REST_H
-#define JP_PERFDATA_REST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t typ
 		return false;
 	return !(type & JP_PERF_BRANCH_COUNTERS) || jp_perf_skip(rest, count, sizeof(uint64_t));
 }
-
-#endif

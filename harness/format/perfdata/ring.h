@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_RING_H
-#define JP_PERFDATA_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void jp_perf_ring_look(struct jp_perf_ring *ring);
 struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole);
 /* What was read is the kernel's to overwrite. */
 void jp_perf_ring_release(struct jp_perf_ring *ring);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_ROUNDS_H
-#define JP_PERFDATA_ROUNDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ int jp_rounds_end(struct jp_perf_rounds *rounds);
 /* Offset of the first byte of the file that a pending record needs, else @at. */
 uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at);
 void jp_rounds_free(struct jp_perf_rounds *rounds);
-
-#endif

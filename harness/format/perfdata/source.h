@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_SOURCE_H
-#define JP_PERFDATA_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 		   struct jp_error *err);
 /* Nothing before offset @before is needed any more. */
 void jp_source_drop(struct jp_perf_source *source, uint64_t before);
-
-#endif

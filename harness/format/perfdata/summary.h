@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_SUMMARY_H
-#define JP_PERFDATA_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ struct jp_perfdata_summary {
 	char version[64];   /* of the tool that wrote the file, as it says; "": unknown */
 	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
 };
-
-#endif

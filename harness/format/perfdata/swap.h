@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_SWAP_H
-#define JP_PERFDATA_SWAP_H
+#pragma once
 
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
@@ -20,5 +19,3 @@ void jp_perf_swap_record_header(struct jp_perf_record *header);
  */
 void jp_perf_swap_words(struct jp_perf_record *record);
 void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_record *record);
-
-#endif

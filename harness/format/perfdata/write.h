@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PERFDATA_WRITE_H
-#define JP_PERFDATA_WRITE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 		      struct jp_error *err);
 /* Closes and frees, and removes the file: nothing came of the recording. */
 void jp_perfdata_remove(struct jp_perfdata_writer *writer);
-
-#endif

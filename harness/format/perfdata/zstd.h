@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ZSTD_H
-#define JP_ZSTD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ void jp_zstd_free(struct jp_zstd *zstd);
  */
 int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
 		 size_t *capacity, size_t *used, size_t limit, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PROCMAPS_H
-#define JP_PROCMAPS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct jp_procmap {
  */
 int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
 		      struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAPTURE_INFO_H
-#define JP_CAPTURE_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir,
 /* From @text, which is changed. @name stands in messages. What judging needs must be there. */
 int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_INTERVALS_H
-#define JP_INTERVALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, 
  * never announced itself. */
 const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,
 						uint64_t time);
-
-#endif

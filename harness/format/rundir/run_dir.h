@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RUN_DIR_H
-#define JP_RUN_DIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int jp_run_dir_write(const char *dir, const char *name, const char *text, struct
 /* What stands in @dir/@name, allocated; NULL: not there, or not readable (errno tells). At most 1
  * MiB. */
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SNAPSHOTS_H
-#define JP_SNAPSHOTS_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/procmaps/procmaps.h"
@@ -26,5 +25,3 @@ void jp_snapshots_free(struct jp_snapshots *snapshots);
 const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid);
 /* The executable entry of @snapshot that holds @addr, or NULL. */
 const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr);
-
-#endif

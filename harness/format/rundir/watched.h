@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_WATCHED_H
-#define JP_WATCHED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ double jp_watched_stolen_share(const struct jp_watched_info *watched);
 /* Of @samples that were taken in all that time, as many as are taken while the host has a CPU: what
  * it may have done to a capture whose own threads stood still. */
 uint64_t jp_watched_excused(const struct jp_watched_info *watched, uint64_t samples);
-
-#endif

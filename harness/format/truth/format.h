@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_FORMAT_H
-#define JP_TRUTH_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -205,5 +204,3 @@ _Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");
 
 /* Seal of the bytes after the seal itself. */
 uint32_t jp_truth_seal(const struct jp_truth_record *record);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_ITEMS_H
-#define JP_TRUTH_ITEMS_H
+#pragma once
 
 #include "harness/format/truth/reader.h"
 
@@ -51,5 +50,3 @@ const char *jp_truth_text_of(const struct jp_truth_items *items, uint64_t id);
 /* 1: @event is what @record says; 0: it is no event, or not believed; -ENOMEM. */
 int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record *record,
 		    struct jp_event *event);
-
-#endif

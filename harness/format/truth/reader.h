@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_READER_H
-#define JP_TRUTH_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ struct jp_truth_reader *jp_truth_reader_open(const char *path, struct jp_error *
  * point to lives as long as @reader. What @visit returns, if not 0; or -ENOMEM. */
 int jp_truth_reader_visit(struct jp_truth_reader *reader, jp_event_visit visit, void *context);
 void jp_truth_reader_free(struct jp_truth_reader *reader);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_TRUTH_WRITE_H
-#define JP_TRUTH_WRITE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ struct jp_truth_task_ids jp_truth_self(void);
 /* Call in the child after fork, and in the parent that lent a child its memory: forgets cached pid
  * and tid. */
 void jp_truth_new_task(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CAUSES_H
-#define JP_CAUSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ const char *jp_cause_text(const char *metric, const char *word, char *text, size
 bool jp_cause_names(const char *metric, const char *asked, const char *word);
 /* Whether validators can find @cause at all: the truth knows what a workload's own code does. */
 bool jp_cause_is_judged(const struct jp_cause *cause);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CONTROL_H
-#define JP_CONTROL_H
+#pragma once
 
 #include "harness/base/registry.h"
 #include "harness/format/event.h"
@@ -61,5 +60,3 @@ void jp_extras_free(struct jp_extras *extras);
 int jp_extras_add(struct jp_extras *extras, const struct jp_event *event);
 int jp_extras_add_map(struct jp_extras *extras, const struct jp_snapshot *snapshot,
 		      const struct jp_procmap *map);
-
-#endif

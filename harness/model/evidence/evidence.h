@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_EVIDENCE_H
-#define JP_EVIDENCE_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/observations/declared.h"
@@ -46,5 +45,3 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
  */
 uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
 			       uint64_t after);
-
-#endif

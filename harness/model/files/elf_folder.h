@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_FOLDER_H
-#define JP_ELF_FOLDER_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
@@ -23,5 +22,3 @@ void jp_elf_folder_free(struct jp_elf_folder *folder); /* NULL is fine */
  */
 int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const struct jp_build_id *id,
 		       size_t nth, char *found, uint64_t *size, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FILE_FINDER_H
-#define JP_FILE_FINDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <time.h>
@@ -71,5 +70,3 @@ bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *pa
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid);
 /* What is left of it afterwards is nothing. */
 void jp_found_file_close(struct jp_found_file *found);
-
-#endif

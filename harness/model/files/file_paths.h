@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FILE_PATHS_H
-#define JP_FILE_PATHS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *r
 			size_t size);
 /* Whether inject, ours or perf's, gives a file the name @path. */
 bool jp_file_path_injected(const char *path);
-
-#endif

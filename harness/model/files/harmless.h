@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_HARMLESS_H
-#define JP_HARMLESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,5 +7,3 @@
 /* For struct jp_readable (harness/base/delegate_open.h): of what root alone may read, a capture of
  * root's own leads to programs, jitdumps and perf maps. */
 bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_OWN_VDSO_H
-#define JP_OWN_VDSO_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
 /* This process's vDSO, an ELF file in memory; only its own headers give its size. NULL and a
  * message where there is none. */
 const void *jp_own_vdso(size_t *size, struct jp_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RESIDENCE_H
-#define JP_RESIDENCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ struct jp_residence {
 /* Where @pid lives; @residence, ours to start with, stays that of a process that is gone or that
  * may not be asked. The caller closes its root. */
 void jp_residence_of(uint32_t pid, struct jp_residence *residence);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_MACHINE_H
-#define JP_MACHINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct jp_machine_frames {
  * of observations holds none: @sp is 0 there. */
 bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sample, uint64_t *ip,
 		     uint64_t *sp);
-
-#endif

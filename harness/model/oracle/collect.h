@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_COLLECT_H
-#define JP_ORACLE_COLLECT_H
+#pragma once
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
@@ -105,5 +104,3 @@ int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth
 			   const struct jp_truth_process *parent, const struct jp_event *event);
 /* Tells the codes that lie in files; after both. */
 int jp_truth_find_files(struct jp_truth_collector *collector);
-
-#endif

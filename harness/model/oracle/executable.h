@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_EXECUTABLE_H
-#define JP_ORACLE_EXECUTABLE_H
+#pragma once
 
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/model/oracle/truth.h"
@@ -62,5 +61,3 @@ static inline bool jp_executable_possibly(const struct jp_executable *one, uint6
 	return one->open_before <= to + slack &&
 	       (one->close_after == UINT64_MAX || from <= one->close_after + slack);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_EXECUTABLE_LOAD_H
-#define JP_ORACLE_EXECUTABLE_LOAD_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/model/oracle/executable.h"
@@ -8,5 +7,3 @@
 /* 0; -EINVAL and a message where the truth contradicts itself; or -ENOMEM. */
 int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth,
 			struct jp_error *err);
-
-#endif

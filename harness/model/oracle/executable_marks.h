@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_EXECUTABLE_MARKS_H
-#define JP_ORACLE_EXECUTABLE_MARKS_H
+#pragma once
 
 #include "harness/model/oracle/executable_space.h"
 
@@ -8,5 +7,3 @@
  * from it. 0; -EINVAL and a message where the two contradict each other; or -ENOMEM. */
 int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		   const struct jp_event *event);
-
-#endif

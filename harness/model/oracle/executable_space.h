@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_EXECUTABLE_SPACE_H
-#define JP_ORACLE_EXECUTABLE_SPACE_H
+#pragma once
 
 #include "harness/base/error.h"
 #include "harness/model/oracle/executable.h"
@@ -54,5 +53,3 @@ size_t jp_memory_new(struct jp_memory_replay *replay, const struct jp_event *act
 /* @act happens to @space; @memory: that of a MAP. 0; -EINVAL and a message; or -ENOMEM. */
 int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		    const struct jp_event *act, size_t memory);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_H
-#define JP_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 void jp_truth_stack_free(struct jp_truth_stack *stack);
 /* Whether @tid was inside of a path at @time, whatever the clocks' difference of @slack. */
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PLACE_H
-#define JP_PLACE_H
+#pragma once
 
 #include "harness/model/machine/machine.h"
 #include "harness/model/oracle/oracle.h"
@@ -26,5 +25,3 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_TASKS_H
-#define JP_ORACLE_TASKS_H
+#pragma once
 
 #include "harness/model/oracle/truth.h"
 
@@ -40,5 +39,3 @@ void jp_tasks_free(struct jp_tasks *tasks);
 /* The last that began by @time: it may have ended since. NULL: none. */
 struct jp_task *jp_tasks_at(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);
 const struct jp_task_name *jp_tasks_name(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);
-
-#endif

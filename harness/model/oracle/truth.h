@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ORACLE_TRUTH_H
-#define JP_ORACLE_TRUTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ void jp_truth_free(struct jp_truth *truth);
  * before the fork counts too), or NULL. */
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_MAPPING_NAME_H
-#define JP_MAPPING_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ enum jp_backing jp_mapping_backing(const char *name);
 size_t jp_mapping_name_length(const char *name);
 /* Whether both are one file's, before or after that. */
 bool jp_mapping_same_name(const char *one, const char *other);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PLACES_H
-#define JP_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ jp_places_at(struct jp_places *places, const struct jp_places_process *process, 
 		jp_places_look_up(places, process, addr, stretch);
 	return stretch;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_PROCESSES_H
-#define JP_PROCESSES_H
+#pragma once
 
 #include "harness/base/map.h"
 #include "harness/format/event.h"
@@ -43,5 +42,3 @@ int jp_processes_apply(struct jp_processes *processes, const struct jp_event *ev
 struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);
 /* What they keep is freed before. */
 void jp_processes_free(struct jp_processes *processes);
-
-#endif

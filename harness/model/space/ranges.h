@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_RANGES_H
-#define JP_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ int jp_ranges_set(struct jp_ranges **ranges, uint64_t start, uint64_t end, uint3
 /* The range that covers @addr, else the nothing that does: its start is @addr, its end the start of
  * the next range, or UINT64_MAX. */
 struct jp_range jp_ranges_at(const struct jp_ranges *ranges, uint64_t addr);
-
-#endif

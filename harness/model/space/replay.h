@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_REPLAY_H
-#define JP_REPLAY_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/format/truth/format.h"
@@ -52,5 +51,3 @@ const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 const char *jp_replay_text(struct jp_replay *replay, const char *text);
 /* Changes whenever the space of @pid does; for caches outside. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_NAMES_H
-#define JP_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping);
 /* The perf map of @pid; NULL, and in *@missing (may be NULL) why, as jp_file_find_map(). */
 const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int *missing);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_SYMBOL_FILE_H
-#define JP_SYMBOL_FILE_H
+#pragma once
 
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_finder.h"
@@ -16,5 +15,3 @@ struct jp_symbol_file {
 /* @file is all zero. @recorded->id: where the capture knows it, else all zero. */
 void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,
 			 const struct jp_wanted_file *recorded);
-
-#endif

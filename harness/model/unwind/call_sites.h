@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CALL_SITES_H
-#define JP_CALL_SITES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void jp_call_sites_free(struct jp_call_sites *sites);
  */
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				uint64_t addr);
-
-#endif

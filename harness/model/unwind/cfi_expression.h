@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CFI_EXPRESSION_H
-#define JP_CFI_EXPRESSION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ struct jp_cfi_op {
 enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,
 				   void *context, uint64_t *result);
-
-#endif

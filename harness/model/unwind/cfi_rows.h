@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_CFI_ROWS_H
-#define JP_CFI_ROWS_H
+#pragma once
 
 #include "harness/base/map.h"
 #include "harness/model/unwind/cfi_expression.h"
@@ -181,5 +180,3 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	regs->known = (regs->known & row->kept) | good;
 	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_ELF_STORE_H
-#define JP_ELF_STORE_H
+#pragma once
 
 #include "harness/model/files/file_finder.h"
 #include "harness/model/unwind/cfi.h"
@@ -48,5 +47,3 @@ const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, si
 /* Whether the file can be read and is what its name says; -EINVAL and why not. */
 int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
 		       struct jp_error *err);
-
-#endif

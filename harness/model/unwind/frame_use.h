@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_FRAME_USE_H
-#define JP_FRAME_USE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 /* Whether the file was built to keep the frame pointer: its functions do, but for those that call
  * none. */
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_JIT_CFI_H
-#define JP_JIT_CFI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_
 				   void *context);
 /* Functions with unusable tables. */
 uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit);
-
-#endif

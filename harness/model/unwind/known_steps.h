@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_KNOWN_STEPS_H
-#define JP_KNOWN_STEPS_H
+#pragma once
 
 #include "harness/model/unwind/cfi_rows.h"
 
@@ -23,5 +22,3 @@ static inline struct jp_known_step *jp_known_step_at(struct jp_known_steps *step
 {
 	return &steps->list[addr * UINT64_C(0x9e3779b97f4a7c15) >> (64 - JP_KNOWN_STEPS_BITS)];
 }
-
-#endif

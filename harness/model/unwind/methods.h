@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_METHODS_H
-#define JP_METHODS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ enum jp_method jp_method_root(enum jp_method method);
 #define JP_METHODS_USUAL (UINT32_C(1) << JP_CHAIN | UINT32_C(1) << JP_DUMP)
 /* "chain,dump_fp" as bits; 0 where one is unknown, or named twice. */
 uint32_t jp_methods_parse(const char *list);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_STACK_LINES_H
-#define JP_STACK_LINES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* Writes @sample and its stack as one line of JSON (docs/unwinding.md). Errors stay with @out. */
 void jp_stack_line(FILE *out, const struct jp_event *sample, const struct jp_unwound *stack);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_UNWIND_H
-#define JP_UNWIND_H
+#pragma once
 
 #include "harness/format/event.h"
 #include "harness/model/unwind/methods.h"
@@ -89,5 +88,3 @@ void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 					 const struct jp_event *sample,
 					 const struct jp_unwound *chain);
-
-#endif
