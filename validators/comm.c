@@ -82,6 +82,12 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 	return event->comm.exec ? exec : !exec || other;
 }
 
+/* Whether @text is what the process of @name was called on the way to its launch. */
+static bool is_launcher(const struct jp_task_name *name, const char *text)
+{
+	return name && name->launch && strcmp(text, UNTIL_EXEC) == 0;
+}
+
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
@@ -95,8 +101,7 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	for (const struct jp_task_name *at = name;
 	     at && made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
 		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
-	if (made && name && name->launch && strcmp(event->comm.name, UNTIL_EXEC) == 0)
-		right = true;
+	right |= made && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid
 			? jp_sample_stranger(comm->view->evidence, event->pid)
@@ -132,6 +137,7 @@ static int tell(struct comm *comm, uint32_t tid, const char *text)
 static int judge_sample(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_task *task = jp_tasks_at(&comm->tasks, event->tid, event->time);
+	const uint64_t slack = comm->view->evidence->info.slack;
 	struct known *known = known_of(comm, event->tid);
 	const struct jp_task_name *name;
 	const struct jp_control *control;
@@ -146,6 +152,9 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 		comm->threads++;
 	}
 	if (known->wrong || is_called(comm, event->tid, event->time, known->text, &name))
+		return 0;
+	/* An exec enables events before it changes the name (begin_new_exec() in fs/exec.c). */
+	if (is_launcher(name, known->text) && event->time <= name->after + slack)
 		return 0;
 	known->wrong = true;
 	comm->wrong_threads++;

@@ -198,6 +198,22 @@ class Launched(Recorded):
         self.perf.samples()[20].tid = 4000000
         self.fails(self.exactly(1, "tasks.strangers", "unknown"))
 
+    def test_sample_on_the_way_to_the_exec(self) -> None:
+        """The kernel turns events on before it changes the name: perf's child is perf-exec yet."""
+        at, record = next((at, one) for at, one in enumerate(self.perf.records)
+                          if one.kind == COMM)
+        early = self.perf.samples()[0]
+        early.misc, early.ip, early.time = rd.KERNEL, 2**64 - 4096, record.time - 1
+        early.pid = early.tid = pid = struct.unpack_from("<I", record.body)[0]
+        early.regs[rd.X86_IP] = user = 0x7f0000001000
+        early.chain = [rd.CONTEXT_KERNEL, early.ip, rd.CONTEXT_USER, user]
+        self.perf.records.remove(early)
+        name = self.perf.comm(pid, pid, "perf-exec", 0)
+        self.perf.records[at:at] = [name, early]
+        self.passes()
+        name.body[8:16] = b"tampered"
+        self.fails(self.exactly(1, "comm.threads", "other-text"))
+
     def test_name_that_a_thread_inherits(self) -> None:
         record = next(one for one in self.perf.records if one.kind == COMM)
         record.body[8:16] = b"tampered"
