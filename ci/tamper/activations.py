@@ -10,10 +10,11 @@ from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
-from ci.tamper.samples import CODE, SHARE, of_code
+from ci.tamper.samples import CODE, SHARE, main_thread, of_code, on_cpu, period_of
 from harness.selftest import run_directory as rd
 
 MS = 1_000_000
+Where = Callable[[Any], bool]
 
 
 class Activation(NamedTuple):
@@ -45,12 +46,11 @@ def by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
     """Those with samples in emitted code, most samples first."""
     threads = activations(case)
     found: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
-    for sample in case.capture("perf.data").samples():
-        if case.in_code(sample):
-            mine = threads.get(sample.tid, [])
-            at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
-            if at >= 0 and sample.time < mine[at].end:
-                found[mine[at]].append(sample)
+    for sample in case.code_samples:
+        mine = threads.get(sample.tid, [])
+        at = bisect.bisect_right(mine, sample.time, key=lambda one: one.begin) - 1
+        if at >= 0 and sample.time < mine[at].end:
+            found[mine[at]].append(sample)
     if not found:
         raise Absent("no activation holds a " + CODE)
     return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -79,19 +79,12 @@ def sorted_by_time(records: list[Any]) -> list[Any]:
     return head + sorted(timed, key=lambda one: one.time) + [rd.Record(rd.FINISHED_ROUND, 0, b"")]
 
 
-def at_time(sample: rd.Sample, time: int) -> rd.Sample:
-    made = clone(sample)
-    made.time = time
-    return made
-
-
 @kind("activation.thread.other")
 def to_another_thread(case: Case) -> Changes:
     """The samples of one activation, each given to another thread of the process."""
     threads: dict[int, set[int]] = collections.defaultdict(set)
-    for sample in case.capture("perf.data").samples():
-        if case.in_code(sample):
-            threads[sample.pid].add(sample.tid)
+    for sample in case.code_samples:
+        threads[sample.pid].add(sample.tid)
     for _, samples in by_activation(case):
         others = sorted(threads[samples[0].pid] - {samples[0].tid})
         if others:
@@ -118,28 +111,23 @@ def balanced(case: Case) -> Changes:
                                        "events, and each of these is close to its next sample")
                 # The next sample of the thread is not at the time of the added one.
                 again = {key(sample): lambda sample: [
-                    sample, at_time(sample, sample.time + 1000)] for sample in more[:len(gone)]}
+                    sample, clone(sample, time=sample.time + 1000)] for sample in more[:len(gone)]}
                 return replaced(case, {**{key(sample): lambda sample: [] for sample in gone},
                                        **again})
     raise Absent("no thread has two activations with six samples each")
 
 
-@kind("activation.thinned")
-def thinned(case: Case) -> Changes:
-    """Half of the longest activation's samples: each other one."""
+def thinned(case: Case, gone: slice) -> Changes:
+    """The longest activation without some samples."""
     samples = by_activation(case)[0][1]
     if len(samples) < 40:
         raise Absent("no activation has 40 samples")
-    return replaced(case, {key(one): lambda sample: [] for one in samples[::2]})
+    return replaced(case, {key(one): lambda sample: [] for one in samples[gone]})
 
 
-@kind("activation.gap")
-def gap(case: Case) -> Changes:
-    """Ten samples in a row of the longest activation, as a stall hides them."""
-    samples = by_activation(case)[0][1]
-    if len(samples) < 40:
-        raise Absent("no activation has 40 samples")
-    return replaced(case, {key(one): lambda sample: [] for one in samples[10:20]})
+# Each other one; ten in a row, as a stall hides them.
+add("activation.thinned", partial(thinned, gone=slice(None, None, 2)))
+add("activation.gap", partial(thinned, gone=slice(10, 20)))
 
 
 @kind("threads.balanced")
@@ -147,9 +135,8 @@ def balanced_threads(case: Case) -> Changes:
     """A third of one thread's samples is gone, and another's are doubled in their place: the
     process's count stays."""
     threads: dict[tuple[int, int], list[rd.Sample]] = collections.defaultdict(list)
-    for sample in case.capture("perf.data").samples():
-        if case.in_code(sample):
-            threads[sample.pid, sample.tid].append(sample)
+    for sample in case.code_samples:
+        threads[sample.pid, sample.tid].append(sample)
     ranked = sorted(threads.items(), key=lambda item: (-len(item[1]), item[0]))
     if len(ranked) < 2 or len(ranked[1][1]) < 30:
         raise Absent("no two threads have 30 samples in emitted code")
@@ -157,7 +144,7 @@ def balanced_threads(case: Case) -> Changes:
     again = ranked[1][1][:len(gone)]
     return replaced(case, {
         **{key(one): lambda sample: [] for one in gone},
-        **{key(one): lambda sample: [sample, at_time(sample, sample.time + 1000)]
+        **{key(one): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
            for one in again}})
 
 
@@ -170,14 +157,14 @@ def swapped_times(case: Case) -> Changes:
             if other.tid == one.tid and other.path != one.path:
                 new: dict[int, Any] = {}
                 for first, second in zip(samples[1:6], more[1:6]):
-                    new[key(first)] = lambda sample, time=second.time: [at_time(sample, time)]
-                    new[key(second)] = lambda sample, time=first.time: [at_time(sample, time)]
+                    new[key(first)] = lambda sample, time=second.time: [clone(sample, time=time)]
+                    new[key(second)] = lambda sample, time=first.time: [clone(sample, time=time)]
                 if new:
                     return replaced(case, new)
     raise Absent("no thread has samples in two paths")
 
 
-def retimed(case: Case, where: Callable[[Any], bool], time: Callable[[int], int],
+def retimed(case: Case, where: Where, time: Callable[[int], int],
             what: str) -> Changes:
     """Samples alone, or everything, at other times."""
     def alter(capture: Capture) -> Capture:
@@ -186,9 +173,7 @@ def retimed(case: Case, where: Callable[[Any], bool], time: Callable[[int], int]
         for one in capture.records:
             if isinstance(one, (rd.Sample, rd.Side)) and one.time and where(one):
                 count += 1
-                made = clone(one)
-                made.time = time(one.time)
-                records.append(made)
+                records.append(clone(one, time=time(one.time)))
             else:
                 records.append(one)
         if not count:
@@ -197,80 +182,49 @@ def retimed(case: Case, where: Callable[[Any], bool], time: Callable[[int], int]
     return case.rewrite(alter)
 
 
-def main_thread(case: Case) -> int:
-    count = collections.Counter(one.tid for one in case.capture("perf.data").samples()
-                                if case.in_code(one))
-    if not count:
-        raise Absent("the case holds no " + CODE)
-    return max(sorted(count), key=lambda tid: count[tid])
+def later(case: Case, where: Where, by: int) -> Changes:
+    return retimed(case, where, lambda time: time + by, CODE)
 
 
 def thread_later(case: Case, by: int) -> Changes:
     tid = main_thread(case)
-    return retimed(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid,
-                   lambda time: time + by, CODE)
+    return later(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
 
 
-def samples_later(case: Case, by: int) -> Changes:
-    return retimed(case, lambda one: isinstance(one, rd.Sample), lambda time: time + by, CODE)
+def slower(case: Case, where: Where) -> Changes:
+    begin = case.window[0]
+    return retimed(case, where, lambda time: begin + (time - begin) * 101 // 100, CODE)
 
 
-def all_later(case: Case, by: int) -> Changes:
-    return retimed(case, lambda one: True, lambda time: time + by, CODE)
+def is_sample(record: Any) -> bool:
+    return isinstance(record, rd.Sample)
+
+
+ALL: tuple[tuple[str, Where], ...] = (("samples", is_sample), ("records", lambda one: True))
 
 
 for by in (1, -1, 10, -10):
     add("samples.thread.time.%+dms" % by, partial(thread_later, by=by * MS))
-    add("samples.all.time.%+dms" % by, partial(samples_later, by=by * MS))
-    add("records.all.time.%+dms" % by, partial(all_later, by=by * MS))
-add("samples.all.time.x1.01", lambda case: retimed(
-    case, lambda one: isinstance(one, rd.Sample),
-    lambda time: case.window[0] + (time - case.window[0]) * 101 // 100, CODE))
-add("records.all.time.x1.01", lambda case: retimed(
-    case, lambda one: True,
-    lambda time: case.window[0] + (time - case.window[0]) * 101 // 100, CODE))
+    for whose, where in ALL:
+        add("%s.all.time.%+dms" % (whose, by), partial(later, where=where, by=by * MS))
+for whose, where in ALL:
+    add(whose + ".all.time.x1.01", partial(slower, where=where))
 add("samples.all.time.rounded", lambda case: retimed(
-    case, lambda one: isinstance(one, rd.Sample), lambda time: time // (4 * MS) * (4 * MS), CODE))
-
-
-def cpu_known(case: Case, sample: rd.Sample) -> rd.Sample:
-    if not sample.attr.sample_type & rd.CPU:
-        raise Absent("samples hold no CPU")
-    return clone(sample, cpu=sample.cpu ^ 1)
+    case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
 
 
 for share_name, share in (("all", 1.0), ("some", SHARE)):
-    add("sample.cpu.known." + share_name, of_code(cpu_known, share))
-
-
-def all_on_one(case: Case, sample: rd.Sample) -> rd.Sample:
-    if not sample.attr.sample_type & rd.CPU:
-        raise Absent("samples hold no CPU")
-    return clone(sample, cpu=0)
-
-
-add("sample.cpu.all-on-one", of_code(all_on_one, 1.0))
+    add("sample.cpu.known." + share_name, of_code(on_cpu(lambda old: old ^ 1), share))
+add("sample.cpu.all-on-one", of_code(on_cpu(lambda old: 0), 1.0))
 
 
 def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
     ids = sorted(set(sample.attr.ids) - {sample.id})
     if not ids:
         raise Absent("the event has one id")
-    made = clone(sample)
-    made.id = ids[sample.time % len(ids)]
-    return made
+    return clone(sample, id=ids[sample.time % len(ids)])
 
 
 add("sample.id.known", of_code(id_known))
-
-
-def period(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
-    if not sample.attr.sample_type & rd.PERIOD:
-        raise Absent("samples hold no period")
-    made = clone(sample)
-    made.one[rd.PERIOD] = sample.one[rd.PERIOD] * factor
-    return made
-
-
 for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
-    add("sample.period.x2." + share_name, of_code(lambda case, one: period(case, one, 2), share))
+    add("sample.period.x2." + share_name, of_code(lambda case, one: period_of(case, one, 2), share))

@@ -6,16 +6,16 @@ from __future__ import annotations
 import struct
 from typing import Any, Callable
 
-from ci.tamper.activations import MS, at_time, main_thread, sorted_by_time
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.activations import MS, sorted_by_time
+from ci.tamper.case import Capture, Case, capture_file, clone
 from ci.tamper.events import PERIOD, calm, sampling, stolen
 from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.samples import CODE, main_thread
 from ci.tamper.tasks import head
 from harness.selftest import run_directory as rd
 
 # Of the CPUs' time: more than they had.
 ALL = 10**18
-CODE = "sample in emitted code within the window"
 
 
 def told(case: Case, changes: Changes, **values: int) -> Changes:
@@ -24,7 +24,7 @@ def told(case: Case, changes: Changes, **values: int) -> Changes:
     for key, by in values.items():
         if key in facts:
             facts[key] = str(max(0, int(facts[key]) + by))
-    return {**changes, "capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+    return {**changes, **capture_file(facts)}
 
 
 def in_window(case: Case) -> list[rd.Sample]:
@@ -40,14 +40,18 @@ def without(case: Case, gone: Callable[[Any], bool]) -> Changes:
         one for one in capture.records if not gone(one)))
 
 
+def deleted(case: Case, gone: Callable[[rd.Sample], bool], counted: int = 0) -> Changes:
+    """Samples are gone, and the capture counts what is left."""
+    count = sum(map(gone, case.capture("perf.data").samples()))
+    return told(case, without(case, lambda one: isinstance(one, rd.Sample) and gone(one)),
+                samples=-count, counted=counted)
+
+
 @kind("balanced.deleted.counted")
 def deleted_and_counted(case: Case) -> Changes:
     """Every fifth sample is gone, and the capture counts what is left."""
     times = {one.time for one in in_window(case)[4::5]}
-    gone = sum(one.time in times for one in case.capture("perf.data").samples())
-    counted = -int(case.facts.get("counted", 0)) // 5
-    return told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                              one.time in times), samples=-gone, counted=counted)
+    return deleted(case, lambda one: one.time in times, -int(case.facts.get("counted", 0)) // 5)
 
 
 @kind("balanced.deleted.period")
@@ -101,9 +105,7 @@ def deleted_and_lost(case: Case) -> Changes:
 def deleted_and_stolen(case: Case) -> Changes:
     """Every fifth sample is gone, and a host took the time of more."""
     times = {one.time for one in in_window(case)[4::5]}
-    gone = sum(one.time in times for one in case.capture("perf.data").samples())
-    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.time in times), samples=-gone), ALL)
+    return stolen(case, deleted(case, lambda one: one.time in times), ALL)
 
 
 @kind("balanced.thread.stolen")
@@ -112,9 +114,7 @@ def thread_stolen(case: Case) -> Changes:
     tids = sorted({one.tid for one in in_window(case) if case.in_code(one)})
     if len(tids) < 2:
         raise Absent("one thread alone has samples in emitted code")
-    gone = sum(one.tid == tids[-1] for one in case.capture("perf.data").samples())
-    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.tid == tids[-1]), samples=-gone), ALL)
+    return stolen(case, deleted(case, lambda one: one.tid == tids[-1]), ALL)
 
 
 @kind("balanced.time.stolen")
@@ -125,9 +125,7 @@ def time_stolen(case: Case) -> Changes:
     times = {one.time for one in in_window(case) if first <= one.time < last}
     if len(times) < 20:
         raise Absent("that fifth has few samples")
-    gone = sum(one.time in times for one in case.capture("perf.data").samples())
-    return stolen(case, told(case, without(case, lambda one: isinstance(one, rd.Sample) and
-                                           one.time in times), samples=-gone), ALL)
+    return stolen(case, deleted(case, lambda one: one.time in times), ALL)
 
 
 def shrunk(case: Case, early: bool) -> Changes:
@@ -145,7 +143,7 @@ def shrunk(case: Case, early: bool) -> Changes:
     for key in ("enabled", "sampling", "first_enabled") if early else ("stopped",):
         if key in facts:
             facts[key] = str(half)
-    return {**changes, "capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+    return {**changes, **capture_file(facts)}
 
 
 add("balanced.window.later", lambda case: shrunk(case, True))
@@ -262,8 +260,7 @@ def whole_thread_earlier(case: Case) -> Changes:
         records: list[Any] = []
         for one in capture.records:
             if isinstance(one, (rd.Sample, rd.Side)) and one.time and owner(one)[1] == tid:
-                one = clone(one)
-                one.time = one.time - MS
+                one = clone(one, time=one.time - MS)
             records.append(one)
         return capture.altered(sorted_by_time(records))
     return case.rewrite(alter)
@@ -280,7 +277,7 @@ def copied(case: Case) -> Changes:
     for thread in by_thread.values():
         for first, second in zip(thread[0::10], thread[9::10]):
             if first.chain != second.chain:
-                new[id(second)] = at_time(first, second.time)
+                new[id(second)] = clone(first, time=second.time)
     if not new:
         raise Absent("no thread has ten samples with different callchains")
 

@@ -114,23 +114,20 @@ def executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes
     return lambda line: change(line) if re.match(rb"\S+ r-xp .*/\S", line) else line
 
 
-add("maps.inode", edited("maps", executable_line(
-    lambda line: re.sub(rb"^((?:\S+ ){4})(\d+)", lambda found: found[1] + b"%d" % (
-        int(found[2]) + 1), line))))
-add("maps.device", edited("maps", executable_line(
-    lambda line: re.sub(rb"^((?:\S+ ){3})\S+", rb"\1ff:ff", line))))
-add("maps.offset", edited("maps", executable_line(
-    lambda line: re.sub(rb"^((?:\S+ ){2})(\S+)", lambda found: found[1] + b"%08x" % (
-        int(found[2], 16) + 4096), line))))
-add("maps.name", edited("maps", executable_line(
-    lambda line: line.rstrip(b"\n") + b"x\n")))
-add("maps.sharing", edited("maps", executable_line(
-    lambda line: line.replace(b" r-xp ", b" r-xs ", 1))))
-add("maps.writable", edited("maps", executable_line(
-    lambda line: line.replace(b" r-xp ", b" rwxp ", 1))))
-add("maps.end", edited("maps", executable_line(
-    lambda line: re.sub(rb"^([0-9a-f]+)-([0-9a-f]+)", lambda found: b"%s-%x" % (
-        found[1], int(found[2], 16) + 4096), line))))
+LINES: dict[str, Callable[[bytes], bytes]] = {
+    "inode": lambda line: re.sub(rb"^((?:\S+ ){4})(\d+)", lambda found: found[1] + b"%d" % (
+        int(found[2]) + 1), line),
+    "device": lambda line: re.sub(rb"^((?:\S+ ){3})\S+", rb"\1ff:ff", line),
+    "offset": lambda line: re.sub(rb"^((?:\S+ ){2})(\S+)", lambda found: found[1] + b"%08x" % (
+        int(found[2], 16) + 4096), line),
+    "name": lambda line: line.rstrip(b"\n") + b"x\n",
+    "sharing": lambda line: line.replace(b" r-xp ", b" r-xs ", 1),
+    "writable": lambda line: line.replace(b" r-xp ", b" rwxp ", 1),
+    "end": lambda line: re.sub(rb"^([0-9a-f]+)-([0-9a-f]+)", lambda found: b"%s-%x" % (
+        found[1], int(found[2], 16) + 4096), line),
+}
+for line_name, line_change in LINES.items():
+    add("maps." + line_name, edited("maps", executable_line(line_change)))
 
 
 @kind("maps.invented")

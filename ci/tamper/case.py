@@ -13,7 +13,7 @@ import signal
 import struct
 import subprocess
 import tempfile
-from typing import Any, Callable, Iterable, NamedTuple, Sequence, TypeVar
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, TypeVar
 import zlib
 
 from ci.base import files
@@ -78,8 +78,9 @@ class Capture(rd.PerfData):
             change(index, rd.Attr(bytes(attr.raw), attr.ids)) or attr
             for index, attr in enumerate(self.attrs)])
 
-    def sides(self, kind: int) -> list[rd.Side]:
-        return [record for record in self.records if record.kind == kind]
+    def replaced(self, new: dict[int, Any]) -> Capture:
+        """With other records in the place of those with these id()."""
+        return self.altered(new.get(id(one), one) for one in self.records)
 
     def inserted(self, *new: Any) -> Capture:
         """With records added, each in its place by time."""
@@ -102,6 +103,10 @@ def clone(record: Some, **fields: Any) -> Some:
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def capture_file(facts: Mapping[str, str]) -> Changes:
+    return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
 
 
 class Case:
@@ -192,6 +197,11 @@ class Case:
             if any(id(sample) in one.packed for one in self.captures.values()):
                 self.seen[id(sample)] = known  # it lives as long as the case
         return known
+
+    @functools.cached_property
+    def code_samples(self) -> list[rd.Sample]:
+        """Those of emitted code in the capture."""
+        return [sample for sample in self.capture("perf.data").samples() if self.in_code(sample)]
 
     def chosen(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
         """A share of them, at least one: the same ones of the same records in any file."""

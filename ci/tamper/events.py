@@ -8,7 +8,7 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import busiest
 from harness.selftest import run_directory as rd
 
@@ -90,27 +90,23 @@ add("attr.period.1", changed_attr(put(PERIOD, "Q", lambda old: 1)))
 add("attr.event.other", changed_attr(put(CONFIG, "Q", lambda old: old + 1)))
 
 
-@kind("ids.swapped")
-def swap_ids(case: Case) -> Changes:
+@rewriting("ids.swapped")
+def swap_ids(case: Case, capture: Capture) -> Capture:
     """Each of two events under the other's ids."""
-    def alter(capture: Capture) -> Capture:
-        attrs = capture.attrs
-        if len(attrs) < 2:
-            raise Absent("the case has one event")
-        first, second = attrs[0].ids, attrs[-1].ids
-        return capture.with_attrs(lambda index, attr: rd.Attr(
-            bytes(attr.raw), second if index == 0 else first if index == len(attrs) - 1
-            else attr.ids))
-    return case.rewrite(alter)
+    attrs = capture.attrs
+    if len(attrs) < 2:
+        raise Absent("the case has one event")
+    first, second = attrs[0].ids, attrs[-1].ids
+    return capture.with_attrs(lambda index, attr: rd.Attr(
+        bytes(attr.raw), second if index == 0 else first if index == len(attrs) - 1
+        else attr.ids))
 
 
 @kind("ids.unknown")
 def unknown_ids(case: Case) -> Changes:
     """Samples of an event that no attr describes."""
     def change(sample: rd.Sample) -> rd.Sample:
-        made = clone(sample)
-        made.id = 2**40
-        return made
+        return clone(sample, id=2**40)
     def holds_ids(record: Any) -> bool:
         return isinstance(record, rd.Sample) and case.in_code(record) and \
             bool(record.attr.sample_type & rd.IDENTIFIER)

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, kind
+from ci.tamper.kinds import Absent, Changes, kind, rewriting
 from ci.tamper.layout import FINISHED, timed
 from harness.selftest import run_directory as rd
 
@@ -38,38 +38,34 @@ def rounds(capture: Capture) -> Iterator[list[Any]]:
     yield part
 
 
-@kind("harmless.order.within-round", harmless=True)
-def shuffle(case: Case) -> Changes:
+@rewriting("harmless.order.within-round", harmless=True)
+def shuffle(case: Case, capture: Capture) -> Capture:
     """Within a round the order of records with different times says nothing."""
-    def alter(capture: Capture) -> Capture:
-        dice = random.Random(case.seed)
-        records: list[Any] = []
-        for part in rounds(capture):
-            times = [one.time for one in part if timed(one)]
-            # Of equal times the order counts, unless both are samples.
-            if len(set(times)) == len(times):
-                dice.shuffle(part)
-            records += part
-        return capture.altered(records)
-    return case.rewrite(alter)
+    dice = random.Random(case.seed)
+    records: list[Any] = []
+    for part in rounds(capture):
+        times = [one.time for one in part if timed(one)]
+        # Of equal times the order counts, unless both are samples.
+        if len(set(times)) == len(times):
+            dice.shuffle(part)
+        records += part
+    return capture.altered(records)
 
 
-@kind("harmless.order.equal-times", harmless=True)
-def swap_equal(case: Case) -> Changes:
+@rewriting("harmless.order.equal-times", harmless=True)
+def swap_equal(case: Case, capture: Capture) -> Capture:
     """Two samples of the same time in the other order."""
-    def alter(capture: Capture) -> Capture:
-        records = list(capture.records)
-        swapped = False
-        for at in range(len(records) - 1):
-            first, second = records[at:at + 2]
-            if isinstance(first, rd.Sample) and isinstance(second, rd.Sample) and \
-                    first.time == second.time:
-                records[at:at + 2] = [second, first]
-                swapped = True
-        if not swapped:
-            raise Absent("no two samples side by side have the same time")
-        return capture.altered(records)
-    return case.rewrite(alter)
+    records = list(capture.records)
+    swapped = False
+    for at in range(len(records) - 1):
+        first, second = records[at:at + 2]
+        if isinstance(first, rd.Sample) and isinstance(second, rd.Sample) and \
+                first.time == second.time:
+            records[at:at + 2] = [second, first]
+            swapped = True
+    if not swapped:
+        raise Absent("no two samples side by side have the same time")
+    return capture.altered(records)
 
 
 @kind("harmless.rounds.one", harmless=True)
@@ -84,41 +80,35 @@ def no_round(case: Case) -> Changes:
         one for one in capture.records if one.kind != rd.FINISHED_ROUND))
 
 
-@kind("harmless.rounds.many", harmless=True)
-def many_rounds(case: Case) -> Changes:
+@rewriting("harmless.rounds.many", harmless=True)
+def many_rounds(case: Case, capture: Capture) -> Capture:
     """All records by time, and a round after each tenth."""
-    def alter(capture: Capture) -> Capture:
-        head = [one for one in capture.records
-                if not timed(one) and one.kind != rd.FINISHED_ROUND]
-        body = sorted((one for one in capture.records if timed(one)), key=lambda one: one.time)
-        records = head
-        for at in range(0, len(body), 10):
-            records += body[at:at + 10] + [FINISHED]
-        return capture.altered(records)
-    return case.rewrite(alter)
+    head = [one for one in capture.records
+            if not timed(one) and one.kind != rd.FINISHED_ROUND]
+    body = sorted((one for one in capture.records if timed(one)), key=lambda one: one.time)
+    records = head
+    for at in range(0, len(body), 10):
+        records += body[at:at + 10] + [FINISHED]
+    return capture.altered(records)
 
 
-@kind("harmless.types.user", harmless=True)
-def unknown_user_types(case: Case) -> Changes:
+@rewriting("harmless.types.user", harmless=True)
+def unknown_user_types(case: Case, capture: Capture) -> Capture:
     """Records of a type that a later perf may write."""
-    def alter(capture: Capture) -> Capture:
-        records: list[Any] = []
-        for number, one in enumerate(capture.records):
-            records.append(one)
-            if number % 50 == 0:
-                records.append(rd.Record(250, 0, b"whatever"))
-        return capture.altered(records)
-    return case.rewrite(alter)
+    records: list[Any] = []
+    for number, one in enumerate(capture.records):
+        records.append(one)
+        if number % 50 == 0:
+            records.append(rd.Record(250, 0, b"whatever"))
+    return capture.altered(records)
 
 
-@kind("harmless.types.kernel", harmless=True)
-def unknown_kernel_types(case: Case) -> Changes:
+@rewriting("harmless.types.kernel", harmless=True)
+def unknown_kernel_types(case: Case, capture: Capture) -> Capture:
     """Records of a type that a later kernel may write."""
-    def alter(capture: Capture) -> Capture:
-        new = [capture.side(60, b"whatever", one.time)
-               for one in capture.samples()[::50]]
-        return capture.inserted(*new)
-    return case.rewrite(alter)
+    new = [capture.side(60, b"whatever", one.time)
+           for one in capture.samples()[::50]]
+    return capture.inserted(*new)
 
 
 @kind("harmless.padding", harmless=True)
@@ -149,42 +139,40 @@ def garbage(case: Case) -> Changes:
                      "dump that is not full")
 
 
-@kind("harmless.ids", harmless=True)
-def other_ids(case: Case) -> Changes:
+@rewriting("harmless.ids", harmless=True)
+def other_ids(case: Case, capture: Capture) -> Capture:
     """Every event under other ids, everywhere."""
-    def alter(capture: Capture) -> Capture:
-        by = 1_000_000
-        if not any(attr.ids for attr in capture.attrs):
-            raise Absent("events have no ids")
-        records: list[Any] = []
-        for one in capture.records:
-            if isinstance(one, rd.Sample):
-                new: Any = clone(one)
-                for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID):
-                    if one.attr.sample_type & bit:
-                        new.one[bit] += by
-                records.append(new)
-            elif isinstance(one, rd.Side):
-                new = clone(one)
-                fields = [new.tail()[bit] for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID)
-                          if bit in new.tail()]
-                if one.kind == rd.LOST:
-                    fields.append(0)
-                if one.kind in (5, 6):
-                    fields += [8, 16]
-                for at in fields:
-                    old = struct.unpack_from("<Q", new.body, at)[0]
-                    struct.pack_into("<Q", new.body, at, old + by)
-                records.append(new)
-            elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
-                raise Absent("records of perf's own hold ids too")
-            else:
-                records.append(one)
-        attrs = [rd.Attr(bytes(attr.raw), [one + by for one in attr.ids])
-                 for attr in capture.attrs]
-        features = {bit: raw for bit, raw in capture.features.items() if bit != 12}
-        return capture.altered(records, attrs, features)
-    return case.rewrite(alter)
+    by = 1_000_000
+    if not any(attr.ids for attr in capture.attrs):
+        raise Absent("events have no ids")
+    records: list[Any] = []
+    for one in capture.records:
+        if isinstance(one, rd.Sample):
+            new: Any = clone(one)
+            for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID):
+                if one.attr.sample_type & bit:
+                    new.one[bit] += by
+            records.append(new)
+        elif isinstance(one, rd.Side):
+            new = clone(one)
+            fields = [new.tail()[bit] for bit in (rd.IDENTIFIER, rd.ID, rd.STREAM_ID)
+                      if bit in new.tail()]
+            if one.kind == rd.LOST:
+                fields.append(0)
+            if one.kind in (5, 6):
+                fields += [8, 16]
+            for at in fields:
+                old = struct.unpack_from("<Q", new.body, at)[0]
+                struct.pack_into("<Q", new.body, at, old + by)
+            records.append(new)
+        elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
+            raise Absent("records of perf's own hold ids too")
+        else:
+            records.append(one)
+    attrs = [rd.Attr(bytes(attr.raw), [one + by for one in attr.ids])
+             for attr in capture.attrs]
+    features = {bit: raw for bit, raw in capture.features.items() if bit != 12}
+    return capture.altered(records, attrs, features)
 
 
 @kind("harmless.attr.larger", harmless=True)
@@ -235,9 +223,7 @@ def compressed(case: Case) -> Changes:
 def kernel_map_time(case: Case) -> Changes:
     """Synthesized: perf's have time 0, ours the time at which they were made."""
     def change(one: Any) -> Any:
-        made = clone(one)
-        made.time = 0 if one.time else 1
-        return made
+        return clone(one, time=0 if one.time else 1)
     return case.each(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
                      struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, change, 1.0,
                      "mapping record of the kernel")

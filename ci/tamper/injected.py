@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
-from ci.tamper.mappings import NOBODY, busiest, invented, is_injected
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
+from ci.tamper.mappings import inserted, invented, is_injected
+from ci.tamper.samples import CODE, NOBODY
 from harness.selftest import run_directory as rd
 
 FILE = "injected.data"
@@ -25,16 +25,6 @@ def is_native(record: Any) -> bool:
         bool(record.prot & rd.EXECUTE)
 
 
-def code_sample(case: Case) -> Callable[[Any], bool]:
-    return lambda record: isinstance(record, rd.Sample) and case.in_code(record)
-
-
-def later(one: Any, by: int) -> Any:
-    made = clone(one)
-    made.time = one.time + by
-    return made
-
-
 def each(where: Callable[[Any], bool], change: Callable[[Any], Any], share: float, what: str) \
         -> Callable[[Case], Changes]:
     return lambda case: case.each(where, change, share, what, FILE)
@@ -48,7 +38,8 @@ add("injected.map.moved", each(
     is_injected, lambda one: clone(one, start=one.start + 16), 0.3, WHAT))
 add("injected.map.pgoff", each(
     is_injected, lambda one: clone(one, pgoff=one.pgoff + 4096), 0.3, WHAT))
-add("injected.map.later", each(is_injected, lambda one: later(one, 100_000_000), 0.3, WHAT))
+add("injected.map.later", each(
+    is_injected, lambda one: clone(one, time=one.time + 100_000_000), 0.3, WHAT))
 add("injected.map.length", each(
     is_injected, lambda one: clone(one, size=one.size // 2), 0.3, WHAT))
 
@@ -69,55 +60,41 @@ add("injected.gone", lambda case: {FILE: None} if case.read(FILE) else {})
 add("injected.empty", lambda case: {FILE: b""} if case.read(FILE) else {})
 
 
-@kind("injected.map.swapped")
-def swap(case: Case) -> Changes:
+@rewriting("injected.map.swapped", FILE)
+def swap(case: Case, capture: Capture) -> Capture:
     """Two injected records at each other's place."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if is_injected(one)]
-        new: dict[int, Any] = {}
-        for first, second in zip(found[0::4], found[1::4]):
-            new[id(first)] = clone(first, start=second.start, size=second.size)
-            new[id(second)] = clone(second, start=first.start, size=first.size)
-        if not new:
-            raise Absent("fewer than two " + WHAT + "s")
-        return capture.altered(new.get(id(one), one) for one in capture.records)
-    return case.rewrite(alter, FILE)
+    found = [one for one in capture.maps() if is_injected(one)]
+    new: dict[int, Any] = {}
+    for first, second in zip(found[0::4], found[1::4]):
+        new[id(first)] = clone(first, start=second.start, size=second.size)
+        new[id(second)] = clone(second, start=first.start, size=first.size)
+    if not new:
+        raise Absent("fewer than two " + WHAT + "s")
+    return capture.replaced(new)
 
 
-@kind("injected.map.invented")
-def invent(case: Case) -> Changes:
+@rewriting("injected.map.invented", FILE)
+def invent(case: Case, capture: Capture) -> Capture:
     """A record of jitted code where no code is."""
-    pid, time = busiest(case)
-
-    def alter(capture: Capture) -> Capture:
-        for one in capture.maps():
-            if is_injected(one):
-                lowest = min(other.start for other in capture.maps() if other.pid == one.pid)
-                return capture.inserted(clone(one, start=lowest - (1 << 30)))
-        raise Absent("the case holds no " + WHAT)
-    return case.rewrite(alter, FILE)
+    for one in capture.maps():
+        if is_injected(one):
+            lowest = min(other.start for other in capture.maps() if other.pid == one.pid)
+            return capture.inserted(clone(one, start=lowest - (1 << 30)))
+    raise Absent("the case holds no " + WHAT)
 
 
-@kind("injected.anon.invented")
-def invent_anonymous(case: Case) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        invented(case, 1 << 30, 1 << 20, "//anon", time, pid)), FILE)
+add("injected.anon.invented", inserted(
+    lambda case, capture, pid, time: invented(case, 1 << 30, 1 << 20, "//anon", time, pid), FILE))
 
 
-def delete_samples(case: Case, share: float) -> Changes:
-    return case.each(code_sample(case), lambda one: None, share,
-                     "sample in emitted code within the window", FILE)
+def in_sample(change: Callable[[Any], Any], share: float = 0.3) -> Callable[[Case], Changes]:
+    return lambda case: case.each(
+        lambda record: isinstance(record, rd.Sample) and case.in_code(record), change, share,
+        CODE, FILE)
 
 
-for name, share in (("fifth", 0.2), ("all", 1.0)):
-    add("injected.sample.deleted." + name, partial(delete_samples, share=share))
-add("injected.sample.ip", lambda case: case.each(
-    code_sample(case), lambda one: clone(one, ip=0x1234), 0.3,
-    "sample in emitted code within the window", FILE))
-add("injected.sample.pid", lambda case: case.each(
-    code_sample(case), lambda one: clone(one, pid=NOBODY), 0.3,
-    "sample in emitted code within the window", FILE))
-add("injected.sample.doubled", lambda case: case.each(
-    code_sample(case), lambda one: [one, one], 0.3,
-    "sample in emitted code within the window", FILE))
+add("injected.sample.deleted.fifth", in_sample(lambda one: None, 0.2))
+add("injected.sample.deleted.all", in_sample(lambda one: None, 1.0))
+add("injected.sample.ip", in_sample(lambda one: clone(one, ip=0x1234)))
+add("injected.sample.pid", in_sample(lambda one: clone(one, pid=NOBODY)))
+add("injected.sample.doubled", in_sample(lambda one: [one, one]))

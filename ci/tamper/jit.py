@@ -13,11 +13,11 @@ from typing import Callable
 from ci.base import files
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add
+from ci.tamper.samples import NOBODY
 from harness.selftest import run_directory as rd
 
 LOAD = rd.Jitdump.LOAD
 Dump = rd.Jitdump
-NOBODY = 4000000
 
 
 def dumps(case: Case) -> list[str]:
@@ -93,39 +93,29 @@ def some(one: rd.Jitdump, share: float) -> list[bytearray]:
     return loads[::max(1, round(1 / share))] if share else loads[len(loads) // 2:][:1]
 
 
-def foreign(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        struct.pack_into("<II", record, 16, NOBODY, NOBODY)
+def each(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
+    """A share of the loads."""
+    def alter(case: Case, one: rd.Jitdump) -> None:
+        for record in some(one, 0.3):
+            change(record)
+    return alter
 
 
-def later(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        Dump.set_time(record, Dump.time(record) + 1_000_000_000_000)
+def code_bytes(record: bytearray) -> None:
+    size = Dump.load(record)[2]
+    record[-size:] = b"\x90" * size
 
 
-def sooner(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        Dump.set_time(record, 1)
+def moved(record: bytearray) -> None:
+    addr = struct.unpack_from("<Q", record, 32)[0]
+    struct.pack_into("<QQ", record, 24, addr + 16, addr + 16)
 
 
-def code_bytes(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        size = Dump.load(record)[2]
-        record[-size:] = b"\x90" * size
-
-
-def moved(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        addr = struct.unpack_from("<Q", record, 32)[0]
-        struct.pack_into("<QQ", record, 24, addr + 16, addr + 16)
-
-
-def shorter(case: Case, one: rd.Jitdump) -> None:
-    for record in some(one, 0.3):
-        size = struct.unpack_from("<Q", record, 40)[0]
-        struct.pack_into("<Q", record, 40, size // 2)
-        del record[-(size - size // 2):]
-        struct.pack_into("<I", record, 4, len(record))
+def shorter(record: bytearray) -> None:
+    size = struct.unpack_from("<Q", record, 40)[0]
+    struct.pack_into("<Q", record, 40, size // 2)
+    del record[-(size - size // 2):]
+    struct.pack_into("<I", record, 4, len(record))
 
 
 def unloaded(case: Case, one: rd.Jitdump, share: float) -> None:
@@ -167,12 +157,13 @@ def doubled(case: Case, one: rd.Jitdump) -> None:
     one.records = records
 
 
-add("jitdump.pid", dump(foreign))
-add("jitdump.time.later", dump(later))
-add("jitdump.time.1", dump(sooner))
-add("jitdump.code", dump(code_bytes))
-add("jitdump.addr.+16", dump(moved))
-add("jitdump.size.half", dump(shorter))
+add("jitdump.pid", dump(each(lambda one: struct.pack_into("<II", one, 16, NOBODY, NOBODY))))
+add("jitdump.time.later", dump(each(
+    lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
+add("jitdump.time.1", dump(each(lambda one: Dump.set_time(one, 1))))
+add("jitdump.code", dump(each(code_bytes)))
+add("jitdump.addr.+16", dump(each(moved)))
+add("jitdump.size.half", dump(each(shorter)))
 add("jitdump.deleted.one", dump(lambda case, one: unloaded(case, one, 0.0)))
 add("jitdump.deleted.some", dump(lambda case, one: unloaded(case, one, 0.3)))
 add("jitdump.deleted.all", dump(lambda case, one: unloaded(case, one, 1.0)))

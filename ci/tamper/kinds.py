@@ -4,14 +4,16 @@ a case gives them nothing to alter."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ci.tamper.case import Case
+    from ci.tamper.case import Capture, Case
 
 # {file: its new bytes, None where it goes}
 Changes = Mapping[str, bytes | None]
 Make = Callable[["Case"], Changes]
+Alter = Callable[["Case", "Capture"], "Capture"]
 
 
 class Kind(NamedTuple):
@@ -42,4 +44,13 @@ def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
     def register(make: Make) -> Make:
         add(name, make, harmless)
         return make
+    return register
+
+
+def rewriting(name: str, *names: str, harmless: bool = False) -> Callable[[Alter], Alter]:
+    """Registers the function as what a case's capture becomes, and what was injected into it; or
+    the files @names alone."""
+    def register(alter: Alter) -> Alter:
+        add(name, lambda case: case.rewrite(partial(alter, case), *names), harmless)
+        return alter
     return register

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, add, rewriting
 from ci.tamper.mappings import executable
+from ci.tamper.samples import CODE
 from harness.selftest import run_directory as rd
 
 AUX, ITRACE_START = 11, 12
@@ -18,13 +20,13 @@ def timed(record: Any) -> bool:
     return isinstance(record, (rd.Sample, rd.Side))
 
 
-def behind(case: Case, where: Callable[[Any], bool], share: float, what: str) -> Changes:
+def behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Changes:
     """Records that come after the rounds which they belong to, at the end of the file."""
     def alter(capture: Capture) -> Capture:
-        found = [record for record in capture.records if where(record)]
+        found = [record for record in capture.records if where(case, record)]
         if not found:
             raise Absent("the case holds no " + what)
-        late = {id(record) for record in case.chosen(found, share, capture)}
+        late = {id(record) for record in case.chosen(found, 0.3, capture)}
         # A round lets go what came before the round before it: two of them make all of it final.
         early = [record for record in capture.records
                  if id(record) not in late and record.kind != rd.FINISHED_ROUND]
@@ -34,20 +36,20 @@ def behind(case: Case, where: Callable[[Any], bool], share: float, what: str) ->
     return case.rewrite(alter)
 
 
-add("order.behind.sample", lambda case: behind(
-    case, lambda one: isinstance(one, rd.Sample) and case.in_code(one), 0.3,
-    "sample in emitted code within the window"))
-add("order.behind.map", lambda case: behind(
-    case, lambda one: isinstance(one, rd.Map) and executable(case, one), 0.3,
-    "executable mapping record of a watched process"))
-
-
 def sample_of_code(case: Case, one: Any) -> bool:
     return isinstance(one, rd.Sample) and case.in_code(one)
 
 
 def code_map(case: Case, one: Any) -> bool:
     return isinstance(one, rd.Map) and executable(case, one)
+
+
+# name: (where, what it is)
+RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
+    "sample": (sample_of_code, CODE),
+    "map": (code_map, "executable mapping record of a watched process")}
+for name, (where, what) in RECORDS.items():
+    add("order.behind." + name, partial(behind, where=where, what=what))
 
 
 def retyped(where: Callable[[Case, Any], bool], number: int, what: str) \
@@ -59,10 +61,8 @@ def retyped(where: Callable[[Case, Any], bool], number: int, what: str) \
 
 
 for type_name, number in (("aux", AUX), ("itrace", ITRACE_START), ("unknown", 60)):
-    add("type.%s.sample" % type_name, retyped(
-        sample_of_code, number, "sample in emitted code within the window"))
-    add("type.%s.map" % type_name, retyped(
-        code_map, number, "executable mapping record of a watched process"))
+    for name, (where, what) in RECORDS.items():
+        add("type.%s.%s" % (type_name, name), retyped(where, number, what))
 
 
 def cut(case: Case, part: float) -> Changes:
@@ -70,7 +70,7 @@ def cut(case: Case, part: float) -> Changes:
     def alter(capture: Capture) -> Capture:
         times = sorted(one.time for one in capture.samples() if case.in_code(one))
         if not times:
-            raise Absent("the case holds no sample in emitted code within the window")
+            raise Absent("the case holds no " + CODE)
         end = times[int(len(times) * part)]
         return capture.altered(
             one for one in capture.records if not timed(one) or one.time <= end)
@@ -99,17 +99,15 @@ add("file.gone", lambda case: {"perf.data": None})
 add("file.empty", lambda case: {"perf.data": b""})
 
 
-@kind("size.mmap.+8")
-def longer_record(case: Case) -> Changes:
+@rewriting("size.mmap.+8")
+def longer_record(case: Case, capture: Capture) -> Capture:
     """A record whose size is wrong: what follows it is not found."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if executable(case, one)]
-        if not found:
-            raise Absent("the case holds no executable mapping record of a watched process")
-        chosen = case.chosen(found, 0.0, capture)[0]
-        raw = bytearray(chosen.pack())
-        raw[6] = raw[6] + 8 & 0xff
-        broken = clone(chosen)
-        object.__setattr__(broken, "pack", lambda: bytes(raw))
-        return capture.altered(broken if one is chosen else one for one in capture.records)
-    return case.rewrite(alter)
+    found = [one for one in capture.maps() if executable(case, one)]
+    if not found:
+        raise Absent("the case holds no executable mapping record of a watched process")
+    chosen = case.chosen(found, 0.0, capture)[0]
+    raw = bytearray(chosen.pack())
+    raw[6] = raw[6] + 8 & 0xff
+    broken = clone(chosen)
+    object.__setattr__(broken, "pack", lambda: bytes(raw))
+    return capture.altered(broken if one is chosen else one for one in capture.records)

@@ -9,15 +9,15 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.samples import CODE, NOBODY
 from harness.selftest import run_directory as rd
 
 PAGE = 4096
-NOBODY = 4000000
 LONG = 10_000_000
-# Where a record may as well not be there, or so many ns earlier or later.
 # What tells less than it did.
 PARTS = ("length.-1", "start.+1")
+# Where a record may as well not be there, or so many ns earlier or later.
 UNTOLD = {"deleted": 0, "prot.read": 0, "time.+100ms": 100_000_000, "time.-100ms": 100_000_000}
 Change = Callable[[Case, rd.Map], Any]
 Where = Callable[[Case, rd.Map], bool]
@@ -66,15 +66,11 @@ def put(one: rd.Map, at: int, layout: str, value: int) -> rd.Map:
 
 
 def named(one: rd.Map, name: str) -> rd.Map:
-    made = clone(one)
-    made.name = name
-    return made
+    return clone(one, name=name)
 
 
 def timed(one: rd.Map, by: int) -> rd.Map:
-    made = clone(one)
-    made.time = max(0, one.time + by)
-    return made
+    return clone(one, time=max(0, one.time + by))
 
 
 def without_build_id(one: rd.Map) -> rd.Map:
@@ -192,11 +188,10 @@ for target, (where, what) in TARGETS.items():
 def busiest(case: Case) -> tuple[int, int]:
     """The process with most samples in emitted code, and a time in the middle of them."""
     times: dict[int, list[int]] = {}
-    for sample in case.capture("perf.data").samples():
-        if case.in_code(sample):
-            times.setdefault(sample.pid, []).append(sample.time)
+    for sample in case.code_samples:
+        times.setdefault(sample.pid, []).append(sample.time)
     if not times:
-        raise Absent("the case holds no sample in emitted code within the window")
+        raise Absent("the case holds no " + CODE)
     pid = max(sorted(times), key=lambda one: len(times[one]))
     return pid, sorted(times[pid])[len(times[pid]) // 3]
 
@@ -214,48 +209,45 @@ def invented(case: Case, start: int, size: int, name: str, time: int, pid: int) 
                  prot=rd.READ | rd.EXECUTE)
     made.body[32:56] = bytes(24)
     made.misc &= ~rd.BUILD_ID
-    made.name = name
-    made.time = time
-    return made
+    return clone(made, name=name, time=time)
 
 
-@kind("map.invented.anon")
-def invent_anonymous(case: Case) -> Changes:
-    """1 MiB of executable memory where nothing is."""
-    pid, time = busiest(case)
+def inserted(make: Callable[[Case, Capture, int, int], Any], *names: str) \
+        -> Callable[[Case], Changes]:
+    """With a record that never was: @make(case, capture, pid, time), of the busiest process."""
+    def alter(case: Case) -> Changes:
+        pid, time = busiest(case)
+        return case.rewrite(lambda capture: capture.inserted(make(case, capture, pid, time)),
+                            *names)
+    return alter
+
+
+def where_nothing_is(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     lowest = min(one.start for one in case.capture("perf.data").maps() if one.pid in case.watched)
-    return case.rewrite(lambda capture: capture.inserted(
-        invented(case, lowest - (1 << 30), 1 << 20, "//anon", time, pid)))
+    return invented(case, lowest - (1 << 30), 1 << 20, "//anon", time, pid)
 
 
-@kind("map.invented.over-libc")
-def invent_file(case: Case) -> Changes:
+def over_libc(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     """Another file over the last page of libc's text."""
-    pid, time = busiest(case)
     for one in case.capture("perf.data").maps():
         if "/libc.so" in one.name and one.prot & rd.EXECUTE and one.pid in case.watched:
             end = one.start + one.size
-            return case.rewrite(lambda capture: capture.inserted(invented(
-                case, end - PAGE, PAGE, "/usr/lib/other.so", time, pid)))
+            return invented(case, end - PAGE, PAGE, "/usr/lib/other.so", time, pid)
     raise Absent("no mapping of libc is in the capture")
 
 
-@kind("map.invented.over-code")
-def invent_over_code(case: Case) -> Changes:
+def over_code(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     """A file over a page of emitted code, in the middle of its samples."""
-    pid, time = busiest(case)
-    ip = next(one.ip for one in case.capture("perf.data").samples()
-              if case.in_code(one) and one.pid == pid)
-    return case.rewrite(lambda capture: capture.inserted(invented(
-        case, ip & -PAGE, PAGE, "/usr/lib/other.so", time, pid)))
+    ip = next(one.ip for one in case.code_samples if one.pid == pid)
+    return invented(case, ip & -PAGE, PAGE, "/usr/lib/other.so", time, pid)
 
 
-@kind("map.invented.other-process")
-def invent_elsewhere(case: Case) -> Changes:
-    """1 MiB of executable memory in a process that has no samples in emitted code."""
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        invented(case, 1 << 30, 1 << 20, "//anon", time, NOBODY)))
+add("map.invented.anon", inserted(where_nothing_is))
+add("map.invented.over-libc", inserted(over_libc))
+add("map.invented.over-code", inserted(over_code))
+# In a process that has no samples in emitted code.
+add("map.invented.other-process", inserted(
+    lambda case, capture, pid, time: invented(case, 1 << 30, 1 << 20, "//anon", time, NOBODY)))
 
 
 def all_gone(case: Case, target: str) -> Changes:
@@ -268,15 +260,13 @@ for target in TARGETS:
     add("map.%s.deleted.all" % target, partial(all_gone, target=target))
 
 
-@kind("map.code.order")
-def reordered(case: Case) -> Changes:
+@rewriting("map.code.order")
+def reordered(case: Case, capture: Capture) -> Capture:
     """Two records of emitted code of one process with each other's time."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if of_code(case, one)]
-        for first, second in zip(found, found[1:]):
-            if first.pid == second.pid and first.range() != second.range():
-                new = {id(first): clone(first), id(second): clone(second)}
-                new[id(first)].time, new[id(second)].time = second.time, first.time
-                return capture.altered(new.get(id(one), one) for one in capture.records)
-        raise Absent("no two different records of emitted code are of one process")
-    return case.rewrite(alter)
+    found = [one for one in capture.maps() if of_code(case, one)]
+    for first, second in zip(found, found[1:]):
+        if first.pid == second.pid and first.range() != second.range():
+            new = {id(first): clone(first), id(second): clone(second)}
+            new[id(first)].time, new[id(second)].time = second.time, first.time
+            return capture.replaced(new)
+    raise Absent("no two different records of emitted code are of one process")

@@ -11,25 +11,16 @@ from typing import Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.injected import FILE, WHAT
-from ci.tamper.jit import Dump, dump, joined, parts, perf_map, some, with_name
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.jit import Dump, dump, each, joined, parts, perf_map, with_name
+from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import is_injected
 from harness.selftest import run_directory as rd
 
-CLOSE = 3
 UNWINDING = 4
 
 
 def put(record: bytearray, at: int, layout: str, value: int) -> None:
     struct.pack_into("<" + layout, record, at, value)
-
-
-def each(change: Callable[[bytearray], None], share: float = 0.3) \
-        -> Callable[[Case, rd.Jitdump], None]:
-    def alter(case: Case, one: rd.Jitdump) -> None:
-        for record in some(one, share):
-            change(record)
-    return alter
 
 
 def get(record: bytes, at: int) -> int:
@@ -68,13 +59,6 @@ def of_kind(number: int, change: Callable[[list[bytearray], int], list[bytearray
 
 def without(records: list[bytearray], index: int) -> list[bytearray]:
     return records[:index] + records[index + 1:]
-
-
-def closed_early(case: Case, one: rd.Jitdump) -> None:
-    """The dump says in its middle that it ends."""
-    at = len(one.records) // 2
-    close = struct.pack("<IIQ", CLOSE, 16, Dump.time(one.records[at]))
-    one.records.insert(at, bytearray(close))
 
 
 def bad_unwinding(records: list[bytearray], index: int) -> list[bytearray]:
@@ -206,45 +190,32 @@ def one_injected(change: Callable[[rd.Map], object], share: float = 0.3) \
     return lambda case: case.each(is_injected, change, share, WHAT, FILE)
 
 
-def other_file(one: rd.Map) -> rd.Map:
-    made = clone(one)
-    made.name = one.name + "x"
-    return made
-
-
-add("injected.map.name", one_injected(other_file))
+add("injected.map.name", one_injected(lambda one: clone(one, name=one.name + "x")))
 add("injected.map.prot", one_injected(lambda one: clone(one, prot=rd.READ)))
 add("injected.map.longer", one_injected(lambda one: clone(one, size=one.size + 4096)))
-
-
-def sooner(one: rd.Map) -> rd.Map:
-    made = clone(one)
-    made.time = max(1, one.time - 100_000_000)
-    return made
 
 
 def gone(case: Case, number: int) -> Changes:
     return case.each(lambda one: one.kind == number, lambda one: None, 1.0, "such record", FILE)
 
 
-add("injected.map.sooner", one_injected(sooner))
+add("injected.map.sooner", one_injected(
+    lambda one: clone(one, time=max(1, one.time - 100_000_000))))
 for name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
     add("injected.%s.deleted" % name, partial(gone, number=number))
 
 
-@kind("injected.map.names.swapped")
-def names_swapped(case: Case) -> Changes:
+@rewriting("injected.map.names.swapped", FILE)
+def names_swapped(case: Case, capture: Capture) -> Capture:
     """Two injected records lead to each other's file."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if is_injected(one)]
-        for first, second in zip(found, found[1:]):
-            if first.name != second.name or first.pgoff != second.pgoff:
-                one, two = clone(first, pgoff=second.pgoff), clone(second, pgoff=first.pgoff)
-                one.name, two.name = second.name, first.name
-                new = {id(first): one, id(second): two}
-                return capture.altered(new.get(id(one), one) for one in capture.records)
-        raise Absent("no two injected records differ")
-    return case.rewrite(alter, FILE)
+    found = [one for one in capture.maps() if is_injected(one)]
+    for first, second in zip(found, found[1:]):
+        if first.name != second.name or first.pgoff != second.pgoff:
+            one, two = clone(first, pgoff=second.pgoff), clone(second, pgoff=first.pgoff)
+            one.name, two.name = second.name, first.name
+            new = {id(first): one, id(second): two}
+            return capture.replaced(new)
+    raise Absent("no two injected records differ")
 
 
 def in_sample(change: Callable[[rd.Sample], rd.Sample]) -> Callable[[Case], Changes]:

@@ -9,13 +9,12 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.events import sampling, sideband
-from ci.tamper.kinds import Absent, Changes, add, kind
-from ci.tamper.mappings import PAGE, TARGETS, busiest, of, put, timed
+from ci.tamper.kinds import Absent, Changes, add, rewriting
+from ci.tamper.mappings import PAGE, TARGETS, inserted, of, put, timed
 from ci.tamper.tasks import field, head, put_time, task, text
 from harness.selftest import run_directory as rd
 
 MS = 1_000_000
-READ_EXEC = rd.READ | rd.EXECUTE
 
 
 def other_process(case: Case, one: rd.Map) -> rd.Map:
@@ -77,9 +76,7 @@ def tail(one: Any, at: int) -> Any:
 def renamed(one: rd.Map) -> rd.Map:
     if not one.name.strip():
         return one
-    made = clone(one)
-    made.name = one.name[:-1] + chr(ord(one.name[-1]) ^ 1)
-    return made
+    return clone(one, name=one.name[:-1] + chr(ord(one.name[-1]) ^ 1))
 
 
 for target in ("code", "file", "other"):
@@ -107,7 +104,7 @@ def pairs(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.M
                                                                    bytes(second.body)):
                         continue
                     made = {id(first): new[0], id(second): new[1]}
-                    return capture.altered(made.get(id(one), one) for one in capture.records)
+                    return capture.replaced(made)
         raise Absent("no two records differ: " + what)
     return case.rewrite(alter)
 
@@ -132,39 +129,35 @@ for target in ("code", "file", "other"):
         partial(pairs, target=target, change=identities_swapped))
 
 
-@kind("map.code.merged")
-def merged(case: Case) -> Changes:
+@rewriting("map.code.merged")
+def merged(case: Case, capture: Capture) -> Capture:
     """Two neighbouring mappings of emitted code, told as one."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.maps() if TARGETS["code"][0](case, one)]
-        for first in found:
-            for second in found:
-                if first.pid == second.pid and first.start + first.size == second.start:
-                    long = clone(second, start=first.start, size=first.size + second.size,
-                                 pgoff=first.pgoff)
-                    return capture.altered(
-                        long if one is second else one for one in capture.records
-                        if one is not first)
-        raise Absent("no two mappings of emitted code are neighbours")
-    return case.rewrite(alter)
+    found = [one for one in capture.maps() if TARGETS["code"][0](case, one)]
+    for first in found:
+        for second in found:
+            if first.pid == second.pid and first.start + first.size == second.start:
+                long = clone(second, start=first.start, size=first.size + second.size,
+                             pgoff=first.pgoff)
+                return capture.altered(
+                    long if one is second else one for one in capture.records
+                    if one is not first)
+    raise Absent("no two mappings of emitted code are neighbours")
 
 
-@kind("map.code.behind-sample")
-def behind_sample(case: Case) -> Changes:
+@rewriting("map.code.behind-sample")
+def behind_sample(case: Case, capture: Capture) -> Capture:
     """A mapping's record one microsecond after the first sample in it."""
-    def alter(capture: Capture) -> Capture:
-        samples = [one for one in capture.samples() if case.in_code(one)]
-        for mapped in capture.maps():
-            if not TARGETS["code"][0](case, mapped) or not mapped.time:
-                continue
-            for sample in samples:
-                if sample.pid == mapped.pid and sample.time > mapped.time and \
-                        mapped.start <= sample.ip < mapped.start + mapped.size:
-                    moved = timed(mapped, sample.time + 1000 - mapped.time)
-                    return capture.altered(
-                        one for one in capture.records if one is not mapped).inserted(moved)
-        raise Absent("no live record of emitted code comes before a sample in it")
-    return case.rewrite(alter)
+    samples = [one for one in capture.samples() if case.in_code(one)]
+    for mapped in capture.maps():
+        if not TARGETS["code"][0](case, mapped) or not mapped.time:
+            continue
+        for sample in samples:
+            if sample.pid == mapped.pid and sample.time > mapped.time and \
+                    mapped.start <= sample.ip < mapped.start + mapped.size:
+                moved = timed(mapped, sample.time + 1000 - mapped.time)
+                return capture.altered(
+                    one for one in capture.records if one is not mapped).inserted(moved)
+    raise Absent("no live record of emitted code comes before a sample in it")
 
 
 def known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
@@ -220,7 +213,7 @@ def swapped_tasks(case: Case, number: int, processes: bool) -> Changes:
         first, last = found[0], found[-1]
         new = {id(first): put_time(last, first.time - last.time),
                id(last): put_time(first, last.time - first.time)}
-        return capture.altered(new.get(id(one), one) for one in capture.records)
+        return capture.replaced(new)
     return case.rewrite(alter)
 
 
@@ -235,21 +228,19 @@ def comm_text(one: rd.Side) -> bytes:
     return bytes(one.body[8:one.tail()[0]]).split(b"\0")[0]
 
 
-@kind("comm.swapped")
-def swapped_names(case: Case) -> Changes:
+@rewriting("comm.swapped")
+def swapped_names(case: Case, capture: Capture) -> Capture:
     """Two threads of different names have each other's."""
-    def alter(capture: Capture) -> Capture:
-        found = [one for one in capture.records
-                 if one.kind == rd.COMM and head(one, 1)[0] in case.watched]
-        for first in found:
-            for second in found:
-                if comm_text(first) != comm_text(second) and \
-                        head(first, 2)[1] != head(second, 2)[1]:
-                    new = {id(first): text(first, comm_text(second)),
-                           id(second): text(second, comm_text(first))}
-                    return capture.altered(new.get(id(one), one) for one in capture.records)
-        raise Absent("no two threads have different names")
-    return case.rewrite(alter)
+    found = [one for one in capture.records
+             if one.kind == rd.COMM and head(one, 1)[0] in case.watched]
+    for first in found:
+        for second in found:
+            if comm_text(first) != comm_text(second) and \
+                    head(first, 2)[1] != head(second, 2)[1]:
+                new = {id(first): text(first, comm_text(second)),
+                       id(second): text(second, comm_text(first))}
+                return capture.replaced(new)
+    raise Absent("no two threads have different names")
 
 
 def comm_each(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
@@ -263,22 +254,20 @@ add("comm.text.longer", comm_each(lambda one: text(one, comm_text(one) + b"x")))
 add("comm.tail.tid", comm_each(lambda one: tail(live(one), 4)))
 
 
-@kind("side.id.sampling")
-def of_another_event(case: Case) -> Changes:
+@rewriting("side.id.sampling")
+def of_another_event(case: Case, capture: Capture) -> Capture:
     """Records of the sideband under an id of the sampling event, which asks for none."""
-    def alter(capture: Capture) -> Capture:
-        first, last = capture.attrs[sampling(capture)], capture.attrs[sideband(capture)]
-        if first.sample_type != last.sample_type and \
-                bool(first.sample_type & rd.IDENTIFIER) != bool(last.sample_type & rd.IDENTIFIER):
-            raise Absent("the events' records are laid out differently")
-        records = []
-        for one in capture.records:
-            if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail():
-                one = clone(one)
-                struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], first.ids[0])
-            records.append(one)
-        return capture.altered(records)
-    return case.rewrite(alter)
+    first, last = capture.attrs[sampling(capture)], capture.attrs[sideband(capture)]
+    if first.sample_type != last.sample_type and \
+            bool(first.sample_type & rd.IDENTIFIER) != bool(last.sample_type & rd.IDENTIFIER):
+        raise Absent("the events' records are laid out differently")
+    records = []
+    for one in capture.records:
+        if isinstance(one, rd.Map) and one.attr is last and rd.IDENTIFIER in one.tail():
+            one = clone(one)
+            struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], first.ids[0])
+        records.append(one)
+    return capture.altered(records)
 
 
 # Of the kernel's types, what no event of ours asks for: (number, what follows the header).
@@ -288,14 +277,12 @@ UNASKED = {"switch": (14, b""), "switch-cpu-wide": (15, bytes(8)), "namespaces":
            "text-poke": (20, bytes(16)), "read": (8, bytes(24)), "aux": (11, bytes(24))}
 
 
-def unasked(case: Case, number: int, body: bytes) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        capture.side(number, body, time, 0, pid, pid)))
+def unasked(number: int, body: bytes, case: Case, capture: Capture, pid: int, time: int) -> Any:
+    return capture.side(number, body, time, 0, pid, pid)
 
 
 for name, (number, body) in UNASKED.items():
-    add("unasked." + name, partial(unasked, number=number, body=body))
+    add("unasked." + name, inserted(partial(unasked, number, body)))
 
 
 def lost_ones(one: Any) -> bool:

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import collections
 from functools import partial
 from typing import Any, Callable
 
-from ci.tamper.case import Capture, Case, clone
+from ci.tamper.case import Capture, Case, capture_file, clone
 from ci.tamper.kinds import Absent, Changes, add, kind
 from harness.selftest import run_directory as rd
 
@@ -72,8 +73,7 @@ def other(values: set[int], mine: int) -> int:
 
 def someone(case: Case, sample: rd.Sample) -> tuple[int, int]:
     """pid and tid of another thread that has samples in emitted code."""
-    threads = {(one.pid, one.tid) for one in case.capture("perf.data").samples()
-               if case.in_code(one)} - {(sample.pid, sample.tid)}
+    threads = {(one.pid, one.tid) for one in case.code_samples} - {(sample.pid, sample.tid)}
     if not threads:
         raise Absent("one thread alone has samples in emitted code")
     return sorted(threads)[sample.tid % len(threads)]
@@ -135,26 +135,27 @@ def every_fifth(case: Case) -> Changes:
     if "samples" in facts:  # nor does it count them
         gone = sum(one.time in fifth for one in case.capture("perf.data").samples())
         facts["samples"] = str(int(facts["samples"]) - gone)
-    return {**changes, "capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+    return {**changes, **capture_file(facts)}
+
+
+def main_thread(case: Case) -> int:
+    """The one that has most samples in emitted code."""
+    count = collections.Counter(one.tid for one in case.code_samples)
+    if not count:
+        raise Absent("the case holds no " + CODE)
+    return max(sorted(count), key=lambda tid: count[tid])
 
 
 @kind("sample.deleted.thread")
 def whole_thread(case: Case) -> Changes:
-    """All samples of the thread that has most in emitted code."""
-    count: dict[int, int] = {}
-    for sample in case.capture("perf.data").samples():
-        if case.in_code(sample):
-            count[sample.tid] = count.get(sample.tid, 0) + 1
-    if not count:
-        raise Absent("the case holds no " + CODE)
-    most = max(sorted(count), key=lambda tid: count[tid])
+    most = main_thread(case)
     return without(case, lambda sample: sample.tid == most, CODE)
 
 
 @kind("sample.deleted.time")
 def part_of_the_time(case: Case) -> Changes:
     """A fifth of the time in which there are samples in emitted code."""
-    times = sorted(one.time for one in case.capture("perf.data").samples() if case.in_code(one))
+    times = sorted(one.time for one in case.code_samples)
     if len(times) < 10:
         raise Absent("fewer than ten samples in emitted code")
     begin = times[0] + (times[-1] - times[0]) * 2 // 5
@@ -165,7 +166,7 @@ def part_of_the_time(case: Case) -> Changes:
 @kind("sample.deleted.cpu")
 def whole_cpu(case: Case) -> Changes:
     """All samples of one of several CPUs, as a lost ring."""
-    cpus = sorted({one.cpu for one in case.capture("perf.data").samples() if case.in_code(one)})
+    cpus = sorted({one.cpu for one in case.code_samples})
     if len(cpus) < 2:
         raise Absent("samples in emitted code are of one CPU")
     return without(case, lambda sample: sample.cpu == cpus[0], CODE)
@@ -188,9 +189,7 @@ for mode_name, misc in (("unknown", 0), ("kernel", rd.KERNEL), ("hypervisor", HY
 
 
 def later(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
-    made = clone(sample)
-    made.time = sample.time + by
-    return made
+    return clone(sample, time=sample.time + by)
 
 
 add("sample.time.later.100ms", of_code(lambda case, one: later(case, one, 100_000_000)))
@@ -199,10 +198,12 @@ add("sample.time.later.1h", of_code(lambda case, one: later(case, one, 3_600_000
 add("sample.time.zero", of_code(lambda case, one: later(case, one, -one.time)))
 
 
-def cpu_of(case: Case, sample: rd.Sample) -> rd.Sample:
-    if not sample.attr.sample_type & rd.CPU:
-        raise Absent("samples hold no CPU")
-    return clone(sample, cpu=4095)
+def on_cpu(number: Callable[[int], int]) -> Change:
+    def change(case: Case, sample: rd.Sample) -> rd.Sample:
+        if not sample.attr.sample_type & rd.CPU:
+            raise Absent("samples hold no CPU")
+        return clone(sample, cpu=number(sample.cpu))
+    return change
 
 
 def period_of(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
@@ -213,6 +214,6 @@ def period_of(case: Case, sample: rd.Sample, factor: int) -> rd.Sample:
     return made
 
 
-add("sample.cpu.unknown", of_code(cpu_of))
+add("sample.cpu.unknown", of_code(on_cpu(lambda old: 4095)))
 add("sample.period.zero", of_code(lambda case, one: period_of(case, one, 0)))
 add("sample.period.x1000", of_code(lambda case, one: period_of(case, one, 1000)))

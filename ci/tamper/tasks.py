@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 import struct
 from typing import Any, Callable
 
-from ci.tamper.case import Case, clone
+from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind
-from ci.tamper.mappings import NOBODY, busiest, invented
+from ci.tamper.mappings import busiest, inserted, invented
+from ci.tamper.samples import CODE, NOBODY
 from harness.selftest import run_directory as rd
 
 COMM_WHAT = "COMM record of a watched process"
@@ -83,23 +85,10 @@ for share_name, share in (("all", 1.0), ("one", 0.0)):
     add("comm.tid." + share_name, comms(lambda one: field(one, 1, NOBODY), share))
 
 
-@kind("comm.invented")
-def invent_comm(case: Case) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        capture.comm(pid, pid, "invented", time)))
-
-
-@kind("comm.invented.exec")
-def invent_exec(case: Case) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        capture.comm(pid, pid, "invented", time, True)))
-
-
-def is_process(record: Any) -> bool:
-    pid, parent = head(record, 2)
-    return pid != parent
+add("comm.invented", inserted(
+    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time)))
+add("comm.invented.exec", inserted(
+    lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time, True)))
 
 
 def task(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
@@ -149,77 +138,51 @@ for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
                     "%s record of a %s" % (record_name.upper(), whom), name == "removed"))
 
 
-@kind("exit.invented.process")
-def invent_exit(case: Case) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        clone(capture.fork(pid, pid, time), kind=rd.EXIT)))
+def thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Side:
+    tid = next(one.tid for one in case.code_samples if one.pid == pid and one.time > time)
+    return clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)
 
 
-@kind("exit.invented.thread")
-def invent_thread_exit(case: Case) -> Changes:
-    pid, time = busiest(case)
-    tid = next(one.tid for one in case.capture("perf.data").samples()
-               if one.pid == pid and case.in_code(one) and one.time > time)
-    return case.rewrite(lambda capture: capture.inserted(
-        clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)))
-
-
-@kind("fork.invented.process")
-def invent_fork(case: Case) -> Changes:
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(capture.fork(NOBODY, pid, time)))
-
-
-@kind("fork.invented.known")
-def invent_known_fork(case: Case) -> Changes:
-    """A process that lives is born again, of another."""
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(capture.fork(pid, NOBODY, time)))
+add("exit.invented.process", inserted(
+    lambda case, capture, pid, time: clone(capture.fork(pid, pid, time), kind=rd.EXIT)))
+add("exit.invented.thread", inserted(thread_exit))
+add("fork.invented.process", inserted(
+    lambda case, capture, pid, time: capture.fork(NOBODY, pid, time)))
+# A process that lives is born again, of another.
+add("fork.invented.known", inserted(
+    lambda case, capture, pid, time: capture.fork(pid, NOBODY, time)))
 
 
 def samples_of(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
     """Copies of samples in emitted code, of somebody else."""
-    found = [one for one in case.capture("perf.data").samples() if case.in_code(one)][:count]
-    if not found:
-        raise Absent("the case holds no sample in emitted code within the window")
-    return [clone(one, pid=pid, tid=tid) for one in found]
+    if not case.code_samples:
+        raise Absent("the case holds no " + CODE)
+    return [clone(one, pid=pid, tid=tid) for one in case.code_samples[:count]]
 
 
-@kind("process.invented")
-def invent_process(case: Case) -> Changes:
-    """FORK, COMM, MMAP2 and 300 samples of a process that never was."""
-    pid, _ = busiest(case)
+def invent_process(case: Case, forked: bool) -> Changes:
+    """FORK, if it is somebody's child, COMM, MMAP2 and 300 samples of a process that never was."""
+    pid = busiest(case)[0]
     samples = samples_of(case, 300, NOBODY, NOBODY)
     time = samples[0].time
     return case.rewrite(lambda capture: capture.inserted(
-        capture.fork(NOBODY, pid, time - 3000),
+        *([capture.fork(NOBODY, pid, time - 3000)] if forked else []),
         capture.comm(NOBODY, NOBODY, "invented", time - 2000),
         invented(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
 
 
-@kind("process.invented.strange")
-def invent_stranger(case: Case) -> Changes:
-    """As above, but nobody's child."""
-    samples = samples_of(case, 300, NOBODY, NOBODY)
-    time = samples[0].time
-    return case.rewrite(lambda capture: capture.inserted(
-        capture.comm(NOBODY, NOBODY, "invented", time - 2000),
-        invented(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
+add("process.invented", partial(invent_process, forked=True))
+add("process.invented.strange", partial(invent_process, forked=False))
 
 
 @kind("thread.invented")
 def invent_thread(case: Case) -> Changes:
     """A thread that never was, with its FORK and 100 samples."""
-    pid, _ = busiest(case)
+    pid = busiest(case)[0]
     samples = samples_of(case, 100, pid, NOBODY)
     return case.rewrite(lambda capture: capture.inserted(
         capture.fork(pid, pid, samples[0].time - 3000, NOBODY, pid), *samples))
 
 
-@kind("thread.invented.idle")
-def invent_idle_thread(case: Case) -> Changes:
-    """A thread that never was, without a sample."""
-    pid, time = busiest(case)
-    return case.rewrite(lambda capture: capture.inserted(
-        capture.fork(pid, pid, time, NOBODY, pid)))
+add("thread.invented.idle", inserted(
+    lambda case, capture, pid, time: capture.fork(pid, pid, time, NOBODY, pid)))

@@ -9,7 +9,7 @@ import os
 from typing import Callable
 
 from ci.base import files
-from ci.tamper.case import Case
+from ci.tamper.case import Case, capture_file
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from harness.selftest import run_directory as rd
 
@@ -17,13 +17,13 @@ SECOND = 1_000_000_000
 Facts = dict[str, str]
 
 
-def capture_file(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
+def told(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         facts = dict(case.facts)
         change(case, facts)
         if facts == case.facts:
             raise Absent("the file `capture` says this already")
-        return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
+        return capture_file(facts)
     return alter
 
 
@@ -34,7 +34,7 @@ def put(**values: object) -> Callable[[Case], Changes]:
             if key not in facts:
                 raise Absent("the file `capture` has no " + key)
             facts[key] = str(value)
-    return capture_file(change)
+    return told(change)
 
 
 def shift(key: str, part: float) -> Callable[[Case], Changes]:
@@ -42,7 +42,7 @@ def shift(key: str, part: float) -> Callable[[Case], Changes]:
     def change(case: Case, facts: Facts) -> None:
         begin, end = case.window
         facts[key] = str(int(begin + (end - begin) * part))
-    return capture_file(change)
+    return told(change)
 
 
 def enabled_late(case: Case, facts: Facts) -> None:
@@ -55,7 +55,7 @@ add("capture.times.0", put(enabled=0, sampling=0, stopped=0))
 add("capture.stopped.before-enabled", shift("stopped", -0.1))
 add("capture.stopped.early", shift("stopped", 0.5))
 add("capture.stopped.late", shift("stopped", 3.0))
-add("capture.enabled.late", capture_file(enabled_late))
+add("capture.enabled.late", told(enabled_late))
 add("capture.enabled.early", shift("enabled", -2.0))
 add("capture.sampling.early", shift("sampling", -2.0))
 add("capture.slack.1s", put(slack=SECOND))
@@ -66,11 +66,11 @@ add("capture.max_stack.2", put(max_stack=2))
 add("capture.max_stack.10000", put(max_stack=10000))
 add("capture.stack_dump.0", put(stack_dump=0))
 add("capture.stack_dump.64", put(stack_dump=64))
-add("capture.stack_dump.x2", capture_file(
+add("capture.stack_dump.x2", told(
     lambda case, facts: facts.update(stack_dump=str(2 * int(facts["stack_dump"])))))
 add("capture.breakpoints.5", put(breakpoints=5))
 add("capture.duplicates.1000", put(duplicates=1000))
-add("capture.settled.no", capture_file(lambda case, facts: facts.update(settled="no")))
+add("capture.settled.no", told(lambda case, facts: facts.update(settled="no")))
 for policy in ("none", "paths", "all"):
     add("capture.policy." + policy, put(policy=policy))
 add("capture.gone", lambda case: {"capture": None})
