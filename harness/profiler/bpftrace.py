@@ -7,15 +7,14 @@ $JITPROOF_BPFTRACE is the bpftrace to use; else the one that PATH leads to.
 
 import os
 import re
-import signal
-import subprocess
 import sys
 import time
-from typing import IO, Iterator
+from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
-from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, version_of
+from adapting.program import Program
+from adapting.protocol import TIMEOUT_S, main
 
 # The last probe is attached first: once the other one fires, both are.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
@@ -57,75 +56,46 @@ def frame_of(line: str) -> tuple[int, str | None, str] | None:
     return int(found[1], 16), name if known else None, found[3]
 
 
-class Bpftrace(Adapter):
+class Bpftrace(Program):
+    name = peer = "bpftrace"
+    tells = (r"^bpftrace v?(\d\S*)", "--version")
+    needs_root = True
+    told = "bpftrace.txt"
     program_text = PROGRAM
-    process: subprocess.Popen[bytes] | None = None
 
-    @classmethod
-    def version(cls) -> str:
-        if os.geteuid():
-            raise Missing("bpftrace needs root")
-        return version_of("bpftrace", r"^bpftrace v?(\d\S*)", cls.program(), "--version")
+    def command(self) -> Sequence[str]:
+        return (self.program(), "-B", "none", "-e", self.program_text % (
+            self.options.freq, watched(self.pid), min(self.options.max_stack, 127)))
 
-    @staticmethod
-    def program() -> str:
-        return find("bpftrace", "JITPROOF_BPFTRACE", "python3 ci/peers bpftrace")
+    def environment(self) -> dict[str, str]:
+        # As its later versions do: without the cache it reads all symbols again for each sample,
+        # 24 ms of it.
+        return {**os.environ, "BPFTRACE_PERF_RB_PAGES": "1024", "BPFTRACE_CACHE_USER_SYMBOLS": "1"}
 
     def begin(self) -> None:
-        text = self.program_text % (self.options.freq, watched(self.pid),
-                                    min(self.options.max_stack, 127))
-        with open(self.path("bpftrace.txt"), "wb") as out, \
-                open(self.path("profiler.txt"), "ab") as words:
-            # As its later versions do: without the cache it reads all symbols again for each
-            # sample, 24 ms of it.
-            self.process = subprocess.Popen(
-                [self.program(), "-B", "none", "-e", text], stdin=subprocess.DEVNULL, stdout=out,
-                stderr=words, env={**os.environ, "BPFTRACE_PERF_RB_PAGES": "1024",
-                                   "BPFTRACE_CACHE_USER_SYMBOLS": "1"})
+        self.spawn()
         self.await_ticks("begin", 0, 1)
 
     def await_ticks(self, what: str, after: int, count: int) -> None:
         """Until bpftrace printed @count ticks of later than @after, and all that was before."""
-        assert self.process
         until = time.monotonic() + TIMEOUT_S
         while sum(int(when) > after for when in TICK.findall(self.output())) < count:
-            if self.ended() or time.monotonic() > until:
-                with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
-                    raise Failed("bpftrace did not %s: %s" % (what, one_line(file.read())))
-            try:
-                self.process.wait(0.02)
-            except subprocess.TimeoutExpired:
-                pass
+            self.wait(until, what)
 
     def output(self) -> bytes:
-        with open(self.path("bpftrace.txt"), "rb") as file:
+        with open(self.path(self.told), "rb") as file:
             return file.read()
 
     def samples(self) -> int:
         return self.output().count(b"\nS ")
 
-    def ended(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
-
     def end(self) -> None:
-        assert self.process
         # It ends without printing what its rings still hold: each round of it reads all of them,
         # and what was there before a tick is printed with the one after it.
         self.await_ticks("print what it sampled", self.stopped + clock_difference(), 2)
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            raise Failed("bpftrace does not end") from None
-        if self.process.returncode:
-            raise Failed("bpftrace ended with %d" % self.process.returncode)
+        super().end()
 
-    def clean(self) -> None:
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-
-    def told(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
+    def stacks(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
         sample: tuple[int, int, int, list[Frame]] | None = None
         for line in self.output().decode("utf-8", "surrogateescape").split("\n"):
             words = line.split(" ")
@@ -144,10 +114,9 @@ class Bpftrace(Adapter):
         difference = clock_difference()
         stream = self.stream(file, ["no-mappings", "no-tasks"],
                              period=10**9 // self.options.freq)
-        for when, pid, tid, frames in self.told():
+        for when, pid, tid, frames in self.stacks():
             stream.sample(when - difference, pid, tid, frames)
-        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as words:
-            self.lost += sum(map(int, LOST.findall(words.read())))
+        self.lost += sum(map(int, LOST.findall(self.words())))
         if self.lost:
             stream.lost(self.stopped, "samples", self.lost)
 

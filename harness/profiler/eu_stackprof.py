@@ -14,7 +14,7 @@ from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.program import Program
-from adapting.protocol import find, main, version_of
+from adapting.protocol import main
 
 PERIOD_NS = 1_000_000  # it knows no other
 STACK = re.compile(r"^find_dwfl pid (\d+) .*? pc=", re.M)
@@ -23,16 +23,10 @@ LOST = re.compile(r"^TOTAL -- received \d+ samples, lost (\d+) samples", re.M)
 
 
 class StackProf(Program):
+    name, peer = "eu-stackprof", "eu_stackprof"
+    tells = (r"elfutils\) (\d\S*)", "--version")
     sampling = "Starting stack profile collection"
     said = "stackprof.txt"
-
-    @classmethod
-    def version(cls) -> str:
-        return version_of("eu-stackprof", r"elfutils\) (\d\S*)", cls.program(), "--version")
-
-    @staticmethod
-    def program() -> str:
-        return find("eu-stackprof", "JITPROOF_EU_STACKPROF", "python3 ci/peers eu_stackprof")
 
     def command(self) -> Sequence[str]:
         return (self.program(), "-vvvv", "-n", str(self.options.max_stack), "-p", str(self.pid))

@@ -85,10 +85,10 @@ class Hotspot(Reader):
         try:
             return protocol.find("hotspot-perfparser", "JITPROOF_HOTSPOT_PERFPARSER",
                                  "python3 ci/peers hotspot")
-        except protocol.Missing as missing:
+        except protocol.Missing:
             if os.access(PROGRAM, os.X_OK):
                 return PROGRAM
-            raise perf.Missing(str(missing)) from missing
+            raise
 
     def read(self, stream: Stream) -> None:
         output = os.path.join(self.options.dir, "hotspot.stream")

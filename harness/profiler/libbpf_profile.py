@@ -9,17 +9,15 @@ import os
 import pty
 import re
 import signal
-import subprocess
 import sys
 import time
 import tty
-from typing import IO
+from typing import IO, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
-from adapting.protocol import (TIMEOUT_S, Crashed, Failed, Missing, find, main, one_line,
-                               version_of)
+from adapting.protocol import TIMEOUT_S, main
 from adapting.sums import Estimate
 
 BEGUN = b"Hit Ctrl-C to end"
@@ -28,35 +26,27 @@ SUM = re.compile(r"((?:    .*\n)*)    -                .* \((\d+)\)\n        (\d
 
 
 class Profile(Program):
+    name, peer = "profile-libbpf", "libbpf_profile"
+    tells = (r"^profile (\d\S*)", "--version")
+    needs_root = True
     terminal = -1
 
-    @classmethod
-    def version(cls) -> str:
-        if os.geteuid():
-            raise Missing("profile-libbpf needs root")
-        return version_of("profile-libbpf", r"^profile (\d\S*)", cls.program(), "--version")
-
-    @staticmethod
-    def program() -> str:
-        return find("profile-libbpf", "JITPROOF_LIBBPF_PROFILE",
-                    "python3 ci/peers libbpf_profile")
+    def command(self) -> Sequence[str]:
+        return (self.program(), "-U", "-p", str(self.pid), "-F", str(self.options.freq),
+                "--stack-storage-size=65536",
+                "--perf-max-stack-depth=%d" % min(self.options.max_stack, 127))
 
     def begin(self) -> None:
         self.output = b""
         # Into anything but a terminal it tells that it samples only when it ends.
         self.terminal, other = pty.openpty()
         tty.setraw(other)
-        with open(self.path("profiler.txt"), "ab") as words:
-            self.process = subprocess.Popen(
-                [self.program(), "-U", "-p", str(self.pid), "-F", str(self.options.freq),
-                 "--stack-storage-size=65536",
-                 "--perf-max-stack-depth=%d" % min(self.options.max_stack, 127)],
-                stdin=subprocess.DEVNULL, stdout=other, stderr=words)
+        self.spawn(other)
         os.close(other)
         until = time.monotonic() + TIMEOUT_S
         while BEGUN not in self.output:
             if not self.read() or time.monotonic() > until:
-                raise Failed("profile-libbpf did not begin: %s" % one_line(self.words()))
+                raise self.failed("did not begin")
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def read(self) -> bool:
@@ -73,11 +63,7 @@ class Profile(Program):
         self.process.send_signal(signal.SIGINT)
         while self.read():
             pass
-        status = self.process.wait(TIMEOUT_S)
-        if status < 0:
-            raise Crashed("profile-libbpf", status, self.words())
-        if status:
-            raise Failed("profile-libbpf ended with %d" % status)
+        self.await_end()
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-threads", "no-addresses"],

@@ -10,17 +10,14 @@ it.
 import os
 import subprocess
 import sys
-import time
 from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
-from adapting.protocol import TIMEOUT_S, Missing, find, main, version_of
-from adapting.sums import Estimate
+from adapting.protocol import main
 
-TOLD = "one_collect.txt"
 KERNEL = 1 << 63  # addresses from here on
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -34,32 +31,20 @@ def user(words: Sequence[str]) -> Iterator[Frame]:
 
 
 class OneCollect(Program):
+    name = peer = "one_collect"
+    tells = (r"^v(\d\S*)", "version")
+    needs_root = True
     sampling = "jitproof: sampling"
-
-    @classmethod
-    def program(cls) -> str:
-        return find("one_collect", "JITPROOF_ONE_COLLECT", "python3 ci/peers one_collect")
-
-    @classmethod
-    def version(cls) -> str:
-        if os.geteuid():
-            raise Missing("one_collect needs root")
-        return version_of("one_collect", r"^v(\d\S*)", cls.program(), "version")
+    told = "one_collect.txt"
+    stdin = subprocess.PIPE  # it ends when that does
 
     def begin(self) -> None:
-        """As Program's; it ends when its standard input does."""
-        with open(self.path(self.said), "ab") as words, open(self.path(TOLD), "wb") as told:
-            self.process = subprocess.Popen([self.program(), str(self.options.freq)],
-                                            stdin=subprocess.PIPE, stdout=told, stderr=words)
-        until = time.monotonic() + TIMEOUT_S
-        while self.sampling not in self.words():
-            self.wait(until, "begin")
-        self.estimate = Estimate(self.pid, self.options.freq)
+        super().begin()
         # What was there before is not what is watched; the rest may be its children.
         self.others = {name for name in os.listdir("/proc") if name.isdigit()} - {str(self.pid)}
 
     def command(self) -> Sequence[str]:
-        return (self.program(),)
+        return self.program(), str(self.options.freq)
 
     def end(self) -> None:
         """It takes its time then: it looks up the names of all processes. So write() waits."""
@@ -67,7 +52,7 @@ class OneCollect(Program):
         self.process.stdin.close()
 
     def lines(self) -> Iterator[list[str]]:
-        with open(self.path(TOLD), encoding="utf-8", errors="surrogateescape") as file:
+        with open(self.path(self.told), encoding="utf-8", errors="surrogateescape") as file:
             for line in file:
                 yield line.split()
 

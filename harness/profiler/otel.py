@@ -18,7 +18,7 @@ from urllib.parse import unquote
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
-from adapting.protocol import TIMEOUT_S, Missing, find, main, version_of
+from adapting.protocol import TIMEOUT_S, main
 
 SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 
@@ -34,17 +34,10 @@ def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
 
 
 class Otel(Program):
+    name = peer = "otel"
+    tells = (r"^v(\d\S*)", "version")
+    needs_root = True
     sampling = "jitproof: sampling"
-
-    @classmethod
-    def program(cls) -> str:
-        return find("otel", "JITPROOF_OTEL", "python3 ci/peers otel")
-
-    @classmethod
-    def version(cls) -> str:
-        if os.geteuid():
-            raise Missing("the OpenTelemetry eBPF profiler needs root")
-        return version_of("otel", r"^v(\d\S*)", cls.program(), "version")
 
     def begin(self) -> None:
         """It makes itself known to all processes first, one after another: until it sampled one

@@ -22,7 +22,8 @@ from typing import Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.perf_records import FILE_HEADER, DataFile, Unreadable
-from adapting.protocol import TICK_MS, TIMEOUT_S, Failed, Missing, one_line, parse, say
+from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, facts_of, failures,
+                               listen, one_line, output_of, parse, say, write_capture)
 
 # What (ip, sp) needs for the depth in a recursion; perf's names, by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
@@ -30,23 +31,6 @@ REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
 HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
 ALL_CPUS = {"-a", "--all-cpus"}
 TO_PIPE = {"-o-", "--output=-"}
-
-
-class Crashed(Exception):
-    """Killed by a signal, which is the first argument; the second one is the text."""
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return "SIG%d" % number
-
-
-def crashed(what: str, status: int, words: str) -> Crashed:
-    """What there is to raise of a perf that has ended with a negative status."""
-    return Crashed(signal_name(-status), "%s was killed by signal %d (%s): %s" % (
-        what, -status, signal.strsignal(-status), one_line(words) or "without a word"))
 
 
 def find_perf() -> str:
@@ -63,14 +47,10 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def version_of(perf: str) -> str:
-    try:
-        done = subprocess.run([perf, "--version"], stdin=subprocess.DEVNULL, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Missing("%s: %s" % (perf, error)) from error
-    found = re.match(r"perf version (\d\S*)", done.stdout)
+    said = output_of(perf, "--version")
+    found = re.search(r"^perf version (\d\S*)", said, re.M)
     if not found:
-        raise Missing("%s: %s" % (perf, one_line(done.stderr or done.stdout)))
+        raise Missing("%s: %s" % (perf, one_line(said)))
     return found.group(1)
 
 
@@ -220,7 +200,7 @@ class Recording:
             words = file.read()
         status = self.process.poll()
         if status is not None and status < 0:
-            return crashed("perf record", status, words)
+            return Crashed("perf record", status, words)
         return Failed("perf record %s: %s" % (when, one_line(words)))
 
     def command(self, word: str) -> None:
@@ -266,10 +246,7 @@ class Recording:
                 say(word.decode() + "d")
             ready = select.select([0, self.pidfd], [], [], TICK_MS / 1000)[0]
             if 0 in ready:
-                more = os.read(0, 4096)
-                if not more:
-                    raise Failed("nobody listens any more")
-                heard += more
+                heard += listen()
             elif self.pidfd in ready:
                 say("exited")
                 self.file.look()
@@ -308,15 +285,12 @@ class Recording:
         self.file = DataFile(self.path)
         self.file.look()
 
-    def facts(self) -> tuple[tuple[str, object], ...]:
+    def facts(self) -> dict[str, object]:
         """One ring holds samples and mappings: what it lost may have been either."""
         lost = self.file.lost
-        return (("policy", "exec"), ("enabled", self.enabled), ("sampling", self.enabled),
-                ("stopped", self.stopped), ("slack", self.options.slack),
-                ("max_stack", self.options.max_stack), ("stack_dump", self.options.stack),
-                ("lost_sideband", lost), ("lost_samples", lost),
-                ("duplicates", 0), ("breakpoints", 0), ("settled", "yes"),
-                ("capture", "perf"), ("samples", self.file.count.samples))
+        return facts_of(self.options, enabled=self.enabled, sampling=self.enabled,
+                        stopped=self.stopped, lost_sideband=lost, lost_samples=lost,
+                        capture="perf", samples=self.file.count.samples)
 
     def clean(self) -> None:
         if self.pidfd >= 0 and self.process.poll() is None:
@@ -327,21 +301,15 @@ class Recording:
 
 
 def record(recording: Recording) -> None:
-    options = recording.options
     try:
         recording.start()
         say("sampling")
         rest = recording.watch()
         recording.stop()
         while b"finish" not in rest:
-            more = os.read(0, 4096)
-            if not more:
-                raise Failed("nobody listens any more")
-            rest += more
+            rest += listen()
         recording.finish()
-        with open(os.path.join(options.dir, "capture"), "x", encoding="ascii") as file:
-            for key, value in recording.facts():
-                file.write("%s %s\n" % (key, value))
+        write_capture(recording.options.dir, recording.facts())
     finally:
         recording.clean()
     say("done")
@@ -371,7 +339,7 @@ def inject(options: argparse.Namespace) -> None:
     said = done.stdout.decode(errors="replace")
     sys.stderr.write(said)
     if done.returncode < 0:
-        raise crashed("perf inject", done.returncode, said)
+        raise Crashed("perf inject", done.returncode, said)
     if done.returncode:
         say("failed perf inject ended with %d: %s" % (done.returncode, one_line(said)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
@@ -385,7 +353,7 @@ def inject(options: argparse.Namespace) -> None:
 
 def main(recording: type[Recording] = Recording) -> None:
     options = parse(__doc__)
-    try:
+    with failures():
         if options.verb == "version":
             try_words(options)
             say("version", recording.version())
@@ -393,12 +361,6 @@ def main(recording: type[Recording] = Recording) -> None:
             inject(options)
         else:
             record(recording(find_perf(), options))
-    except Missing as missing:
-        say("skip", missing)
-    except Crashed as crash:
-        say("crash", crash.args[0], " ".join(crash.args[1].split("\n")))
-    except (Failed, OSError) as error:
-        say("error", " ".join(str(error).split("\n")))
 
 
 if __name__ == "__main__":

@@ -16,14 +16,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting import gecko
 from adapting.observations import Stream
 from adapting.program import Program
-from adapting.protocol import TIMEOUT_S, find, main, version_of
+from adapting.protocol import TIMEOUT_S, main
 
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 LOST = re.compile(r"^Lost (\d+) events", re.M)
-
-
-def program() -> str:
-    return find("samply", "JITPROOF_SAMPLY", "python3 ci/peers samply")
 
 
 def beside_no_counters(folder: str) -> Sequence[str]:
@@ -39,10 +35,6 @@ def beside_no_counters(folder: str) -> Sequence[str]:
     return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" %s && exec "$@"' % PARANOID, path)
 
 
-def version() -> str:
-    return version_of("samply", r"^samply (\d\S*)", program(), "--version")
-
-
 def tell(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
     """Each sample of the file @profile."""
     for when, pid, tid, frames in gecko.samples_of(gecko.load(profile), symbols):
@@ -50,15 +42,13 @@ def tell(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> 
 
 
 class Samply(Program):
+    name = peer = "samply"
+    tells = (r"^samply (\d\S*)", "--version")
     sampling = "until Ctrl+C"
     more: Sequence[str] = ()  # options
 
-    @classmethod
-    def version(cls) -> str:
-        return version()
-
     def command(self) -> Sequence[str]:
-        return (*beside_no_counters(self.options.dir), program(), "record", "--save-only",
+        return (*beside_no_counters(self.options.dir), self.program(), "record", "--save-only",
                 "--no-open", "-r", str(self.options.freq), "-o", self.path("profile.json.gz"),
                 *self.more, "-p", str(self.pid))
 

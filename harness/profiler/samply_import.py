@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
 import samply
-from adapting import gecko, protocol
+from adapting import gecko
 from adapting.observations import Stream
 from adapting.reading import Reader
 
@@ -21,15 +21,12 @@ class Import(Reader):
 
     @classmethod
     def version(cls) -> str:
-        try:
-            return "%s by perf %s" % (samply.version(), super().version())
-        except protocol.Missing as missing:
-            raise perf.Missing(str(missing)) from missing
+        return "%s by perf %s" % (samply.Samply.version(), super().version())
 
     def read(self, stream: Stream) -> None:
         profile = os.path.join(self.options.dir, "profile.json.gz")
-        self.command_of(samply.program(), "import", "--save-only", "--no-open", "-o", profile,
-                        self.file.path)
+        self.command_of(samply.Samply.program(), "import", "--save-only", "--no-open", "-o",
+                        profile, self.file.path)
         samply.tell(stream, profile)
 
 

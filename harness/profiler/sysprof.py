@@ -8,16 +8,15 @@ do without its daemon.
 
 import os
 import re
-import signal
 import struct
-import subprocess
 import sys
 import time
-from typing import IO, Iterator
+from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Stream
-from adapting.protocol import TIMEOUT_S, Adapter, Failed, Missing, find, main, one_line, output_of
+from adapting.program import Program
+from adapting.protocol import TIMEOUT_S, Failed, Missing, main, output_of
 
 PERIOD_NS = 1_000_000  # of each CPU's clock, where there are no hardware events
 # A capture: 256 bytes of header, then frames of 24 bytes and a payload.
@@ -70,8 +69,8 @@ def threads_of(pid: int) -> Iterator[int]:
         return  # it ended
 
 
-class Sysprof(Adapter):
-    process: subprocess.Popen[bytes] | None = None
+class Sysprof(Program):
+    name, peer = "sysprof-cli", "sysprof"
 
     @classmethod
     def version(cls) -> str:
@@ -83,17 +82,13 @@ class Sysprof(Adapter):
         found = re.search(r"\d\S*", output_of(program, "--version"))
         return found[0] if found else "?"
 
-    @staticmethod
-    def program() -> str:
-        return find("sysprof-cli", "JITPROOF_SYSPROF", "python3 ci/peers sysprof")
+    def command(self) -> Sequence[str]:
+        return (self.program(), "--no-sysprofd", "--no-decode", "--no-battery", "--no-cpu",
+                "--no-disk", "--no-memory", "--no-network", "--no-debuginfod", "-f",
+                "--buffer-size=16", self.path("sysprof.syscap"))
 
     def begin(self) -> None:
-        with open(self.path("profiler.txt"), "ab") as words:
-            self.process = subprocess.Popen(
-                [self.program(), "--no-sysprofd", "--no-decode", "--no-battery", "--no-cpu",
-                 "--no-disk", "--no-memory", "--no-network", "--no-debuginfod", "-f",
-                 "--buffer-size=16", self.path("sysprof.syscap")],
-                stdin=subprocess.DEVNULL, stdout=words, stderr=words)
+        self.spawn()
         self.capture = Capture(self.path("sysprof.syscap"))
         self.ours = {self.pid, *threads_of(self.pid)}
         self.counted = self.count = 0
@@ -109,13 +104,9 @@ class Sysprof(Adapter):
             while not any(kind == SAMPLE and at == cpu and when > after
                           for kind, at, when, _, _ in reversed(self.capture.frames)):
                 if self.ended() or time.monotonic() > until:
-                    raise Failed("sysprof did not %s: %s" % (what, one_line(self.words())))
+                    raise self.failed("did not " + what)
                 self.capture.read()
         os.sched_setaffinity(0, cpus)
-
-    def words(self) -> str:
-        with open(self.path("profiler.txt"), encoding="utf-8", errors="replace") as file:
-            return file.read()
 
     def samples(self) -> int:
         """Those of what we watch, and of its children."""
@@ -127,26 +118,10 @@ class Sysprof(Adapter):
         self.counted = len(self.capture.frames)
         return self.count
 
-    def ended(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
-
     def end(self) -> None:
-        assert self.process
         # It ends without reading what the kernel's rings hold.
         self.await_samples("tell what it sampled", self.stopped)
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            raise Failed("sysprof does not end") from None
-        if self.process.returncode:
-            raise Failed("sysprof ended with %d: %s" % (self.process.returncode,
-                                                        one_line(self.words())))
-
-    def clean(self) -> None:
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        super().end()
 
     def write(self, file: IO[str]) -> None:
         self.samples()

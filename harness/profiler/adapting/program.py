@@ -2,22 +2,40 @@
 """What adapters of programs share that attach to a process, and write what they saw when SIGINT
 ends them."""
 
+import os
 import signal
 import subprocess
 import time
-from typing import Sequence
+from typing import IO, Sequence
 
-from adapting.protocol import TIMEOUT_S, Adapter, Crashed, Failed, one_line
+from adapting.protocol import (TIMEOUT_S, Adapter, Crashed, Failed, Missing, find, one_line,
+                               version_of)
 from adapting.sums import Estimate
 
 
 class Program(Adapter):
     """Subclasses say how it is called, and what it prints once it samples."""
 
+    name = ""
+    peer = ""  # what ci/peers calls it, and the variable that leads to another one
+    tells: tuple[str, str] = ("", "")  # of its version: the pattern, and the option for it
+    needs_root = False
     sampling = ""
     said = "profiler.txt"  # the file that it prints into
+    told = ""  # the file for its standard output, where that is another one
+    stdin = subprocess.DEVNULL
     statuses: Sequence[int] = (0,)  # with which it ends
     process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def program(cls) -> str:
+        return find(cls.name, "JITPROOF_" + cls.peer.upper(), "python3 ci/peers " + cls.peer)
+
+    @classmethod
+    def version(cls) -> str:
+        if cls.needs_root and os.geteuid():
+            raise Missing(cls.name + " needs root")
+        return version_of(cls.name, cls.tells[0], cls.program(), cls.tells[1])
 
     def command(self) -> Sequence[str]:
         raise NotImplementedError
@@ -25,10 +43,15 @@ class Program(Adapter):
     def environment(self) -> dict[str, str] | None:
         return None
 
-    def begin(self) -> None:
-        with open(self.path(self.said), "ab") as words:
-            self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=words,
+    def spawn(self, stdout: IO[bytes] | int | None = None) -> None:
+        with open(self.path(self.said), "ab") as words, \
+                open(self.path(self.told or self.said), "ab") as told:
+            self.process = subprocess.Popen(self.command(), stdin=self.stdin,
+                                            stdout=told if stdout is None else stdout,
                                             stderr=words, env=self.environment())
+
+    def begin(self) -> None:
+        self.spawn()
         until = time.monotonic() + TIMEOUT_S
         while self.sampling not in self.words():
             self.wait(until, "attach")

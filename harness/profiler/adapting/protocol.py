@@ -3,6 +3,7 @@
 subclass of Adapter, and ends with `main(Mine)`."""
 
 import argparse
+import contextlib
 import os
 import re
 import select
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import IO, Callable, Sequence
+from typing import IO, Callable, Iterator, Sequence
 
 from adapting.observations import Stream
 
@@ -27,17 +28,45 @@ class Failed(Exception):
     """It did not do what it must."""
 
 
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "SIG%d" % number
+
+
 class Crashed(Exception):
     """Killed by a signal, a negative status, with its last words."""
 
     def __init__(self, what: str, status: int, words: str) -> None:
         super().__init__("%s %s was killed by signal %d (%s): %s" % (
-            signal.Signals(-status).name, what, -status, signal.strsignal(-status),
+            signal_name(-status), what, -status, signal.strsignal(-status),
             one_line(words) or "without a word"))
 
 
 def say(*words: object) -> None:
     print(*words, flush=True)
+
+
+def listen() -> bytes:
+    """What jitproof says next."""
+    more = os.read(0, 4096)
+    if not more:
+        raise Failed("nobody listens any more")
+    return more
+
+
+def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
+    """Of a recording: what was asked for, and what is @known of it."""
+    return {"policy": "exec", "slack": options.slack, "max_stack": options.max_stack,
+            "stack_dump": options.stack, "duplicates": 0, "breakpoints": 0, "settled": "yes",
+            **known}
+
+
+def write_capture(folder: str, facts: dict[str, object]) -> None:
+    """The case's file `capture`."""
+    with open(os.path.join(folder, "capture"), "x", encoding="ascii") as file:
+        file.writelines("%s %s\n" % fact for fact in facts.items())
 
 
 def one_line(text: str) -> str:
@@ -215,10 +244,7 @@ class Adapter:
                     return rest
                 raise Failed("told to '%s', which it cannot" % word.decode(errors="replace"))
             if select.select([0], [], [], TICK_MS / 1000)[0]:
-                more = os.read(0, 4096)
-                if not more:
-                    raise Failed("nobody listens any more")
-                rest += more
+                rest += listen()
                 continue
             self.published.look()
             if wanted == "stop" and self.samples() != told:
@@ -227,14 +253,6 @@ class Adapter:
             if wanted == "stop" and not gone and self.ended():
                 gone = True
                 say("exited")
-
-    def facts(self, samples: int) -> tuple[tuple[str, object], ...]:
-        return (("policy", "exec"), ("enabled", self.enabled), ("sampling", self.enabled),
-                ("stopped", self.stopped), ("slack", self.options.slack),
-                ("max_stack", self.options.max_stack), ("stack_dump", self.options.stack),
-                ("lost_sideband", 0), ("lost_samples", self.lost), ("duplicates", 0),
-                ("breakpoints", 0), ("settled", "yes"), ("capture", "observed"),
-                ("samples", samples))
 
     def record(self) -> None:
         try:
@@ -249,13 +267,27 @@ class Adapter:
             with open(self.path("observations"), "x", encoding="utf-8",
                       errors="surrogateescape") as file:
                 self.write(file)
-            with open(self.path("capture"), "x", encoding="ascii") as file:
-                for key, value in self.facts(self.samples()):
-                    file.write("%s %s\n" % (key, value))
+            write_capture(self.options.dir, facts_of(
+                self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
+                lost_sideband=0, lost_samples=self.lost, capture="observed",
+                samples=self.samples()))
         finally:
             self.published.remove()
             self.clean()
         say("done")
+
+
+@contextlib.contextmanager
+def failures() -> Iterator[None]:
+    """Says what came of it, where it went wrong."""
+    try:
+        yield
+    except Missing as missing:
+        say("skip", " ".join(str(missing).split()))
+    except Crashed as crash:
+        say("crash", " ".join(str(crash).split()))
+    except (Failed, OSError) as error:
+        say("error", " ".join(str(error).split()))
 
 
 def parse(about: str | None = None) -> argparse.Namespace:
@@ -289,7 +321,7 @@ def parse(about: str | None = None) -> argparse.Namespace:
 
 def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
     options = parse()
-    try:
+    with failures():
         if options.with_words:
             raise Failed("it has no options of its own, such as %s" % options.with_words[0])
         if options.verb == "version":
@@ -300,9 +332,3 @@ def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
             raise Failed("it cannot be gated")
         else:
             adapter(options).record()
-    except Missing as missing:
-        say("skip", " ".join(str(missing).split()))
-    except Crashed as crash:
-        say("crash", " ".join(str(crash).split()))
-    except (Failed, OSError) as error:
-        say("error", " ".join(str(error).split()))

@@ -9,7 +9,7 @@ from typing import Sequence
 
 import perf
 from adapting.observations import Stream
-from adapting.protocol import Published
+from adapting.protocol import Crashed, Failed, Published, one_line
 
 
 class Reader(perf.Recording):
@@ -32,10 +32,9 @@ class Reader(perf.Recording):
                               stderr=subprocess.PIPE, check=False, env=perf.environment())
         said = done.stderr.decode(errors="replace")
         if done.returncode < 0:
-            raise perf.crashed(self.name, done.returncode, said)
+            raise Crashed(self.name, done.returncode, said)
         if done.returncode:
-            raise perf.Failed("%s ended with %d: %s" % (self.name, done.returncode,
-                                                        perf.one_line(said)))
+            raise Failed("%s ended with %d: %s" % (self.name, done.returncode, one_line(said)))
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def finish(self) -> None:

@@ -2,6 +2,12 @@
 """What profilers share that add up and tell at their end alone."""
 
 import os
+from typing import Callable, Iterator, Sequence
+
+from adapting.observations import Stream
+
+# What sums of names lack.
+LACKS = ("no-time", "no-addresses", "no-threads")
 
 
 def cpu_seconds(pid: int) -> float:
@@ -12,6 +18,14 @@ def cpu_seconds(pid: int) -> float:
     except OSError:
         return 0
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def tell(stream: Stream, pid: int, path: str,
+         stacks: Callable[[str], Iterator[tuple[int, Sequence[str]]]]) -> None:
+    """What @stacks makes of a profile's text: (count, names, innermost first)."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as profile:
+        for count, names in stacks(profile.read()):
+            stream.sample(count, pid, -1, names)
 
 
 class Estimate:

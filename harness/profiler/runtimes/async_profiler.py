@@ -12,8 +12,8 @@ import sys
 from typing import IO, Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting import sums
 from adapting.protocol import Adapter, Failed, Missing, find, main, one_line, output_of
-from adapting.sums import Estimate
 
 LOADED = re.compile(r"return code: 0$", re.M)
 
@@ -57,7 +57,7 @@ class AsyncProfiler(Adapter):
 
     def begin(self) -> None:
         self.agent("start,event=ctimer,interval=%d" % (10**9 // self.options.freq))
-        self.estimate = Estimate(self.pid, self.options.freq)
+        self.estimate = sums.Estimate(self.pid, self.options.freq)
 
     def samples(self) -> int:
         return self.estimate.samples()
@@ -66,11 +66,8 @@ class AsyncProfiler(Adapter):
         self.agent("stop,collapsed,file=" + self.path("profile.txt"))
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"),
-                             period=10**9 // self.options.freq)
-        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
-            for count, names in stacks(profile.read()):
-                stream.sample(count, self.pid, -1, names)
+        stream = self.stream(file, sums.LACKS, period=10**9 // self.options.freq)
+        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":

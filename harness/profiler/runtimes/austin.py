@@ -12,8 +12,9 @@ import sys
 from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting import sums
 from adapting.program import Program
-from adapting.protocol import Missing, find, main, output_of
+from adapting.protocol import Missing, main, output_of
 
 HEAD = re.compile(r"P(\d+);T(?:\d+:)?([0-9a-f]+)(?:;(.*))? (\d+)$")
 
@@ -29,12 +30,9 @@ def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 class Austin(Program):
+    name = peer = "austin"
     sampling = "version"  # of the Python that it found in the process
     statuses = (0, 254)  # on a signal, too
-
-    @classmethod
-    def program(cls) -> str:
-        return find("austin", "JITPROOF_AUSTIN", "python3 ci/peers austin")
 
     @classmethod
     def version(cls) -> str:
@@ -48,10 +46,8 @@ class Austin(Program):
                 self.path("profile.txt"), "-p", str(self.pid))
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"), period=1000)
-        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
-            for count, names in stacks(profile.read()):
-                stream.sample(count, self.pid, -1, names)
+        stream = self.stream(file, sums.LACKS, period=1000)
+        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ import sys
 from typing import IO, Iterator, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from adapting import sums
 from adapting.program import Program
-from adapting.protocol import find, main, version_of
+from adapting.protocol import main
 
 FRAME = re.compile(r"(.*) \((.*)\)$")
 
@@ -28,25 +29,17 @@ def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 class PySpy(Program):
+    name, peer = "py-spy", "py_spy"
+    tells = (r"^py-spy (\d\S*)", "--version")
     sampling = "Sampling process"
-
-    @classmethod
-    def program(cls) -> str:
-        return find("py-spy", "JITPROOF_PY_SPY", "python3 ci/peers py_spy")
-
-    @classmethod
-    def version(cls) -> str:
-        return version_of("py-spy", r"^py-spy (\d\S*)", cls.program(), "--version")
 
     def command(self) -> Sequence[str]:
         return (self.program(), "record", "-f", "raw", "-F", "-r", str(self.options.freq), "-o",
                 self.path("profile.txt"), "-p", str(self.pid))
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ("no-time", "no-addresses", "no-threads"))
-        with open(self.path("profile.txt"), encoding="utf-8", errors="surrogateescape") as profile:
-            for count, names in stacks(profile.read()):
-                stream.sample(count, self.pid, -1, names)
+        stream = self.stream(file, sums.LACKS)
+        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":
