@@ -186,13 +186,29 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	return rule;
 }
 
-static bool is_direct(const struct jp_cfi_rule *rules, unsigned count, unsigned sp)
+/* What the caller's stack pointer is where no rule gives another. */
+static bool is_cfa(const struct jp_cfi_rule *rule)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (rules[i].kind != JP_RULE_CFA &&
-		    (rules[i].kind != JP_RULE_AT_CFA || rules[i].target == sp))
+	return rule->kind == JP_RULE_KEPT || rule->kind == JP_RULE_LOST ||
+	       (rule->kind == JP_RULE_CFA && !rule->offset);
+}
+
+/* Whether all of @rules, which are @row's, are AT_CFA. */
+static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules, unsigned sp)
+{
+	int64_t low = rules->offset, high = low;
+
+	row->given = UINT64_C(1) << sp;
+	for (unsigned i = 0; i < row->count; i++) {
+		if (rules[i].kind != JP_RULE_AT_CFA)
 			return false;
-	return true;
+		low = rules[i].offset < low ? rules[i].offset : low;
+		high = rules[i].offset > high ? rules[i].offset : high;
+		row->given |= UINT64_C(1) << rules[i].target;
+	}
+	row->low = (int32_t)low;
+	row->span = (uint32_t)(high - low);
+	return row->kind == JP_ROW_STEP && row->cfa.kind == JP_RULE_REG && row->sp_is_cfa;
 }
 
 /* The row of @frame, its rules appended. */
@@ -231,12 +247,13 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		rule = register_rule(rows, frame, reg);
 		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
 		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
-		if (rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) {
-			if (reg == machine->sp)
-				rule.kind = JP_RULE_CFA;
-			else if (reg < 32 && machine->frames->saved & (uint32_t)1 << reg)
-				row->kept |= (uint32_t)1 << reg;
+		if (reg == machine->sp && is_cfa(&rule)) {
+			row->sp_is_cfa = true;
+			continue;
 		}
+		if ((rule.kind == JP_RULE_KEPT || rule.kind == JP_RULE_LOST) && reg < 32 &&
+		    machine->frames->saved & (uint32_t)1 << reg)
+			row->kept |= (uint32_t)1 << reg;
 		if (reg == machine->sp && rule.kind == JP_RULE_UNKNOWN)
 			return;
 		if (rule.kind >= JP_RULE_LOST)
@@ -247,7 +264,7 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	}
 	row->count = rows->nr_rules - row->first;
 	row->kind = signal ? JP_ROW_SIGNAL : JP_ROW_STEP;
-	row->direct = !signal && is_direct(&rows->rules[row->first], row->count, machine->sp);
+	row->direct = find_direct(row, &rows->rules[row->first], machine->sp);
 }
 
 /* Asks libdw once for each address. All addresses of a range share the rules of its last one; the

@@ -33,7 +33,11 @@ struct jp_cfi_row {
 	struct jp_cfi_rule cfa;
 	uint8_t count;
 	uint8_t kind;
-	bool direct; /* its rules are CFA and AT_CFA, and the stack pointer is CFA */
+	bool sp_is_cfa; /* the caller's stack pointer is the CFA, of which there is no rule */
+	bool direct;    /* a step whose CFA is a register's, and all of whose rules are AT_CFA: */
+	int32_t low;    /* the lowest of their offsets */
+	uint32_t span;  /* from there to the highest */
+	uint64_t given; /* the registers that it gives */
 };
 
 struct jp_cfi_expression {
@@ -112,34 +116,6 @@ static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const stru
 	       regs->known & UINT64_C(1) << rule->target;
 }
 
-/* The same for rules that refer to no register, most rows', which so need not wait for each other.
- */
-static inline enum jp_cfi_answer jp_cfi_rules_direct(const struct jp_cfi_rule *rules,
-						     const struct jp_cfi_row *row, unsigned sp,
-						     struct jp_regs *regs, uint64_t cfa,
-						     jp_stack_load load, void *context)
-{
-	const uint64_t sp_before = regs->r[sp];
-	uint64_t good = 0, value;
-
-	for (unsigned i = 0; i < row->count; i++) {
-		const uint64_t at = cfa + (int64_t)rules[i].offset, bit = UINT64_C(1)
-									  << rules[i].target;
-
-		if (rules[i].kind == JP_RULE_CFA)
-			regs->r[rules[i].target] = at;
-		else if (load(context, at, &value))
-			regs->r[rules[i].target] = value;
-		else if (i == 0)
-			return JP_CFI_STACK;
-		else if (at >= sp_before || !(regs->known & bit))
-			continue;
-		good |= bit;
-	}
-	regs->known = (regs->known & row->kept) | good;
-	return JP_CFI_STEPPED;
-}
-
 /* One step by @row; @sp: the stack pointer's index. Here, so that @load may be a part of it. */
 static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows,
 						  const struct jp_cfi_row *row, unsigned sp,
@@ -159,8 +135,6 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	answer = jp_cfi_rule_apply(rows, &row->cfa, regs, 0, load, context, &cfa);
 	if (answer != JP_CFI_STEPPED)
 		return answer;
-	if (row->direct)
-		return jp_cfi_rules_direct(rules, row, sp, regs, cfa, load, context);
 	/* Rules refer to the callee's registers: read all before changing any. A register that
 	 * cannot be read becomes unknown; without the ip there is no step. */
 	for (unsigned i = 0; i < row->count; i++) {
@@ -177,6 +151,10 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	for (unsigned i = 0; i < row->count; i++)
 		if (good & UINT64_C(1) << rules[i].target)
 			regs->r[rules[i].target] = values[i];
+	if (row->sp_is_cfa) {
+		regs->r[sp] = cfa;
+		good |= UINT64_C(1) << sp;
+	}
 	regs->known = (regs->known & row->kept) | good;
 	return row->kind == JP_ROW_SIGNAL ? JP_CFI_SIGNAL : JP_CFI_STEPPED;
 }

@@ -22,13 +22,6 @@ struct jp_unwinder {
 	struct jp_known_steps steps;
 };
 
-/* The dumped stack: the only memory of the process that there is. */
-struct stack_dump {
-	const unsigned char *bytes;
-	uint64_t sp, size;
-	uint64_t missed; /* the last address that was asked for and is not there */
-};
-
 /* What one walk stands on. */
 struct unwinding {
 	struct jp_unwinder *unwinder;
@@ -36,7 +29,7 @@ struct unwinding {
 	const struct jp_event *sample;
 	const struct jp_machine *machine; /* the registers' */
 	struct jp_regs regs;
-	struct stack_dump dump;
+	struct jp_stack_dump dump;
 	uint64_t space; /* the generation of the address space */
 	bool in_file;   /* the last address is in a file */
 	bool called;    /* regs' ip is a return address: the call stands before it */
@@ -105,19 +98,6 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
 	unwinder->max_stack = addresses;
 }
 
-static bool load(void *context, uint64_t addr, uint64_t *value)
-{
-	struct stack_dump *dump = context;
-	uint64_t at = addr - dump->sp;
-
-	if (dump->size < 8 || at > dump->size - 8) {
-		dump->missed = addr;
-		return false;
-	}
-	memcpy(value, dump->bytes + at, 8);
-	return true;
-}
-
 static bool stop(struct unwinding *walk, enum jp_unwind_stop why)
 {
 	walk->stop = why;
@@ -127,7 +107,7 @@ static bool stop(struct unwinding *walk, enum jp_unwind_stop why)
 /* What the dump does not hold was needed. @bad: that is no place for a caller's frame to be. */
 static bool stop_beyond(struct unwinding *walk, enum jp_unwind_stop bad)
 {
-	const struct stack_dump *dump = &walk->dump;
+	const struct jp_stack_dump *dump = &walk->dump;
 
 	if (dump->missed < dump->sp || dump->missed - dump->sp > MOST_STACK)
 		return stop(walk, bad);
@@ -139,7 +119,7 @@ static bool stop_beyond(struct unwinding *walk, enum jp_unwind_stop bad)
 /* One step by the frame-pointer rule; false: walk->stop says why there is none. */
 static bool step_frame(struct unwinding *walk)
 {
-	switch (walk->machine->frames->step(&walk->regs, load, &walk->dump)) {
+	switch (walk->machine->frames->step(&walk->regs, jp_stack_dump_load, &walk->dump)) {
 	case JP_FRAME_STEPPED:
 		walk->called = true;
 		walk->by_cfi = false;
@@ -250,19 +230,14 @@ static bool step_jit(struct unwinding *walk, uint64_t addr)
 		code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, addr, walk->sample->time);
 	if (!code)
 		return stop(walk, JP_UNWIND_NO_CFI);
-	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs, load,
-					       &walk->dump)))
+	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs,
+					       jp_stack_dump_load, &walk->dump)))
 		return false;
 	ip = walk->regs.r[walk->machine->ip];
 	if (is_return(walk, ip))
 		return true;
 	walk->where = ip;
 	return stop(walk, JP_UNWIND_BAD_CFI);
-}
-
-static bool is_known(const struct unwinding *walk, const struct jp_known_step *step, uint64_t addr)
-{
-	return step->addr == addr && step->space == walk->space && walk->space;
 }
 
 /* One step by call frame information. */
@@ -272,7 +247,7 @@ static bool by_cfi(struct unwinding *walk, uint64_t addr)
 	struct jp_mapping *mapping;
 
 	walk->in_file = true;
-	if (!is_known(walk, step, addr)) {
+	if (!jp_known_step_is(step, addr, walk->space)) {
 		mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 		if (!mapping)
 			return stop(walk, JP_UNWIND_UNMAPPED);
@@ -283,7 +258,7 @@ static bool by_cfi(struct unwinding *walk, uint64_t addr)
 			return false;
 	}
 	return take_answer(walk, jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
-						  &walk->regs, load, &walk->dump));
+						  &walk->regs, jp_stack_dump_load, &walk->dump));
 }
 
 static bool by_either(struct unwinding *walk, uint64_t addr)
@@ -314,7 +289,8 @@ static inline bool step_mapped(struct unwinding *walk,
 	/* Each step must rise, or the walk would never end. But a signal's handler may run on a
 	 * stack of its own: the interrupted one is then outside the dump. */
 	caller_sp = walk->regs.r[machine->sp];
-	if (caller_sp < sp + pushed && (walk->called || load(&walk->dump, caller_sp, &unused)))
+	if (caller_sp < sp + pushed &&
+	    (walk->called || jp_stack_dump_load(&walk->dump, caller_sp, &unused)))
 		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
 	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
 		return stop(walk, JP_UNWIND_BAD_CFI);
@@ -338,6 +314,16 @@ static bool step_fp(struct unwinding *walk)
 	return step_frame(walk);
 }
 
+/* The known steps from here on: how many. */
+static uint32_t make_known(struct unwinding *walk, uint64_t *frames, uint32_t size)
+{
+	const uint32_t count = jp_known_steps_walk(&walk->unwinder->steps, walk->space, &walk->regs,
+						   walk->called, &walk->dump, frames, size);
+
+	walk->called |= count > 0;
+	return count;
+}
+
 static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *walk),
 		      uint64_t *capacity, uint32_t size, struct jp_unwound *out)
 {
@@ -355,15 +341,17 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 	walk->machine = machine;
 	walk->regs = *regs;
 	if (sample->sample.stack && regs->known & UINT64_C(1) << machine->sp)
-		walk->dump = (struct stack_dump){.bytes = sample->sample.stack,
-						 .sp = regs->r[machine->sp],
-						 .size = sample->sample.stack_size};
+		walk->dump = (struct jp_stack_dump){.bytes = sample->sample.stack,
+						    .sp = regs->r[machine->sp],
+						    .size = sample->sample.stack_size};
 	do {
 		if (out->count == size) {
 			walk->stop = JP_UNWIND_MAX;
 			break;
 		}
 		capacity[out->count++] = walk->regs.r[machine->ip];
+		if (step != step_fp)
+			out->count += make_known(walk, capacity + out->count, size - out->count);
 	} while (walk->dump.bytes && step(walk));
 	out->stop = walk->stop;
 	out->where = walk->where;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The dumped stack: the only memory of the process that there is. */
+struct jp_stack_dump {
+	const unsigned char *bytes;
+	uint64_t sp, size;
+	uint64_t missed; /* the last address that was asked for and is not there */
+};
+
+/* A jp_stack_load; here, so that it may be a part of its callers. */
+static inline bool jp_stack_dump_load(void *context, uint64_t addr, uint64_t *value)
+{
+	struct jp_stack_dump *dump = context;
+	uint64_t at = addr - dump->sp;
+
+	if (dump->size < 8 || at > dump->size - 8) {
+		dump->missed = addr;
+		return false;
+	}
+	memcpy(value, dump->bytes + at, 8);
+	return true;
+}
