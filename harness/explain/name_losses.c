@@ -13,6 +13,7 @@
 #include "harness/explain/code.h"
 #include "harness/explain/loss_sets.h"
 #include "harness/explain/remapped.h"
+#include "harness/explain/same_frames.h"
 #include "harness/format/perfdata/format.h"
 
 /* What is known of one address, while its space stays as it is. */
@@ -37,6 +38,8 @@ struct jp_name_losses {
 	size_t count, capacity;
 	struct jp_loss_sets sets;
 	uint64_t samples;
+	struct jp_same_frames last; /* of the last sample, ... */
+	uint64_t clean;             /* ... whose so many outermost have names, of files */
 	struct known_loss known[KNOWN];
 };
 
@@ -281,15 +284,19 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 {
 	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
 	struct jp_name_process *process = process_of(losses, event->pid);
+	const uint64_t same =
+		jp_same_frames(&losses->last, generation, stack->frames, stack->count);
+	const uint64_t news = stack->count - (same < losses->clean ? same : losses->clean);
 	int failed = process ? 0 : -ENOMEM;
 	size_t set = 0;
 
 	losses->samples++;
+	losses->clean = stack->count;
 	if (process && !process->first)
 		process->first = event->time;
 	if (process)
 		process->last = event->time;
-	for (uint64_t i = 0; !failed && i < stack->count; i++) {
+	for (uint64_t i = 0; !failed && i < news; i++) {
 		const uint64_t addr = stack->frames[i];
 		struct known_loss *known =
 			&losses->known[((addr ^ generation << 32) * UINT64_C(0x9e3779b97f4a7c15)) >>
@@ -297,8 +304,10 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 
 		if (known->addr != addr || known->generation != generation || !generation)
 			failed = look_up(losses, event->pid, addr, generation, known);
-		if (!failed && (known->loss || known->named))
-			failed = count(losses, known, i == 0, event->time, &set);
+		if (failed || (!known->loss && !known->named))
+			continue;
+		failed = count(losses, known, i == 0, event->time, &set);
+		losses->clean = stack->count - 1 - i;
 	}
 	if (set)
 		jp_loss_sets_count(&losses->sets, set);
