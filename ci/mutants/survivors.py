@@ -17,7 +17,7 @@ from ci.base.status import Malformed
 from ci.mutants.operators import Mutant
 
 # It may only shrink.
-MOST = 47
+MOST = 46
 PATH = "results/mutants/survivors"
 Key = tuple[str, str, str, str]
 

@@ -170,7 +170,7 @@ FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_e
 
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 {
-	int failed = 0;
+	int failed;
 
 	if (jp_delegated()) {
 		*file->temporary = '\0'; /* kept or not, it is not ours to remove */
@@ -181,8 +181,7 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 		jp_new_file_drop(file);
 		return 0;
 	}
-	if (file->held >= 0)
-		failed = under_own_name(file, give_name, 0, err);
+	failed = file->held < 0 ? 0 : under_own_name(file, give_name, 0, err);
 	if (!failed && renameat(file->folder, file->temporary, file->folder, file->name))
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	if (!failed)

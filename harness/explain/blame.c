@@ -57,12 +57,14 @@ struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid
 	const struct jp_cause *cause = jp_cause_find(id);
 	struct jp_blame **at = cause ? slot(blames, cause, pid, file) : NULL;
 
-	if (!at)
-		return NULL;
-	if (!*at)
+	if (at && !*at)
 		*at = make(blames, cause, pid, process, file);
-	if (*at)
-		(*at)->samples += samples;
+	if (!at || !*at) {
+		blames->failed = true;
+		blames->spare = (struct jp_blame){.cause = cause};
+		return &blames->spare;
+	}
+	(*at)->samples += samples;
 	return *at;
 }
 

@@ -36,10 +36,12 @@ struct jp_blames {
 	size_t count, capacity;
 	struct jp_text_pool texts;
 	struct jp_map at;
+	bool failed;           /* memory ran out, and some are missing: to be asked at the end */
+	struct jp_blame spare; /* given then */
 };
 
 /* The one of cause @id in @file (may be NULL) of @pid, made where it is new (its evidence and
- * remedy are empty then), with @samples more. It stays where it is. NULL: no memory. */
+ * remedy are empty then), with @samples more. It stays where it is. Without memory @blames fail. */
 struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid,
 			  const char *process, const char *file, uint64_t samples);
 /* Neighbours are joined; of too many, the first stay. */

@@ -94,7 +94,7 @@ static int rank(struct jp_explanation *explanation, struct jp_error *err)
 {
 	explanation->causes = jp_blames_rank(&explanation->blames, explanation->summary.samples,
 					     &explanation->nr_causes);
-	if (!explanation->causes)
+	if (!explanation->causes || explanation->blames.failed)
 		return jp_fail(err, ENOMEM, "no memory");
 	/* Of as many samples a share may be sure, and the same of fewer not. */
 	for (size_t i = 0; i < explanation->nr_causes; i++) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,16 +43,14 @@ static void describe_end(struct jp_blame *blame, const struct jp_end *end)
 				  end->frames, end->frames == 1 ? "" : "es", end->addr);
 }
 
-static int blame_emitted(struct jp_explain_view *view, const struct jp_culprit *culprit,
-			 uint64_t samples)
+static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit *culprit,
+			  uint64_t samples)
 {
 	const struct jp_image *image = culprit->image;
 	const char *option = keeps(image->process, image->program);
 	struct jp_blame *blame = jp_blame(view->blames, "jit-no-frame-pointer", image->pid,
 					  image->process, culprit->file, samples);
 
-	if (!blame)
-		return -ENOMEM;
 	if (culprit->start < culprit->end)
 		jp_blame_range(blame, culprit->start, culprit->end);
 	if (culprit->broken)
@@ -91,11 +88,10 @@ static int blame_emitted(struct jp_explain_view *view, const struct jp_culprit *
 	else
 		jp_blame_remedy(blame, "the runtime must keep the frame pointer, or publish unwind "
 				       "information for perf record -k mono --call-graph dwarf");
-	return 0;
 }
 
-static int blame_file(struct jp_explain_view *view, const struct jp_culprit *culprit,
-		      uint64_t samples)
+static void blame_file(struct jp_explain_view *view, const struct jp_culprit *culprit,
+		       uint64_t samples)
 {
 	const struct jp_image *image = culprit->image;
 	const struct jp_end *where = culprit->broken >= culprit->callers || !culprit->leaf
@@ -104,8 +100,6 @@ static int blame_file(struct jp_explain_view *view, const struct jp_culprit *cul
 	struct jp_blame *blame = jp_blame(view->blames, "library-no-frame-pointer", image->pid,
 					  image->process, culprit->file, samples);
 
-	if (!blame)
-		return -ENOMEM;
 	blame->again += culprit->again;
 	jp_blame_range(blame, culprit->start, culprit->end);
 	jp_blame_evidence(blame,
@@ -130,7 +124,6 @@ static int blame_file(struct jp_explain_view *view, const struct jp_culprit *cul
 			"perf record --call-graph dwarf, or build %s with "
 			"-fno-omit-frame-pointer",
 			culprit->file);
-	return 0;
 }
 
 /* Starts and ends of functions, and the few that are written by hand, are in any code; where the
@@ -183,14 +176,14 @@ static void judge(struct jp_culprit *culprit)
 		culprit->breaks = culprit->lacks = false;
 }
 
-static int blame(struct jp_explain_view *view, const struct jp_culprit *culprit)
+static void blame(struct jp_explain_view *view, const struct jp_culprit *culprit)
 {
 	const uint64_t samples = cost(culprit);
 
-	if (!samples)
-		return 0;
-	return culprit->code == JP_CODE_EMITTED ? blame_emitted(view, culprit, samples)
-						: blame_file(view, culprit, samples);
+	if (samples && culprit->code == JP_CODE_EMITTED)
+		blame_emitted(view, culprit, samples);
+	else if (samples)
+		blame_file(view, culprit, samples);
 }
 
 static int end(struct jp_explain_view *view, struct jp_error *err)
@@ -202,7 +195,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		judge(&culprits.list[i]);
 	jp_culprits_join(view->ends, &culprits);
 	for (size_t i = 0; i < culprits.count && !ret; i++)
-		ret = blame(view, &culprits.list[i]);
+		blame(view, &culprits.list[i]);
 	jp_culprits_free(&culprits);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }

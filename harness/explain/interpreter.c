@@ -242,14 +242,12 @@ static uint64_t interpreted_by_file(const struct interpreter_state *state,
 }
 
 /* The functions of @image's program are behind those of an interpreter that is a file. */
-static int blame_file(struct jp_explain_view *view, const struct jp_image *image,
-		      uint64_t interpreted)
+static void blame_file(struct jp_explain_view *view, const struct jp_image *image,
+		       uint64_t interpreted)
 {
 	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
 					  image->interpreter, interpreted);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " stacks of the process are whole and go through %s",
@@ -259,18 +257,15 @@ static int blame_file(struct jp_explain_view *view, const struct jp_image *image
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso", view->path,
 			  image->pid);
 	jp_blame_remedy(blame, "%s", remedy_of(image->interpreter));
-	return 0;
 }
 
 /* The same of one that is emitted code. */
-static int blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
-			 const struct interpreted *process)
+static void blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
+			  const struct interpreted *process)
 {
 	struct jp_blame *blame = jp_blame(view->blames, "interpreter", image->pid, image->process,
 					  image->anon, process->interpreted);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " samples in emitted code are in what its names "
@@ -282,30 +277,28 @@ static int blame_emitted(struct jp_explain_view *view, const struct jp_image *im
 			  image->pid);
 	jp_blame_remedy(blame, "java without -Xint, and recorded when its methods are compiled; or "
 			       "async-profiler, which reads interpreted frames");
-	return 0;
 }
 
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct interpreter_state *state = view->state;
-	int ret = 0;
 
 	/* Where stacks break, that is what is to be mended first; and what a program does until it
 	 * is compiled is usual. */
-	for (size_t i = 0; i < view->ends->images.count && !ret; i++) {
+	for (size_t i = 0; i < view->ends->images.count; i++) {
 		const struct jp_image *image = view->ends->images.all[i];
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
 		const uint64_t by_file = interpreted_by_file(state, image);
 
 		if (by_file)
-			ret = blame_file(view, image, by_file);
+			blame_file(view, image, by_file);
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
-			ret = blame_emitted(view, image, process);
+			blame_emitted(view, image, process);
 			process->interpreted = 0; /* its other images are not meant again */
 		}
 	}
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	return 0;
 }
 
 static const struct jp_explainer interpreter = {

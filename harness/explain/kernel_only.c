@@ -41,8 +41,6 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	if (!state->samples && !state->chains)
 		return 0;
 	blame = jp_blame(view->blames, "kernel-only", 0, "", NULL, state->samples + state->chains);
-	if (!blame)
-		return jp_fail(err, ENOMEM, "no memory");
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " samples are of events with exclude_user, %" PRIu64

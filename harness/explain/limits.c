@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -212,33 +211,27 @@ static void describe(struct jp_explain_view *view, const struct jp_end *end, str
 			causes[i].describe(view, end, blame);
 }
 
-static int blame_end(struct jp_explain_view *view, const struct jp_end *end, const char *id,
-		     const char *file, uint64_t samples)
+static void blame_end(struct jp_explain_view *view, const struct jp_end *end, const char *id,
+		      const char *file, uint64_t samples)
 {
 	struct jp_blame *blame =
 		jp_blame(view->blames, id, end->image->pid, end->image->process, file, 0);
 
-	if (!blame)
-		return -ENOMEM;
 	blame->stacks += samples;
 	jp_blame_range(blame, end->start, end->end);
 	describe(view, end, blame);
-	return 0;
 }
 
 /* What costs the same stacks as well, or may. With call frame information for the emitted code the
  * dump would still end too early. */
-static int blame_both(struct jp_explain_view *view, const struct jp_end *end)
+static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 {
-	int ret = 0;
-
 	if (end->circles && !end->image->recursion)
-		ret = blame_end(view, end, "jit-no-frame-pointer", NULL, end->circles);
-	if (!ret && end->cut)
-		ret = blame_end(view, end, "dump-too-small", NULL, end->cut);
-	if (!ret && end->hollow)
-		ret = blame_end(view, end, "empty-dump", NULL, end->hollow);
-	return ret;
+		blame_end(view, end, "jit-no-frame-pointer", NULL, end->circles);
+	if (end->cut)
+		blame_end(view, end, "dump-too-small", NULL, end->cut);
+	if (end->hollow)
+		blame_end(view, end, "empty-dump", NULL, end->hollow);
 }
 
 /* When a process ends, the kernel has nothing left to dump. */
@@ -255,10 +248,10 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		const char *id = cause_of(view, end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
 
-		if (id && costs(end) &&
-		    (blame_end(view, end, id, file ? end->file : NULL, costs(end)) ||
-		     blame_both(view, end)))
-			return jp_fail(err, ENOMEM, "no memory");
+		if (!id || !costs(end))
+			continue;
+		blame_end(view, end, id, file ? end->file : NULL, costs(end));
+		blame_both(view, end);
 	}
 	return 0;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/explain/lost.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -65,8 +64,6 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 {
 	struct jp_blame *blame = jp_blame(view->blames, id, 0, "", NULL, samples);
 
-	if (!blame)
-		return NULL;
 	jp_blame_evidence(blame,
 			  "LOST records tell of %" PRIu64 " events, LOST_SAMPLES of %" PRIu64
 			  ": perf report -i %s --stats",
@@ -88,7 +85,7 @@ static bool any_user(const struct jp_ends *ends)
 	return false;
 }
 
-int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm)
+void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm)
 {
 	const uint64_t sure = jp_max(lost->records[false], lost->samples[false]);
 	const uint64_t mixed = jp_max(lost->records[true], lost->samples[true]);
@@ -108,8 +105,6 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
 		found = blame(lost, view, "lost-records", doubt);
-		if (!found)
-			return -ENOMEM;
 		found->absent = doubt;
 		jp_blame_evidence(found,
 				  "about %" PRIu64 " of them told of mappings and processes, of "
@@ -119,13 +114,10 @@ int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint
 	}
 	/* Where most of what is there is harmed, that is what the loss cost. */
 	if (!samples || (harm && harm * 2 >= view->samples))
-		return 0;
+		return;
 	found = blame(lost, view, "lost-samples", samples);
-	if (!found)
-		return -ENOMEM;
 	found->absent = samples;
 	jp_blame_evidence(found, "%s%" PRIu64 " samples that are there are right",
 			  harm ? "but for those that need lost records, the " : "the ",
 			  view->samples);
-	return 0;
 }

@@ -15,6 +15,5 @@ struct jp_lost {
 };
 
 void jp_lost_see(struct jp_lost *lost, const struct jp_event *event);
-/* Blames the losses themselves. @harm: samples that are known to need a lost record. 0 or -ENOMEM.
- */
-int jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm);
+/* Blames the losses themselves. @harm: samples that are known to need a lost record. */
+void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm);

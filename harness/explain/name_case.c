@@ -14,7 +14,7 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 					  jp_name_case_comm(name_case), file, loss->samples);
 
 	loss->blame = blame;
-	for (size_t i = 0; blame && i < loss->nr_ranges; i++)
+	for (size_t i = 0; i < loss->nr_ranges; i++)
 		jp_blame_range(blame, loss->ranges[i].start, loss->ranges[i].end);
 	return blame;
 }

@@ -13,17 +13,17 @@ struct jp_name_case {
 	const struct jp_name_process *process; /* that published, or did not */
 };
 
-/* Those of one family each; the first that does not return 0 has blamed it: 1, or -ENOMEM. */
-int jp_blame_jitdump(const struct jp_name_case *name_case);
-int jp_blame_perf_map(const struct jp_name_case *name_case);
-int jp_blame_no_source(const struct jp_name_case *name_case);
-int jp_blame_symbols(const struct jp_name_case *name_case);
+/* Those of one family each, to be asked in this order; true: it has blamed the loss. */
+bool jp_blame_symbols(const struct jp_name_case *name_case);
+bool jp_blame_jitdump(const struct jp_name_case *name_case);
+bool jp_blame_perf_map(const struct jp_name_case *name_case);
+bool jp_blame_no_source(const struct jp_name_case *name_case);
 
-/* Notes a perf map that names code, and is of another user than the recording. 0 or -ENOMEM. */
-int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
-		  const struct jp_name_process *process);
+/* Notes a perf map that names code, and is of another user than the recording. */
+void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
+		   const struct jp_name_process *process);
 
-/* Blames cause @id for the loss, with its ranges; NULL: no memory. @file may be NULL. */
+/* Blames cause @id for the loss, with its ranges. @file may be NULL. */
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file);
 /* Of the recording's own file; false: nobody may see it. */

@@ -74,12 +74,10 @@ static void loss_line(const struct jp_name_case *name_case, struct jp_blame *bla
 			  name_case->process->injected ? "" : "; no record is of an injected file");
 }
 
-static int blame_gone(const struct jp_name_case *name_case, const struct dump_facts *facts)
+static bool blame_gone(const struct jp_name_case *name_case, const struct dump_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-file-gone", facts->path);
 
-	if (!blame)
-		return -ENOMEM;
 	marker_line(name_case, blame);
 	jp_blame_evidence(blame, "%.400s", facts->why.text);
 	loss_line(name_case, blame);
@@ -87,17 +85,15 @@ static int blame_gone(const struct jp_name_case *name_case, const struct dump_fa
 			"record again, and keep the jitdump until it is injected: "
 			"perf inject --jit -i %s -o injected.data",
 			name_case->view->path);
-	return 1;
+	return true;
 }
 
-static int blame_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
+static bool blame_clock(const struct jp_name_case *name_case, const struct dump_facts *facts)
 {
 	const struct jp_name_process *process = name_case->process;
 	const bool monotonic = name_case->view->summary->monotonic;
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-wrong-clock", facts->path);
 
-	if (!blame)
-		return -ENOMEM;
 	if (monotonic)
 		jp_blame_evidence(blame, "the recording's clock is CLOCK_MONOTONIC");
 	else
@@ -118,15 +114,13 @@ static int blame_clock(const struct jp_name_case *name_case, const struct dump_f
 			"record again with -k mono: perf record -k mono -g ...; then perf inject "
 			"--jit -i perf.data -o injected.data%s",
 			monotonic ? "; the runtime has to write times of CLOCK_MONOTONIC" : "");
-	return 1;
+	return true;
 }
 
-static int blame_not_injected(const struct jp_name_case *name_case, const struct dump_facts *facts)
+static bool blame_not_injected(const struct jp_name_case *name_case, const struct dump_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-not-injected", facts->path);
 
-	if (!blame)
-		return -ENOMEM;
 	if (name_case->process->marker)
 		marker_line(name_case, blame);
 	else
@@ -147,16 +141,14 @@ static int blame_not_injected(const struct jp_name_case *name_case, const struct
 			"perf inject --jit -i %s -o injected.data && perf report -i "
 			"injected.data (or: jitproof inject -i %s -o injected.data)",
 			name_case->view->path, name_case->view->path);
-	return 1;
+	return true;
 }
 
-static int blame_hidden(const struct jp_name_case *name_case)
+static bool blame_hidden(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-hidden", NULL);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples lie where an injected record had named the code",
 			  loss->samples);
@@ -170,7 +162,7 @@ static int blame_hidden(const struct jp_name_case *name_case)
 	jp_blame_remedy(blame,
 			"jitproof inject --anon=cut -i perf.data -o injected.data, from the file "
 			"that was recorded: it cuts such records around injected code");
-	return 1;
+	return true;
 }
 
 /* Loads that lie wholly outside of what was recorded have times of another clock. */
@@ -182,7 +174,7 @@ static bool other_clock(const struct jp_name_process *process, const struct dump
 	       (facts->first > process->last || facts->last + span < process->first);
 }
 
-int jp_blame_jitdump(const struct jp_name_case *name_case)
+bool jp_blame_jitdump(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
 	struct dump_facts facts = {.path = process->marker};
@@ -191,12 +183,12 @@ int jp_blame_jitdump(const struct jp_name_case *name_case)
 		return blame_hidden(name_case);
 	if (!process->marker || name_case->loss->fault == JP_NAME_REMAPPED ||
 	    name_case->loss->fault == JP_NAME_AGAIN)
-		return 0;
+		return false;
 	read_dump(name_case, &facts);
 	if (process->injected)
 		return process->injected_first > process->last ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
-				      : 0;
+				      : false;
 	/* What may not be read is there. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);

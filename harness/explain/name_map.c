@@ -74,12 +74,10 @@ static void samples_line(const struct jp_name_case *name_case, struct jp_blame *
 			  name_case->process->named);
 }
 
-static int blame_owner(const struct jp_name_case *name_case, const struct map_facts *facts)
+static bool blame_owner(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-wrong-owner", facts->path);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame, "what lies there %s: `ls -l %s`",
 			  facts->missing == -EACCES || facts->missing == -EPERM
 				  ? "is another user's, and may not be read by this one"
@@ -92,11 +90,11 @@ static int blame_owner(const struct jp_name_case *name_case, const struct map_fa
 			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
 			facts->path, jp_name_option(name_case));
-	return 1;
+	return true;
 }
 
-int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
-		  const struct jp_name_process *process)
+void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
+		   const struct jp_name_process *process)
 {
 	struct jp_found_file found;
 	struct stat recording, map;
@@ -106,15 +104,13 @@ int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 	/* Root records anyone's processes. */
 	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
 	    jp_file_find_map(jp_name_losses_finder(losses), process->pid, &found, NULL))
-		return 0;
+		return;
 	others = !fstat(found.fd, &map) && map.st_uid && map.st_uid != recording.st_uid;
 	jp_found_file_close(&found);
 	if (!others)
-		return 0;
+		return;
 	blame = jp_blame(view->blames, "map-wrong-owner", process->pid,
 			 jp_replay_comm(view->spaces, process->pid), found.path, 0);
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame, "it belongs to user %u, the recording to user %u: `ls -ln %s`",
 			  map.st_uid, recording.st_uid, found.path);
 	jp_blame_evidence(blame, "it names frames of %" PRIu64 " samples", process->named);
@@ -123,15 +119,12 @@ int jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 	jp_blame_remedy(blame,
 			"see that it is the process's own user: `ps -o user= -p %" PRIu32 "`",
 			process->pid);
-	return 0;
 }
 
-static int blame_memfd(const struct jp_name_case *name_case, const struct map_facts *facts)
+static bool blame_memfd(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-not-read-for-memfd", facts->path);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s, which perf does not take for "
 			  "anonymous memory",
@@ -146,7 +139,7 @@ static int blame_memfd(const struct jp_name_case *name_case, const struct map_fa
 	jp_blame_remedy(blame,
 			"let the runtime take anonymous memory (.NET: "
 			"DOTNET_EnableWriteXorExecute=0), or publish a jitdump and inject it");
-	return 1;
+	return true;
 }
 
 /* How long before the recording began the map was written for the last time, by the times of both
@@ -168,14 +161,12 @@ static double written_before(const struct jp_name_case *name_case)
 	return before > 1 ? before : 0;
 }
 
-static int blame_stale(const struct jp_name_case *name_case, const struct map_facts *facts)
+static bool blame_stale(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
 	const double before = written_before(name_case);
 
-	if (!blame)
-		return -ENOMEM;
 	if (loss->fault == JP_NAME_AGAIN || loss->fault == JP_NAME_OVERLAPPED) {
 		jp_blame_evidence(blame,
 				  "%" PRIu64 " samples have frames at addresses that the map "
@@ -189,7 +180,7 @@ static int blame_stale(const struct jp_name_case *name_case, const struct map_fa
 				  "tell");
 		jp_blame_remedy(blame, "use a jitdump, which has times: perf record -k mono ...; "
 				       "perf inject --jit -i perf.data -o injected.data");
-		return 1;
+		return true;
 	}
 	jp_blame_evidence(blame,
 			  "%zu of the map's lines lie in the memory that was sampled, %zu lie "
@@ -210,16 +201,14 @@ static int blame_stale(const struct jp_name_case *name_case, const struct map_fa
 			"remove %s before the process starts, and let it be written at the end "
 			"of the recording: %s",
 			facts->path, jp_name_option(name_case));
-	return 1;
+	return true;
 }
 
-static int blame_partial(const struct jp_name_case *name_case, const struct map_facts *facts)
+static bool blame_partial(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-partial", facts->path);
 	uint64_t bad;
 
-	if (!blame)
-		return -ENOMEM;
 	samples_line(name_case, blame);
 	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
 			  name_case->loss->addrs[0], facts->path);
@@ -244,7 +233,7 @@ static int blame_partial(const struct jp_name_case *name_case, const struct map_
 			"let the runtime write all code, and write the map when the recording "
 			"ends: %s",
 			jp_name_option(name_case));
-	return 1;
+	return true;
 }
 
 /* Whether the map looks as if it was written before the code: none of its lines fits, or names end
@@ -265,7 +254,7 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	       name_case->loss->first - process->first > (process->last - process->first) / 4;
 }
 
-int jp_blame_perf_map(const struct jp_name_case *name_case)
+bool jp_blame_perf_map(const struct jp_name_case *name_case)
 {
 	struct map_facts facts = {.missing = 0};
 
@@ -284,8 +273,8 @@ int jp_blame_perf_map(const struct jp_name_case *name_case)
 		if (!facts.map && facts.missing != -ENOENT)
 			return blame_owner(name_case, &facts);
 		return facts.map && (facts.covers || facts.lines) ? blame_memfd(name_case, &facts)
-								  : 0;
+								  : false;
 	default:
-		return 0;
+		return false;
 	}
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,13 +66,11 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	return 1;
 }
 
-static int blame_namespace(const struct jp_name_case *name_case, const struct search *search)
+static bool blame_namespace(const struct jp_name_case *name_case, const struct search *search)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "pid-namespace-map", search->path);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "the recording knows the process as pid %" PRIu32 ", and there is no "
 			  "/tmp/perf-%" PRIu32 ".map",
@@ -88,18 +85,16 @@ static int blame_namespace(const struct jp_name_case *name_case, const struct se
 			"give perf the map under the outer pid: cp %s /tmp/perf-%" PRIu32
 			".map; or record from within the container",
 			search->path, loss->pid);
-	return 1;
+	return true;
 }
 
 /* What the process wrote lies in files that only it sees, or that are called by its own pid. */
-static int blame_unseen(const struct jp_name_case *name_case)
+static bool blame_unseen(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const struct jp_name_process *process = name_case->process;
 	struct jp_blame *blame = jp_blame_names(name_case, "pid-namespace-map", NULL);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s, and there is no "
 			  "/tmp/perf-%" PRIu32 ".map",
@@ -118,17 +113,15 @@ static int blame_unseen(const struct jp_name_case *name_case)
 			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
 			".map; or record from within the container; a runtime without a map: %s",
 			loss->pid, loss->pid, jp_name_option(name_case));
-	return 1;
+	return true;
 }
 
 /* Memory that took the place of a file's text: perf asks the file for no name in it. */
-static int blame_remapped(const struct jp_name_case *name_case)
+static bool blame_remapped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "no-name-source", loss->file);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s that took the place of the text "
 			  "of %s, which lies on both sides: `perf script -i %s --show-mmap-events`",
@@ -140,10 +133,10 @@ static int blame_remapped(const struct jp_name_case *name_case)
 			  ".map, which perf asks for such memory",
 			  loss->addrs[0], loss->pid);
 	jp_blame_remedy(blame, "%s", jp_remapped_remedy);
-	return 1;
+	return true;
 }
 
-int jp_blame_no_source(const struct jp_name_case *name_case)
+bool jp_blame_no_source(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct search search = {.name_case = name_case};
@@ -159,8 +152,6 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 	    jp_name_process_apart(name_case->losses, name_case->process))
 		return blame_unseen(name_case);
 	blame = jp_blame_names(name_case, "no-name-source", NULL);
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in %s, which no file's symbols name",
 			  loss->samples, loss->name);
@@ -174,5 +165,5 @@ int jp_blame_no_source(const struct jp_name_case *name_case)
 			  "grep 'jit-.*dump'`",
 			  name_case->view->path);
 	jp_blame_remedy(blame, "%s", jp_name_option(name_case));
-	return 1;
+	return true;
 }

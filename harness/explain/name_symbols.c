@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <inttypes.h>
 
 #include "harness/base/number.h"
@@ -96,15 +95,13 @@ static void say_build_id(const struct jp_name_case *name_case, struct jp_blame *
 				  recording);
 }
 
-static int blame_missing(const struct jp_name_case *name_case)
+static bool blame_missing(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
 	char text[41];
 	const char *id = build_id_of(name_case, text);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
@@ -122,7 +119,7 @@ static int blame_missing(const struct jp_name_case *name_case)
 		jp_blame_remedy(blame,
 				"put the file back; and record with --buildid-mmap, which keeps "
 				"build ids of files that go meanwhile");
-	return 1;
+	return true;
 }
 
 /* Whether the file has the small symbol table that Fedora packs, which explain does not unpack. */
@@ -155,7 +152,7 @@ static bool unpacks(const struct jp_name_case *name_case)
 	return JP_PERF_VERSION(major, minor) >= JP_PERF_VERSION(6, 15);
 }
 
-static int blame_stripped(const struct jp_name_case *name_case)
+static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const bool packed = is_packed(name_case);
@@ -169,8 +166,6 @@ static int blame_stripped(const struct jp_name_case *name_case)
 	char text[41];
 	const char *id = build_id_of(name_case, text);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples lie in it at addresses without a symbol: "
 			  "`perf report -i %s --no-children --sort dso,sym`",
@@ -191,16 +186,14 @@ static int blame_stripped(const struct jp_name_case *name_case)
 				"debian-debug, or find-dbgsym-packages '%s'), or build it without "
 				"strip",
 				loss->name);
-	return 1;
+	return true;
 }
 
-static int blame_not_there(const struct jp_name_case *name_case)
+static bool blame_not_there(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames in files that inject made",
 			  loss->samples);
 	jp_blame_evidence(blame, "one of them is not there: `ls -l '%s'`", loss->name);
@@ -210,10 +203,10 @@ static int blame_not_there(const struct jp_name_case *name_case)
 	jp_blame_remedy(blame,
 			"inject again into a folder that stays: perf inject --jit -i perf.data "
 			"-o injected.data");
-	return 1;
+	return true;
 }
 
-int jp_blame_symbols(const struct jp_name_case *name_case)
+bool jp_blame_symbols(const struct jp_name_case *name_case)
 {
 	switch (name_case->loss->fault) {
 	case JP_NAME_NO_FILE:
@@ -226,6 +219,6 @@ int jp_blame_symbols(const struct jp_name_case *name_case)
 	case JP_NAME_NOT_THERE:
 		return blame_not_there(name_case);
 	default:
-		return 0;
+		return false;
 	}
 }

@@ -16,20 +16,13 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return jp_name_losses_see(view->state, event, stack);
 }
 
-static int blame(const struct jp_name_case *name_case)
-{
-	return jp_blame_symbols(name_case) ?: jp_blame_jitdump(name_case)
-		       ?: jp_blame_perf_map(name_case) ?: jp_blame_no_source(name_case);
-}
-
 static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct jp_name_process *process;
 	struct jp_name_loss *loss;
 
 	for (size_t at = 0; (process = jp_name_losses_each(view->state, &at));)
-		if (jp_note_owner(view, view->state, process))
-			return jp_fail(err, ENOMEM, "no memory");
+		jp_note_owner(view, view->state, process);
 	for (size_t at = 0; (loss = jp_name_losses_next(view->state, &at));) {
 		const struct jp_name_case name_case = {
 			.view = view,
@@ -40,8 +33,11 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 		if (!loss->samples)
 			continue;
-		if (!name_case.process || blame(&name_case) < 0)
+		if (!name_case.process)
 			return jp_fail(err, ENOMEM, "no memory");
+		if (!jp_blame_symbols(&name_case) && !jp_blame_jitdump(&name_case) &&
+		    !jp_blame_perf_map(&name_case))
+			jp_blame_no_source(&name_case);
 	}
 	return jp_name_losses_join(view->state) ? jp_fail(err, ENOMEM, "no memory") : 0;
 }

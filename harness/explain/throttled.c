@@ -80,8 +80,6 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	if (!state->count)
 		return 0;
 	blame = jp_blame(view->blames, "throttled", 0, "", NULL, samples);
-	if (!blame)
-		return jp_fail(err, ENOMEM, "no memory");
 	blame->absent = samples;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " THROTTLE records, the first at time %" PRIu64 ".%09" PRIu64

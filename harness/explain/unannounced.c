@@ -181,15 +181,13 @@ static const char *remedy_of(const char *id)
 }
 
 /* @reason: the cause that cause_of() says. */
-static int blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
-			     const char *id, const char *reason)
+static void blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
+			      const char *id, const char *reason)
 {
 	const struct jp_image *image = one->image;
 	struct jp_blame *blame =
 		jp_blame(view->blames, id, image->pid, image->process, NULL, one->samples);
 
-	if (!blame)
-		return -ENOMEM;
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " of %" PRIu64
 			  " samples run code in no mapping, most at %" PRIx64
@@ -203,7 +201,6 @@ static int blame_unannounced(struct jp_explain_view *view, const struct unannoun
 			  view->ends->first_sample % 1000000000);
 	jp_blame_evidence(blame, "%s", reason_of(reason, image));
 	jp_blame_remedy(blame, "%s", remedy_of(id));
-	return 0;
 }
 
 /* The pages of each, once their blames are there. */
@@ -231,20 +228,20 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		state->reads_anon |= view->ends->images.all[i]->anon_before;
 	for (size_t i = 0; i < view->ends->count && !ret; i++)
 		ret = add(state, &view->ends->list[i]);
-	for (size_t i = 0; i < state->count && !ret; i++) {
+	if (ret)
+		return jp_fail(err, -ret, "no memory");
+	for (size_t i = 0; i < state->count; i++) {
 		const struct unannounced *one = &state->list[i];
 		const char *id = cause_of(view, state, one);
 
-		ret = blame_unannounced(view, one, id, id);
-		if (!ret && is_either(one, id))
-			ret = blame_unannounced(view, one, "attach-window", id);
+		blame_unannounced(view, one, id, id);
+		if (is_either(one, id))
+			blame_unannounced(view, one, "attach-window", id);
 		harm += strcmp(id, "lost-records") == 0 ? one->samples : 0;
 	}
-	if (!ret)
-		add_ranges(view, state);
-	if (!ret)
-		ret = jp_lost_blame(&state->lost, view, harm);
-	return ret ? jp_fail(err, -ret, "no memory") : 0;
+	add_ranges(view, state);
+	jp_lost_blame(&state->lost, view, harm);
+	return 0;
 }
 
 static const struct jp_explainer unannounced = {
