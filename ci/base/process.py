@@ -44,3 +44,9 @@ def children() -> list[str]:
         if rest.split()[1] == str(os.getpid()) and rest.split()[0] != "Z":
             found.append(name.partition("(")[2] + ":" + pid)
     return found
+
+
+def symbols(path: str) -> dict[str, int]:
+    """The addresses of a file's symbols, as nm has them."""
+    lines = [line.split() for line in must(["nm", path]).splitlines()]
+    return {words[2]: int(words[0], 16) for words in lines if len(words) == 3}

@@ -84,9 +84,7 @@ def example(context: Context) -> tuple[str, dict[str, int]]:
     if os.uname().machine != "x86_64":
         raise Missing("the example is for x86-64")
     process.compile_c(ASSEMBLY, path, "-shared", "-nostdlib", language="assembler")
-    listed = process.must(["nm", path])
-    return path, {name: int(value, 16) for value, name in re.findall(r"^(\w+) \w (\w+)$", listed,
-                                                                     re.MULTILINE)}
+    return path, process.symbols(path)
 
 
 def answer(path: str, address: int) -> dict[str, Any]:

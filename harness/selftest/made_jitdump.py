@@ -66,6 +66,6 @@ def capture(kind: int = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME,
     """An empty capture of one event; CLOCK_MONOTONIC."""
     attr = rd.Attr.make(kind, [7])
     if monotonic:
-        struct.pack_into("<Q", attr.raw, 40, attr.flags | 1 << 25)
+        attr.flags |= 1 << 25
         struct.pack_into("<i", attr.raw, 92, 1)
     return rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})

@@ -62,7 +62,8 @@ class Attr:
         return cls(raw, ids)
 
     sample_type = property(lambda self: struct.unpack_from("<Q", self.raw, 24)[0])
-    flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0])
+    flags = property(lambda self: struct.unpack_from("<Q", self.raw, 40)[0],
+                     lambda self, value: struct.pack_into("<Q", self.raw, 40, value))
     regs_mask = property(lambda self: struct.unpack_from("<Q", self.raw, 80)[0])
 
     def registers(self) -> tuple[int, ...]:
@@ -301,6 +302,9 @@ class PerfData:
 
     def maps(self) -> list[Map]:
         return [record for record in self.records if isinstance(record, Map)]
+
+    def drop_samples(self) -> None:
+        self.records = [record for record in self.records if not isinstance(record, Sample)]
 
     def insert(self, record: Any) -> None:
         """In its place by time, before a sample of the same time."""

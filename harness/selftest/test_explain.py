@@ -4,7 +4,6 @@ cause."""
 
 import json
 import os
-import re
 import struct
 import subprocess
 from typing import Any
@@ -22,7 +21,6 @@ STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-po
           "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
           "kernel-only"}
 THROTTLE, UNTHROTTLE = 5, 6
-ATTR_FLAGS = 40
 EXCLUDE_USER, MMAP_FLAG = 1 << 4, 1 << 8
 
 
@@ -53,6 +51,11 @@ class Recording(Folder):
 
     def map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
         self.add(self.perf.map(PID, start, size, name, time, **more))
+
+    def places(self, path: str, time: int = 8) -> dict[str, int]:
+        """Maps the text of a library; where its symbols are then."""
+        self.map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        return {name: LIBRARY + at - 0x1000 for name, at in process.symbols(path).items()}
 
     def synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
         """As perf tells of what was there before: without a time, and of no event."""
@@ -167,8 +170,7 @@ class Walks(Recording):
         """No JIT's memory is that large: it is another program."""
         nowhere = 0x500000000000
         for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
-            self.perf.records = [one for one in self.perf.records
-                                 if not isinstance(one, rd.Sample)]
+            self.perf.drop_samples()
             self.sample(nowhere, nowhere + 64, nowhere + spread, count=100)
             self.assertIn(cause, self.causes(), spread)
 
@@ -248,8 +250,7 @@ class Walks(Recording):
     def test_interpreters_by_name(self) -> None:
         for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1")):
             at = LIBRARY + (number + 1 << 24)
-            self.perf.records = [one for one in self.perf.records
-                                 if not isinstance(one, rd.Sample)]
+            self.perf.drop_samples()
             self.map(at, "/usr/lib/" + name, 10)
             self.sample(at, MAIN, ROOT, count=100)
             self.assertEqual(self.only("interpreter", 1)["file"], "/usr/lib/" + name)
@@ -298,10 +299,7 @@ class Libraries(Recording):
     def library(self, *options: str) -> dict[str, int]:
         path = self.place("libmade.so")
         process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
-        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
-        names = process.must(["nm", path])
-        return {name: LIBRARY + int(start, 16) - 0x1000
-                for start, name in re.findall(r"^([0-9a-f]+) T (leaf|other)$", names, re.M)}
+        return self.places(path)
 
     def test_leaf_without_a_frame(self) -> None:
         names = self.library("-fomit-frame-pointer")
@@ -345,7 +343,7 @@ class Libraries(Recording):
                                  for number in range(20)))
         self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
         self.assertEqual(self.causes(), {})
-        self.perf.records = [one for one in self.perf.records if not isinstance(one, rd.Sample)]
+        self.perf.drop_samples()
         self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
         self.only("library-no-frame-pointer", 1)
 
@@ -362,9 +360,7 @@ class Libraries(Recording):
             ".globl site\ncalls: .cfi_startproc\n" + body +
             " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
         self.map(ANON, "//anon", 8)
-        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
-        return LIBRARY + int(re.findall(r"^([0-9a-f]+) T site$", process.must(["nm", path]),
-                                        re.M)[0], 16) - 0x1000
+        return self.places(path)["site"]
 
     FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
              ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
@@ -429,9 +425,7 @@ class LibC(Recording):
     def library(self) -> dict[str, int]:
         path = self.place("libc.so.6")
         process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE, "c.s")])
-        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
-        return {name: LIBRARY + int(start, 16) - 0x1000 + 32 for start, name in
-                re.findall(r"^([0-9a-f]+) T (sort|start)$", process.must(["nm", path]), re.M)}
+        return {name: place + 32 for name, place in self.places(path).items()}
 
     def test_called_back(self) -> None:
         names = self.library()
@@ -455,12 +449,10 @@ class Node(Recording):
         process.compile_c("void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
                           path, "-O0", "-shared", "-fPIC", "-falign-functions=64")
         self.add(self.perf.comm(PID, PID, "node", 8, executed=True))
-        self.map(LIBRARY, path, 9, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        places = self.places(path, 9)
         self.map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
-        self.entry, self.other = (
-            LIBRARY + int(re.findall(rf"^([0-9a-f]+) T {name}$", process.must(["nm", path]),
-                                     re.M)[0], 16) - 0x1000 + 4
-            for name in ("Builtins_InterpreterEntryTrampoline", "other"))
+        self.entry, self.other = (places[name] + 4 for name in
+                                  ("Builtins_InterpreterEntryTrampoline", "other"))
 
     def test_called_by_it(self) -> None:
         self.sample(self.other, self.entry, self.other, ROOT, count=30)
@@ -595,8 +587,7 @@ class Losses(Recording):
 
     def test_lost_records(self) -> None:
         """Samples in no mapping after a loss of an event that tells of mappings."""
-        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
-                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=100)
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
         self.sample(ANON, MAIN, ROOT, count=100)
@@ -604,8 +595,7 @@ class Losses(Recording):
 
     def test_lost_records_among_samples(self) -> None:
         """Some samples need a lost record; what came before the loss were samples."""
-        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
-                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=150)
         self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
         self.sample(ANON, MAIN, ROOT, count=50)
@@ -615,8 +605,7 @@ class Losses(Recording):
 
     def test_lost_records_of_a_storm(self) -> None:
         """One ring for both: what was lost is as what came, mostly mappings."""
-        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
-                         self.perf.attrs[0].flags | MMAP_FLAG)
+        self.perf.attrs[0].flags |= MMAP_FLAG
         self.sample(MAIN, ROOT, count=100)
         for number in range(1000):
             self.map(ANON + number * 0x10000, "//anon", self.time)
@@ -635,15 +624,13 @@ class Losses(Recording):
         self.only("throttled", 1 / 3)
 
     def test_kernel_only(self) -> None:
-        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
-                         self.perf.attrs[0].flags | EXCLUDE_USER)
+        self.perf.attrs[0].flags |= EXCLUDE_USER
         self.sample(kernel=(0xffffffff81000000,), count=100)
         self.only("kernel-only", 1)
 
     def test_kernel_only_with_chains(self) -> None:
         """The kernel adds the user's part, which nobody asked for."""
-        struct.pack_into("<Q", self.perf.attrs[0].raw, ATTR_FLAGS,
-                         self.perf.attrs[0].flags | EXCLUDE_USER)
+        self.perf.attrs[0].flags |= EXCLUDE_USER
         self.sample(LIBC, kernel=(0xffffffff81000000,), count=100)
         self.only("kernel-only", 1)
 
@@ -701,10 +688,9 @@ class Dumps(Recording):
         path = self.place("libcalled.so")
         process.must(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
                      input="int called(void) { return 1; }")
-        start = int(process.must(["nm", path]).split(" T called")[0].split()[-1], 16)
-        self.map(LIBRARY, path, 8, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        called = self.places(path)["called"]
         self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
-        self.dump(LIBRARY + start - 0x1000, self.ASKED, {0: MAIN + 0x4008})
+        self.dump(called, self.ASKED, {0: MAIN + 0x4008})
         found = self.only("no-cfi-for-jit", 1)
         self.assertEqual(found["file"], "/usr/bin/made")
         self.assertIn("2 frames", found["evidence"][0])

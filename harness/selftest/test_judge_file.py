@@ -236,8 +236,7 @@ class Deferred(Made):
     def setUp(self) -> None:
         super().setUp()
         # defer_callchain, defer_output
-        struct.pack_into("<Q", self.perf.attrs[0].raw, 40,
-                         self.perf.attrs[0].flags | 3 << 38)
+        self.perf.attrs[0].flags |= 3 << 38
 
     def promise(self, time: int = 100, cookie: int = COOKIE, tid: int = PID) -> rd.Sample:
         made = self.sample(kernel=(2**64 - 2**20,), time=time)
@@ -304,8 +303,7 @@ class Deferred(Made):
 
     def test_not_asked_for(self) -> None:
         """Without the attr's bit the marker is an unknown one, and the record nobody's."""
-        struct.pack_into("<Q", self.perf.attrs[0].raw, 40,
-                         self.perf.attrs[0].flags & ~(3 << 38))
+        self.perf.attrs[0].flags &= ~(3 << 38)
         self.promise()
         self.keep(ANON, LIBC)
         self.figures(samples=1, user_stacks=0)

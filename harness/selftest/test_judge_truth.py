@@ -2,8 +2,6 @@
 """`jitproof judge --truth`: a workload's truth and a perf.data alone are judged as the run
 directory that they are of; what is missing is named; what does not belong together is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -96,7 +94,7 @@ class Refused(Judging):
         fixture, path = self.fixture("anon"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
         for attr in perf.attrs:
-            struct.pack_into("<Q", attr.raw, 40, attr.flags & ~(1 << 25))
+            attr.flags &= ~(1 << 25)
         perf.save(path)
         self.refused(f"{fixture}/truth", path, "record with perf record -k mono")
 
@@ -107,7 +105,7 @@ class Refused(Judging):
     def test_no_samples(self) -> None:
         fixture, path = self.fixture("anon"), self.place("perf.data")
         perf = rd.PerfData.load(f"{fixture}/perf.data")
-        perf.records = [one for one in perf.records if not isinstance(one, rd.Sample)]
+        perf.drop_samples()
         perf.save(path)
         self.refused(f"{fixture}/truth", path, "no sample")
 

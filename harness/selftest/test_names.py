@@ -200,25 +200,19 @@ class Elf(Names):
 
 
 class BadBuildIds(Names):
-    def fails(self, feature: bytes, expected: str) -> None:
-        self.perf.features[2] = feature
-        done = self.run_judge("--json")
-        self.assertEqual(done.returncode, 99)
-        self.assertRegex(done.stderr, r"offset \d+: expected " + expected)
-
-    def test_short(self) -> None:
-        self.fails(b"abc", "a build id of at least 37 bytes")
-        self.fails(struct.pack("<IHH", 67, 2, 8), "a build id of at least 37 bytes that fits")
-
-    def test_beyond(self) -> None:
-        self.fails(struct.pack("<IHH", 67, 2, 64) + bytes(40), "a build id .* that fits")
-
-    def test_name_without_end(self) -> None:
-        self.fails(struct.pack("<IHH", 67, 2, 40) + bytes(28) + b"abcd", "the name")
-
-    def test_size(self) -> None:
-        self.fails(struct.pack("<IHHi20sBxxx", 67, 2 | 1 << 15, 40, -1, bytes(20), 21) + b"abc\0",
-                   "a build id of at most 20")
+    def test_each(self) -> None:
+        for feature, expected in (
+                (b"abc", "a build id of at least 37 bytes"),
+                (struct.pack("<IHH", 67, 2, 8), "a build id of at least 37 bytes that fits"),
+                (struct.pack("<IHH", 67, 2, 64) + bytes(40), "a build id .* that fits"),
+                (struct.pack("<IHH", 67, 2, 40) + bytes(28) + b"abcd", "the name"),
+                (struct.pack("<IHHi20sBxxx", 67, 2 | 1 << 15, 40, -1, bytes(20), 21) + b"abc\0",
+                 "a build id of at most 20")):
+            with self.subTest(expected):
+                self.perf.features[2] = feature
+                done = self.run_judge("--json")
+                self.assertEqual(done.returncode, 99)
+                self.assertRegex(done.stderr, r"offset \d+: expected " + expected)
 
 
 class AsPerf(judged.Folder):

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Streams of observations: recorded runs told without records are judged as with them, each wrong
-stream is caught for what is wrong with it, and a bad line is named.
-
-Environment: O.
-"""
+stream is caught for what is wrong with it, and a bad line is named."""
 
 from functools import partial
 import json
@@ -159,55 +156,49 @@ class Healthy(Observed):
         self.assertEqual(self.judge()["outcome"], "PASS")
 
 
+def without_root(words: list[str]) -> str:
+    return " ".join(words[:-1])
+
+
+def reversed_frames(words: list[str]) -> str:
+    return " ".join(words[:5] + words[:4:-1])
+
+
 class Wrong(Observed):
     """Each is one rule wrong, and gets the cell that it deserves and no other."""
 
-    def test_drops_samples(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: None, 2)
-        self.caught(("cpu.samples", "too-few"))
-
-    def test_invents_samples(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: "\n".join([" ".join(words)] * 2), 3)
-        self.caught(("samples", "double"))
-
-    def test_drops_the_caller(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: " ".join(words[:5] + words[6:]))
-        result = self.judge()
-        self.assertEqual({one["metric"] for one in result["exceptions"]},
-                         {"broken.chain"}, result["why"])
-
-    def test_drops_the_root(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: " ".join(words[:-1]))
-        self.caught(("broken.chain", "kernel-walk"))
-
-    def test_leaf_alone(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: " ".join(words[:5]))
-        self.caught(("broken.chain", "kernel-walk"))
-
-    def test_invents_a_frame(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: " ".join(words[:6] + [words[5]] + words[6:]))
-        result = self.judge()
-        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"extra.chain"})
-
-    def test_wrong_order_of_frames(self) -> None:
-        self.tell("clock")
-        self.samples(lambda words: " ".join(words[:5] + words[:4:-1]))
-        result = self.judge()
-        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"wrong.chain"})
-
-    def test_off_by_one_address(self) -> None:
-        """In the middle of an instruction no thread stands."""
-        self.tell("clock")
-        self.samples(lambda words: " ".join(
-            words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]))
-        result = self.judge()
-        self.assertEqual({one["metric"] for one in result["exceptions"]}, {"wrong.chain"})
+    def test_samples(self) -> None:
+        """What becomes of the words of each sample, or of every Nth, and the metrics that catch
+        it, with the cause where there is one alone."""
+        sums = ("no-time", "no-threads")
+        rows: tuple[tuple[str, str, tuple[str, ...], Change, int, str], ...] = (
+            ("drops samples", "clock", (), lambda words: None, 2, "cpu.samples too-few"),
+            ("invents samples", "clock", (), lambda words: "\n".join([" ".join(words)] * 2), 3,
+             "samples double"),
+            ("drops the caller", "clock", (), lambda words: " ".join(words[:5] + words[6:]), 1,
+             "broken.chain"),
+            ("drops the root", "clock", (), without_root, 1, "broken.chain kernel-walk"),
+            ("leaf alone", "clock", (), lambda words: " ".join(words[:5]), 1,
+             "broken.chain kernel-walk"),
+            ("invents a frame", "clock", (),
+             lambda words: " ".join(words[:6] + [words[5]] + words[6:]), 1, "extra.chain"),
+            ("wrong order of frames", "clock", (), reversed_frames, 1, "wrong.chain"),
+            # In the middle of an instruction no thread stands.
+            ("off by one address", "clock", (), lambda words: " ".join(
+                words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]), 1, "wrong.chain"),
+            ("sums that never were", "anon", ("no-time",), reversed_frames, 4, "wrong.chain"),
+            ("sums too small", "clock", sums, lambda words: None, 2, "cpu.samples too-few"),
+            ("sums lose the root", "clock", sums, without_root, 1, "broken.chain short"))
+        for name, fixture, declares, change, every, metric in rows:
+            with self.subTest(name):
+                shutil.rmtree(self.place(fixture), ignore_errors=True)
+                self.tell(fixture, *declares)
+                self.samples(change, every)
+                result = self.judge()
+                if " " in metric:
+                    self.assertEqual(result["outcome"], "FAIL", result["why"])
+                self.assertEqual({" ".join((one["metric"], one["cause"])[:1 + (" " in metric)])
+                                  for one in result["exceptions"]}, {metric}, result["why"])
 
     def test_swaps_threads(self) -> None:
         self.tell("clock")
@@ -294,25 +285,9 @@ class Wrong(Observed):
         self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
         self.caught(("names.invented", "native"))
 
-    def test_sums_that_never_were(self) -> None:
-        self.tell("anon", "no-time")
-        self.samples(lambda words: " ".join(words[:5] + words[:4:-1]), 4)
-        found = {one["metric"] for one in self.judge()["exceptions"]}
-        self.assertEqual(found, {"wrong.chain"})
-
-    def test_sums_too_small(self) -> None:
-        self.tell("clock", "no-time", "no-threads")
-        self.samples(lambda words: None, 2)
-        self.caught(("cpu.samples", "too-few"))
-
-    def test_sums_lose_the_root(self) -> None:
-        self.tell("clock", "no-time", "no-threads")
-        self.samples(lambda words: " ".join(words[:-1]))
-        self.caught(("broken.chain", "short"))
-
     def test_one_sum_loses_the_root(self) -> None:
         self.tell("clock", "no-time", "no-threads")
-        self.samples(lambda words: " ".join(words[:-1]), self.stream.count("\nsample "))
+        self.samples(without_root, self.stream.count("\nsample "))
         short, = self.caught(("broken.chain", "short"))["exceptions"]
         weight = short["count"]
         self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ at [0-9a-f]+ .*, \d+ ")

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real profilers by their adapters, where they are; and what adapters make of their output.
-
-Environment: O.
-"""
+"""Real profilers by their adapters, where they are; and what adapters make of their output."""
 
 import argparse
 import io
@@ -178,32 +175,13 @@ class Parsing(Folder):
 
 
 class Real(unittest.TestCase):
-    def check(self, name: str) -> None:
-        """Attached to a workload and launching it, it is right."""
-        done = process.run([JITPROOF, "adapter", "check", name], timeout=240)
-        if done.returncode == 4 or "perf_event_open" in done.stdout:
-            self.skipTest(done.stdout)
-        self.assertIn("\nok 2 attach\n", done.stdout)
-        self.assertIn("\nok 3 launch\n", done.stdout)
-
-    def test_perf(self) -> None:
-        self.check("perf")
-
-    def test_perf_script(self) -> None:
-        self.check("perf_script")
-
-    def test_bpftrace(self) -> None:
-        self.check("bpftrace")
-
-    def test_bpftrace_counts(self) -> None:
-        self.check("bpftrace_counts")
-
-    def test_hotspot(self) -> None:
-        self.check("hotspot")
-
-    def test_codspeed(self) -> None:
-        self.check("codspeed")
-
-    def test_samply(self) -> None:
-        for name in ("samply", "samply_import", "codspeed_samply"):
-            self.check(name)
+    def test_right(self) -> None:
+        """Attached to a workload and launching it."""
+        for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
+                     "samply", "samply_import", "codspeed_samply"):
+            with self.subTest(name):
+                done = process.run([JITPROOF, "adapter", "check", name], timeout=240)
+                if done.returncode == 4 or "perf_event_open" in done.stdout:
+                    self.skipTest(done.stdout)
+                self.assertIn("\nok 2 attach\n", done.stdout)
+                self.assertIn("\nok 3 launch\n", done.stdout)

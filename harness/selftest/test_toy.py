@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The profiler of docs/profiler-adapters.md works, and `jitproof adapter check` says what is wrong
-with each change that breaks a rule.
-
-Environment: O.
-"""
+with each change that breaks a rule."""
 
 import os
 import platform
@@ -27,10 +24,6 @@ class Toy(Folder):
             self.skipTest("the clocks cannot be compared here")
         return done.returncode, done.stdout
 
-    def wrong(self, old: str, new: str, said: str) -> None:
-        self.assertIn(old, TOY)
-        self.assertRegex(self.check(TOY.replace(old, new))[1], said)
-
     def test_length(self) -> None:
         lines = [line for line in TOY.splitlines() if line.strip() and not line.startswith("#")]
         self.assertLessEqual(len(lines), 60)
@@ -44,39 +37,24 @@ class Toy(Folder):
         self.assertNotIn("# found", text)
         self.assertIn("# not judged: mapping_coverage (no-mappings)", text)
 
-    def test_callers(self) -> None:
-        self.wrong("frames.append(ip)", "frames.append(ip + 1)",
-                   "# found: wrong.chain, wrong-frame")
-
-    def test_leaf(self) -> None:
-        self.wrong("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth")
-
-    def test_depth(self) -> None:
-        self.wrong("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk")
-
-    def test_thread(self) -> None:
-        self.wrong("(now, tid, frames))", "(now, self.pid, frames))",
-                   "# found: wrong.chain, no-stay")
-
-    def test_clock(self) -> None:
-        """No sample lies in the window: none is told."""
-        self.wrong("time.monotonic_ns()", "time.time_ns()", "not ok 2 attach")
-
-    def test_lies_about_names(self) -> None:
-        self.wrong('"no-names", ', "", "# found: names.unnamed, no-name")
-
-    def test_lies_about_addresses(self) -> None:
-        self.wrong('"no-names"', '"no-addresses"',
-                   "observations: line 5: expected names alone: the header declares no-addresses")
-
-    def test_lies_about_mappings(self) -> None:
-        self.wrong('"no-mappings", ', "", "# found: broken.chain, no-record")
-
-    def test_word(self) -> None:
-        self.wrong('"no-tasks"', '"no-task"', "observations: line 3: expected no-registers, ")
-
-    def test_raises(self) -> None:
-        self.wrong('number = "1"', "number = 1 / 0", "ZeroDivisionError")
+    def test_wrong(self) -> None:
+        for old, new, said in (
+                ("frames.append(ip)", "frames.append(ip + 1)", "# found: wrong.chain, wrong-frame"),
+                ("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth"),
+                ("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk"),
+                ("(now, tid, frames))", "(now, self.pid, frames))",
+                 "# found: wrong.chain, no-stay"),
+                # No sample lies in the window: none is told.
+                ("time.monotonic_ns()", "time.time_ns()", "not ok 2 attach"),
+                ('"no-names", ', "", "# found: names.unnamed, no-name"),
+                ('"no-names"', '"no-addresses"',
+                 "observations: line 5: expected names alone: the header declares no-addresses"),
+                ('"no-mappings", ', "", "# found: broken.chain, no-record"),
+                ('"no-tasks"', '"no-task"', "observations: line 3: expected no-registers, "),
+                ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
+            with self.subTest(new or old):
+                self.assertIn(old, TOY)
+                self.assertRegex(self.check(TOY.replace(old, new))[1], said)
 
     def test_missing(self) -> None:
         done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)

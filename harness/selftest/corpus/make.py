@@ -102,7 +102,7 @@ def deferred_data() -> None:
     """Callchains of kernels from 6.19 whose user part comes later."""
     kind = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
     attr = rd.Attr.make(kind, [7])
-    struct.pack_into("<Q", attr.raw, 40, attr.flags | 3 << 38)
+    attr.flags |= 3 << 38
     perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
     perf.records += [perf.comm(PID, PID, "deferred", 5),
                      perf.map(PID, CODE, 0x1000, "/usr/bin/deferred", 10)]
