@@ -2,8 +2,6 @@
 """What a recipe records with: programs, perfs of five versions, our own recorder. Each command goes
 into the capture's file "how"."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -2,8 +2,6 @@
 """Captures of programs whose emitted code keeps frames as none of our workloads' does, and of files
 with packed symbols."""
 
-from __future__ import annotations
-
 from ci.labelled import programs
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import recipe

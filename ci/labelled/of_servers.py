@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures of runtimes inside a server: PostgreSQL's LLVM, and .NET in a program of npm."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Sequence

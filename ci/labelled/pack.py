@@ -2,8 +2,6 @@
 """Captures as they lie in the tree: an archive each, and the large files that many of them name
 once, emptied of what no reader asks for (prune.py)."""
 
-from __future__ import annotations
-
 import collections
 import hashlib
 import io

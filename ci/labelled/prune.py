@@ -2,8 +2,6 @@
 """Empties an ELF file of what no reader of a capture asks for, at the same size and places: what
 stays are headers, notes, symbols, call frame information, and the pages that samples lie in."""
 
-from __future__ import annotations
-
 import struct
 from typing import Iterable
 

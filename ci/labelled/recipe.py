@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recipes: how a capture is made whose cause is known because it was made so."""
 
-from __future__ import annotations
-
 from typing import Callable, NamedTuple
 
 from ci.labelled.bench import Bench

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The files that a capture names: copied below one folder, where `explain --root` finds them."""
 
-from __future__ import annotations
-
 import bisect
 import collections
 import os

@@ -7,8 +7,6 @@ and why. Progress is kept in O/mutants, so an interrupted run goes on where it s
 a mutant survives that the file does not explain, or when it explains one that is gone.
 """
 
-from __future__ import annotations
-
 import argparse
 import multiprocessing
 import os

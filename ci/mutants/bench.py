@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The build, the recorded runs, and all that is asked about a mutant."""
 
-from __future__ import annotations
-
 import glob
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What make has built; then one object at a time is replaced."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from typing import Sequence

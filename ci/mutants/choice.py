@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which mutants are tried: the same ones as long as their lines stay, spread over all operators."""
 
-from __future__ import annotations
-
 import collections
 import glob
 import hashlib

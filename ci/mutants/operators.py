@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The places where one line of C can be changed so that it does something else."""
 
-from __future__ import annotations
-
 import re
 from typing import Callable, Iterator, NamedTuple
 

@@ -2,8 +2,6 @@
 """What notices a mutant: judging is a pure function of files, so whatever it says of recorded runs
 must stay the same, byte by byte; then the tests that touch the file."""
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import hashlib

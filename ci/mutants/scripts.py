@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Python tests as questions: those of a script's methods that run the line pass."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -7,8 +7,6 @@
 		# the reason
 """
 
-from __future__ import annotations
-
 import os
 from typing import Iterable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What came of the mutants: kept while they are tried, and told at the end."""
 
-from __future__ import annotations
-
 import collections
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Which question runs which line, found out once: only these are asked about a mutant there."""
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import json

@@ -6,8 +6,6 @@ Exits 1 when an alteration went unnoticed or a harmless one did not. Needs no pr
 recording needs; with DIR, none.
 """
 
-from __future__ import annotations
-
 import argparse
 import collections
 import concurrent.futures

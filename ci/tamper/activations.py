@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Whose samples they are and when, so that counts stay as they were: activations, threads, CPUs."""
 
-from __future__ import annotations
-
 import bisect
 import collections
 from functools import partial

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two faults at once, of which each hides the other's figure."""
 
-from __future__ import annotations
-
 import struct
 from typing import Any, Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The oracle and the runner's own notes: seals, fields of the truth, maps, what was asked for."""
 
-from __future__ import annotations
-
 from functools import partial
 import re
 import struct

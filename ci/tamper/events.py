@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Attributes of the events, their ids, and records of what was lost or throttled."""
 
-from __future__ import annotations
-
 import os
 import struct
 from typing import Any, Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One frame, one word or one register of a sample: the rest of it stays plausible."""
 
-from __future__ import annotations
-
 from functools import partial
 import struct
 from typing import Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a file may have otherwise without saying anything else: none of it may be noticed."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import struct

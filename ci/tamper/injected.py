@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What an injector made of a capture: injected.data alone, while perf.data stays as it was."""
 
-from __future__ import annotations
-
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone

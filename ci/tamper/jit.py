@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the workload published, before it was injected: jitdumps and perf maps."""
 
-from __future__ import annotations
-
 import os
 import re
 import struct

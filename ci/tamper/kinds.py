@@ -2,8 +2,6 @@
 """What a family of alterations is made of: kinds that register themselves, and how they say that
 a case gives them nothing to alter."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The file itself: the order of its records, their types, where it ends."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any, Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records of mappings: longer, shorter, elsewhere, of another file, gone, invented."""
 
-from __future__ import annotations
-
 from functools import partial
 import os
 import struct

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a workload published and an injector made of it, altered in one field or one file."""
 
-from __future__ import annotations
-
 from functools import partial
 import os
 import re

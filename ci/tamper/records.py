@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records of mappings and tasks, altered so that each stays possible by itself."""
 
-from __future__ import annotations
-
 from functools import partial
 import struct
 from typing import Any, Callable

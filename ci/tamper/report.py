@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The table of what was noticed, and the list of what was not."""
 
-from __future__ import annotations
-
 import collections
 from typing import NamedTuple, Sequence
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Other ways to write the same files: none of them may be noticed."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

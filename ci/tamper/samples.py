@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples inside emitted code: where they say to be, of whom, and whether they are there."""
 
-from __future__ import annotations
-
 import collections
 from functools import partial
 from typing import Any, Callable

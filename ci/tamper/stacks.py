@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a sample holds of its stack: registers, dump, callchain."""
 
-from __future__ import annotations
-
 import struct
 from typing import Callable
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records of processes and threads: COMM, FORK, EXIT, and processes that never were."""
 
-from __future__ import annotations
-
 from functools import partial
 import struct
 from typing import Any, Callable

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What stands beside perf.data: the capture's window, maps, intervals, ELF files, the truth."""
 
-from __future__ import annotations
-
 import functools
 from functools import partial
 import os

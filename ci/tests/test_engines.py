@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The suite under other engines: kselftest's targets and runner, what LAVA and tmt are told, the
-workflow. Nothing is watched here.
-
-Environment: O, JITPROOF.
-"""
+workflow. Nothing is watched here."""
 
 import glob
 import json

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/engines/ktap_check.py on made output, good and bad, and on what jitproof says.
-
-Environment: O, JITPROOF.
-"""
+"""ci/engines/ktap_check.py on made output, good and bad, and on what jitproof says."""
 
 import glob
 import os

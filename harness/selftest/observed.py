@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A case's perf.data as the stream that a profiler without records would have written of it."""
 
-from __future__ import annotations
-
 import collections
 import io
 import os

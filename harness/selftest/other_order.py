@@ -6,8 +6,6 @@ processes, samples and memory, every number turned round. Shares nothing with th
 Usage: other_order.py [--pipe] IN OUT
 """
 
-from __future__ import annotations
-
 import struct
 import sys
 

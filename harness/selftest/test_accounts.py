@@ -2,8 +2,6 @@
 """What stands around the stacks is accounted for: events, CPUs, snapshots, kept files, acts, and
 who was there. Each test alters one thing of a fixture that passes."""
 
-from __future__ import annotations
-
 import copy
 import os
 import struct

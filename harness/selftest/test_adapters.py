@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A broken adapter is an ERROR with its last words, never a SKIP; one that lies is found out.
-
-Environment: O.
-"""
+"""A broken adapter is an ERROR with its last words, never a SKIP; one that lies is found out."""
 
 import json
 import os

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The conformance set: what our readers make of each file is what its JSON says.
-
-Environment: O.
-"""
+"""The conformance set: what our readers make of each file is what its JSON says."""
 
 import glob
 import json

@@ -2,8 +2,6 @@
 """A perf.data that is cut short, or that nobody finished: it is said where, and with --partial what
 lies before is judged; a killed recording leaves such a file; one without samples says why."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

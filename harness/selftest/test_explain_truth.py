@@ -2,8 +2,6 @@
 """`jitproof explain --truth`: a cause that the validators find too is right; one that they do not
 find is wrong; one that only they find is missed."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What ten times as much of one thing costs `judge FILE`: the captures of ci/bench/growth.py.
-
-Environment: O.
-"""
+"""What ten times as much of one thing costs `judge FILE`: the captures of ci/bench/growth.py."""
 
 import os
 

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What others do to us: damaged and hostile run directories, wrong command lines, full disks, and
-signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not.
-
-Environment: O.
-"""
+signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not."""
 
 import contextlib
 import ctypes

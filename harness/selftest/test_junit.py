@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""junit.xml of runs that end in every way, read by another's parser.
-
-Environment: O.
-"""
+"""junit.xml of runs that end in every way, read by another's parser."""
 
 import subprocess
 from typing import Sequence

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each command is killed, asked to end or interrupted at any moment: no process, no mount, no
 temporary folder is left, and nothing has its output's name that is not whole. (`run`:
-test_hostile.py.)
-
-Environment: O, JITPROOF.
-"""
+test_hostile.py.)"""
 
 import contextlib
 import ctypes

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler with one rule wrong has the red cells that it deserves in a score, and no others.
-
-Environment: O.
-"""
+"""A profiler with one rule wrong has the red cells that it deserves in a score, and no others."""
 
 import json
 import os

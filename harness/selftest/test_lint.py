@@ -2,8 +2,6 @@
 """`jitproof lint`: a right file has no finding; each rule finds the one thing that is wrong in a
 file made for it; running processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

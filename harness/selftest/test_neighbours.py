@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What another user of the machine tries on ours: outputs planted and swapped, code put in the way,
 who reads with which rights. Nothing of the victim's is read out, written to or run, nothing hangs.
-The victim is root here; an ordinary user in test_neighbours_ordinary.py.
-
-Environment: O, JITPROOF.
-"""
+The victim is root here; an ordinary user in test_neighbours_ordinary.py."""
 
 import fcntl
 import os

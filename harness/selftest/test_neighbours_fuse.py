@@ -2,10 +2,7 @@
 """File systems that another user's process serves: one that never answers, one that says that all
 is root's, and something else each time. (Who is attacked: test_neighbours.py.)
 
-What fusermount3 does for a user, this does for them, in a mount namespace of its own.
-
-Environment: O, JITPROOF.
-"""
+What fusermount3 does for a user, this does for them, in a mount namespace of its own."""
 
 import contextlib
 import ctypes

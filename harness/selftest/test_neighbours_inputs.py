@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What another user of the machine has us read: files and folders that are links, FIFOs, sockets,
 devices, endless, swapped, leased; names that lie or that a terminal obeys; archives. (Who is
-attacked: test_neighbours.py.)
-
-Environment: O, JITPROOF.
-"""
+attacked: test_neighbours.py.)"""
 
 import json
 import os

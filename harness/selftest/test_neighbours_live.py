@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What processes of another user's do while we look at them, or read what they publish: storms,
-files that change under our eyes, mounts of their own. (Who is attacked: test_neighbours.py.)
-
-Environment: O, JITPROOF.
-"""
+files that change under our eyes, mounts of their own. (Who is attacked: test_neighbours.py.)"""
 
 import contextlib
 import json

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same attacks on an ordinary user's jitproof, by another ordinary user; and how many there are
-in all.
-
-Environment: O, JITPROOF.
-"""
+in all."""
 
 import glob
 import importlib

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A profiler that crashes is a CRASH with its signal and its last words, and no failure.
-
-Environment: O.
-"""
+"""A profiler that crashes is a CRASH with its signal and its last words, and no failure."""
 
 import json
 import os

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Records that no kernel writes: each test alters one record of a launched fixture that passes."""
 
-from __future__ import annotations
-
 import copy
 import struct
 from typing import Any

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jitproof repro: what an archive holds and what it does not, that its bytes depend on nothing but
 what is packed, that it is judged where there is nothing but a shell, and that a hostile run
-directory gets nothing into it.
-
-Environment: O.
-"""
+directory gets nothing into it."""
 
 import os
 import re

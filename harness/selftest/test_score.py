@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A score is a row for each workload, of figures that are measured, with a fault marked as one.
-
-Environment: O.
-"""
+"""A score is a row for each workload, of figures that are measured, with a fault marked as one."""
 
 import json
 import os
