@@ -14,6 +14,7 @@ static struct jp_procmap maps[] = {
 	 .end = 0x3000,
 	 .offset = 0x7000,
 	 .prot = JP_PROT_READ | JP_PROT_EXEC,
+	 .ino = 9,
 	 .shared = 's',
 	 .name = "/bin/a"},
 	{.start = 0x3000, .end = 0x4000, .prot = JP_PROT_READ | JP_PROT_WRITE, .name = ""},
@@ -57,6 +58,41 @@ static void gate(void)
 		      strcmp(events[2].map.name, "//anon") == 0,
 	      "and of no file by its address, as the kernel's records have it");
 	jp_extras_free(&extras);
+}
+
+static int give(const struct jp_evidence *evidence, struct jp_extras *extras)
+{
+	static const uint64_t times[] = {20, 10, 15, 20};
+	char name[] = "name 0";
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		const struct jp_event event = {
+			.type = JP_EVENT_COMM, .time = times[i], .comm = {name, false}};
+
+		name[5] = (char)('0' + i);
+		if (jp_extras_add(extras, &event))
+			return -1;
+	}
+	memset(name, 'x', sizeof(name) - 1);
+	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
+}
+
+/* In the order of time, with texts of its own. */
+static void given(void)
+{
+	static const struct jp_control control = {.name = "test", .add_back = give};
+	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
+	struct jp_extras extras;
+
+	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count, "without a control nothing");
+	jp_extras_free(&extras);
+	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five events");
+	for (size_t i = 0; i < 4; i++)
+		check(!strcmp(extras.events[i].comm.name, names[i]), "%s at %lu", names[i],
+		      (unsigned long)extras.events[i].time);
+	check(extras.events[4].time == 90 && extras.events[4].map.ino == 9, "a line of a snapshot");
+	jp_extras_free(&extras);
+	check(!extras.count && !extras.events, "freed");
 }
 
 /* A program that started while the gate was shut: the exec is left out, if it is that process's and
@@ -146,6 +182,7 @@ static void window(void)
 
 int main(void)
 {
+	given();
 	gate();
 	gate_exec();
 	window();

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where files of a capture are found: by path, by build id, and what is refused. */
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"
@@ -282,67 +279,6 @@ static void maps(void)
 	unlink(path);
 }
 
-/* A process whose /tmp is its own and holds its perf map, if it has one, until @end is closed. 0:
- * no namespace may be made here. */
-static pid_t elsewhere(bool with_map, int *end)
-{
-	int ends[2], ready[2];
-	char path[64], byte;
-	pid_t pid;
-
-	if (pipe2(ends, O_CLOEXEC) || pipe2(ready, O_CLOEXEC))
-		exit(99);
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		close(ends[1]);
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-		if (unshare(geteuid() ? CLONE_NEWUSER | CLONE_NEWNS : CLONE_NEWNS) ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("none", "/tmp", "tmpfs", 0, NULL) ||
-		    (with_map && !scratch_write(path, "1 2 inside\n", 11)) ||
-		    write(ready[1], "", 1) != 1)
-			_exit(1);
-		_exit(read(ends[0], &byte, 1) != 0);
-	}
-	close(ends[0]);
-	close(ready[1]);
-	*end = ends[1];
-	if (read(ready[0], &byte, 1) != 1) {
-		close(ends[1]);
-		waitpid(pid, NULL, 0);
-		pid = 0;
-	}
-	close(ready[0]);
-	return pid;
-}
-
-/* A process's map lies in its own /tmp; where it has none there, in ours. */
-static void maps_elsewhere(void)
-{
-	for (int with = 0; with < 2; with++) {
-		struct jp_found_file found;
-		char path[64];
-		pid_t pid;
-		int end;
-
-		pid = elsewhere(with, &end);
-		if (!pid) {
-			check(true, "another /tmp # SKIP no mount namespace may be made here");
-			return;
-		}
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-		check(scratch_write(path, "1 2 outside\n", 12) &&
-			      !jp_file_find_map(finder, (uint32_t)pid, &found, NULL) &&
-			      found.size == (with ? 11 : 12),
-		      "the map of a process %s one in its /tmp", with ? "with" : "without");
-		jp_found_file_close(&found);
-		unlink(path);
-		close(end);
-		waitpid(pid, NULL, 0);
-	}
-}
-
 int main(void)
 {
 	scratch_make("");
@@ -357,7 +293,6 @@ int main(void)
 	injected();
 	vdso();
 	maps();
-	maps_elsewhere();
 	jp_file_finder_free(finder);
 	return check_done();
 }

@@ -12,8 +12,10 @@
 #include "workloads/emit/eh_frame.h"
 
 enum { RBP = 6, RSP = 7, RIP = 16, PID = 9, WORDS = 64, ROOM = 32, DEEP = 1024 };
-#define CODE  UINT64_C(0x400000)
-#define STACK UINT64_C(0x10000)
+#define CODE    UINT64_C(0x400000)
+#define STACK   UINT64_C(0x10000)
+#define MEMFD   UINT64_C(0x500000)
+#define NO_FILE UINT64_C(0x510000)
 
 static uint64_t stack[WORDS], capacity[ROOM];
 static struct jp_regs regs;
@@ -162,6 +164,37 @@ static void test_frame_pointers(void)
 	      "beyond one that ended early");
 	frame(8, STACK + (64 << 20), CODE + 8);
 	check(is(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "farther than stacks grow: no frame");
+	frame(8, STACK + 64, CODE + 8);
+	check(is(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "one that leads to itself: none");
+	regs.r[RBP] = STACK + 19;
+	check(is(JP_DUMP, 1, JP_UNWIND_BAD_FRAME), "an unaligned frame pointer: none");
+	event.sample.stack = NULL;
+	check(is(JP_DUMP, 1, JP_UNWIND_NO_DATA), "without a stack the address alone");
+	event.sample.regs = NULL;
+	check(is(JP_DUMP, 0, JP_UNWIND_NO_DATA), "without registers nothing");
+}
+
+/* Through memory of all kinds, up to what is no code. */
+static void test_mappings(void)
+{
+	struct jp_unwound unwound;
+
+	begin(CODE);
+	regs.r[RBP] = STACK + 16;
+	frame(2, STACK + 64, MEMFD + 8);
+	frame(8, STACK + 256, CODE + 0x10000);
+	check(is(JP_DUMP, 3, JP_UNWIND_ROOT), "a return address of 0 is the root");
+	check(capacity[0] == CODE && capacity[1] == MEMFD + 8 && capacity[2] == CODE + 0x10000,
+	      "anonymous and memfd code, and a call that a mapping ends with");
+	frame(32, 1, 0x700000);
+	unwound = by(JP_DUMP);
+	check(unwound.count == 4 && unwound.stop == JP_UNWIND_UNMAPPED && unwound.where == 0x6fffff,
+	      "an address in no mapping is listed and ends the walk");
+	frame(32, 1, NO_FILE + 8);
+	check(is(JP_DUMP, 4, JP_UNWIND_NO_ELF), "a file that is not to be had ends the walk");
+	jp_unwind(unwinder, replay, &event, JP_DUMP, capacity, 2, &unwound);
+	check(unwound.count == 2 && unwound.stop == JP_UNWIND_MAX,
+	      "no more than there is room for");
 }
 
 static void test_chain(void)
@@ -340,10 +373,13 @@ int main(void)
 	unwinder = jp_unwinder_new(NULL, NULL);
 	map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
 	map(0x600000, 0x601000, JP_PROT_READ, "//anon");
+	map(MEMFD, MEMFD + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/memfd:doublemapper (deleted)");
+	map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
 	test_names();
 	test_calls();
 	test_direct_calls();
 	test_frame_pointers();
+	test_mappings();
 	test_chain();
 	test_tables();
 	test_depth();

@@ -84,16 +84,19 @@ static void elsewhere(uint32_t pid)
 	jp_found_file_close(&found);
 	jp_file_finder_free(finder);
 	/* Where it has none, ours may be of it. */
-	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-1.map", pid);
-	finder = jp_file_finder_new();
-	check(!unlink(path) && jp_file_find_map(finder, pid, &found, NULL) == -ENOENT,
-	      "none at all");
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	finder = jp_file_finder_new();
 	check(scratch_write(path, "1 2 outer\n", 10) &&
-		      !jp_file_find_map(finder, pid, &found, NULL) && found.size == 10,
+		      !jp_file_find_map(finder, pid, &found, NULL) && found.size == strlen(MAP),
+	      "its own, whatever lies here");
+	jp_found_file_close(&found);
+	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-1.map", pid);
+	check(!unlink(path) && !jp_file_find_map(finder, pid, &found, NULL) && found.size == 10,
 	      "one beside it, by its number here");
 	jp_found_file_close(&found);
-	unlink(path);
+	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+	check(!unlink(path) && jp_file_find_map(finder, pid, &found, NULL) == -ENOENT,
+	      "none at all");
 	jp_file_finder_free(finder);
 	close(residence.root);
 }

@@ -211,51 +211,6 @@ static void kernel_maps(void)
 	}
 }
 
-/* What a machine of the other byte order wrote, and what it is here. */
-static void swapped(void)
-{
-	struct jp_perf_attr attr = plain;
-	struct jp_perf_layout layout;
-	struct jp_perf_record *record;
-	struct jp_event event;
-	struct jp_regs regs = {0};
-	uint64_t raw_word = (uint64_t)__builtin_bswap32(13) | UINT64_C(0x0807060500000000);
-
-	attr.sample_type |= JP_PERF_SAMPLE_CPU | JP_PERF_SAMPLE_READ | JP_PERF_SAMPLE_CALLCHAIN |
-			    JP_PERF_SAMPLE_RAW | JP_PERF_SAMPLE_BRANCH_STACK |
-			    JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_STACK_USER;
-	attr.sample_regs_user = 1 << 7;
-	jp_perf_layout(&attr, EM_X86_64, &layout);
-	record = begin(JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER);
-	/* Thread and CPU lie as 32 bits each. */
-	put(__builtin_bswap32(300) | (uint64_t)__builtin_bswap32(301) << 32);
-	put(__builtin_bswap32(3));
-	put(__builtin_bswap64(5));      /* a count */
-	put(__builtin_bswap64(1));      /* a chain of one */
-	put(__builtin_bswap64(0x1234)); /* its address */
-	put(raw_word);
-	put(0x1122334455667788);
-	put(0x99);
-	put(__builtin_bswap64(0)); /* no branches */
-	put(__builtin_bswap64(2));
-	put(__builtin_bswap64(MARK));
-	put(__builtin_bswap64(8)); /* the stack's size */
-	put(0x0807060504030201);   /* as it lay in memory */
-	put(__builtin_bswap64(8));
-	record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-	jp_perf_swap_record_header(record); /* now it is as in the file */
-	jp_perf_swap_words(record);
-	jp_perf_swap_rest(&layout, record);
-	check(!jp_perf_decode(&layout, record, &event, &regs) && event.pid == 300 &&
-		      event.tid == 301 && event.cpu == 3,
-	      "swapped: process, thread and CPU");
-	check(event.sample.nr_chain == 1 && event.sample.chain[0] == 0x1234 && regs.r[7] == MARK,
-	      "swapped: chain and registers");
-	check(words[7] == 0x1122334455667788 && words[8] == 0x99, "swapped: raw data stays");
-	check(event.sample.stack_size == 8 && !memcmp(event.sample.stack, "\1\2\3\4\5\6\7\10", 8),
-	      "swapped: the dumped stack stays");
-}
-
 /* An attr as a machine of the other byte order wrote it: each field by its width. Its flags are
  * zero here: test_swap.c tries each. */
 static void swapped_attr(void)
@@ -316,7 +271,6 @@ int main(void)
 	namespaces();
 	lost();
 	kernel_maps();
-	swapped();
 	swapped_attr();
 	return check_done();
 }

@@ -2,7 +2,7 @@
 /*
  * The unwinder against libgcc's, in this process: a timer interrupts qsort, printf and recursion,
  * the handler notes what _Unwind_Backtrace() sees and keeps registers and stack, as a capture
- * would. Then frame pointers and every way to stop, on stacks made by hand.
+ * would.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -265,67 +265,12 @@ static void test_saved(void)
 	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are gone again");
 }
 
-/* A stack made by hand at 0x10000: two frames of emitted code, called from emitted code. */
-static void test_frame_pointers(void)
-{
-	uint64_t stack[64] = {0}, frames[8];
-	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64),
-			       .known = 1u << RBP | 1u << RSP | 1u << RIP | 1u << RBX};
-	struct jp_replay *replay = jp_replay_new();
-	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, NULL);
-	struct jp_event event = sample_event(&regs, stack, sizeof(stack), sizeof(stack));
-	struct jp_unwound unwound;
-
-	map(replay, 0x400000, 0x401000, 0, 0, "//anon");
-	map(replay, 0x500000, 0x501000, 0, 7, "/memfd:doublemapper (deleted)");
-	map(replay, 0x600000, 0x601000, 0, 8, "/no/such/file");
-	regs.r[RSP] = 0x10000;
-	regs.r[RBP] = 0x10010;
-	regs.r[RIP] = 0x400123;
-	stack[2] = 0x10040;
-	stack[3] = 0x500456;
-	stack[8] = 0x10100;
-	stack[9] = 0x401000; /* the call was the mapping's last instruction */
-
-#define WALK(most, nr, why, what)                                                                  \
-	(jp_unwind(unwinder, replay, &event, JP_DUMP, frames, most, &unwound),                     \
-	 check(unwound.count == (nr) && unwound.stop == (why), what))
-	WALK(8, 3, JP_UNWIND_ROOT, "a return address of 0 is the root");
-	check(frames[0] == 0x400123 && frames[1] == 0x500456 && frames[2] == 0x401000,
-	      "frame pointers lead through anonymous and memfd code");
-
-	stack[32] = 1;
-	stack[33] = 0x700000;
-	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, 8, &unwound);
-	check(unwound.count == 4 && unwound.stop == JP_UNWIND_UNMAPPED && unwound.where == 0x6fffff,
-	      "an address in no mapping is listed and ends the walk");
-	stack[33] = 0x600100;
-	WALK(8, 4, JP_UNWIND_NO_ELF, "a file that is not to be had ends the walk");
-	WALK(2, 2, JP_UNWIND_MAX, "no more frames than there is room for");
-	stack[8] = 0x10200;
-	WALK(8, 3, JP_UNWIND_DUMP_END, "a frame above a full dump: the dump ends");
-	event.sample.stack_asked = 2 * sizeof(stack);
-	WALK(8, 3, JP_UNWIND_DUMP_SHORT, "a frame above a dump that ended early");
-	stack[8] = 0x10040; /* points at itself */
-	WALK(8, 3, JP_UNWIND_BAD_FRAME, "a frame that leads to itself is none");
-	regs.r[RBP] = 0x10013;
-	WALK(8, 1, JP_UNWIND_BAD_FRAME, "an unaligned frame pointer is none");
-	event.sample.stack = NULL;
-	WALK(8, 1, JP_UNWIND_NO_DATA, "without a stack there is the address alone");
-	event.sample.regs = NULL;
-	WALK(8, 0, JP_UNWIND_NO_DATA, "without registers there is nothing");
-#undef WALK
-	jp_unwinder_free(unwinder);
-	jp_replay_free(replay);
-}
-
 int main(void)
 {
 	take_samples();
 	compare_walks(NULL, true, "files at their paths give libgcc's walks");
 	test_another_file();
 	test_saved();
-	test_frame_pointers();
 	free(samples);
 	return check_done();
 }
