@@ -5,7 +5,7 @@
 #include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
 
-enum { PAGE = 0x1000 };
+enum { PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
 static struct jp_replay *replay;
 static bool there; /* what fork_of() says of the child */
@@ -19,12 +19,9 @@ static void anew(void)
 static int map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
 	       uint64_t time)
 {
-	const struct jp_event event = MADE_EVENT(MAP, pid, time,
-						 .map = {.addr = addr,
-							 .len = len,
-							 .pgoff = pgoff,
-							 .prot = JP_PROT_READ | JP_PROT_EXEC,
-							 .name = name});
+	const struct jp_event event = MADE_EVENT(
+		MAP, pid, time,
+		.map = {.addr = addr, .len = len, .pgoff = pgoff, .prot = RX, .name = name});
 
 	return jp_replay_apply(replay, &event);
 }
@@ -66,9 +63,28 @@ static bool is(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64
 	       strcmp(found->name, name) == 0;
 }
 
+static uint32_t prot(uint64_t addr)
+{
+	return jp_replay_find(replay, 1, addr)->prot;
+}
+
 static bool none(uint32_t pid, uint64_t addr)
 {
 	return !jp_replay_find(replay, pid, addr);
+}
+
+/* All mappings of @pid, as START-END+OFFSETNAME. */
+static void has(uint32_t pid, const char *expected, const char *what)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	for (const struct jp_mapping *map = jp_replay_from(replay, pid, 0);
+	     map && used < sizeof(text); map = jp_replay_from(replay, pid, map->end))
+		used += snprintf(text + used, sizeof(text) - used, "%s%lx-%lx+%lx%s",
+				 used ? " " : "", (long)map->start, (long)map->end,
+				 (long)map->pgoff, map->name);
+	check(!strcmp(text, expected), "%s: %s", what, text);
 }
 
 static size_t count(uint32_t pid)
@@ -95,13 +111,13 @@ static void test_bounds(void)
 	check(none(1, 0x3fff) && none(1, 0x5000), "so are the edges of a hole");
 	check(is(1, 0x4000, 0x4000, 0x5000, 0, "/c") && is(1, 0x1000, 0x1000, 0x2000, 0, "/a"),
 	      "looking up works in any order");
-	check(none(2, 0x1000), "another process has none of it");
+	has(2, "", "another process has none of it");
 }
 
 static void test_sizes(void)
 {
 	map(1, 0x1000, 0, 0, "/empty", 1);
-	check(none(1, 0x1000) && count(1) == 0, "an empty mapping is none");
+	has(1, "", "an empty mapping is none");
 	map(1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
 	check(none(1, UINT64_MAX - 1) && none(1, 0), "nor one around the end of addresses");
 }
@@ -110,48 +126,38 @@ static void test_cut(void)
 {
 	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
 	map(1, 0xf000, 0x2000, 0, "/left", 2);
-	check(is(1, 0x10fff, 0xf000, 0x11000, 0, "/left"), "the later record wins");
-	check(is(1, 0x11000, 0x11000, 0x14000, 0x8000, "/old"),
-	      "cut on the left, the rest's offset moves along");
+	has(1, "f000-11000+0/left 11000-14000+8000/old",
+	    "the later record wins; cut on the left, the rest's offset moves along");
 	map(1, 0x13000, 0x2000, 0, "/right", 3);
-	check(is(1, 0x12fff, 0x11000, 0x13000, 0x8000, "/old"),
-	      "cut on the right, its offset stays");
-	check(is(1, 0x13000, 0x13000, 0x15000, 0, "/right"), "and the right one is there");
+	has(1, "f000-11000+0/left 11000-13000+8000/old 13000-15000+0/right",
+	    "cut on the right, its offset stays");
 	anew();
 	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
 	map(1, 0x11000, PAGE, 0x500000, "/new", 2);
-	check(is(1, 0x10fff, 0x10000, 0x11000, 0x7000, "/old"), "cut in the middle: below");
-	check(is(1, 0x11800, 0x11000, 0x12000, 0x500000, "/new"), "what was put there");
-	check(is(1, 0x12000, 0x12000, 0x14000, 0x9000, "/old"), "above, moved along");
-	check(count(1) == 3, "they are three");
+	has(1, "10000-11000+7000/old 11000-12000+500000/new 12000-14000+9000/old",
+	    "cut in the middle: below, and above, moved along");
 	map(1, 0xf000, 0x10000, 0, "/all", 3);
-	check(count(1) == 1 && is(1, 0x12000, 0xf000, 0x1f000, 0, "/all"),
-	      "one that covers all replaces all");
+	has(1, "f000-1f000+0/all", "one that covers all replaces all");
 	anew();
 	map(1, 0x10000, PAGE, 0, "/a", 1);
 	map(1, 0x11000, PAGE, 0, "/b", 1);
 	map(1, 0x12000, PAGE, 0, "/c", 1);
 	map(1, 0x10800, 0x2000, 0, "/over", 2);
-	check(is(1, 0x107ff, 0x10000, 0x10800, 0, "/a") &&
-		      is(1, 0x10800, 0x10800, 0x12800, 0, "/over") &&
-		      is(1, 0x12800, 0x12800, 0x13000, 0x800, "/c") && count(1) == 3,
-	      "one over three: the middle one is gone, the others are cut");
+	has(1, "10000-10800+0/a 10800-12800+0/over 12800-13000+800/c",
+	    "one over three: the middle one is gone, the others are cut");
 }
 
 static void test_unmap(void)
 {
 	map(1, 0x10000, 0x4000, 0x7000, "/a", 1);
 	jp_replay_cut(replay, 1, 0x11000, PAGE);
-	check(none(1, 0x11000) && none(1, 0x11fff), "a hole is a hole");
-	check(is(1, 0x10fff, 0x10000, 0x11000, 0x7000, "/a") &&
-		      is(1, 0x12000, 0x12000, 0x14000, 0x9000, "/a"),
-	      "around it all is as it was");
+	has(1, "10000-11000+7000/a 12000-14000+9000/a", "a hole is a hole");
 	jp_replay_cut(replay, 2, 0x10000, PAGE);
 	jp_replay_cut(replay, 1, 0x10000, 0);
-	check(is(1, 0x10000, 0x10000, 0x11000, 0x7000, "/a"),
-	      "another process's end, or an empty one, takes nothing");
+	has(1, "10000-11000+7000/a 12000-14000+9000/a",
+	    "another process's end, or an empty one, takes nothing");
 	jp_replay_cut(replay, 1, 0, UINT64_MAX);
-	check(count(1) == 0, "the end of the process takes all");
+	has(1, "", "the end of the process takes all");
 }
 
 static void test_fork(void)
@@ -159,20 +165,18 @@ static void test_fork(void)
 	map(1, 0x1000, PAGE, 0, "/shared", 1);
 	comm(1, 1, "parent", false);
 	fork_of(2, 2, 1, 5);
-	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/shared"), "a child has its parent's");
+	has(2, "1000-2000+0/shared", "a child has its parent's");
 	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "and its name");
 	map(2, 0x1000, PAGE, 0, "/child's", 6);
 	map(1, 0x3000, PAGE, 0, "/parent's", 7);
-	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/shared"), "what it maps stays its own");
-	check(none(2, 0x3000), "what the parent maps later too");
+	has(1, "1000-2000+0/shared 3000-4000+0/parent's", "what it maps stays its own");
+	has(2, "1000-2000+0/child's", "what the parent maps later too");
 	fork_of(1, 9, 1, 8);
-	check(count(1) == 2, "a thread changes nothing");
+	has(1, "1000-2000+0/shared 3000-4000+0/parent's", "a thread changes nothing");
 	fork_of(2, 2, 1, 9);
-	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/shared") &&
-		      is(2, 0x3000, 0x3000, 0x4000, 0, "/parent's"),
-	      "a pid that is used again starts anew");
+	has(2, "1000-2000+0/shared 3000-4000+0/parent's", "a pid that is used again starts anew");
 	fork_of(3, 3, 77, 10);
-	check(none(3, 0x1000), "of an unknown parent nothing is inherited");
+	has(3, "", "of an unknown parent nothing is inherited");
 }
 
 static void test_synthesized_fork(void)
@@ -181,18 +185,16 @@ static void test_synthesized_fork(void)
 	map(1, 0x1000, PAGE, 0, "/parent's", 0);
 	map(2, 0x5000, PAGE, 0, "/own", 0);
 	fork_of(2, 2, 1, 0);
-	check(is(2, 0x5000, 0x5000, 0x6000, 0, "/own") && none(2, 0x1000),
-	      "a FORK synthesized at 0 does not undo what is known");
+	has(2, "5000-6000+0/own", "a FORK synthesized at 0 does not undo what is known");
 	fork_of(3, 3, 1, 0);
-	check(is(3, 0x1000, 0x1000, 0x2000, 0, "/parent's"),
-	      "where nothing is known it gives the parent's");
+	has(3, "1000-2000+0/parent's", "where nothing is known it gives the parent's");
 	there = true;
 	fork_of(4, 4, 1, 0);
 	there = false;
 	check(none(4, 0x1000) && strcmp(jp_replay_comm(replay, 4), "parent") == 0,
 	      "of a task that was there already, it gives no memory");
 	fork_of(2, 2, 1, 1);
-	check(none(2, 0x5000), "a live one does");
+	has(2, "1000-2000+0/parent's", "a live one does");
 }
 
 static void test_exec(void)
@@ -205,12 +207,12 @@ static void test_exec(void)
 	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
 	      "a kworker's name is kept whole");
 	comm(1, 1, "renamed", false);
-	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a new name changes no mapping");
+	has(1, "1000-2000+0/a", "a new name changes no mapping");
 	fork_of(2, 2, 1, 2);
 	comm(1, 1, "other", true);
-	check(none(1, 0x1000) && count(1) == 0, "an exec forgets all");
+	has(1, "", "an exec forgets all");
 	check(strcmp(jp_replay_comm(replay, 1), "other") == 0, "but knows its name");
-	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/a"), "the child is not touched");
+	has(2, "1000-2000+0/a", "the child is not touched");
 }
 
 static void test_duplicates(void)
@@ -239,14 +241,12 @@ static void test_protection(void)
 
 	map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
 	jp_replay_apply(replay, &event);
-	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/data") &&
-		      jp_replay_find(replay, 1, 0x1000)->prot == JP_PROT_READ,
-	      "what is not executable cuts too, and keeps its protection");
-	check(is(1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the rest stays");
+	has(1, "1000-2000+0/data 2000-3000+1000/code", "what is not executable cuts too");
+	check(prot(0x1000) == JP_PROT_READ, "and keeps its protection");
 	event.kernel_map = true;
 	event.map.addr = 0x2000;
 	jp_replay_apply(replay, &event);
-	check(is(1, 0x2000, 0x2000, 0x3000, PAGE, "/code"), "the kernel's own does not");
+	has(1, "1000-2000+0/data 2000-3000+1000/code", "the kernel's own does not");
 }
 
 static void test_backing(void)
@@ -397,7 +397,7 @@ static void test_shared_space(void)
 	map(1, 0x1000, PAGE, 0, "/parent's", 1);
 	check(jp_replay_sharing(replay, 1) == 1, "a process shares with nobody at first");
 	task(JP_EVENT_FORK, 2, 1);
-	check(is(2, 0x1000, 0x1000, 0x2000, 0, "/parent's"), "who shares has what was there");
+	has(2, "1000-2000+0/parent's", "who shares has what was there");
 	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
 	      "the two know of each other");
 	map(2, 0x3000, PAGE, 0, "/child's", 2);
@@ -469,17 +469,12 @@ static void test_protect(void)
 	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
 	map(1, 0x8000, PAGE, 0, "/b", 1);
 	act(JP_EVENT_PROTECT, 0x3000, 5 * PAGE, 0, 0, JP_PROT_READ);
-	check(count(1) == 3 && is(1, 0x2fff, 0x1000, 0x3000, 0x7000, "/a") &&
-		      is(1, 0x3000, 0x3000, 0x5000, 0x9000, "/a") &&
-		      is(1, 0x8000, 0x8000, 0x9000, 0, "/b"),
-	      "a mapping is split, up to a hole");
-	check(jp_replay_find(replay, 1, 0x3000)->prot == JP_PROT_READ &&
-		      jp_replay_find(replay, 1, 0x1000)->prot == (JP_PROT_READ | JP_PROT_EXEC) &&
-		      jp_replay_find(replay, 1, 0x8000)->prot == (JP_PROT_READ | JP_PROT_EXEC),
+	has(1, "1000-3000+7000/a 3000-5000+9000/a 8000-9000+0/b",
+	    "a mapping is split, up to a hole");
+	check(prot(0x3000) == JP_PROT_READ && prot(0x1000) == RX && prot(0x8000) == RX,
 	      "the others stay as they are");
 	act(JP_EVENT_PROTECT, 0, 10 * PAGE, 0, 0, JP_PROT_EXEC);
-	check(jp_replay_find(replay, 1, 0x4000)->prot == JP_PROT_EXEC &&
-		      jp_replay_find(replay, 1, 0x8000)->prot == JP_PROT_EXEC && none(1, 0x5000) &&
+	check(prot(0x4000) == JP_PROT_EXEC && prot(0x8000) == JP_PROT_EXEC && none(1, 0x5000) &&
 		      none(1, 0),
 	      "what lies in no mapping does not become one");
 	act(JP_EVENT_PROTECT, 0x6000, PAGE, 0, 0, JP_PROT_READ);
@@ -490,20 +485,16 @@ static void test_remap(void)
 {
 	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
 	act(JP_EVENT_REMAP, 0x2000, PAGE, 0x20000, 2 * PAGE, 0);
-	check(none(1, 0x2000) && is(1, 0x1000, 0x1000, 0x2000, 0x7000, "/a") &&
-		      is(1, 0x3000, 0x3000, 0x5000, 0x9000, "/a"),
-	      "a page leaves a mapping");
-	check(is(1, 0x20000, 0x20000, 0x22000, 0x8000, "/a") &&
-		      jp_replay_find(replay, 1, 0x20000)->prot == (JP_PROT_READ | JP_PROT_EXEC),
-	      "and lies elsewhere, larger, with all it was");
+	has(1, "1000-2000+7000/a 3000-5000+9000/a 20000-22000+8000/a",
+	    "a page leaves a mapping, and lies elsewhere, larger");
+	check(prot(0x20000) == RX, "with all it was");
 	act(JP_EVENT_REMAP, 0x6000, PAGE, 0x30000, PAGE, 0);
 	check(none(1, 0x30000) && count(1) == 3, "what nobody knows moves nowhere");
 	act(JP_EVENT_UNMAP, 0x20000, 0, 0, 0, 0);
 	act(JP_EVENT_UNMAP, UINT64_MAX - 10, 20, 0, 0, 0);
 	check(count(1) == 3, "nothing, or more than all, is not unmapped");
 	act(JP_EVENT_UNMAP, 0x21000, PAGE, 0, 0, 0);
-	check(is(1, 0x20000, 0x20000, 0x21000, 0x8000, "/a") && none(1, 0x21000),
-	      "the second half is");
+	has(1, "1000-2000+7000/a 3000-5000+9000/a 20000-21000+8000/a", "the second half is");
 }
 
 /* The second record of a mapping tells of its build id; one that is too long is none. */
