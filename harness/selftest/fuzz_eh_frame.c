@@ -54,11 +54,9 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
 	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .known = UINT64_MAX};
-	const struct jp_event event = MADE_EVENT(SAMPLE, PID, 9,
-						 .sample = {.regs = &regs,
-							    .stack = (const unsigned char *)stack,
-							    .stack_size = sizeof(stack),
-							    .stack_asked = sizeof(stack)});
+	const struct jp_event event = MADE_EVENT(
+		SAMPLE, PID, 9, .sample.regs = &regs, .sample.stack = (const unsigned char *)stack,
+		.sample.stack_size = sizeof(stack), .sample.stack_asked = sizeof(stack));
 	uint64_t capacity[ROOM];
 	struct jp_unwound unwound;
 
@@ -81,13 +79,10 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 static void map(struct jp_replay *replay, const struct head *head, const char *name)
 {
 	uint64_t page = head->code_addr & ~UINT64_C(0xfff);
-	const struct jp_event event =
-		MADE_EVENT(MAP, PID, 1,
-			   .map = {.addr = BASE + page,
-				   .len = head->code_addr - page + head->code_size + 0x1000,
-				   .pgoff = page,
-				   .prot = JP_PROT_READ | JP_PROT_EXEC,
-				   .name = name});
+	const struct jp_event event = MADE_EVENT(
+		MAP, PID, 1, .map.addr = BASE + page,
+		.map.len = head->code_addr - page + head->code_size + 0x1000, .map.pgoff = page,
+		.map.prot = JP_PROT_READ | JP_PROT_EXEC, .map.name = name);
 
 	if (jp_replay_apply(replay, &event))
 		abort();

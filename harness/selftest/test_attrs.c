@@ -30,59 +30,36 @@ static int64_t of(enum jp_perf_record_type type, uint64_t id)
 
 static void clocks(void)
 {
-	enum { PERIOD = JP_PERF_SAMPLE_PERIOD };
+	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
+	enum { TOLD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
 	static const struct {
 		const char *what;
-		struct jp_perf_attr attr;
+		uint32_t type;
+		uint64_t config, sample_type, flags, asked;
 		enum jp_clock clock;
 		uint64_t period;
 	} table[] = {
-		{"cpu-clock, by frequency",
-		 {.type = JP_PERF_TYPE_SOFTWARE,
-		  .sample_type = PERIOD,
-		  .flags = JP_PERF_ATTR_FREQ,
-		  .sample_period = 1000},
-		 JP_CLOCK_CPU,
-		 1000000},
-		{"task-clock, by frequency",
-		 {.type = JP_PERF_TYPE_SOFTWARE,
-		  .config = JP_PERF_SW_TASK_CLOCK,
-		  .sample_type = PERIOD,
-		  .flags = JP_PERF_ATTR_FREQ,
-		  .sample_period = 4000},
-		 JP_CLOCK_TASK,
-		 250000},
-		{"cpu-clock, by period",
-		 {.type = JP_PERF_TYPE_SOFTWARE, .sample_type = PERIOD, .sample_period = 777},
-		 JP_CLOCK_CPU,
-		 777},
-		{"without a period in its samples",
-		 {.type = JP_PERF_TYPE_SOFTWARE, .sample_period = 777},
-		 JP_CLOCK_CPU,
-		 0},
-		{"without a period",
-		 {.type = JP_PERF_TYPE_SOFTWARE, .sample_type = PERIOD},
-		 JP_CLOCK_CPU,
-		 0},
-		{"a dummy",
-		 {.type = JP_PERF_TYPE_SOFTWARE, .config = JP_PERF_SW_DUMMY},
-		 JP_CLOCK_NONE,
-		 0},
-		{"cycles, whose period follows the load",
-		 {.sample_type = PERIOD, .flags = JP_PERF_ATTR_FREQ, .sample_period = 1000},
-		 JP_CLOCK_NONE,
-		 0},
-		{"a breakpoint of no address",
-		 {.type = JP_PERF_TYPE_BREAKPOINT},
-		 JP_CLOCK_BREAKPOINT,
-		 0},
-		{"a breakpoint", {.type = JP_PERF_TYPE_BREAKPOINT, .config = 1}, JP_CLOCK_NONE, 0},
+		{"cpu-clock, by frequency", SOFTWARE, 0, TOLD, FREQ, 1000, JP_CLOCK_CPU, 1000000},
+		{"task-clock, by frequency", SOFTWARE, JP_PERF_SW_TASK_CLOCK, TOLD, FREQ, 4000,
+		 JP_CLOCK_TASK, 250000},
+		{"cpu-clock, by period", SOFTWARE, 0, TOLD, 0, 777, JP_CLOCK_CPU, 777},
+		{"without a period in its samples", SOFTWARE, 0, 0, 0, 777, JP_CLOCK_CPU, 0},
+		{"without a period", SOFTWARE, 0, TOLD, 0, 0, JP_CLOCK_CPU, 0},
+		{"a dummy", SOFTWARE, JP_PERF_SW_DUMMY, 0, 0, 0, JP_CLOCK_NONE, 0},
+		{"cycles, whose period follows the load", 0, 0, TOLD, FREQ, 1000, JP_CLOCK_NONE, 0},
+		{"a breakpoint of no address", BREAKPOINT, 0, 0, 0, 0, JP_CLOCK_BREAKPOINT, 0},
+		{"a breakpoint", BREAKPOINT, 1, 0, 0, 0, JP_CLOCK_NONE, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_perf_attr attr = {.type = table[i].type,
+						  .config = table[i].config,
+						  .sample_type = table[i].sample_type,
+						  .flags = table[i].flags,
+						  .sample_period = table[i].asked};
 		const struct jp_event_asked *asked;
 
-		check(!add(&table[i].attr, 0), "%s: an attr", table[i].what);
+		check(!add(&attr, 0), "%s: an attr", table[i].what);
 		asked = &attrs.all[attrs.count - 1].asked;
 		check(asked->clock == table[i].clock && asked->period == table[i].period,
 		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);

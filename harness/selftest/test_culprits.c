@@ -75,49 +75,44 @@ static void each_file_for_itself(void)
 	jp_culprits_free(&culprits);
 }
 
+#define FAR (UINT64_C(1) << 40)
+
 /* Whether a process became another program: by what its samples in no mapping show. */
 static void replaced(void)
 {
-	const uint64_t far = UINT64_C(1) << 40;
-	const struct {
+	static const struct {
 		const char *what;
-		struct jp_image image;
+		bool files;
+		uint64_t unmapped, since, in_files, elsewhere, low, high;
 		bool replaced;
 	} rows[] = {
-		{"no file is known", {.files = false}, true},
-		{"no sample is elsewhere", {.files = true}, false},
-		{"four are", {.files = true, .unmapped = 8, .elsewhere = 4}, false},
-		{"five of ten are", {.files = true, .unmapped = 10, .elsewhere = 5}, true},
-		{"five of eleven", {.files = true, .unmapped = 11, .elsewhere = 5}, false},
-		{"a tenth as many in files",
-		 {.files = true, .unmapped = 50, .unmapped_since = 50, .in_files = 5},
-		 true},
-		{"fewer",
-		 {.files = true, .unmapped = 51, .unmapped_since = 51, .in_files = 5},
-		 false},
-		{"a tenth of them before the last in a file",
-		 {.files = true, .unmapped = 50, .unmapped_since = 45, .in_files = 50},
-		 false},
-		{"less than that",
-		 {.files = true, .unmapped = 50, .unmapped_since = 46, .in_files = 50},
-		 true},
-		{"four since then",
-		 {.files = true, .unmapped = 4, .unmapped_since = 4, .in_files = 50},
-		 false},
-		{"five since then",
-		 {.files = true, .unmapped = 5, .unmapped_since = 5, .in_files = 50},
-		 true},
-		{"far apart",
-		 {.files = true, .unmapped = 5, .unmapped_since = 5, .low = 1, .high = 1 + far},
-		 true},
-		{"nearer",
-		 {.files = true, .unmapped = 5, .unmapped_since = 5, .low = 1, .high = far},
-		 false},
+		{"no file is known", false, 0, 0, 0, 0, 0, 0, true},
+		{"no sample is elsewhere", true, 0, 0, 0, 0, 0, 0, false},
+		{"four are", true, 8, 0, 0, 4, 0, 0, false},
+		{"five of ten are", true, 10, 0, 0, 5, 0, 0, true},
+		{"five of eleven", true, 11, 0, 0, 5, 0, 0, false},
+		{"a tenth as many in files", true, 50, 50, 5, 0, 0, 0, true},
+		{"fewer", true, 51, 51, 5, 0, 0, 0, false},
+		{"a tenth of them before the last in a file", true, 50, 45, 50, 0, 0, 0, false},
+		{"less than that", true, 50, 46, 50, 0, 0, 0, true},
+		{"four since then", true, 4, 4, 50, 0, 0, 0, false},
+		{"five since then", true, 5, 5, 50, 0, 0, 0, true},
+		{"far apart", true, 5, 5, 0, 0, 1, 1 + FAR, true},
+		{"nearer", true, 5, 5, 0, 0, 1, FAR, false},
 	};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		check(jp_image_replaced(&rows[i].image) == rows[i].replaced, "%s: %s", rows[i].what,
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_image one = {.files = rows[i].files,
+					     .unmapped = rows[i].unmapped,
+					     .unmapped_since = rows[i].since,
+					     .in_files = rows[i].in_files,
+					     .elsewhere = rows[i].elsewhere,
+					     .low = rows[i].low,
+					     .high = rows[i].high};
+
+		check(jp_image_replaced(&one) == rows[i].replaced, "%s: %s", rows[i].what,
 		      rows[i].replaced ? "another program" : "the same");
+	}
 }
 
 int main(void)

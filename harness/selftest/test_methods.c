@@ -39,11 +39,10 @@ static void begin(uint64_t ip)
 				.known = 1u << RBP | 1u << RSP | 1u << RIP};
 	regs.r[RIP] = ip;
 	regs.r[RSP] = STACK;
-	event = (struct jp_event)MADE_EVENT(SAMPLE, PID, 100,
-					    .sample = {.regs = &regs,
-						       .stack = (const unsigned char *)stack,
-						       .stack_size = sizeof(stack),
-						       .stack_asked = sizeof(stack)});
+	event = (struct jp_event)MADE_EVENT(SAMPLE, PID, 100, .sample.regs = &regs,
+					    .sample.stack = (const unsigned char *)stack,
+					    .sample.stack_size = sizeof(stack),
+					    .sample.stack_asked = sizeof(stack));
 }
 
 /* A frame at word @at that leads to the one at word @next. */

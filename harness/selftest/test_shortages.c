@@ -13,9 +13,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/format/perfdata/write.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_map_of.h"
-#ifndef __SANITIZE_ADDRESS__
 #include "harness/selftest/shortages.h"
 
 static int see(void *context, const struct jp_event *event)
@@ -195,11 +193,3 @@ int main(int argc, char **argv)
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
 	return check_done();
 }
-
-#else
-int main(void)
-{
-	check(true, "nothing # SKIP the sanitizer has an allocator of its own");
-	return check_done();
-}
-#endif

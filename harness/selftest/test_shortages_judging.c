@@ -10,8 +10,6 @@
 #include "harness/model/oracle/tasks.h"
 #include "harness/model/space/ranges.h"
 #include "harness/outcome/outcome.h"
-#include "harness/selftest/check.h"
-#ifndef __SANITIZE_ADDRESS__
 #include "harness/selftest/shortages.h"
 
 static int truth(const char *path, struct jp_error *err)
@@ -171,11 +169,3 @@ int main(int argc, char **argv)
 	check(!unfinished, "no file of inject's is left half-written");
 	return check_done();
 }
-
-#else
-int main(void)
-{
-	check(true, "nothing # SKIP the sanitizer has an allocator of its own");
-	return check_done();
-}
-#endif

@@ -105,14 +105,9 @@ static __attribute__((noinline)) int recurse(int depth)
 static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
 		uint64_t ino, const char *name)
 {
-	const struct jp_event event = MADE_EVENT(MAP, PID, 0,
-						 .map = {.addr = start,
-							 .len = end - start,
-							 .pgoff = offset,
-							 .ino = ino,
-							 .has_identity = ino != 0,
-							 .prot = 5,
-							 .name = name});
+	const struct jp_event event = MADE_EVENT(
+		MAP, PID, 0, .map.addr = start, .map.len = end - start, .map.pgoff = offset,
+		.map.ino = ino, .map.has_identity = ino != 0, .map.prot = 5, .map.name = name);
 
 	if (jp_replay_apply(replay, &event))
 		abort();

@@ -220,14 +220,10 @@ static void parts(void)
 	} rows[] = {{1010, 0}, {1011, 1}, {1990, 1}, {1991, 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct jp_event event = MADE_EVENT(MAP, PID, rows[i].time, .record = record,
-							 .map = {.addr = 0x12000,
-								 .len = 0x2000,
-								 .pgoff = 0x12000,
-								 .prot = RX,
-								 .flags = 2,
-								 .has_identity = true,
-								 .name = "//anon"});
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, rows[i].time, .record = record, .map.addr = 0x12000,
+				   .map.len = 0x2000, .map.pgoff = 0x12000, .map.prot = RX,
+				   .map.flags = 2, .map.has_identity = true, .map.name = "//anon");
 		const struct jp_metric metric =
 			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
 
