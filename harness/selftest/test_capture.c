@@ -10,6 +10,7 @@
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 
 static void event_owners(void)
@@ -110,15 +111,8 @@ static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
 
 static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
 {
-	const struct jp_event sample = {
-		.type = JP_EVENT_SAMPLE,
-		.misc = JP_PERF_MISC_USER,
-		.pid = 42,
-		.tid = 42,
-		.time = time,
-		.id = id,
-		.sample = {.ip = time * 2},
-	};
+	const struct jp_event sample = MADE_EVENT(SAMPLE, 42, time, .misc = JP_PERF_MISC_USER,
+						  .id = id, .sample.ip = time * 2);
 	struct jp_perf_layout layout;
 	uint64_t record[16];
 

@@ -19,7 +19,10 @@ enum {
 	SNAPSHOT = 200,
 	READ = 210,
 	ASKED = 1000,
-	NEVER = 0
+	NEVER = 0,
+	MAP = JP_EVENT_MAP,
+	REMAP = JP_EVENT_REMAP,
+	PROTECT = JP_EVENT_PROTECT
 };
 
 static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t before)
@@ -48,90 +51,102 @@ static struct jp_procmap entry_of(enum snapshot_entry entry)
 	};
 }
 
+/* One process, what its snapshot says of the code, what was told of it, and what the truth has. */
+static struct {
+	struct jp_event act;
+	struct jp_procmap map;
+	struct jp_snapshot snapshot;
+	struct jp_truth truth;
+	struct jp_span span;
+	struct jp_spans known;
+	struct jp_evidence evidence;
+} scene;
+
+/* @acted: when it was mapped, NEVER: the truth has none; @told: when a record told of it, NEVER:
+ * none did. */
+static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_entry entry,
+		      uint64_t told)
+{
+	scene.act = act_at(type, PID, acted);
+	scene.map = entry_of(entry);
+	scene.snapshot = (struct jp_snapshot){PID, SNAPSHOT, READ, &scene.map, 1};
+	scene.truth = (struct jp_truth){.acts = &scene.act, .nr_acts = acted != NEVER};
+	scene.span = (struct jp_span){
+		.pid = PID, .mapping = {.start = CODE, .end = CODE + SIZE}, .open_before = told};
+	scene.known = (struct jp_spans){.spans = &scene.span, .count = told != NEVER};
+	scene.evidence = (struct jp_evidence){.truth = &scene.truth,
+					      .snapshots = {.list = &scene.snapshot, .count = 1},
+					      .info = {.policy = "exec", .enabled = 100}};
+}
+
+static const char *cause(uint64_t time)
+{
+	return jp_unmapped(&scene.evidence, &scene.known, PID, CODE, time).cause;
+}
+
 static void attached(void)
 {
 	static const struct {
 		const char *what, *policy;
 		uint64_t enabled, act; /* act: when it was mapped, NEVER: the truth has none */
-		enum jp_event_type type;
+		int type;
 		enum snapshot_entry entry;
 		uint64_t told; /* when a record told of it, NEVER: none did */
 		const char *cause;
 	} table[] = {
-		{"older, skipped", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, NEVER, "pathless"},
-		{"native, skipped", "paths", 100, NEVER, JP_EVENT_MAP, PATHLESS, NEVER, "pathless"},
-		{"older, with a path", "paths", 100, 50, JP_EVENT_MAP, NAMED, NEVER, "no-record"},
-		{"older, not executable then", "paths", 100, 50, JP_EVENT_MAP, WRITABLE, NEVER,
+		{"older, skipped", "paths", 100, 50, MAP, PATHLESS, NEVER, "pathless"},
+		{"native, skipped", "paths", 100, NEVER, MAP, PATHLESS, NEVER, "pathless"},
+		{"older, with a path", "paths", 100, 50, MAP, NAMED, NEVER, "no-record"},
+		{"older, not executable then", "paths", 100, 50, MAP, WRITABLE, NEVER, "no-record"},
+		{"older, in no snapshot", "paths", 100, 50, MAP, ABSENT, NEVER, "no-record"},
+		{"older, and the policy takes all", "exec", 100, 50, MAP, PATHLESS, NEVER,
 		 "no-record"},
-		{"older, in no snapshot", "paths", 100, 50, JP_EVENT_MAP, ABSENT, NEVER,
-		 "no-record"},
-		{"older, and the policy takes all", "exec", 100, 50, JP_EVENT_MAP, PATHLESS, NEVER,
-		 "no-record"},
-		{"older, and the policy takes none", "none", 100, 50, JP_EVENT_MAP, NAMED, NEVER,
+		{"older, and the policy takes none", "none", 100, 50, MAP, NAMED, NEVER,
 		 "snapshot"},
-		{"as the events came on", "paths", 100, 100, JP_EVENT_MAP, PATHLESS, NEVER,
+		{"as the events came on", "paths", 100, 100, MAP, PATHLESS, NEVER, "pathless"},
+		{"a record was to come, too", "paths", 100, 101, MAP, PATHLESS, NEVER, "no-record"},
+		{"moved there, of which no record comes", "paths", 100, 150, REMAP, PATHLESS, NEVER,
 		 "pathless"},
-		{"a record was to come, too", "paths", 100, 101, JP_EVENT_MAP, PATHLESS, NEVER,
-		 "no-record"},
-		{"moved there, of which no record comes", "paths", 100, 150, JP_EVENT_REMAP,
-		 PATHLESS, NEVER, "pathless"},
-		{"moved there as the snapshot ended", "paths", 100, READ, JP_EVENT_REMAP, PATHLESS,
-		 NEVER, "pathless"},
-		{"moved there behind the snapshot", "paths", 100, READ + 1, JP_EVENT_REMAP,
-		 PATHLESS, NEVER, "mremap"},
-		{"later", "paths", 100, 500, JP_EVENT_MAP, PATHLESS, NEVER, "no-record"},
-		{"told, and lost since", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 210,
-		 "no-record"},
-		{"told just now", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, ASKED, "no-record"},
-		{"told later", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, ASKED + 1, "pathless"},
-		{"told of what was there before", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 49,
+		{"moved there as the snapshot ended", "paths", 100, READ, REMAP, PATHLESS, NEVER,
 		 "pathless"},
-		{"told at that time", "paths", 100, 50, JP_EVENT_MAP, PATHLESS, 50, "no-record"},
-		{"moved", "exec", 100, 500, JP_EVENT_REMAP, ABSENT, NEVER, "mremap"},
-		{"moved just now", "exec", 100, ASKED, JP_EVENT_REMAP, ABSENT, NEVER, "mremap"},
-		{"moved later", "exec", 100, ASKED + 1, JP_EVENT_REMAP, ABSENT, NEVER, "no-record"},
-		{"moved, and in the snapshot since", "exec", 100, 195, JP_EVENT_REMAP, PATHLESS,
-		 NEVER, "no-record"},
-		{"moved while that was read", "exec", 100, 196, JP_EVENT_REMAP, PATHLESS, NEVER,
+		{"moved there behind the snapshot", "paths", 100, READ + 1, REMAP, PATHLESS, NEVER,
 		 "mremap"},
-		{"moved, and not executable there", "exec", 100, 150, JP_EVENT_REMAP, WRITABLE,
-		 NEVER, "mremap"},
-		{"moved, told, and lost since", "exec", 100, 500, JP_EVENT_REMAP, ABSENT, 600,
+		{"later", "paths", 100, 500, MAP, PATHLESS, NEVER, "no-record"},
+		{"told, and lost since", "paths", 100, 50, MAP, PATHLESS, 210, "no-record"},
+		{"told just now", "paths", 100, 50, MAP, PATHLESS, ASKED, "no-record"},
+		{"told later", "paths", 100, 50, MAP, PATHLESS, ASKED + 1, "pathless"},
+		{"told of what was there before", "paths", 100, 50, MAP, PATHLESS, 49, "pathless"},
+		{"told at that time", "paths", 100, 50, MAP, PATHLESS, 50, "no-record"},
+		{"moved", "exec", 100, 500, REMAP, ABSENT, NEVER, "mremap"},
+		{"moved just now", "exec", 100, ASKED, REMAP, ABSENT, NEVER, "mremap"},
+		{"moved later", "exec", 100, ASKED + 1, REMAP, ABSENT, NEVER, "no-record"},
+		{"moved, and in the snapshot since", "exec", 100, 195, REMAP, PATHLESS, NEVER,
 		 "no-record"},
-		{"between snapshot and events", "exec", 300, 250, JP_EVENT_MAP, ABSENT, NEVER,
-		 "window"},
-		{"as the snapshot began", "exec", 300, 195, JP_EVENT_MAP, ABSENT, NEVER, "window"},
-		{"before that", "exec", 300, 194, JP_EVENT_MAP, ABSENT, NEVER, "no-record"},
-		{"as the events came on", "exec", 300, 300, JP_EVENT_PROTECT, ABSENT, NEVER,
-		 "window"},
-		{"after that", "exec", 300, 301, JP_EVENT_MAP, ABSENT, NEVER, "no-record"},
-		{"in between, and in the snapshot", "exec", 300, 205, JP_EVENT_MAP, PATHLESS, NEVER,
+		{"moved while that was read", "exec", 100, 196, REMAP, PATHLESS, NEVER, "mremap"},
+		{"moved, and not executable there", "exec", 100, 150, REMAP, WRITABLE, NEVER,
+		 "mremap"},
+		{"moved, told, and lost since", "exec", 100, 500, REMAP, ABSENT, 600, "no-record"},
+		{"between snapshot and events", "exec", 300, 250, MAP, ABSENT, NEVER, "window"},
+		{"as the snapshot began", "exec", 300, 195, MAP, ABSENT, NEVER, "window"},
+		{"before that", "exec", 300, 194, MAP, ABSENT, NEVER, "no-record"},
+		{"as the events came on", "exec", 300, 300, PROTECT, ABSENT, NEVER, "window"},
+		{"after that", "exec", 300, 301, MAP, ABSENT, NEVER, "no-record"},
+		{"in between, and in the snapshot", "exec", 300, 205, MAP, PATHLESS, NEVER,
 		 "no-record"},
-		{"in between, and told", "exec", 300, 250, JP_EVENT_MAP, ABSENT, 400, "no-record"},
-		{"moved in between", "exec", 300, 250, JP_EVENT_REMAP, ABSENT, NEVER, "window"},
+		{"in between, and told", "exec", 300, 250, MAP, ABSENT, 400, "no-record"},
+		{"moved in between", "exec", 300, 250, REMAP, ABSENT, NEVER, "window"},
 	};
 
 	static const uint64_t places[] = {CODE, CODE + SIZE - 1};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct jp_event act = act_at(table[i].type, PID, table[i].act);
-		struct jp_procmap map = entry_of(table[i].entry);
-		struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
-		struct jp_truth truth = {.acts = &act, .nr_acts = table[i].act != NEVER};
-		struct jp_evidence evidence = {
-			.truth = &truth,
-			.snapshots = {.list = &snapshot, .count = 1},
-			.info = {.enabled = table[i].enabled},
-		};
-		struct jp_span span = {.pid = PID,
-				       .mapping = {.start = CODE, .end = CODE + SIZE},
-				       .open_before = table[i].told};
-		struct jp_spans known = {.spans = &span, .count = table[i].told != NEVER};
 		struct jp_unmapped found;
 		char text[256];
 
-		strcpy(evidence.info.policy, table[i].policy);
-		found = jp_unmapped(&evidence, &known, PID, places[i % 2], ASKED);
+		set_scene(table[i].type, table[i].act, table[i].entry, table[i].told);
+		strcpy(scene.evidence.info.policy, table[i].policy);
+		scene.evidence.info.enabled = table[i].enabled;
+		found = jp_unmapped(&scene.evidence, &scene.known, PID, places[i % 2], ASKED);
 		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
 		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
 	}
@@ -140,23 +155,11 @@ static void attached(void)
 /* A snapshot tells nothing before it is read, a record nothing of what lies behind it. */
 static void not_yet_and_not_there(void)
 {
-	struct jp_event act = act_at(JP_EVENT_REMAP, PID, 150);
-	struct jp_procmap map = entry_of(PATHLESS);
-	struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
-	struct jp_truth truth = {.acts = &act, .nr_acts = 1};
-	struct jp_evidence evidence = {.truth = &truth,
-				       .snapshots = {.list = &snapshot, .count = 1},
-				       .info = {.policy = "exec", .enabled = 100}};
-	struct jp_span span = {
-		.pid = PID, .mapping = {.start = CODE - SIZE, .end = CODE}, .open_before = 160};
-	struct jp_spans known = {.spans = &span, .count = 1};
-
-	for (uint64_t time = READ - 1; time <= READ; time++) {
-		const char *cause = jp_unmapped(&evidence, &known, PID, CODE, time).cause;
-
-		check(strcmp(cause, time < READ ? "mremap" : "no-record") == 0, "%s: %s",
-		      time < READ ? "before it is read" : "once it is", cause);
-	}
+	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 160);
+	scene.span.mapping = (struct jp_mapping){.start = CODE - SIZE, .end = CODE};
+	for (uint64_t time = READ - 1; time <= READ; time++)
+		check(strcmp(cause(time), time < READ ? "mremap" : "no-record") == 0, "%s: %s",
+		      time < READ ? "before it is read" : "once it is", cause(time));
 }
 
 /* Of the same pid's next incarnation nothing counts that was told of the one before. */
@@ -165,22 +168,14 @@ static void told_before_the_exec(void)
 	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
 						      {.pid = PID, .before = 100},
 						      {.pid = PID, .before = 2000}};
-	struct jp_truth truth = {.incarnations = incarnations, .nr_incarnations = 3};
-	struct jp_procmap map = entry_of(NAMED);
-	struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
-	struct jp_evidence evidence = {.truth = &truth,
-				       .snapshots = {.list = &snapshot, .count = 1},
-				       .info = {.policy = "none", .enabled = 150}};
 
 	for (uint64_t told = 99; told <= 100; told++) {
-		struct jp_span span = {.pid = PID,
-				       .mapping = {.start = CODE, .end = CODE + SIZE},
-				       .open_before = told};
-		struct jp_spans known = {.spans = &span, .count = 1};
-		const char *cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
-
-		check(strcmp(cause, told < 100 ? "snapshot" : "no-record") == 0,
-		      "told %s its exec: %s", told < 100 ? "before" : "at", cause);
+		set_scene(JP_EVENT_MAP, NEVER, NAMED, told);
+		scene.truth.incarnations = incarnations;
+		scene.truth.nr_incarnations = 3;
+		scene.evidence.info = (struct jp_capture_info){.policy = "none", .enabled = 150};
+		check(strcmp(cause(ASKED), told < 100 ? "snapshot" : "no-record") == 0,
+		      "told %s its exec: %s", told < 100 ? "before" : "at", cause(ASKED));
 	}
 }
 
@@ -189,20 +184,17 @@ static void shared(void)
 	for (int told = 0; told < 3; told++) {
 		struct jp_event acts[] = {act_at(JP_EVENT_FORK, OTHER, 100),
 					  act_at(JP_EVENT_MAP, OTHER, 200)};
-		struct jp_truth truth = {.acts = acts, .nr_acts = 2};
-		struct jp_evidence evidence = {.truth = &truth, .info = {.policy = "exec"}};
-		struct jp_span span = {.pid = told == 1 ? OTHER : PID + 100,
-				       .mapping = {.start = CODE, .end = CODE + SIZE},
-				       .open_before = 205};
-		struct jp_spans known = {.spans = &span, .count = told > 0};
-		const char *cause;
 
+		set_scene(JP_EVENT_MAP, NEVER, ABSENT, told ? 205 : NEVER);
+		scene.span.pid = told == 1 ? OTHER : PID + 100;
+		scene.truth = (struct jp_truth){.acts = acts, .nr_acts = 2};
+		scene.evidence.snapshots.count = 0;
+		scene.evidence.info.enabled = 0;
 		acts[0].task.ppid = PID;
 		acts[0].task.how = JP_HOW_SHARE;
-		cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
-		check(strcmp(cause, told == 1 ? "shared-mm" : "no-record") == 0,
+		check(strcmp(cause(ASKED), told == 1 ? "shared-mm" : "no-record") == 0,
 		      "mapped by another process, of which %s tells: %s",
-		      told == 1 ? "a record" : "none", cause);
+		      told == 1 ? "a record" : "none", cause(ASKED));
 	}
 }
 
@@ -236,28 +228,19 @@ static void gated(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct jp_event act = act_at(JP_EVENT_MAP, PID, table[i].act);
-		struct jp_procmap map = entry_of(table[i].entry);
-		struct jp_snapshot snapshot = {PID, SNAPSHOT, READ, &map, 1};
 		struct jp_announced process = {.pid = PID, .asked = 150, .answered = 220};
 		struct jp_interval intervals[] = {{1, OTHER, 18, 20, 40, 42},
 						  {0, PID, 215, 220, 300, 302}};
-		struct jp_truth truth = {.acts = &act, .nr_acts = table[i].act != NEVER};
-		struct jp_evidence evidence = {
-			.truth = &truth,
-			.snapshots = {.list = &snapshot, .count = 1},
-			.intervals = {.processes = &process,
-				      .nr_processes = 1,
-				      .intervals = intervals,
-				      .nr_intervals = 2},
-		};
-		struct jp_spans known = {.count = 0};
-		const char *cause;
 
-		strcpy(evidence.intervals.gate, table[i].gate);
-		cause = jp_unmapped(&evidence, &known, PID, CODE, ASKED).cause;
-		check(strcmp(cause, table[i].cause) == 0, "gate %s, mapped %s: %s", table[i].gate,
-		      table[i].what, cause);
+		set_scene(JP_EVENT_MAP, table[i].act, table[i].entry, NEVER);
+		scene.evidence.info = (struct jp_capture_info){.enabled = 0};
+		scene.evidence.intervals = (struct jp_intervals){.processes = &process,
+								 .nr_processes = 1,
+								 .intervals = intervals,
+								 .nr_intervals = 2};
+		strcpy(scene.evidence.intervals.gate, table[i].gate);
+		check(strcmp(cause(ASKED), table[i].cause) == 0, "gate %s, mapped %s: %s",
+		      table[i].gate, table[i].what, cause(ASKED));
 	}
 }
 

@@ -66,8 +66,7 @@ static int give(const struct jp_evidence *evidence, struct jp_extras *extras)
 	char name[] = "name 0";
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		const struct jp_event event = {
-			.type = JP_EVENT_COMM, .time = times[i], .comm = {name, false}};
+		const struct jp_event event = MADE_EVENT(COMM, 0, times[i], .comm = {name, false});
 
 		name[5] = (char)('0' + i);
 		if (jp_extras_add(extras, &event))
@@ -135,7 +134,7 @@ static void snapshot(void)
 				       .info = {.policy = "none"}};
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "snapshot");
 	struct jp_left_out what = {.evidence = &evidence, .pid = PID, .ip = 0x2fff};
-	const struct jp_event act = {.type = JP_EVENT_MAP, .pid = PID, .before = 100};
+	const struct jp_event act = MADE_ACT(MAP, PID, PID, 100, 0);
 	struct jp_extras extras;
 
 	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 4,

@@ -16,6 +16,7 @@
 #include "harness/format/perfdata/read.h"
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 
 static int fds[2];
@@ -230,23 +231,11 @@ static int at(const struct written *written, const void *addr)
 /* As the kernel would have told of @map. */
 static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
 {
-	const struct jp_event event = {
-		.type = JP_EVENT_MAP,
-		.time = 1,
-		.pid = (uint32_t)getpid(),
-		.map =
-			{
-				.addr = map->start,
-				.len = map->end - map->start,
-				.pgoff = map->offset,
-				.maj = map->maj,
-				.min = map->min,
-				.ino = map->ino,
-				.prot = PROT_READ | PROT_EXEC,
-				.has_identity = true,
-				.name = map->name,
-			},
-	};
+	const struct jp_event event = MADE_EVENT(
+		MAP, (uint32_t)getpid(), 1, .map.addr = map->start,
+		.map.len = map->end - map->start, .map.pgoff = map->offset, .map.maj = map->maj,
+		.map.min = map->min, .map.ino = map->ino, .map.prot = PROT_READ | PROT_EXEC,
+		.map.has_identity = true, .map.name = map->name);
 
 	jp_backfill_saw(backfill, &event);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One byte of a capture's mapping against the truth's: what each of them tells, and no more. */
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "validators/mapping_compare.h"
 
 enum { RX = JP_PROT_READ | JP_PROT_EXEC, SHARED = 1, PRIVATE = 2 };
@@ -67,17 +68,11 @@ static const struct row rows[] = {
 
 static struct jp_event record_of(const struct row *row)
 {
-	return (struct jp_event){.type = JP_EVENT_MAP,
-				 .map = {.addr = 0x10000,
-					 .len = 0x2000,
-					 .pgoff = row->pgoff,
-					 .maj = row->maj,
-					 .min = row->min,
-					 .ino = row->ino,
-					 .has_identity = true,
-					 .prot = row->prot,
-					 .flags = row->flags,
-					 .name = row->name}};
+	return (struct jp_event)MADE_EVENT(MAP, 0, 0, .map.addr = 0x10000, .map.len = 0x2000,
+					   .map.pgoff = row->pgoff, .map.maj = row->maj,
+					   .map.min = row->min, .map.ino = row->ino,
+					   .map.has_identity = true, .map.prot = row->prot,
+					   .map.flags = row->flags, .map.name = row->name);
 }
 
 static bool same(const char *one, const char *other)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Records of files' mappings that meet. */
 #include "harness/selftest/check.h"
+#include "harness/selftest/made_events.h"
 #include "validators/mapping_halves.h"
 
 enum { BEFORE = 1, BEHIND = 2 };
@@ -9,15 +10,9 @@ static const unsigned char id[20] = {1};
 
 static struct jp_event of(uint64_t start, uint64_t end, uint64_t pgoff)
 {
-	return (struct jp_event){.type = JP_EVENT_MAP,
-				 .pid = 7,
-				 .map = {.addr = start,
-					 .len = end - start,
-					 .pgoff = pgoff,
-					 .ino = 5,
-					 .has_identity = true,
-					 .prot = 5,
-					 .flags = 2}};
+	return (struct jp_event)MADE_EVENT(MAP, 7, 0, .map.addr = start, .map.len = end - start,
+					   .map.pgoff = pgoff, .map.ino = 5, .map.prot = 5,
+					   .map.has_identity = true, .map.flags = 2);
 }
 
 static void notes(struct jp_mapping_halves *halves, struct jp_event record, int met,
