@@ -9,7 +9,6 @@
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/untrusted_file.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 enum { MOST = 64 };

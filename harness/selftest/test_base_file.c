@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 enum { SIZE = 300000 };

@@ -8,7 +8,6 @@
 #include "harness/base/exits.h"
 #include "harness/base/mapped_file.h"
 #include "harness/base/new_file.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static const char *path, *said;

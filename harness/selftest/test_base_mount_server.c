@@ -5,7 +5,6 @@
 #include <sys/sysmacros.h>
 
 #include "harness/base/mount_server.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 enum { USER = 12321 };

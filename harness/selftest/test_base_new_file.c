@@ -5,7 +5,6 @@
 #include <sys/inotify.h>
 
 #include "harness/base/new_file.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static int entries(void)

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include "harness/base/search_path.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static char own[128], anyones[128], sticky[128], theirs[128];

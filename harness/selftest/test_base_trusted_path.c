@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is to be run: only where nobody else could have put it. */
 #include "harness/base/trusted_path.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static char folder[128], file[128];

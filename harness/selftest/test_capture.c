@@ -9,7 +9,6 @@
 #include "harness/format/perfdata/encode.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 

@@ -61,6 +61,18 @@ static void begin_fde(void)
 	add8(0); /* no augmentation data */
 }
 
+static void usual_cie(void)
+{
+	cie_of(1, "zR", "\1\x1b", 2);
+	end_record();
+}
+
+static void empty_fde(void)
+{
+	begin_fde();
+	end_record();
+}
+
 static bool sound(struct jp_cfi_sound *found)
 {
 	const struct jp_cfi_section section = {frame, frame_size, ADDR}, none = {NULL, 0, 0};
@@ -72,8 +84,7 @@ static bool sound(struct jp_cfi_sound *found)
 /* Whether an FDE with these instructions behind a usual CIE is sound. */
 static bool takes(const void *instructions, size_t size, struct jp_cfi_sound *found)
 {
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
+	usual_cie();
 	begin_fde();
 	add(instructions, size);
 	end_record();
@@ -192,10 +203,8 @@ static void records(void)
 	check(sound(&found), "an empty section");
 	add32(0);
 	check(sound(&found), "an end");
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
-	begin_fde();
-	end_record();
+	usual_cie();
+	empty_fde();
 	add32(0);
 	second = frame_size;
 	begin_record((uint32_t)frame_size + 4);
@@ -206,19 +215,16 @@ static void records(void)
 	check(sound(&found), "records behind an end, of a CIE far before");
 	frame[second + 4] = (unsigned char)(second + 4 - 17);
 	check(!sound(&found), "an FDE's CIE is a record");
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
+	usual_cie();
 	second = frame_size;
-	begin_fde();
-	end_record();
+	empty_fde();
 	begin_record((uint32_t)(frame_size + 4 - second));
 	add32(1);
 	add32(1);
 	add8(0);
 	end_record();
 	check(!sound(&found), "an FDE's CIE is no FDE");
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
+	usual_cie();
 	for (size_t less = 1; less < frame_size - 3; less++) {
 		const struct jp_cfi_section section = {frame, frame_size - less, ADDR}, none = {0};
 		struct jp_error err;
@@ -226,8 +232,7 @@ static void records(void)
 		if (!jp_cfi_check(&section, &none, &found, &err))
 			check(false, "it is cut off by %zu bytes", less);
 	}
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
+	usual_cie();
 	begin_record((uint32_t)frame_size + 4 + 1);
 	end_record();
 	check(!sound(&found), "a CIE before the section");
@@ -254,13 +259,11 @@ static void index_bounds(void)
 	} index = {{1, 0x1b, 3, 0x3b}, 0, 2, {{0}}};
 	const unsigned char *bytes = (const unsigned char *)&index;
 
-	cie_of(1, "zR", "\1\x1b", 2);
-	end_record();
+	usual_cie();
 	for (int i = 0; i < 2; i++) {
 		index.entries[i][0] = -0x1000 + i;
 		index.entries[i][1] = (int32_t)(ADDR + frame_size - INDEX);
-		begin_fde();
-		end_record();
+		empty_fde();
 	}
 	check(index_of(bytes, sizeof(index)), "two entries");
 	check(!index_of(bytes, sizeof(index) - 1), "one of which is cut off");

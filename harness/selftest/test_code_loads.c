@@ -2,7 +2,6 @@
 /* The loads of all jitdumps of a folder: by process, address and time, whatever the order of files.
  */
 #include "harness/format/jit/code_loads.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/jitdump_made.h"
 
 /* Two functions, the higher one first, and the lower one once more. */

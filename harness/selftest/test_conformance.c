@@ -9,7 +9,6 @@
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/base/json.h"
 #include "harness/format/procmaps/procmaps.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 

@@ -2,7 +2,6 @@
 /* A perf.data that is written on: whose attrs, ids and features, and where they lie. */
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/read.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_file.h"
 
 enum { TYPE = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP };

@@ -125,30 +125,30 @@ static void shorter(void)
 
 static void frames(void)
 {
-	static const char end[4];
+	static const struct {
+		const char *what, *bytes;
+		uint32_t type, flags;
+		size_t size;
+		int result;
+		const char *why;
+	} table[] = {
+		{"a section without bytes", NULL, SHT_NOBITS, 0, 4, -ENODATA, "without .eh_frame"},
+		{"a compressed one", "\0\0\0", SHT_PROGBITS, SHF_COMPRESSED, 4, -ENODATA,
+		 "ELF file without .eh_frame"},
+		{"an empty one", "", SHT_PROGBITS, 0, 0, -ENODATA, "ELF file without .eh_frame"},
+		{"a broken one", "\xff\xff\xff\x7f", SHT_PROGBITS, 0, 4, -EINVAL,
+		 ".eh_frame+0: a record of 0x7fffffff bytes"},
+		{"by its section", "\0\0\0", SHT_PROGBITS, 0, 4, 0, ""},
+	};
 
-	begin();
-	elf_made_section(&made, ".eh_frame", SHT_PROGBITS, end, sizeof(end));
-	elf_made_end(&made);
-	extracts(0, "", "by its section");
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		begin();
+		elf_made_section(&made, ".eh_frame", table[i].type, table[i].bytes, table[i].size)
+			->sh_flags |= table[i].flags;
+		elf_made_end(&made);
+		extracts(table[i].result, table[i].why, table[i].what);
+	}
 	shorter();
-	begin();
-	elf_made_section(&made, ".eh_frame", SHT_NOBITS, NULL, 4);
-	elf_made_end(&made);
-	extracts(-ENODATA, "ELF file without .eh_frame", "a section without bytes");
-	begin();
-	elf_made_section(&made, ".eh_frame", SHT_PROGBITS, end, sizeof(end))->sh_flags |=
-		SHF_COMPRESSED;
-	elf_made_end(&made);
-	extracts(-ENODATA, "ELF file without .eh_frame", "a compressed one");
-	begin();
-	elf_made_section(&made, ".eh_frame", SHT_PROGBITS, end, 0);
-	elf_made_end(&made);
-	extracts(-ENODATA, "ELF file without .eh_frame", "an empty one");
-	begin();
-	elf_made_section(&made, ".eh_frame", SHT_PROGBITS, "\xff\xff\xff\x7f", 4);
-	elf_made_end(&made);
-	extracts(-EINVAL, ".eh_frame+0: a record of 0x7fffffff bytes", "a broken one");
 	begin();
 	elf_made_end_stripped(&made);
 	extracts(-ENODATA, "ELF file without .eh_frame", "none");

@@ -2,7 +2,6 @@
 /* Which file of a folder is taken for a path and a build id, and what is said where none is. */
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/elf_made.h"
 #include "harness/selftest/scratch.h"
 

@@ -2,7 +2,6 @@
 /* Which line of elf/index ties a mapping to a file that the capture kept, and which lines are none.
  */
 #include "harness/model/unwind/elf_store.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 #define ID "0123456789abcdef0123456789abcdef01234567"

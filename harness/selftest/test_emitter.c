@@ -18,7 +18,6 @@
 #include "harness/format/truth/write.h"
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/oracle/truth.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 #include "workloads/emit/code.h"
 #include "workloads/emit/path.h"

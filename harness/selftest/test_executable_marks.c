@@ -3,7 +3,6 @@
  * makes these pieces, or contradicts itself. */
 
 #include "harness/model/oracle/executable_load.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/truth_told.h"
 
 enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };

@@ -3,7 +3,6 @@
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static struct jp_file_finder *finder;

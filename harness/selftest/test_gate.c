@@ -15,7 +15,6 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/procmaps/procmaps.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 

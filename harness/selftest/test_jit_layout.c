@@ -8,7 +8,6 @@
 #include "harness/base/output_folder.h"
 #include "harness/format/jit/jit_elf.h"
 #include "harness/format/jit/jit_layout.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 enum { ALIGN = 16, MANY = 5000 };

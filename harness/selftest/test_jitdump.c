@@ -2,9 +2,7 @@
 /* Jitdumps that anyone may have written: what is right is read, what is not gets a clear error. */
 #include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/jitdump_made.h"
-#include "harness/selftest/scratch.h"
 
 enum { INDEX_HIGH = 0x5a }; /* the byte at a LOAD's end */
 

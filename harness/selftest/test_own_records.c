@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include "harness/format/perfdata/read.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_file.h"
 
 static struct perf_file file, inner;

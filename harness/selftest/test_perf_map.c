@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which name a perf map gives: what perf 5.10 to 7.3 gave for these very files. */
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 

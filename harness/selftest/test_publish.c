@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "harness/format/jit/jitdump_read.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_map_of.h"
 #include "harness/selftest/scratch.h"
 #include "workloads/emit/publish.h"
@@ -113,11 +112,31 @@ static struct found look(const char *path)
 	return found;
 }
 
+/* How many functions the perf map has at their first byte, and at a later one; its bad lines. */
+static uint64_t map_has(unsigned *first, unsigned *later)
+{
+	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
+	const uint64_t bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
+
+	*first = *later = 0;
+	for (unsigned i = 0; read && i < COUNT; i++) {
+		const uint64_t addr = 0x100000 + 64 * i;
+		char name[32];
+
+		snprintf(name, sizeof(name), "function%u", i);
+		for (unsigned at = 0; at <= 5; at += 5) {
+			const char *got = jp_perf_map_find(read, addr + at);
+
+			*(at ? later : first) += got && !strcmp(got, name);
+		}
+	}
+	jp_perf_map_free(read);
+	return bad;
+}
+
 static void write_right(const char *with)
 {
-	char name[32];
-	struct jp_perf_map *read;
-	unsigned named = 0;
+	unsigned first, later;
 	struct found found;
 
 	check(!publish_all("both", with), "both are published with %s", with);
@@ -130,15 +149,7 @@ static void write_right(const char *with)
 	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
 		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
 	      "with lines where they were asked for, before the code");
-	read = perf_map_of(map, getuid(), NULL);
-	for (unsigned i = 0; read && i < COUNT; i++) {
-		const char *got = jp_perf_map_find(read, 0x100000 + 64 * i + 5);
-
-		snprintf(name, sizeof(name), "function%u", i);
-		named += got && !strcmp(got, name);
-	}
-	check(named == COUNT && !jp_perf_map_bad_lines(read), "the perf map has all");
-	jp_perf_map_free(read);
+	check(!map_has(&first, &later) && first == COUNT && later == COUNT, "the perf map has all");
 }
 
 static void write_wrong(void)
@@ -190,26 +201,6 @@ static void write_wrong(void)
 	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
 	      "none publishes nothing");
-}
-
-/* How many functions the perf map has at their first byte, and at a later one. */
-static void map_has(unsigned *first, unsigned *later)
-{
-	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
-
-	*first = *later = 0;
-	for (unsigned i = 0; read && i < COUNT; i++) {
-		const uint64_t addr = 0x100000 + 64 * i;
-		char name[32];
-
-		snprintf(name, sizeof(name), "function%u", i);
-		for (unsigned at = 0; at <= 5; at += 5) {
-			const char *got = jp_perf_map_find(read, addr + at);
-
-			*(at ? later : first) += got && !strcmp(got, name);
-		}
-	}
-	jp_perf_map_free(read);
 }
 
 static void write_wrong_maps(void)

@@ -2,7 +2,6 @@
 /* What tells of a machine and its user is taken out of a perf.data, and nothing else. */
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/reduce.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/perf_file.h"
 
 enum { STACK = 64 };

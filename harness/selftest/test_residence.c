@@ -7,7 +7,6 @@
 
 #include "harness/model/files/file_finder.h"
 #include "harness/model/files/residence.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 #define MAP "10 10 inner\n"

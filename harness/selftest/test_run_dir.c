@@ -2,7 +2,6 @@
 /* The folders and small files of a run: made where nothing is, never over anything. */
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/watched.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static char long_name[5000];

@@ -5,7 +5,6 @@
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/truth/format.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 static bool intervals_of(const char *text, struct jp_intervals *intervals)

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "harness/selftest/check.h"
 #include "harness/selftest/truth_told.h"
 
 static void write_family(void)

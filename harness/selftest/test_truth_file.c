@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include "harness/format/truth/write.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/scratch.h"
 
 /* What jp_truth_open() says in a process of its own: its error text, "" where it opens. */

@@ -2,7 +2,6 @@
 /* What a truth says of a thread's stack at an address, and of what is torn or was never written. */
 #include <elf.h>
 
-#include "harness/selftest/check.h"
 #include "harness/selftest/truth_told.h"
 
 /* Two functions, two paths, four activations; the code moves between the third and the fourth. */

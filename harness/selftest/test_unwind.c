@@ -15,7 +15,6 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/machine/machine.h"
 #include "harness/model/unwind/unwind.h"
-#include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
 #include "harness/selftest/scratch.h"
 
