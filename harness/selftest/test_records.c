@@ -27,12 +27,13 @@ static const unsigned char stack[] = "the stack, of which only so much was copie
 static const struct jp_regs regs = {.known = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
 static const char path[] = "/usr/lib/a"; /* 10 bytes: padded to 16 */
 
-#define RECORD(called, kind, size, event_type, ...)                                                \
+#define EVENT(kind, ...)                                                                           \
 	{                                                                                          \
-		called, JP_PERF_RECORD_##kind, size,                                               \
-		{                                                                                  \
-			.type = JP_EVENT_##event_type, __VA_ARGS__                                 \
-		}                                                                                  \
+		.type = JP_EVENT_##kind, __VA_ARGS__                                               \
+	}
+#define RECORD(called, kind, size, event_kind, ...)                                                \
+	{                                                                                          \
+		called, JP_PERF_RECORD_##kind, size, EVENT(event_kind, __VA_ARGS__)                \
 	}
 enum { USER = JP_PERF_MISC_USER };
 
