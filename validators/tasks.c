@@ -95,27 +95,28 @@ static bool is_made_then(const struct task_state *state, const struct jp_event *
 	       happens(state, event->task.time, state->view->evidence->watched.started, first);
 }
 
-/* Whoever reads /proc sees the parent, and takes a process's first thread for its others' maker. */
-static int judge_made(struct task_state *state, const struct jp_event *event)
+/* What is wrong with a FORK of who was there already; NULL: nothing.
+ * Whoever reads /proc sees the parent, and takes a process's first thread for its others' maker. */
+static const char *made_fault(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
 		jp_tasks_at(&state->tasks, event->tid, info_of(state)->sampling);
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
-		return except(state, "fork.records", stranger(state, event), event);
+		return stranger(state, event);
 	if (!is_made_then(state, event, task))
-		return except(state, "fork.records", "other-time", event);
+		return "other-time";
 	if (told_of(state, task)->made)
-		return except(state, "fork.records", "twice", event);
+		return "twice";
 	told_of(state, task)->made = true;
 	parent = task->tid == task->pid ? task->ppid : task->pid;
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
-		       ? 0
-		       : except(state, "fork.records", "other-parent", event);
+		       ? NULL
+		       : "other-parent";
 }
 
-static int judge_fork(struct task_state *state, const struct jp_event *event)
+static const char *fork_fault(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
 		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
@@ -127,16 +128,16 @@ static int judge_fork(struct task_state *state, const struct jp_event *event)
 		       earlier(state, task)->after))
 		task = earlier(state, task);
 	if (!task || task->pid != event->pid)
-		return except(state, "fork.records", stranger(state, event), event);
+		return stranger(state, event);
 	if (told_of(state, task)->fork)
-		return except(state, "fork.records", "twice", event);
+		return "twice";
 	if (!task->forked || !happens(state, event->time, task->before, task->after) ||
 	    !happens(state, event->task.time, task->before, task->after))
-		return except(state, "fork.records", "other-time", event);
+		return "other-time";
 	told_of(state, task)->fork = true;
 	return is_parent(event->task.ppid, task->ppid) && is_parent(event->task.ptid, task->ptid)
-		       ? 0
-		       : except(state, "fork.records", "other-parent", event);
+		       ? NULL
+		       : "other-parent";
 }
 
 /* The parent of @task's process at @time; 0: not known. An orphan's is another one. */
@@ -152,7 +153,7 @@ static uint32_t parent_at(const struct task_state *state, const struct jp_task *
 	return parent && parent->ending <= time + info_of(state)->slack ? 0 : first->ppid;
 }
 
-static int judge_exit(struct task_state *state, const struct jp_event *event)
+static const char *exit_fault(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
 		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
@@ -163,20 +164,19 @@ static int judge_exit(struct task_state *state, const struct jp_event *event)
 			 happens(state, event->time, task->ending, task->ended)))
 		task = earlier(state, task);
 	if (!last || last->pid != event->pid)
-		return except(state, "exit.records", stranger(state, event), event);
+		return stranger(state, event);
 	if (!task)
-		return except(state, "exit.records",
-			      told_of(state, last)->exit ? "twice" : "other-time", event);
+		return told_of(state, last)->exit ? "twice" : "other-time";
 	told_of(state, task)->exit = true;
 	if (!happens(state, event->task.time, task->ending, task->ended))
-		return except(state, "exit.records", "other-time", event);
+		return "other-time";
 	if (!event->record)
-		return 0; /* a stream of observations tells no parent */
+		return NULL; /* a stream of observations tells no parent */
 	/* perf_event_task() (kernel/events/core.c): both are the process's parent. */
 	parent = parent_at(state, task, event->time);
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
-		       ? 0
-		       : except(state, "exit.records", "other-parent", event);
+		       ? NULL
+		       : "other-parent";
 }
 
 static int judge_sample(struct task_state *state, const struct jp_event *event)
@@ -231,33 +231,22 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 	told_of(state, task)->owed |= !switched;
 }
 
-static uint64_t faults(const struct task_state *state)
-{
-	const struct jp_findings *findings = &state->view->findings;
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < findings->nr_exceptions; i++)
-		count += findings->exceptions[i].count;
-	return count;
-}
-
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct task_state *state = view->state;
-	uint64_t before = faults(state);
-	int failed;
+	const char *cause;
 
 	switch (event->type) {
 	case JP_EVENT_FORK:
 		state->forks++;
-		failed = live(state, event) ? judge_fork(state, event) : judge_made(state, event);
-		state->wrong_forks += faults(state) - before;
-		return failed;
+		cause = live(state, event) ? fork_fault(state, event) : made_fault(state, event);
+		state->wrong_forks += cause != NULL;
+		return cause ? except(state, "fork.records", cause, event) : 0;
 	case JP_EVENT_EXIT:
 		state->exits++;
-		failed = judge_exit(state, event);
-		state->wrong_exits += faults(state) - before;
-		return failed;
+		cause = exit_fault(state, event);
+		state->wrong_exits += cause != NULL;
+		return cause ? except(state, "exit.records", cause, event) : 0;
 	case JP_EVENT_COMM:
 		note_made(state, event);
 		if (event->comm.exec && live(state, event) && event->record)

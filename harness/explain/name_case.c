@@ -6,6 +6,15 @@ const char *jp_name_case_comm(const struct jp_name_case *name_case)
 	return jp_replay_comm(name_case->view->spaces, name_case->loss->pid);
 }
 
+size_t jp_name_covers(const struct jp_name_loss *loss, const struct jp_perf_map *map)
+{
+	size_t covers = 0;
+
+	for (size_t i = 0; i < loss->nr_addrs; i++)
+		covers += jp_perf_map_covers(map, loss->addrs[i]);
+	return covers;
+}
+
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,
 				const char *file)
 {

@@ -28,6 +28,8 @@ struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char
 				const char *file);
 /* Of the recording's own file; false: nobody may see it. */
 bool jp_recording_stat(const struct jp_explain_view *view, struct stat *st);
+/* How many of the loss's addresses lines of @map hold. */
+size_t jp_name_covers(const struct jp_name_loss *loss, const struct jp_perf_map *map);
 /* The process's name, "" where unknown. */
 const char *jp_name_case_comm(const struct jp_name_case *name_case);
 /* How the runtime publishes names; never NULL. */

@@ -20,16 +20,6 @@ struct map_facts {
 	uint32_t parent; /* that forked the process, and whose map names the loss; 0: none */
 };
 
-/* Whether most of the loss's addresses are in lines of @map. */
-static bool names_most(const struct jp_perf_map *map, const struct jp_name_loss *loss)
-{
-	size_t covers = 0;
-
-	for (size_t i = 0; i < loss->nr_addrs; i++)
-		covers += jp_perf_map_covers(map, loss->addrs[i]);
-	return covers * 2 > loss->nr_addrs;
-}
-
 /* A child runs code that it inherited: its parent's map names that. 0: none does. */
 static uint32_t parent_with_names(const struct jp_name_case *name_case)
 {
@@ -39,7 +29,7 @@ static uint32_t parent_with_names(const struct jp_name_case *name_case)
 
 	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
 		map = jp_names_map(jp_name_losses_names(name_case->losses), process->parent, NULL);
-		if (map && names_most(map, name_case->loss))
+		if (map && jp_name_covers(name_case->loss, map) * 2 > name_case->loss->nr_addrs)
 			return process->parent;
 		process = jp_name_losses_process(name_case->losses, process->parent);
 	}
@@ -59,8 +49,7 @@ static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 	for (size_t i = 0; i < loss->nr_ranges; i++)
 		facts->lines +=
 			jp_perf_map_lines(facts->map, loss->ranges[i].start, loss->ranges[i].end);
-	for (size_t i = 0; i < loss->nr_addrs; i++)
-		facts->covers += jp_perf_map_covers(facts->map, loss->addrs[i]);
+	facts->covers = jp_name_covers(loss, facts->map);
 	facts->parent = parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }

@@ -55,9 +55,7 @@ static int try_map(void *context, uint32_t named, const struct jp_found_file *fo
 	map = jp_perf_map_read(found->fd, found->path, found->size, NULL);
 	if (!map)
 		return 0;
-	search->covers = 0;
-	for (size_t i = 0; i < loss->nr_addrs; i++)
-		search->covers += jp_perf_map_covers(map, loss->addrs[i]);
+	search->covers = jp_name_covers(loss, map);
 	jp_perf_map_free(map);
 	if (search->covers * 2 <= loss->nr_addrs)
 		return 0;

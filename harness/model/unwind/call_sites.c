@@ -65,14 +65,12 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
  * returns wherever it gives that up. */
 static bool frames_all(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
 {
-	/* endbr64, push and mov. */
-	enum { PROLOGUE = 8 };
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
 	bool linked = true;
 	size_t at = 0;
 
 	while (jp_frame_use_at(cfi, vaddr + at) != JP_FRAME_LINKED)
-		if (at++ == PROLOGUE)
+		if (at++ == JP_FRAME_NEAR)
 			return false;
 	for (; at < size; at++) {
 		const bool now = jp_frame_use_at(cfi, vaddr + at) == JP_FRAME_LINKED;

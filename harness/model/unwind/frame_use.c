@@ -5,10 +5,6 @@
 #include "harness/model/unwind/cfi_rows.h"
 #include "harness/model/unwind/elf_store.h"
 
-/* From a function's entry to its frame, and from the frame's end to the return: more bytes than
- * endbr64, push and mov take. */
-enum { NEAR = 8 };
-
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
@@ -42,7 +38,7 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 	use = jp_frame_use_at(entry->cfi, vaddr);
 	if (use != JP_FRAME_KEPT && use != JP_FRAME_USED)
 		return use;
-	for (unsigned i = 1; i <= NEAR; i++)
+	for (unsigned i = 1; i <= JP_FRAME_NEAR; i++)
 		if (jp_frame_use_at(entry->cfi, vaddr + i) == JP_FRAME_LINKED ||
 		    (vaddr >= i && jp_frame_use_at(entry->cfi, vaddr - i) == JP_FRAME_LINKED))
 			return JP_FRAME_LINKED;

@@ -17,6 +17,10 @@ enum jp_frame_use {
 	JP_FRAME_ROOT,    /* the outermost frame */
 };
 
+/* From a function's entry to its frame, and from the frame's end to the return: more bytes than
+ * endbr64, push and mov take. */
+enum { JP_FRAME_NEAR = 8 };
+
 /* At @vaddr alone. jp_frame_use() looks around it, too: a function may be about to link its frame,
  * or have just given it up. */
 enum jp_frame_use jp_frame_use_at(struct jp_cfi *cfi, uint64_t vaddr);
