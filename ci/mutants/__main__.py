@@ -11,6 +11,7 @@ import argparse
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -64,7 +65,9 @@ def work(item: Any) -> Any:
 
 def side_by_side(jobs: int, job: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
     JOB[:] = [job]
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+    # Workers end by SIGTERM, which is no interruption of theirs.
+    with multiprocessing.get_context("fork").Pool(jobs, signal.signal,
+                                                  (signal.SIGTERM, signal.SIG_DFL)) as pool:
         yield from pool.imap_unordered(work, items)
 
 
