@@ -7,19 +7,23 @@ static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, ui
 	return step->addr == addr && step->space == space && step->row.direct;
 }
 
-/* The guess for @sp, made right for @addr; NULL: no step is known. */
-static struct jp_step_guess *find(struct jp_known_steps *steps, uint64_t space, uint64_t addr,
-				  uint64_t sp)
+static inline uint16_t guess_at(uint64_t sp)
 {
-	struct jp_step_guess *guess = &steps->guesses[sp / 8 % JP_KNOWN_STEPS];
+	return sp / 8 % JP_KNOWN_STEPS;
+}
+
+/* Makes the guess for @sp right for @addr; false: no step is known. */
+static bool find(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
+{
+	struct jp_step_guess *guess = &steps->guesses[guess_at(sp)];
 	const struct jp_known_step *step = jp_known_step_at(steps, addr);
 
 	if (is_direct(&steps->list[guess->step], addr, space))
-		return guess;
+		return true;
 	if (!is_direct(step, addr, space))
-		return NULL;
+		return false;
 	guess->step = (uint16_t)(step - steps->list);
-	return guess;
+	return true;
 }
 
 static inline uint64_t load(const unsigned char *bytes)
@@ -30,61 +34,73 @@ static inline uint64_t load(const unsigned char *bytes)
 	return value;
 }
 
+/* Whether all that @row reads is in @dump, which holds a word at least. */
+static inline bool is_dumped(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
+			     uint64_t cfa)
+{
+	const uint64_t low = cfa - dump->sp + (int64_t)row->low;
+	const uint64_t last = dump->size - sizeof(uint64_t);
+
+	return low <= last && low + row->span <= last;
+}
+
 uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struct jp_regs *regs,
-			     bool called, const struct jp_stack_dump *dump, uint64_t *frames,
+			     bool called, const struct jp_stack_dump *from, uint64_t *frames,
 			     uint32_t size)
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
 	const unsigned pushed = regs->machine->frames->pushed;
-	const unsigned char *const bytes = dump->bytes;
-	const uint64_t base = dump->sp, last = dump->size - sizeof(uint64_t);
+	/* A copy: for all that the compiler knows, @regs may be a part of what pointers lead to. */
+	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
 	uint64_t rise = called || pushed ? pushed : 1;
-	struct jp_step_guess first = {0}, *guess = &first;
-	uint32_t count = 0;
+	uint16_t at = guess_at(sp), before = at;
+	uint64_t *frame = frames, *const end = frames + size;
 
-	if (!space || dump->size < sizeof(uint64_t))
+	if (!space || dump.size < sizeof(uint64_t))
 		return 0;
-	while (count < size) {
-		struct jp_step_guess *before = guess;
-		const struct jp_known_step *step;
-		const struct jp_cfi_rule *rule, *end;
-		uint64_t cfa = sp, caller, low;
+	while (frame < end) {
+		const struct jp_known_step *step = &steps->list[steps->guesses[at].step];
+		const struct jp_cfi_rule *rule;
+		const unsigned char *bytes;
+		uint64_t cfa = sp, caller;
 
-		guess = &steps->guesses[before->caller];
-		if (!is_direct(&steps->list[guess->step], addr, space)) {
-			guess = find(steps, space, addr, sp);
-			if (!guess)
+		if (!is_direct(step, addr, space)) {
+			if (!find(steps, space, addr, sp))
 				break;
-			before->caller = (uint16_t)(guess - steps->guesses);
+			if (at != guess_at(sp))
+				at = steps->guesses[before].caller = guess_at(sp);
+			step = &steps->list[steps->guesses[at].step];
 		}
-		step = &steps->list[guess->step];
+		before = at;
+		at = steps->guesses[at].caller;
 		if (step->row.cfa.reg != sp_at) {
 			if (!(known & UINT64_C(1) << step->row.cfa.reg))
 				break;
 			cfa = regs->r[step->row.cfa.reg];
 		}
 		cfa += (int64_t)step->row.cfa.offset;
-		low = cfa - base + (int64_t)step->row.low;
-		if (cfa < sp + rise || low > last || low + step->row.span > last)
+		if (cfa < sp + rise || !is_dumped(&dump, &step->row, cfa))
 			break;
 		rule = &step->rows->rules[step->row.first];
-		end = rule + step->row.count;
-		caller = load(bytes + (cfa - base + (int64_t)rule->offset));
+		bytes = dump.bytes + (cfa - dump.sp);
+		caller = load(bytes + rule->offset);
 		if (!caller)
 			break;
-		while (++rule < end)
-			regs->r[rule->target] = load(bytes + (cfa - base + (int64_t)rule->offset));
+		*frame++ = caller;
+		for (unsigned left = step->row.count; --left;) {
+			rule++;
+			regs->r[rule->target] = load(bytes + rule->offset);
+		}
 		known = (known & step->row.kept) | step->row.given;
-		frames[count++] = caller;
 		addr = caller - 1;
 		sp = cfa;
 		rise = pushed;
 	}
-	if (count) {
+	if (frame > frames) {
 		regs->r[sp_at] = sp;
 		regs->r[ip_at] = addr + 1;
 		regs->known = known;
 	}
-	return count;
+	return (uint32_t)(frame - frames);
 }

@@ -40,10 +40,10 @@ static inline bool jp_known_step_is(const struct jp_known_step *step, uint64_t a
 
 /*
  * Makes at most @size known steps, from @regs on: those whose rules need the CFA alone, whose frame
- * is in @dump, and that lead upwards and to an address. Their addresses go into @frames, the last
- * caller's registers into @regs. @called: the ip of @regs is a return address. How many; why there
- * is no other is for the caller to find out.
+ * is in the dump @from, and that lead upwards and to an address. Their addresses go into @frames,
+ * the last caller's registers into @regs. @called: the ip of @regs is a return address. How many;
+ * why there is no other is for the caller to find out.
  */
 uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struct jp_regs *regs,
-			     bool called, const struct jp_stack_dump *dump, uint64_t *frames,
+			     bool called, const struct jp_stack_dump *from, uint64_t *frames,
 			     uint32_t size);
