@@ -197,6 +197,9 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
                 read, _ = measure([jitproof, "judge", path], times=1)
                 whole, _ = measure([jitproof, "judge", "--unwind", path], times=1)
                 each[depth].append(1e9 * (whole - read) / frames)
+        for path, frames, deep in files.values():
+            print(f"explaining dumps of {deep:.1f} frames:")
+            bench_explaining(jitproof, path, round(frames / deep))
     print(f"unwinding by depth: CPU ns of a frame in {rounds} rounds (least, median, greatest):")
     for depth, (path, frames, deep) in files.items():
         values = sorted(each[depth])
