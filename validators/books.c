@@ -183,8 +183,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 
 	snprintf(name, sizeof(name), "samples.%s", text);
 	metric = jp_metric_rate(name, found->count, n);
-	if (jp_findings_add(findings, metric))
-		return -ENOMEM;
+	jp_findings_add(findings, metric);
 	/* A border that a handful of samples fall on is chance: 4.5 standard deviations. */
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
@@ -218,16 +217,16 @@ static int add_shares(struct books *books)
 			  samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count;
 	uint64_t all = books->view->held->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU ? old_edge : edge_share(truth) + astray;
-
-	return add_share(books, JP_SAMPLE_ASTRAY, within, astray)
+	int failed = add_share(books, JP_SAMPLE_ASTRAY, within, astray)
 		       ?: add_share(books, JP_SAMPLE_BELOW, within, below)
 		       ?: add_share(books, JP_SAMPLE_EDGE, within, edge)
 		       ?: add_share(books, JP_SAMPLE_OUTSIDE, all, outside)
 		       ?: add_share(books, JP_SAMPLE_KERNEL, all, kernel)
-		       ?: add_share(books, JP_SAMPLE_UNWATCHED, all, unwatched)
-		       ?: jp_findings_add_as(
-				  &books->view->findings, &impossible,
-				  jp_metric_count("samples.impossible", books->impossible));
+		       ?: add_share(books, JP_SAMPLE_UNWATCHED, all, unwatched);
+
+	jp_findings_add_as(&books->view->findings, &impossible,
+			   jp_metric_count("samples.impossible", books->impossible));
+	return failed;
 }
 
 /* Inject adds records, and leaves every sample as it is. */

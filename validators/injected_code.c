@@ -184,9 +184,8 @@ static int judge_absent(struct injected_code *state)
 					    ": its dump was injected, and no record tells of it",
 					    load->name, load->pid, load->addr, load->time);
 	}
-	return failed
-		       ?: jp_findings_add_rate(&state->view->findings, "injected.absent", absent,
-					       all);
+	jp_findings_add_rate(&state->view->findings, "injected.absent", absent, all);
+	return failed;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -195,9 +194,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	if (!view->in_injected)
 		return 0;
-	return jp_findings_add_rate(&view->findings, "injected.mappings", state->no_code,
-				    state->code_records)
-		       ?: judge_absent(state);
+	jp_findings_add_rate(&view->findings, "injected.mappings", state->no_code,
+			     state->code_records);
+	return judge_absent(state);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -176,15 +176,14 @@ static int end(struct jp_view *view, struct jp_error *err)
 	uint64_t right = stacks->counts.samples - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
-	if (!failed && view->asked->names)
-		failed = jp_findings_add_as(&view->findings, &named_samples,
-					    jp_metric_rate("names.right", right, all))
-				 ?: jp_findings_add_as(&view->findings, &misnamed_samples,
-						       jp_metric_rate("names.wrong",
-								      stacks->misnamed, all))
-				 ?: jp_findings_add_rate(&view->findings, "names.unnamed",
-						     stacks->unnamed, all);
-	return failed;
+	if (failed || !view->asked->names)
+		return failed;
+	jp_findings_add_as(&view->findings, &named_samples,
+			   jp_metric_rate("names.right", right, all));
+	jp_findings_add_as(&view->findings, &misnamed_samples,
+			   jp_metric_rate("names.wrong", stacks->misnamed, all));
+	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed, all);
+	return 0;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

@@ -362,9 +362,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		     {"comm.missing", no_names, names, &wrong_tasks},
 		     {"tasks.strangers", state->strangers, state->samples, NULL}};
 
-	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates) && !failed; i++)
-		failed = jp_findings_add_as(&view->findings, rates[i].role,
-					    jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+		jp_findings_add_as(&view->findings, rates[i].role,
+				   jp_metric_rate(rates[i].name, rates[i].k, rates[i].n));
 	return failed;
 }
 

@@ -31,32 +31,32 @@ void jp_findings_free(struct jp_findings *findings)
 	memset(findings, 0, sizeof(*findings));
 }
 
-int jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
+void jp_findings_add(struct jp_findings *findings, struct jp_metric metric)
 {
 	struct jp_metric *added = jp_array_push(&findings->metrics, &findings->nr_metrics,
 						&findings->metrics_capacity);
 
-	if (!added)
-		return -ENOMEM;
-	*added = metric;
-	return 0;
+	if (added)
+		*added = metric;
+	else
+		findings->failed = true;
 }
 
-int jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n)
+void jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n)
 {
-	return jp_findings_add(findings, jp_metric_rate(name, k, n));
+	jp_findings_add(findings, jp_metric_rate(name, k, n));
 }
 
-int jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k)
+void jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k)
 {
-	return jp_findings_add(findings, jp_metric_count(name, k));
+	jp_findings_add(findings, jp_metric_count(name, k));
 }
 
-int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
-		       struct jp_metric metric)
+void jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
+			struct jp_metric metric)
 {
 	metric.role = role;
-	return jp_findings_add(findings, metric);
+	jp_findings_add(findings, metric);
 }
 
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more)
@@ -64,7 +64,8 @@ int jp_findings_append(struct jp_findings *findings, const struct jp_findings *m
 	size_t metrics = findings->nr_metrics + more->nr_metrics;
 	size_t exceptions = findings->nr_exceptions + more->nr_exceptions;
 
-	if (!jp_array_reserve(&findings->metrics, &findings->metrics_capacity, metrics) ||
+	if (more->failed ||
+	    !jp_array_reserve(&findings->metrics, &findings->metrics_capacity, metrics) ||
 	    !jp_array_reserve(&findings->exceptions, &findings->exceptions_capacity, exceptions))
 		return -ENOMEM;
 	for (size_t i = 0; i < more->nr_metrics; i++)

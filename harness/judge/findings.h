@@ -48,19 +48,22 @@ struct jp_findings {
 	} * skipped;
 	size_t nr_skipped, skipped_capacity;
 	char error[1024]; /* not "": the case is an ERROR, for this reason */
+	bool failed;      /* memory ran out, and metrics are missing */
 };
 
 void jp_findings_free(struct jp_findings *findings);
-int jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
+/* Without memory @findings fail, which jp_findings_append() tells. */
+void jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
 /* The same of jp_metric_rate() and jp_metric_count(). */
-int jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n);
-int jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k);
-/* All of @more behind what is there; none of its exceptions is in @findings. 0 or -ENOMEM. */
+void jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n);
+void jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k);
+/* All of @more behind what is there; none of its exceptions is in @findings. 0, or -ENOMEM where
+ * @more failed, too. */
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
 /* A metric that has a part in what is asked of any case: constant @role says which. */
-int jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
-		       struct jp_metric metric);
+void jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
+			struct jp_metric metric);
 /* Counts one failure. Where its count is 1, it is the first and wants its sentence. NULL: no
  * memory. */
 struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
