@@ -21,6 +21,18 @@ EVENT = ("-e", "cpu-clock")
 TIMEOUT = 120
 
 
+def chains(version: str, frequency: int = 999) -> tuple[str, ...]:
+    """Words for callchains."""
+    return (*(() if version == "ours" else ("-g",)), "-F", str(frequency))
+
+
+def dumps(version: str, size: int, frequency: int = 249) -> tuple[str, ...]:
+    """Words for stack dumps of so many bytes, and no callchains."""
+    if version == "ours":
+        return "-F", str(frequency), "--stack", str(size), "--no-chain"
+    return "-F", str(frequency), "--call-graph", "dwarf,%d" % size
+
+
 def need(program: str, package: str) -> str:
     """The path of a program; Missing, with what installs it, where there is none."""
     path = shutil.which(program)
@@ -126,8 +138,9 @@ class Bench:
 
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
                seconds: float = 1.0, clock: bool = True, before: Sequence[str] = (),
-               meanwhile: Callable[[], None] | None = None) -> None:
-        """Records a program from its start; @before the recorder's command stands another."""
+               meanwhile: Callable[[], None] | None = None, inject: str = "") -> None:
+        """Records a program from its start; @before the recorder's command stands another.
+        @inject: the version that merges its jitdumps then."""
         started = self.start([*before, *self.recorder(version, options, clock), "--", *command])
         self.launched = started.pid
         if meanwhile:
@@ -137,6 +150,8 @@ class Bench:
         if started.returncode not in (0, -signal.SIGTERM):
             raise RuntimeError("exit %d: %s" % (
                 started.returncode, files.read(self.place("stderr"), "replace")[-300:]))
+        if inject:
+            self.inject(inject)
 
     def attach(self, version: str, options: Sequence[str], command: Sequence[str],
                seconds: float = 1.0, clock: bool = True, name: str = "",
@@ -168,6 +183,11 @@ class Bench:
         self.must([self.jitproof, "run", "--no-judge", "--expected", expected, "-o", run,
                    "made/one"])
         shutil.move(os.path.join(run, "made/one/perf.data"), self.data)
+
+    def remove_jitdumps(self) -> None:
+        for name in os.listdir(self.folder):
+            if name.startswith("jit-"):
+                self.must(["rm", self.place(name)])
 
     def inject(self, version: str, *options: str) -> None:
         """Merges the jitdumps into the capture."""

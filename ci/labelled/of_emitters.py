@@ -3,10 +3,8 @@
 with packed symbols."""
 
 from ci.labelled import programs
-from ci.labelled.bench import Bench
+from ci.labelled.bench import Bench, chains
 from ci.labelled.recipe import recipe
-
-CHAINS = ("-g", "-F", "999")
 
 # Runs the code that CODE holds (x86_64), and names it in a perf map.
 EMITTER = programs.ENDS + """
@@ -63,7 +61,7 @@ def emitter(name: str, label: str, version: str, code: str) -> None:
     @recipe(name, label)
     def make(bench: Bench) -> None:
         source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
-        bench.launch(version, CHAINS if version != "ours" else CHAINS[1:], [bench.build(
+        bench.launch(version, chains(version), [bench.build(
             "emitter", source, "-O1", "-fno-omit-frame-pointer")])
 
 
@@ -82,7 +80,7 @@ def packed(name: str, label: str, version: str) -> None:
         bench.must(["xz", "--format=xz", symbols])
         bench.must(["strip", "--strip-all", program])
         bench.must(["objcopy", "--add-section", ".gnu_debugdata=" + symbols + ".xz", program])
-        bench.launch(version, CHAINS, [program])
+        bench.launch(version, chains(version), [program])
 
 
 packed("healthy-packed-7.3", "healthy", "7.3")

@@ -7,22 +7,17 @@ from typing import Any
 
 from ci.base import files
 from ci.labelled import programs
-from ci.labelled.bench import Bench
+from ci.labelled.bench import Bench, chains, dumps
 from ci.labelled.recipe import add, recipe
 from harness.selftest import run_directory as rd
 
 CHAINS = ("-g", "-F", "999")
-OURS = ("-F", "999")
 WITH_FP = ("-O1", "-fno-omit-frame-pointer")
-
-
-def options_of(version: str) -> tuple[str, ...]:
-    return OURS if version == "ours" else CHAINS
 
 
 def program(version: str) -> None:
     add("healthy-program-" + version, "healthy", lambda bench: bench.launch(
-        version, options_of(version), [bench.chain()]))
+        version, chains(version), [bench.chain()]))
 
 
 for VERSION in ("5.10", "6.12", "7.2", "ours"):
@@ -31,17 +26,18 @@ add("healthy-static-6.1", "healthy", lambda bench: bench.launch(
     "6.1", CHAINS, [bench.chain("chain", "-static", "-fno-omit-frame-pointer")]))
 
 
-@recipe("healthy-family-6.1", "healthy")
-def family(bench: Bench) -> None:
-    chain = bench.chain()
-    bench.launch("6.1", CHAINS, [bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"),
-                                 "800", chain])
+def family_of(bench: Bench) -> str:
+    return bench.build("family", programs.FAMILY, *WITH_FP, "-pthread")
 
 
-@recipe("healthy-family-ours", "healthy")
-def family_ours(bench: Bench) -> None:
-    bench.launch("ours", OURS, [bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"),
-                                "800", bench.chain()])
+def family(version: str) -> None:
+    @recipe("healthy-family-" + version, "healthy")
+    def make(bench: Bench) -> None:
+        bench.launch(version, chains(version), [family_of(bench), "800", bench.chain()])
+
+
+family("6.1")
+family("ours")
 
 
 @recipe("healthy-shell-7.3", "healthy")
@@ -66,9 +62,7 @@ def cplusplus(version: str, size: int) -> None:
     @recipe("healthy-c++-" + version, "healthy")
     def make(bench: Bench) -> None:
         sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
-        bench.launch(version, ("-F", "249", "--stack", str(size), "--no-chain")
-                     if version == "ours" else
-                     ("-F", "249", "--call-graph", "dwarf,%d" % size), [sorts, "1500"])
+        bench.launch(version, dumps(version, size), [sorts, "1500"])
 
 
 cplusplus("6.1", 8192)
@@ -76,11 +70,16 @@ cplusplus("7.3", 8192)
 cplusplus("ours", 4096)
 
 
-@recipe("healthy-deep-ours", "healthy")
-def deep(bench: Bench) -> None:
-    """Deep, and whole."""
-    deep_ = bench.build("deep", programs.DEEP, *WITH_FP, "-DDEPTH=90", "-DSIZE=64")
-    bench.launch("ours", OURS, [deep_])
+def deep(name: str, label: str, version: str, *options: str) -> None:
+    @recipe(name, label)
+    def make(bench: Bench) -> None:
+        bench.launch(version, chains(version), [
+            bench.build("deep", programs.DEEP, *WITH_FP, *options)])
+
+
+# Deep, and whole; deeper than a chain may be.
+deep("healthy-deep-ours", "healthy", "ours", "-DDEPTH=90", "-DSIZE=64")
+deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
 
 
 def library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
@@ -90,7 +89,7 @@ def library(name: str, version: str, use: str, label: str = "library-no-frame-po
         lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
                           *(options or ("-fomit-frame-pointer",)))
         uses = bench.build("uses", programs.USES_LIBRARY, *WITH_FP, "-DUSE=" + use, lib)
-        bench.launch(version, options_of(version), [uses])
+        bench.launch(version, chains(version), [uses])
 
 
 library("library-leaf-6.1", "6.1", "library_leaf(n)")
@@ -113,9 +112,7 @@ def deep_dump(name: str, label: str, version: str, granted: int, *options: str) 
     @recipe(name, label)
     def make(bench: Bench) -> None:
         deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
-        bench.launch(version, ("-F", "249", "--stack", str(granted), "--no-chain")
-                     if version == "ours" else
-                     ("-F", "249", "--call-graph", "dwarf,%d" % granted), [deep_])
+        bench.launch(version, dumps(version, granted), [deep_])
 
 
 deep_dump("dump-small-program-5.10", "dump-too-small", "5.10", 1024, "-DDEPTH=40", "-DSIZE=200")
@@ -128,22 +125,15 @@ deep_dump("dump-hollow-ours", "empty-dump", "ours", 16384, "-DDEPTH=1", "-DSIZE=
 deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=100")
 
 
-@recipe("depth-program-6.1", "depth-limit")
-def depth(bench: Bench) -> None:
-    deep_ = bench.build("deep", programs.DEEP, *WITH_FP, "-DDEPTH=300", "-DSIZE=16")
-    bench.launch("6.1", CHAINS, [deep_])
-
-
 def missing(name: str, version: str, *options: str, dump: bool) -> None:
     """What was recorded is gone when the capture is read."""
     @recipe(name, "missing-file")
     def make(bench: Bench) -> None:
         if dump:
             program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
-            record = (("-F", "249", "--stack", "4096", "--no-chain") if version == "ours" else
-                      ("-F", "249", "--call-graph", "dwarf,4096"))
+            record = dumps(version, 4096)
         else:
-            program, record = bench.chain("chain", *options), options_of(version)
+            program, record = bench.chain("chain", *options), chains(version)
         bench.launch(version, record, [program, "1000"])
         bench.must(["rm", program])
 
@@ -167,7 +157,7 @@ def stripped(version: str, *options: str) -> None:
     def make(bench: Bench) -> None:
         program = bench.chain("chain", "-fno-omit-frame-pointer", *options)
         bench.must(["strip", "--strip-all", program])
-        bench.launch(version, options_of(version), [program])
+        bench.launch(version, chains(version), [program])
 
 
 stripped("5.10")
@@ -190,8 +180,7 @@ def lost_samples(version: str, *options: str) -> None:
     """A ring that holds a few dozen samples."""
     @recipe("lost-samples-" + version, "lost-samples")
     def make(bench: Bench) -> None:
-        bench.launch(version, options, [
-            bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"), "400"])
+        bench.launch(version, options, [family_of(bench), "400"])
 
 
 lost_samples("6.1", "-m", "1", "-F", "9999", "-g")
@@ -234,8 +223,7 @@ throttled("5.10")
 @recipe("healthy-everything-6.1", "healthy")
 def everything(bench: Bench) -> None:
     """System-wide; what is not ours of the machine is taken out again."""
-    bench.launch("6.1", ("-a", *CHAINS), [
-        bench.build("family", programs.FAMILY, *WITH_FP, "-pthread"), "600"])
+    bench.launch("6.1", ("-a", *CHAINS), [family_of(bench), "600"])
     perf = rd.PerfData.load(bench.data)
     ours = {0, 2**32 - 1} | {one.pid for one in perf.maps() if one.name.startswith(bench.folder)}
     perf.records = [one for one in perf.records if pid_of(one) in ours]

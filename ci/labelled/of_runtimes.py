@@ -8,7 +8,7 @@ from typing import Callable, Sequence
 from ci.base import debian_packages, process
 from ci.base.status import Missing
 from ci.labelled import scripts
-from ci.labelled.bench import Bench, child, need
+from ci.labelled.bench import Bench, chains, child, need
 from ci.labelled.recipe import Make, recipe
 
 # Their files are large, and the tree has captures of the same cause.
@@ -26,31 +26,22 @@ def runtime(name: str, label: str) -> Callable[[Make], Make]:
 
 
 def options_of(version: str) -> tuple[str, ...]:
-    return ("-F", "799") if version == "ours" else CHAINS
+    return chains(version, 799)
 
 
-def javascript(bench: Bench, ms: int = 1500) -> str:
-    return bench.write("hot.js", scripts.JAVASCRIPT.replace("MS", str(ms)))
+def javascript(bench: Bench) -> str:
+    return bench.write("hot.js", scripts.JAVASCRIPT.replace("MS", "1500"))
 
 
 def node(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
-         inject: str = "", after: Callable[[Bench], None] | None = None,
-         source: str = "") -> None:
+         inject: str = "", without_dump: bool = False, source: str = "") -> None:
     @runtime("node-" + name, label)
     def make(bench: Bench) -> None:
         command = [need("node", "apt-get install nodejs"), *options,
                    bench.write("hot.js", source) if source else javascript(bench)]
-        bench.launch(version, record or options_of(version), command)
-        if after:
-            after(bench)
-        if inject:
-            bench.inject(inject)
-
-
-def no_dump(bench: Bench) -> None:
-    for name in os.listdir(bench.folder):
-        if name.startswith("jit-"):
-            bench.must(["rm", bench.place(name)])
+        bench.launch(version, record or options_of(version), command, inject=inject)
+        if without_dump:
+            bench.remove_jitdumps()
 
 
 NATIVE = ("--perf-basic-prof", "--interpreted-frames-native-stack")
@@ -60,7 +51,7 @@ node("injected-7.3", "healthy", "7.3", "--perf-prof", "--interpreted-frames-nati
      inject="7.3")
 node("plain-6.12", "no-name-source", "6.12")
 node("not-injected-6.1", "jitdump-not-injected", "6.1", "--perf-prof")
-node("dump-gone-7.2", "jitdump-file-gone", "7.2", "--perf-prof", after=no_dump)
+node("dump-gone-7.2", "jitdump-file-gone", "7.2", "--perf-prof", without_dump=True)
 node("dwarf-6.1", "no-cfi-for-jit", "6.1", "--perf-basic-prof", record=DUMPS)
 node("jitless-6.1", "interpreter", "6.1", "--jitless")
 # Its text is in anonymous memory: perf names none of its own functions.
@@ -87,12 +78,11 @@ def java(name: str, label: str, version: str, *options: str, record: Sequence[st
                 time.sleep(2.5)  # what is compiled later is in no map
             pid = bench.pid or child(bench.launched, "java")
             bench.must(["jcmd", str(pid), "Compiler.perfmap"])
+        asked, meanwhile = record or options_of(version), dump if perf_map else None
         if attach:
-            bench.attach(version, record or options_of(version), command,
-                         meanwhile=dump if perf_map else None)
+            bench.attach(version, asked, command, meanwhile=meanwhile)
         else:
-            bench.launch(version, record or options_of(version), command,
-                         meanwhile=dump if perf_map else None)
+            bench.launch(version, asked, command, meanwhile=meanwhile)
 
 
 KEEP = "-XX:+PreserveFramePointer"
@@ -118,9 +108,7 @@ def script(name: str, label: str, version: str, program: str, package: str, sour
         if attach:
             bench.attach(version, record or options_of(version), command, name=comm)
         else:
-            bench.launch(version, record or options_of(version), command)
-        if inject:
-            bench.inject(inject)
+            bench.launch(version, record or options_of(version), command, inject=inject)
 
 
 def luajit(name: str, label: str, version: str, attach: bool = False,
@@ -141,10 +129,9 @@ PHP_JIT = ("-d", "opcache.file_update_protection=0", "-d", "opcache.enable_cli=1
            "-d", "opcache.jit_buffer_size=64M", "-d", "opcache.jit=tracing")
 
 
-def php(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
-        inject: str = "") -> None:
+def php(name: str, label: str, version: str, *options: str, record: Sequence[str] = ()) -> None:
     script("php-" + name, label, version, "php", "apt-get install php8.2-cli php8.2-opcache",
-           scripts.PHP, "hot.php", *options, record=record, inject=inject)
+           scripts.PHP, "hot.php", *options, record=record)
 
 
 php("jit-6.1", "jit-no-frame-pointer no-name-source", "6.1", *PHP_JIT)
@@ -181,7 +168,7 @@ python("3.13-jitdump-7.3", "healthy", "3.13.0", "7.3", "-X", "perf_jit",
        inject="7.3")
 
 
-def erlang(name: str, label: str, version: str, *options: str, inject: str = "") -> None:
+def erlang(name: str, label: str, version: str, *options: str) -> None:
     @runtime("erlang-" + name, label)
     def make(bench: Bench) -> None:
         erl = need("erl", "apt-get install erlang-base")
@@ -189,23 +176,20 @@ def erlang(name: str, label: str, version: str, *options: str, inject: str = "")
         bench.must([need("erlc", "apt-get install erlang-base"), "hot.erl"])
         bench.launch(version, options_of(version), [erl, "-noshell", "+S", "1", *options, "-run",
                                                     "hot", "main", "1500"])
-        if inject:
-            bench.inject(inject)
 
 
 erlang("plain-6.1", "no-name-source jit-no-frame-pointer", "6.1")
 erlang("map-6.12", "jit-no-frame-pointer library-no-frame-pointer", "6.12", "+JPperf", "map")
 
 
-def mono(name: str, label: str, version: str, *options: str,
-         record: Sequence[str] = (), debug: str = "") -> None:
+def mono(name: str, label: str, version: str, *options: str, debug: str = "") -> None:
     @recipe("mono-" + name, label)
     def make(bench: Bench) -> None:
         if debug:
             bench.export("MONO_DEBUG", debug)
         bench.write("Hot.cs", scripts.CSHARP)
         bench.must([need("mcs", "apt-get install mono-mcs"), "Hot.cs"])
-        bench.launch(version, record or options_of(version), [
+        bench.launch(version, options_of(version), [
             need("mono", "apt-get install mono-runtime"), *options, bench.place("Hot.exe"),
             "1500"])
 
@@ -247,9 +231,7 @@ def new_qemu(name: str, label: str, version: str, *options: str, record: Sequenc
     @runtime("qemu-" + name, label)
     def make(bench: Bench) -> None:
         bench.launch(version, record, [qemu_user(bench), *options,
-                                       bench.chain("chain", "-static"), "1500"])
-        if inject:
-            bench.inject(inject)
+                                       bench.chain("chain", "-static"), "1500"], inject=inject)
 
 
 new_qemu("map-6.1", "jit-no-frame-pointer", "6.1", "-perfmap")

@@ -36,9 +36,7 @@ def postgres(name: str, label: str, version: str, *options: str, record: Sequenc
         query = bench.write("hot.sql", scripts.SQL)
         bench.launch(version, record, [
             "sh", "-c", 'exec "$@" < ' + query, "sh", *SOMEBODY, folder + "/postgres", "--single",
-            "-j", "-D", data, *settings, "postgres"])
-        if inject:
-            bench.inject(inject)
+            "-j", "-D", data, *settings, "postgres"], inject=inject)
 
 
 PUBLISHES = "jit_profiling_support=on"

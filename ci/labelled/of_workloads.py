@@ -5,23 +5,18 @@ import os
 import time
 
 from ci.base import files, process
-from ci.labelled.bench import Bench
+from ci.labelled.bench import Bench, chains, dumps
 from ci.labelled.recipe import add, recipe
 
 FP = "--shapes=fp"
 CHAINS = ("-g", "-F", "999")
-DUMPS = ("--call-graph", "dwarf,4096", "-F", "249")
-
-
-def options_of(version: str) -> tuple[str, ...]:
-    return ("-F", "999") if version == "ours" else CHAINS
 
 
 def launched(name: str, label: str, version: str, workload: str, *options: str,
              clock: bool = True) -> None:
     """A workload from its start, with callchains."""
     def make(bench: Bench) -> None:
-        bench.launch(version, options_of(version), bench.workload(workload, *options), clock=clock)
+        bench.launch(version, chains(version), bench.workload(workload, *options), clock=clock)
     add(name, label, make)
 
 
@@ -29,7 +24,7 @@ def attached(name: str, label: str, version: str, record: tuple[str, ...], workl
              *options: str) -> None:
     """A workload that runs already, with callchains."""
     def make(bench: Bench) -> None:
-        bench.attach(version, (*options_of(version), *record),
+        bench.attach(version, (*chains(version), *record),
                      bench.workload(workload, *options))
     add(name, label, make)
 
@@ -37,9 +32,7 @@ def attached(name: str, label: str, version: str, record: tuple[str, ...], workl
 def dumped(name: str, label: str, version: str, size: int, workload: str, *options: str) -> None:
     """A workload from its start, with stack dumps."""
     def make(bench: Bench) -> None:
-        record = (("-F", "249", "--stack", str(size), "--no-chain") if version == "ours" else
-                  ("-F", "249", "--call-graph", "dwarf,%d" % size))
-        bench.launch(version, record, bench.workload(workload, *options))
+        bench.launch(version, dumps(version, size), bench.workload(workload, *options))
     add(name, label, make)
 
 
@@ -53,29 +46,19 @@ launched("healthy-zero-map-7.2", "healthy", "7.2", "coalesced_growth", "--backin
          "--publish=map")
 
 
-@recipe("healthy-injected-6.1", "healthy")
-def healthy_injected(bench: Bench) -> None:
-    bench.launch("6.1", CHAINS, bench.workload("anon_exec", FP, "--publish=jitdump"))
-    bench.inject("6.1")
+def injected(name: str, version: str, record: tuple[str, ...], inject: str, workload: str,
+             *options: str) -> None:
+    add(name, "healthy", lambda bench: bench.launch(version, record, bench.workload(
+        workload, *options), inject=inject))
 
 
-@recipe("healthy-injected-ours", "healthy")
-def healthy_injected_ours(bench: Bench) -> None:
-    bench.launch("7.3", CHAINS, bench.workload("coalesced_growth", FP, "--publish=jitdump"))
-    bench.inject("ours")
-
-
-@recipe("healthy-memfd-injected-7.3", "healthy")
-def healthy_memfd_injected(bench: Bench) -> None:
-    bench.launch("7.3", CHAINS, bench.workload("memfd_double", FP, "--publish=jitdump"))
-    bench.inject("7.3")
-
-
-@recipe("healthy-unwound-ours", "healthy")
-def healthy_unwound(bench: Bench) -> None:
-    bench.launch("ours", ("-F", "249", "--stack", "8192", "--no-chain"), bench.workload(
-        "anon_exec", "--publish=jitdump", "--publish-with=unwinding", "--shapes=no_fp,long"))
-    bench.inject("ours")
+injected("healthy-injected-6.1", "6.1", CHAINS, "6.1", "anon_exec", FP, "--publish=jitdump")
+injected("healthy-injected-ours", "7.3", CHAINS, "ours", "coalesced_growth", FP,
+         "--publish=jitdump")
+injected("healthy-memfd-injected-7.3", "7.3", CHAINS, "7.3", "memfd_double", FP,
+         "--publish=jitdump")
+injected("healthy-unwound-ours", "ours", dumps("ours", 8192), "ours", "anon_exec",
+         "--publish=jitdump", "--publish-with=unwinding", "--shapes=no_fp,long")
 
 
 # Executable memory that was there before, and that nothing announces.
@@ -153,11 +136,9 @@ launched("wrong-clock-7.3", "jitdump-wrong-clock", "7.3", "memfd_double", FP, "-
 def dump_gone(version: str, workload: str) -> None:
     @recipe("dump-gone-" + version, "jitdump-file-gone")
     def make(bench: Bench) -> None:
-        bench.launch(version, options_of(version),
+        bench.launch(version, chains(version),
                      bench.workload(workload, FP, "--publish=jitdump"))
-        for name in os.listdir(bench.folder):
-            if name.startswith("jit-"):
-                bench.must(["rm", bench.place(name)])
+        bench.remove_jitdumps()
 
 
 dump_gone("6.12", "anon_exec")
@@ -179,37 +160,20 @@ hidden("7.3", "--backing=zero", "--manner=mprotect")
 hidden("6.1", "--backing=heap", "--manner=mprotect")
 
 
-def map_of(bench: Bench, pid: int) -> str:
-    path = "/tmp/perf-%d.map" % pid
-    if not os.path.exists(path):
-        raise RuntimeError("no " + path)
-    return path
+def map_partial(version: str, kept: slice, what: str, *options: str) -> None:
+    @recipe("map-partial-" + version, "map-partial")
+    def make(bench: Bench) -> None:
+        bench.attach(version, chains(version), bench.workload(
+            "anon_exec", FP, *options, "--publish=map"))
+        path = "/tmp/perf-%d.map" % bench.pid
+        lines = files.read(path).splitlines(True)
+        files.write(path, "".join(lines[kept]))
+        bench.steps.append("# " + what)
 
 
-def pid_of_map(bench: Bench) -> int:
-    """The process that has written the truth: its perf map's pid."""
-    newest = max((name for name in os.listdir("/tmp") if name.startswith("perf-")
-                  and name.endswith(".map")), key=lambda name: os.stat("/tmp/" + name).st_mtime)
-    return int(newest[5:-4])
-
-
-@recipe("map-partial-6.1", "map-partial")
-def map_partial(bench: Bench) -> None:
-    bench.attach("6.1", CHAINS, bench.workload("anon_exec", FP, "--publish=map"))
-    path = map_of(bench, bench.pid)
-    lines = files.read(path).splitlines(True)
-    files.write(path, "".join(lines[::2]))
-    bench.steps.append("# every other line of the perf map stays")
-
-
-@recipe("map-partial-ours", "map-partial")
-def map_partial_ours(bench: Bench) -> None:
-    bench.attach("ours", ("-F", "999"), bench.workload(
-        "anon_exec", FP, "--programs=2", "--threads=2", "--publish=map"))
-    path = map_of(bench, bench.pid)
-    lines = files.read(path).splitlines(True)
-    files.write(path, "".join(lines[:8]))
-    bench.steps.append("# the perf map's lines of the first program stay")
+map_partial("6.1", slice(None, None, 2), "every other line of the perf map stays")
+map_partial("ours", slice(8), "the perf map's lines of the first program stay",
+            "--programs=2", "--threads=2")
 
 
 @recipe("map-stale-pid-7.2", "map-stale")
@@ -224,23 +188,17 @@ def map_of_earlier_process(bench: Bench) -> None:
     bench.steps.append("# %s: 50 functions at 0x7e0000000000, an hour old" % path)
 
 
-@recipe("map-stale-reuse-ours", "map-stale")
-def map_of_reused(bench: Bench) -> None:
-    """Each address is used again and again: a map holds no times."""
-    bench.launch("ours", ("-F", "999"), bench.workload(
-        "address_reuse", FP, "--publish=map", "--period=20"))
-
-
-@recipe("map-stale-reuse-6.1", "map-stale")
-def map_of_reused_again(bench: Bench) -> None:
-    bench.launch("6.1", CHAINS, bench.workload(
-        "address_reuse", "--how=unmap", FP, "--publish=map", "--period=20"))
+# Each address is used again and again: a map holds no times.
+launched("map-stale-reuse-ours", "map-stale", "ours", "address_reuse", FP, "--publish=map",
+         "--period=20")
+launched("map-stale-reuse-6.1", "map-stale", "6.1", "address_reuse", "--how=unmap", FP,
+         "--publish=map", "--period=20")
 
 
 def fifo(version: str, workload: str) -> None:
     @recipe("map-fifo-" + version, "map-wrong-owner")
     def make(bench: Bench) -> None:
-        bench.attach(version, options_of(version), bench.workload(workload, FP))
+        bench.attach(version, chains(version), bench.workload(workload, FP))
         path = "/tmp/perf-%d.map" % bench.pid
         if os.path.lexists(path):
             os.unlink(path)
@@ -254,7 +212,7 @@ fifo("ours", "coalesced_growth")
 def in_namespace(version: str, *spaces: str) -> None:
     @recipe("pid-namespace-" + version, "pid-namespace-map")
     def make(bench: Bench) -> None:
-        record = options_of(version) if version == "ours" else (*CHAINS, "--namespaces")
+        record = chains(version) if version == "ours" else (*CHAINS, "--namespaces")
         started = bench.start(["unshare", "--pid", "--fork", *spaces, *bench.workload(
             "anon_exec", FP, "--publish=map", "--control-fd", "none")])
         try:

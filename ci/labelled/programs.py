@@ -36,8 +36,18 @@ static int go_on(void)
 }
 """
 
-# Four functions deep, each doing work of its own: with frame pointers, a healthy program.
-CHAIN = ENDS + """
+# What such a program does over and over, CALL, adds up.
+MAIN = """
+int main(int argc, char **argv)
+{
+	begin(argc, argv);
+	while (go_on())
+		sum += CALL;
+	return 0;
+}
+"""
+
+INNER = """
 volatile long sum;
 
 __attribute__((noinline)) long inner(long n)
@@ -46,7 +56,10 @@ __attribute__((noinline)) long inner(long n)
 		sum += i ^ i >> 3;
 	return sum;
 }
+"""
 
+# Four functions deep, each doing work of its own: with frame pointers, a healthy program.
+CHAIN = ENDS + INNER + """
 __attribute__((noinline)) long middle(long n)
 {
 	return inner(n) + 1;
@@ -56,29 +69,12 @@ __attribute__((noinline)) long outer(long n)
 {
 	return middle(n) + middle(n / 2) + 1;
 }
-
-int main(int argc, char **argv)
-{
-	begin(argc, argv);
-	while (go_on())
-		sum += outer(100000);
-	return 0;
-}
-"""
+""" + MAIN.replace("CALL", "outer(100000)")
 
 # The same in threads and children, and with an exec.
-FAMILY = ENDS + """
+FAMILY = ENDS + INNER + """
 #include <pthread.h>
 #include <sys/wait.h>
-
-volatile long sum;
-
-__attribute__((noinline)) long inner(long n)
-{
-	for (long i = 0; i < n; i++)
-		sum += i ^ i >> 3;
-	return sum;
-}
 
 __attribute__((noinline)) long outer(long n)
 {
@@ -168,15 +164,7 @@ __attribute__((noinline)) long caller(long n)
 {
 	return USE + 1;
 }
-
-int main(int argc, char **argv)
-{
-	begin(argc, argv);
-	while (go_on())
-		sum += caller(400000);
-	return 0;
-}
-"""
+""" + MAIN.replace("CALL", "caller(400000)")
 
 # Calls itself DEPTH times with SIZE bytes of locals, all written unless HOLLOW.
 DEEP = ENDS + """
@@ -200,15 +188,7 @@ __attribute__((noinline)) long down(int depth, long n)
 		s += sum ^ i;
 	return s;
 }
-
-int main(int argc, char **argv)
-{
-	begin(argc, argv);
-	while (go_on())
-		sum += down(DEPTH, 400000);
-	return 0;
-}
-"""
+""" + MAIN.replace("CALL", "down(DEPTH, 400000)")
 
 # A piece of code in memory of its own, which the kernel cannot merge with other: a loop of some
 # 1 ms with a frame pointer, named in a perf map.
