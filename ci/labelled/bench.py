@@ -137,7 +137,7 @@ class Bench:
             os.rename(folder + ".kept", folder)
 
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
-               seconds: float = 1.0, clock: bool = True, before: Sequence[str] = (),
+               clock: bool = True, before: Sequence[str] = (),
                meanwhile: Callable[[], None] | None = None, inject: str = "") -> None:
         """Records a program from its start; @before the recorder's command stands another.
         @inject: the version that merges its jitdumps then."""
@@ -145,7 +145,7 @@ class Bench:
         self.launched = started.pid
         if meanwhile:
             meanwhile()
-        time.sleep(seconds)
+        time.sleep(1)
         self.end(started, TIMEOUT)
         if started.returncode not in (0, -signal.SIGTERM):
             raise RuntimeError("exit %d: %s" % (
@@ -154,12 +154,12 @@ class Bench:
             self.inject(inject)
 
     def attach(self, version: str, options: Sequence[str], command: Sequence[str],
-               seconds: float = 1.0, clock: bool = True, name: str = "",
+               seconds: float = 1.0, name: str = "",
                meanwhile: Callable[[], None] | None = None) -> None:
         """Records a program that runs already: it, or its child called @name."""
         target = self.start(command)
         self.pid = child(target.pid, name) if name else target.pid
-        record = [*self.recorder(version, options, clock), "-p", str(self.pid)]
+        record = [*self.recorder(version, options), "-p", str(self.pid)]
         if version == "ours":
             self.note(record)
             with subprocess.Popen(record, env=self.environment, cwd=self.folder,

@@ -64,7 +64,7 @@ node("large-pages-dwarf-7.3", "no-cfi-for-jit", "7.3", *LARGE, source=scripts.NA
 
 
 def java(name: str, label: str, version: str, *options: str, record: Sequence[str] = (),
-         perf_map: bool = False, attach: bool = True, early: bool = False) -> None:
+         perf_map: bool = False, attach: bool = True) -> None:
     @runtime("java-" + name, label)
     def make(bench: Bench) -> None:
         binary = need("java", "apt-get install openjdk-17-jdk-headless")
@@ -100,13 +100,13 @@ java("int-6.1", "interpreter", "6.1", "-Xint", KEEP, perf_map=True)
 
 def script(name: str, label: str, version: str, program: str, package: str, source: str,
            file: str, *options: str, record: Sequence[str] = (), attach: bool = False,
-           inject: str = "", comm: str = "") -> None:
+           inject: str = "") -> None:
     """A runtime that takes a file and a number of milliseconds."""
     @runtime(name, label)
     def make(bench: Bench) -> None:
         command = [need(program, package), *options, bench.write(file, source), "1500"]
         if attach:
-            bench.attach(version, record or options_of(version), command, name=comm)
+            bench.attach(version, record or options_of(version), command)
         else:
             bench.launch(version, record or options_of(version), command, inject=inject)
 

@@ -183,9 +183,8 @@ def zeroed_file(case: Case) -> Changes:
     return {name: bytes(len(case.read(name))) for name in jit_files(case, 1)}
 
 
-def one_injected(change: Callable[[rd.Map], object], share: float = 0.3) \
-        -> Callable[[Case], Changes]:
-    return lambda case: case.each(is_injected, change, share, WHAT, FILE)
+def one_injected(change: Callable[[rd.Map], object]) -> Callable[[Case], Changes]:
+    return lambda case: case.each(is_injected, change, 0.3, WHAT, FILE)
 
 
 add("injected.map.name", one_injected(lambda one: clone(one, name=one.name + "x")))

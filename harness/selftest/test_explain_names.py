@@ -44,6 +44,11 @@ class Explained(judged.Made):
         for number in range(SAMPLES):
             self.sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
 
+    def emitted(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
+        """Memory of that name, and samples in it."""
+        self.map(name)
+        self.samples(*at)
+
     def put(self, path: str, text: str) -> str:
         place = self.root + path
         os.makedirs(os.path.dirname(place), exist_ok=True)
@@ -88,13 +93,11 @@ class Explained(judged.Made):
 class PerfMaps(Explained):
     def test_named(self) -> None:
         self.publish((CODE, 0x1000, "all"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.assertEqual(self.causes(), [])
 
     def test_no_source(self) -> None:
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         found = self.expect("no-name-source")
         self.assertEqual(found["ranges"], ["%x-%x" % (CODE, CODE + 0x1000)])
         self.assertIn("Compiler.perfmap", found["remedy"])
@@ -131,25 +134,21 @@ class PerfMaps(Explained):
                 self.add(self.perf.comm(PID, PID, "java", 5))
 
     def test_memory_of_dotnet(self) -> None:
-        self.map("/memfd:doublemapper (deleted)")
-        self.samples(CODE + 4)
+        self.emitted("/memfd:doublemapper (deleted)")
         self.assertIn("DOTNET_PerfMapEnabled", self.expect("no-name-source")["remedy"])
 
     def test_memfd(self) -> None:
         self.publish((CODE, 0x1000, "all"))
-        self.map("/memfd:jit (deleted)")
-        self.samples(CODE + 4)
+        self.emitted("/memfd:jit (deleted)")
         self.expect("map-not-read-for-memfd", file="/tmp/perf-4711.map")
 
     def test_memfd_without_map(self) -> None:
-        self.map("/memfd:jit (deleted)")
-        self.samples(CODE + 4)
+        self.emitted("/memfd:jit (deleted)")
         self.expect("no-name-source")
 
     def test_fifo(self) -> None:
         os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
 
     @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
@@ -158,8 +157,7 @@ class PerfMaps(Explained):
         self.publish((CODE, 0x1000, "all"))
         os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
         os.chmod(self.home, 0o755)
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.assertEqual(self.causes(), [])
         os.chown(self.path, 54321, 54321)
         said = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
@@ -169,28 +167,24 @@ class PerfMaps(Explained):
 
     def test_memfd_and_fifo(self) -> None:
         os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
-        self.map("/memfd:jit (deleted)")
-        self.samples(CODE + 4)
+        self.emitted("/memfd:jit (deleted)")
         self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
 
     def test_of_another_process(self) -> None:
         self.publish((0x7e0000000000, 0x40, "old"), (0x7e0000000040, 0x40, "older"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
     def test_older_than_the_code(self) -> None:
         """Names end in the middle of the recording."""
         self.publish((CODE, 0x100, "early"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
     def test_partial(self) -> None:
         self.publish((CODE, 0x100, "one"))
-        self.map("//anon")
-        self.samples(CODE + 4, CODE + 0x104)
+        self.emitted(at=(CODE + 4, CODE + 0x104))
         found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("1 lines for that memory, and 0 elsewhere", found["evidence"][2])
         self.publish((CODE, 0x100, "one"), *((0x1000 * page, 0x100, "f_x") for page in (1, 2)))
@@ -202,28 +196,24 @@ class PerfMaps(Explained):
 
     def test_addresses_used_again(self) -> None:
         self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("map-stale", file="/tmp/perf-4711.map")
 
     def test_same_name_twice(self) -> None:
         self.publish((CODE, 0x100, "one"), (CODE, 0x100, "one"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.assertEqual(self.causes(), [])
 
     def test_pid_namespace(self) -> None:
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("pid-namespace-map", file="/tmp/perf-1.map")
 
     def test_map_of_the_parent(self) -> None:
         """A process of the recording with code at the same addresses: the map is its own."""
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("no-name-source")
 
     def test_map_of_an_ancestor(self) -> None:
@@ -231,8 +221,7 @@ class PerfMaps(Explained):
         self.publish((CODE, 0x1000, "all"), pid=OTHER)
         self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
                  self.perf.comm(PID, PID, "java", 8))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("no-name-source")
 
     def test_map_of_the_parent_for_inherited_code(self) -> None:
@@ -240,8 +229,7 @@ class PerfMaps(Explained):
         self.publish((CODE, 0x100, "inherited"), pid=OTHER)
         self.publish((CODE + 0x200, 0x100, "own"))
         self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
-        self.map("//anon")
-        self.samples(CODE + 0x204)
+        self.emitted(at=(CODE + 0x204,))
         self.samples(CODE + 4, time=100 + 1000 * SAMPLES)
         found = self.expect("map-partial", file="/tmp/perf-4711.map")
         self.assertIn("/tmp/perf-1.map", found["evidence"][2])
@@ -255,31 +243,27 @@ class PerfMaps(Explained):
     def test_namespaces_of_its_own(self) -> None:
         self.namespaces(OTHER, 1, 2)
         self.namespaces(PID, 2, 6)
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         found = self.expect("pid-namespace-map")
         self.assertIn("0x2", found["evidence"][1])
 
     def test_namespaces_of_all(self) -> None:
         self.namespaces(OTHER, 1, 2)
         self.namespaces(PID, 1, 6)
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.expect("no-name-source")
 
     def test_program_in_memory(self) -> None:
         """Called by fexecve of a memfd: it is a file without a place, no emitted code."""
         self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
-        self.map("/memfd:java (deleted)")
-        self.samples(CODE + 4)
+        self.emitted("/memfd:java (deleted)")
         found = self.expect("missing-file", file="/memfd:java (deleted)")
         self.assertIn("memfd_create", found["evidence"][1])
 
     def test_map_of_a_later_life(self) -> None:
         """It was written anew after an exec: what ran before has lost its names."""
         self.publish((CODE + 0x200, 0x100, "now"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.add(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
         self.map("//anon", time=101 + 1000 * SAMPLES)
         self.samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
@@ -288,8 +272,7 @@ class PerfMaps(Explained):
     def test_a_few(self) -> None:
         """Below 2 % it is a note."""
         self.publish((CODE, 0x100, "one"))
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
         self.sample(CODE + 0x104, pid=PID, time=50)
         self.assertEqual(self.causes(), [])
 
@@ -305,8 +288,7 @@ class PerfMaps(Explained):
 class Jitdumps(Explained):
     def setUp(self) -> None:
         super().setUp()
-        self.map("//anon")
-        self.samples(CODE + 4)
+        self.emitted()
 
     def test_not_injected(self) -> None:
         path = self.dump(50, 60)

@@ -54,29 +54,25 @@ class Gated(Recorded):
                           self.exactly(1, "coverage.missing", "no-record"))
         self.only(text, "gated.older", "coverage.missing", "broken.chain")
 
+    def program(self) -> rd.Map:
+        """The record of the second process's program."""
+        return next(one for one in self.backfilled(self.intervals()[1][0])
+                    if one.name.endswith("/jitproof"))
+
     def test_credited_to_what_stands_at_the_path_now(self) -> None:
-        record = [one for one in self.backfilled(self.intervals()[1][0])
-                  if one.name.endswith("/jitproof")][0]
-        record.ino += 1
-        text = self.fails(self.exactly(1, "gated.older", "no-record"))
-        self.only(text, "gated.older")
+        self.program().ino += 1
+        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
     def test_another_offset_of_the_same_file(self) -> None:
-        record = [one for one in self.backfilled(self.intervals()[1][0])
-                  if one.name.endswith("/jitproof")][0]
-        record.pgoff += PAGE
+        self.program().pgoff += PAGE
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
     def test_not_executable(self) -> None:
-        record = [one for one in self.backfilled(self.intervals()[1][0])
-                  if one.name.endswith("/jitproof")][0]
-        record.prot &= ~rd.EXECUTE
+        self.program().prot &= ~rd.EXECUTE
         self.fails(self.exactly(1, "gated.older", "no-record"))
 
     def test_deleted_is_one_name_more(self) -> None:
-        record = [one for one in self.backfilled(self.intervals()[1][0])
-                  if one.name.endswith("/jitproof")][0]
-        record.name += " (deleted)"
+        self.program().name += " (deleted)"
         self.passes()
 
     def test_samples_of_another_process_in_an_interval(self) -> None:

@@ -49,9 +49,9 @@ class Injecting(Folder):
     def dump_path(self, pid: int = PID) -> str:
         return self.place(f"jit-{pid}.dump")
 
-    def marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1, path: str | None = None,
+    def marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1,
                named: int | None = None) -> rd.Map:
-        path = path or self.dump_path(named or pid)
+        path = self.dump_path(named or pid)
         ino = os.lstat(path).st_ino if os.path.lexists(path) else 1
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
@@ -490,15 +490,15 @@ class Records(Injecting):
 
 @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
 class ElfFiles(Injecting):
-    def inject_dump(self, dump: mj.Made, status: int = 0) -> subprocess.CompletedProcess[str]:
+    def inject_dump(self, dump: mj.Made) -> subprocess.CompletedProcess[str]:
         perf = mj.capture()
         dump.save(self.dump_path())
         perf.records = [self.marker(perf)]
         perf.save(self.input)
-        return self.run_inject(status=status)
+        return self.run_inject()
 
-    def readelf(self, option: str, name: str | None = None) -> str:
-        names = [name] if name else sorted(os.listdir(self.output + ".jit"))
+    def readelf(self, option: str) -> str:
+        names = sorted(os.listdir(self.output + ".jit"))
         done = process.run(["readelf", "-W", option,
                             *(os.path.join(self.output + ".jit", name) for name in names)])
         self.assertEqual((done.returncode, done.stderr), (0, ""))

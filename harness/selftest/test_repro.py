@@ -145,9 +145,9 @@ class Archive(Packing):
 class Machine(Packing):
     """What stays at home."""
 
-    def hide(self, folder: str, name: str = "perf.data") -> None:
+    def hide(self, folder: str) -> None:
         """A capture as others make them: the environment in a stack, and who recorded it."""
-        path = os.path.join(folder, name)
+        path = os.path.join(folder, "perf.data")
         data = run_directory.PerfData.load(path)
         text = b"\0\0SECRET=%s\0http_proxy=http://me:%s@proxy/\0" % ((SECRET.encode(),) * 2)
         for sample in data.samples()[:3]:

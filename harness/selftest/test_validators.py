@@ -381,7 +381,7 @@ class Modes(Recorded):
     def test_not_asked(self) -> None:
         """A mode that the event's attr leaves out."""
         self.in_kernel(self.perf.samples()[11])
-        self.perf.attrs[0].raw[40] |= 1 << 5  # exclude_kernel
+        self.perf.attrs[0].flags |= 1 << 5  # exclude_kernel
         self.fails(self.exactly(2, "modes.bad", "not-asked"))
 
     def attr(self, at: int, clear: int, said: str) -> None:
@@ -400,12 +400,11 @@ class Modes(Recorded):
     def test_what_the_event_was_asked_for(self) -> None:
         case = os.path.join(self.dir, "case")
         files.write(case, files.read(case).replace("samples=30", "samples=30 methods=chain,dump"))
-        kernel_alone = struct.unpack_from("<Q", self.perf.attrs[0].raw, 40)[0]
         self.attr(24, rd.CALLCHAIN, "callchains with the user's part")
         self.attr(24, rd.REGS_USER, "user registers")
         self.attr(40, 1 << 25, "times by CLOCK_MONOTONIC in all its records")
         self.attr(24, rd.STACK_USER, "the stack dump that the capture states")
-        struct.pack_into("<Q", self.perf.attrs[0].raw, 40, kernel_alone | 1 << 22)
+        self.perf.attrs[0].flags |= 1 << 22
         self.errs("not asked for callchains with the user's part")
 
 

@@ -317,8 +317,7 @@ class Slack(Recorded):
         """No range names them, and the file cannot show what it does not hold."""
         case = os.path.join(self.dir, "case")
         files.write(case, files.read(case).replace(" methods=chain", ""))
-        flags = struct.unpack_from("<Q", self.perf.attrs[0].raw, 40)[0]
-        struct.pack_into("<Q", self.perf.attrs[0].raw, 40, flags | 1 << 22)
+        self.perf.attrs[0].flags |= 1 << 22
         for sample in self.perf.samples():
             del sample.chain[sample.user() - 1:]
         self.errs("event 0 of perf.data was not asked for callchains with the user's part")

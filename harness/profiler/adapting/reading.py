@@ -26,9 +26,9 @@ class Reader(perf.Recording):
         """Tells what the reader says of self.file.path."""
         raise NotImplementedError
 
-    def command_of(self, *command: str, cwd: str | None = None) -> str:
+    def command_of(self, *command: str) -> str:
         """What the reader prints."""
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd=cwd,
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, env=perf.environment())
         said = done.stderr.decode(errors="replace")
         if done.returncode < 0:
