@@ -3,14 +3,6 @@
 #include "harness/case/case.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const studies[] = {
-	"results/expected/preexisting",
-	"results/expected/exact",
-	"results/expected/attach",
-	"validators/fixtures/pathless/case",
-	NULL,
-};
-
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	char *text = malloc(size);
@@ -29,7 +21,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = studies,
+	.seeds = (const char *const[]){"results/expected/preexisting", "results/expected/exact",
+				       "results/expected/attach",
+				       "validators/fixtures/pathless/case", NULL},
 	.rounds = 10000,
 	.truncations = 1000,
 };

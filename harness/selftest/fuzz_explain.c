@@ -3,14 +3,6 @@
 #include "harness/explain/explain.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const captures[] = {
-	"validators/fixtures/anon/perf.data",
-	"validators/fixtures/growth/injected.data",
-	"harness/selftest/corpus/odd.data",
-	"harness/selftest/corpus/deferred.data",
-	NULL,
-};
-
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	const struct jp_explain_options options = {.elf = "validators/fixtures/anon/elf"};
@@ -22,7 +14,10 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = captures,
+	.seeds = (const char *const[]){"validators/fixtures/anon/perf.data",
+				       "validators/fixtures/growth/injected.data",
+				       "harness/selftest/corpus/odd.data",
+				       "harness/selftest/corpus/deferred.data", NULL},
 	.rounds = 1000,
 	.truncations = 100,
 };

@@ -11,14 +11,6 @@
 
 #define GROWTH "validators/fixtures/growth"
 
-static const char *const inputs[] = {
-	GROWTH "/jit-12329.dump",
-	GROWTH "/perf.data",
-	"harness/selftest/corpus/every.dump",
-	"harness/selftest/corpus/jit.dump",
-	NULL,
-};
-
 static int pass_over(void *context, const struct jp_event *event)
 {
 	return 0;
@@ -56,7 +48,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = inputs,
+	.seeds = (const char *const[]){GROWTH "/jit-12329.dump", GROWTH "/perf.data",
+				       "harness/selftest/corpus/every.dump",
+				       "harness/selftest/corpus/jit.dump", NULL},
 	.rounds = 1000,
 	.truncations = 100,
 };

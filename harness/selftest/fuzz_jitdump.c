@@ -2,9 +2,6 @@
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const dumps[] = {"harness/selftest/corpus/jit.dump",
-				    "harness/selftest/corpus/every.dump", NULL};
-
 /* Reads every byte that a record points to: sanitizers see where one lies outside. */
 static uint64_t touch(const struct jp_jitdump_record *record)
 {
@@ -57,7 +54,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = dumps,
+	.seeds = (const char *const[]){"harness/selftest/corpus/jit.dump",
+				       "harness/selftest/corpus/every.dump", NULL},
 	.rounds = 5000,
 	.truncations = 300,
 };

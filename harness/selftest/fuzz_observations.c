@@ -2,8 +2,6 @@
 #include "harness/format/observations/read.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const streams[] = {"harness/selftest/corpus/observations", NULL};
-
 /* Each text that an event points to is one, and times rise. */
 static int visit(void *context, const struct jp_event *event)
 {
@@ -40,7 +38,7 @@ static void mend(unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = streams,
+	.seeds = (const char *const[]){"harness/selftest/corpus/observations", NULL},
 	.rounds = 10000,
 	.truncations = 500,
 	.mend = mend,

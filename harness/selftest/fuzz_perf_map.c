@@ -2,9 +2,6 @@
 #include "harness/selftest/fuzz.h"
 #include "harness/selftest/perf_map_of.h"
 
-static const char *const maps[] = {"harness/selftest/corpus/perf.map",
-				   "harness/selftest/corpus/names.map", NULL};
-
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_error err;
@@ -26,7 +23,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = maps,
+	.seeds = (const char *const[]){"harness/selftest/corpus/perf.map",
+				       "harness/selftest/corpus/names.map", NULL},
 	.rounds = 5000,
 	.truncations = 300,
 };

@@ -6,18 +6,6 @@
 #include "harness/command/judge_file.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const captures[] = {
-	"validators/fixtures/anon/perf.data",
-	"validators/fixtures/memfd/perf.data",
-	"harness/selftest/corpus/compressed.data",
-	"harness/selftest/corpus/pipe.data",
-	"harness/selftest/corpus/two_events.data",
-	"harness/selftest/corpus/odd.data",
-	"harness/selftest/corpus/deferred.data",
-	"harness/selftest/corpus/swapped.data",
-	NULL,
-};
-
 enum { FILE_HEADER = 104, HEADER = 16, ROOM = 1 << 16 }; /* the second and third: of a pipe */
 
 static bool is_pipe(const unsigned char *bytes, size_t size)
@@ -90,7 +78,14 @@ static void mend(unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = captures,
+	.seeds = (const char *const[]){"validators/fixtures/anon/perf.data",
+				       "validators/fixtures/memfd/perf.data",
+				       "harness/selftest/corpus/compressed.data",
+				       "harness/selftest/corpus/pipe.data",
+				       "harness/selftest/corpus/two_events.data",
+				       "harness/selftest/corpus/odd.data",
+				       "harness/selftest/corpus/deferred.data",
+				       "harness/selftest/corpus/swapped.data", NULL},
 	.rounds = 4000,
 	.truncations = 300,
 	.mend = mend,

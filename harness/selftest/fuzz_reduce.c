@@ -7,13 +7,6 @@
 #include "harness/format/perfdata/reduce.h"
 #include "harness/selftest/fuzz.h"
 
-static const char *const captures[] = {
-	"validators/fixtures/anon/perf.data",
-	"validators/fixtures/memfd/perf.data",
-	"harness/selftest/corpus/odd.data",
-	NULL,
-};
-
 static int pass_over(void *context, const struct jp_event *event)
 {
 	return 0;
@@ -38,7 +31,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = captures,
+	.seeds = (const char *const[]){"validators/fixtures/anon/perf.data",
+				       "validators/fixtures/memfd/perf.data",
+				       "harness/selftest/corpus/odd.data", NULL},
 	.rounds = 1500,
 	.truncations = 100,
 };

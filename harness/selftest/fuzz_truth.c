@@ -6,10 +6,6 @@
 #include "harness/model/oracle/tasks.h"
 #include "harness/model/oracle/truth.h"
 
-static const char *const truths[] = {"validators/fixtures/anon/truth",
-				     "validators/fixtures/memfd/truth",
-				     "harness/selftest/corpus/native.truth", NULL};
-
 static void ask(const struct jp_truth *truth)
 {
 	struct jp_truth_stack stack = {0};
@@ -55,7 +51,9 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 }
 
 const struct fuzz_target fuzz_target = {
-	.seeds = truths,
+	.seeds = (const char *const[]){"validators/fixtures/anon/truth",
+				       "validators/fixtures/memfd/truth",
+				       "harness/selftest/corpus/native.truth", NULL},
 	.rounds = 1500,
 	.truncations = 150,
 	.mend = fuzz_seal,

@@ -26,8 +26,6 @@ static int64_t of(enum jp_perf_record_type type, uint64_t id)
 	return jp_perf_attrs_of(&attrs, &record.head);
 }
 
-/* --- what was asked for ------------------------------------------------------------------- */
-
 static void clocks(void)
 {
 	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
@@ -101,8 +99,6 @@ static void records(void)
 	check(gives(&pmu, JP_PERF_RECORD_AUX) && !gives(&none, JP_PERF_RECORD_AUX),
 	      "AUX for a PMU that registered itself");
 }
-
-/* --- whose a record is -------------------------------------------------------------------- */
 
 static void by_id(void)
 {

@@ -61,8 +61,6 @@ static enum jp_cfi_answer step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_reg
 	return jp_cfi_step(cfi, vaddr, regs, load, NULL);
 }
 
-/* --- rules -------------------------------------------------------------------------------- */
-
 #define BYTES(text) text, sizeof(text) - 1
 /* DW_CFA_def_cfa_expression, and _val_expression and _expression of rbx, of fewer than 128 bytes.
  */
@@ -182,8 +180,6 @@ static void all_rules(void)
 		jp_cfi_close(cfi);
 	}
 }
-
-/* --- what goes before them ---------------------------------------------------------------- */
 
 static enum jp_cfi_answer answer_of(const void *program, size_t size, uint8_t ra, bool signal,
 				    uint64_t vaddr)

@@ -112,8 +112,6 @@ static const unsigned char *feature(unsigned int number, uint64_t *size)
 	return found.bytes + section.offset;
 }
 
-/* --- what is put together ----------------------------------------------------------------- */
-
 static void put_sample(uint64_t id, uint64_t ip)
 {
 	const uint64_t body[] = {id, ip};
@@ -159,8 +157,6 @@ static void begin_file(void)
 {
 	perf_file_begin(&file, &(struct jp_perf_attr){.size = 120, .sample_type = TYPE});
 }
-
-/* --- tests -------------------------------------------------------------------------------- */
 
 /* perf goes from one entry to the next by the size that the attr states (read_attr(),
  * tools/perf/util/header.c). */

@@ -28,8 +28,6 @@ static void begin(void)
 	memset(note, 0, sizeof(note));
 }
 
-/* --- build ids ---------------------------------------------------------------------------- */
-
 /* How long the id of what is made is; 0: there is none, and that is said. */
 static void id_is(unsigned int size, const char *what)
 {
@@ -91,8 +89,6 @@ static void build_ids(void)
 	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segments[0], sizeof(made.segments[0]));
 	id_is(0, "in one that is too large");
 }
-
-/* --- call frame information --------------------------------------------------------------- */
 
 static void extracts(int result, const char *why, const char *what)
 {

@@ -7,8 +7,6 @@
 
 static struct elf_made made;
 
-/* --- the procedure linkage table ---------------------------------------------------------- */
-
 /* @sec, @got: whether there are .plt.sec and .plt.got. */
 static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool got)
 {
@@ -77,8 +75,6 @@ static void linkage(void)
 	made.names[DYNSYM] = ".dynsymbols";
 	counts(0, 0, 0, "nothing that is linked");
 }
-
-/* --- what a file has ---------------------------------------------------------------------- */
 
 static void tables(void)
 {
