@@ -213,6 +213,45 @@ static void frames(void)
 	      "more operations than any expression has");
 }
 
+/* Which rows need the CFA alone, and how far they read: nobody checks each of their loads. */
+static void direct(void)
+{
+	static const struct {
+		const char *what, *program;
+		size_t size;
+		bool direct, signal;
+		int32_t low;
+		uint32_t span;
+	} rows[] = {
+		{"the return address", BYTES(""), true, false, -8, 0},
+		{"registers below it", BYTES("\x0e\x20\x83\x04\x86\x02"), true, false, -32, 24},
+		{"one above it", BYTES("\x11\x03\x7f"), true, false, -8, 16},
+		{"rsp from the stack", BYTES("\x87\x02"), .direct = false},
+		{"a register that is the CFA's", BYTES("\x14\x03\x02"), .direct = false},
+		{"a CFA by an expression of one register", CFA_IS("\x02", "\x77\x10"),
+		 .direct = true, .low = -8},
+		{"a CFA from the stack", CFA_IS("\x03", "\x77\x10\x06"), .direct = false},
+		{"a signal's frame", BYTES(""), .signal = true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_bytes frame = {0};
+		struct jp_cfi_row row = {0};
+		struct jp_cfi *cfi;
+
+		make(&frame, rows[i].program, rows[i].size, IP, rows[i].signal);
+		cfi = open_made(&frame, EM_X86_64, NULL);
+		if (cfi)
+			jp_cfi_row_at(cfi, CODE, &row);
+		check(cfi && row.count && row.direct == rows[i].direct &&
+			      (!row.direct || (row.low == rows[i].low && row.span == rows[i].span)),
+		      "%s: %sdirect, from %d on %u", rows[i].what, row.direct ? "" : "not ",
+		      row.low, row.span);
+		jp_cfi_close(cfi);
+		jp_bytes_free(&frame);
+	}
+}
+
 static void opened(void)
 {
 	static const struct {
@@ -260,6 +299,7 @@ int main(void)
 {
 	all_rules();
 	frames();
+	direct();
 	opened();
 	return check_done();
 }

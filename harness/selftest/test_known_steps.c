@@ -150,7 +150,9 @@ static void guesses_are_no_more(void)
 	learn(SMALL, SPACE);
 	start(PLAIN, 0);
 	check(!walk_in(SPACE + 1, WORDS, MOST), "no other space has it");
+	learn(PLAIN, 0);
 	check(!walk_in(0, WORDS, MOST), "nor has none");
+	learn(PLAIN, SPACE);
 }
 
 static void leaves_to_others(void)
@@ -163,8 +165,9 @@ static void leaves_to_others(void)
 	      "a frame that the dump cuts");
 	start(PLAIN, 0);
 	check(!walk_in(SPACE, 0, MOST) && regs.r[RSP] == SP, "no dump");
-	start(FRAMED, 1);
+	start(FRAMED, 0);
 	regs.r[RBP] = SP - 8;
+	stack[0] = 0x1234;
 	check(!walk(), "a frame below the dump");
 	start(FRAMED, 14);
 	regs.r[RBP] = SP + 8 * 12;
@@ -173,6 +176,7 @@ static void leaves_to_others(void)
 	regs.r[RBP] = SP + 8 * 12;
 	check(walk() == 1, "one that rises by no more than a call pushes");
 	start(FRAMED, 0);
+	regs.r[RBP] = SP + 8 * 12;
 	regs.known &= ~(UINT64_C(1) << RBP);
 	check(!walk(), "a frame pointer that is not known");
 	stack[5] = 0;
@@ -207,6 +211,12 @@ static void first_step(void)
 			      (unsigned)called,
 		      "a frame of no size, %s", called ? "called" : "sampled");
 	}
+	stack[1] = CODE + 1;
+	stack[2] = 0x1234;
+	regs.r[RSP] = SP;
+	regs.r[RIP] = code(SMALL);
+	check(jp_known_steps_walk(steps, SPACE, &regs, false, &dump, frames, MOST) == 2,
+	      "a frame of no size, of what a sampled function returns to");
 	learn(PLAIN, SPACE);
 }
 
