@@ -104,6 +104,8 @@ class Rules(Recorded):
         sample.misc = sample.misc & ~7 | rd.KERNEL
         sample.ip = 0xffffffff81000010
         sample.chain[:0] = [rd.CONTEXT_KERNEL, sample.ip]
-        self.assertNotIn("other-kernel-chain", self.judge()[1])
-        sample.chain.insert(2, 0x1234)
+        whole = list(sample.chain)
+        for sample.chain in whole, whole[:2]:  # with and without a user part
+            self.assertNotIn("other-kernel-chain", self.judge()[1])
+        sample.chain = [*whole[:2], 0x1234, *whole[2:]]
         self.fails(self.exactly(1, "modes.bad", "other-kernel-chain"))
