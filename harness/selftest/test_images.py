@@ -69,21 +69,18 @@ class Images(Recorded):
         self.file(self.born)
         self.assertNotIn("files.identity", self.judge()[1])
 
-    def identity(self, cause: str, **other: Any) -> None:
-        self.file(self.born, **other)
-        self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
-
-    def test_another_inode(self) -> None:
-        self.identity("other-inode", ino=self.program.ino + 1)
-
-    def test_another_device(self) -> None:
-        self.identity("other-device", device=1 << 20)
-
-    def test_another_name(self) -> None:
-        self.identity("other-name", name=self.program.name + "x")
-
-    def test_really_called_deleted(self) -> None:
-        self.identity("other-name", name=self.program.name + " (deleted)")
+    def test_another_file(self) -> None:
+        others: tuple[tuple[str, dict[str, Any]], ...] = (
+            ("other-inode", {"ino": self.program.ino + 1}), ("other-device", {"device": 1 << 20}),
+            ("other-name", {"name": self.program.name + "x"}),
+            ("other-name", {"name": self.program.name + " (deleted)"}))
+        whole = self.truth.next_slot
+        for cause, other in others:
+            with self.subTest(**other):
+                self.file(self.born, **other)
+                self.only(self.fails(self.exactly(1, "files.identity", cause)), "files.identity")
+                del self.truth.slots[whole:]
+                self.truth.next_slot = whole
 
     def test_the_program_before_the_exec(self) -> None:
         """The capture holds on to what the process was before."""

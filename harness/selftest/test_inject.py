@@ -55,6 +55,11 @@ class Injecting(Folder):
         ino = os.lstat(path).st_ino if os.path.lexists(path) else 1
         return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
 
+    def record(self, perf: rd.PerfData, *markers: rd.Map) -> None:
+        """The input: a capture that tells of jitdumps alone, of the process's own if no other."""
+        perf.records = [*(markers or (self.marker(perf),))]
+        perf.save(self.input)
+
     def files(self) -> list[str]:
         """Every path below the folder."""
         return sorted(os.path.relpath(os.path.join(folder, name), self.home)
@@ -393,8 +398,7 @@ class Records(Injecting):
         perf = mj.capture()
         mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
             .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
-        perf.records = [self.marker(perf, named=7)]
-        perf.save(self.input)
+        self.record(perf, self.marker(perf, named=7))
         done = self.run_inject()
         self.assertIn("1 records of pids of another namespace", done.stderr)
         self.assertEqual([(record.pid, record.start) for record in
@@ -405,8 +409,7 @@ class Records(Injecting):
         """Who has the name's pid is its writer."""
         perf = mj.capture()
         mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
-        perf.records = [self.marker(perf, pid=55, time=1, named=PID), self.marker(perf, time=2)]
-        perf.save(self.input)
+        self.record(perf, self.marker(perf, pid=55, time=1, named=PID), self.marker(perf, time=2))
         done = self.run_inject()
         self.assertIn("mapped by process 55 too", done.stderr)
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
@@ -416,8 +419,7 @@ class Records(Injecting):
         """Times of the CPU's counter, by TIME_CONV."""
         perf = mj.capture(monotonic=False)
         mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
-        perf.records = [self.marker(perf)]
-        perf.save(self.input)
+        self.record(perf)
         self.assertIn("no TIME_CONV", self.run_inject(status=1).stderr)
         perf.records.insert(0, rd.Record(79, 0, struct.pack("<QQQ", 4, 8, 50)))
         perf.save(self.input)
@@ -493,8 +495,7 @@ class ElfFiles(Injecting):
     def inject_dump(self, dump: mj.Made) -> subprocess.CompletedProcess[str]:
         perf = mj.capture()
         dump.save(self.dump_path())
-        perf.records = [self.marker(perf)]
-        perf.save(self.input)
+        self.record(perf)
         return self.run_inject()
 
     def readelf(self, option: str) -> str:
@@ -610,8 +611,7 @@ class Hostile(Injecting):
         """Says why, uses the loads before; nothing but the output comes to be."""
         if raw is not None:
             files.write_bytes(self.dump_path(), raw)
-        self.perf.records = [self.marker(self.perf)]
-        self.perf.save(self.input)
+        self.record(self.perf)
         before = self.files()
         done = self.run_inject(status=0 if loads else 1)
         self.assertRegex(done.stderr, pattern)
@@ -699,8 +699,7 @@ class Hostile(Injecting):
     def outputs(self, pattern: str) -> None:
         """Refuses to write, and leaves all as it was."""
         self.dump.save(self.dump_path())
-        self.perf.records = [self.marker(self.perf)]
-        self.perf.save(self.input)
+        self.record(self.perf)
         before = self.times()
         self.assertRegex(self.run_inject(status=99).stderr, pattern)
         self.assertEqual(self.times(), before)
@@ -728,8 +727,7 @@ class Hostile(Injecting):
     def test_elf_file_is_there(self) -> None:
         """The same again is fine; other contents are left alone."""
         self.dump.save(self.dump_path())
-        self.perf.records = [self.marker(self.perf)]
-        self.perf.save(self.input)
+        self.record(self.perf)
         self.run_inject()
         self.run_inject()
         name, = os.listdir(self.output + ".jit")
