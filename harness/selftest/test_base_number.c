@@ -2,7 +2,6 @@
 /* Numbers in text, clocks, and the paths that are built of both. */
 #include "harness/base/number.h"
 
-
 #include "harness/base/clock.h"
 #include "harness/base/order.h"
 #include "harness/base/path.h"
