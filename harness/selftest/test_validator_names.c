@@ -4,6 +4,7 @@
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
 #include "validators/code_names.h"
+#include "validators/frame_names.h"
 
 enum { PID = 9, SLACK = 10 };
 #define CODE(at, called, ...)                                                                      \
@@ -37,6 +38,24 @@ static void loads(void)
 		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
 		jp_incarnations_free(&lives);
 	}
+}
+
+/* By names alone a function of a file is as good as any other that no JIT emitted. */
+static void frames(void)
+{
+	struct jp_truth_code codes[] = {CODE(0x1000, "emitted"),
+					CODE(0x2000, "native", .in_file = true)};
+	struct jp_truth truth = {.codes = codes, .nr_codes = 2};
+	struct jp_frame_names names = {0};
+
+	if (jp_frame_names_init(&names, &truth))
+		exit(99);
+	check(jp_frame_number(&names, "emitted") >= JP_FRAME_FIRST, "a name of emitted code");
+	check(jp_frame_number(&names, "native") == JP_FRAME_NATIVE &&
+		      jp_frame_number(&names, "unheard") == JP_FRAME_NATIVE,
+	      "names of native code");
+	check(jp_frame_number(&names, NULL) == JP_FRAME_UNNAMED, "no name");
+	jp_frame_names_free(&names);
 }
 
 /* What a later record covers of code is from its first byte to its last. */
@@ -117,6 +136,7 @@ int main(void)
 {
 	loads();
 	covered();
+	frames();
 	cover();
 	callers_of_files();
 	return check_done();
