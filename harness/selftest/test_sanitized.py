@@ -27,6 +27,11 @@ class Sanitized(unittest.TestCase):
         self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
         return done.stdout
 
+    def pass_sanitized(self, *tests: str) -> None:
+        said = self.good(sys.executable, "-m", "unittest",
+                         *("harness.selftest." + test for test in tests))
+        self.assertRegex(said, r"\nOK\b")
+
     def test_units(self) -> None:
         self.assertGreater(len(TESTS), 3)
         for program in TESTS:
@@ -39,13 +44,12 @@ class Sanitized(unittest.TestCase):
         """Each change of a recorded run, and each made perf.data file."""
         for name in glob.glob("test_validators*.py", root_dir=HERE) + ["test_judge_file.py"]:
             with self.subTest(name):
-                self.assertRegex(self.good(sys.executable, os.path.join(HERE, name)), r"\nOK\b")
+                self.pass_sanitized(name.removesuffix(".py"))
 
     def test_injecting(self) -> None:
         """Captures and jitdumps made by hand, and the hostile ones."""
-        self.assertRegex(self.good(sys.executable, os.path.join(HERE, "test_inject.py"), "Records",
-                                   "ElfFiles", "Hostile", "Replayed.test_code_is_there"),
-                         r"\nOK\b")
+        self.pass_sanitized(*("test_inject." + name for name in (
+            "Records", "ElfFiles", "Hostile", "Replayed.test_code_is_there")))
 
     def test_fixtures(self) -> None:
         said = self.good(os.path.join(ASAN, "jitproof"), "judge", "--expected",
