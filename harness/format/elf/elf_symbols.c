@@ -251,13 +251,18 @@ static int take_plt(struct taking *taking)
 
 /* --- the whole of them -------------------------------------------------------------------- */
 
-/* Of those at one place the one that has a size, and was first. */
 static int by_offset(const void *left, const void *right)
 {
 	const struct jp_elf_symbol *a = left, *b = right;
 
-	return jp_compare(a->offset, b->offset) ?: jp_compare(!a->size, !b->size)
-		       ?: jp_compare(a->since, b->since) ?: strcmp(a->name, b->name);
+	return jp_compare(a->offset, b->offset);
+}
+
+/* Of two at one place: the one that has a size, and was first. */
+static bool is_before(const struct jp_elf_symbol *a, const struct jp_elf_symbol *b)
+{
+	return (jp_compare(!a->size, !b->size) ?: jp_compare(a->since, b->since)
+			?: strcmp(a->name, b->name)) < 0;
 }
 
 /* One symbol a place; those without a size reach to the next one. */
@@ -268,9 +273,15 @@ static void settle(struct jp_elf_symbols *out)
 	if (!out->count)
 		return;
 	qsort(out->symbols, out->count, sizeof(*out->symbols), by_offset);
-	for (size_t i = 0; i < out->count; i++)
-		if (!kept || out->symbols[i].offset != out->symbols[kept - 1].offset)
-			out->symbols[kept++] = out->symbols[i];
+	for (size_t i = 0; i < out->count; i++) {
+		struct jp_elf_symbol *symbol = &out->symbols[i];
+		struct jp_elf_symbol *last = kept ? &out->symbols[kept - 1] : NULL;
+
+		if (!last || symbol->offset != last->offset)
+			out->symbols[kept++] = *symbol;
+		else if (is_before(symbol, last))
+			*last = *symbol;
+	}
 	out->count = kept;
 	for (size_t i = 0; i < kept; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
