@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
 from ci.tamper.samples import CODE, SHARE, main_thread, of_code, on_cpu, period_of
 from harness.selftest import run_directory as rd
 
@@ -211,9 +211,11 @@ add("samples.all.time.rounded", lambda case: retimed(
     case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
 
 
+ANY_CPU = "a breakpoint is hit on whichever CPU the thread has, and on each by an id of its own"
 for share_name, share in (("all", 1.0), ("some", SHARE)):
-    add("sample.cpu.known." + share_name, of_code(on_cpu(lambda old: old ^ 1), share))
-add("sample.cpu.all-on-one", of_code(on_cpu(lambda old: 0), 1.0))
+    add("sample.cpu.known." + share_name,
+        of_clock(ANY_CPU, of_code(on_cpu(lambda old: old ^ 1), share)))
+add("sample.cpu.all-on-one", of_clock(ANY_CPU, of_code(on_cpu(lambda old: 0), 1.0)))
 
 
 def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
@@ -223,6 +225,6 @@ def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
     return clone(sample, id=ids[sample.time % len(ids)])
 
 
-add("sample.id.known", of_code(id_known))
+add("sample.id.known", of_clock(ANY_CPU, of_code(id_known)))
 for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
     add("sample.period.x2." + share_name, of_code(lambda case, one: period_of(case, one, 2), share))

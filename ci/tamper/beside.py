@@ -7,7 +7,7 @@ import struct
 from typing import Callable
 
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, add, kind, of_clock
 from ci.tamper.window import lines_of, packed
 from harness.selftest import run_directory as rd
 
@@ -157,8 +157,11 @@ NOTES: dict[str, tuple[bytes, Callable[[int], int]]] = {
     "task_clock": (b"task_clock", lambda old: 1 - old),
     "synth": (b"synth", lambda old: old + 1 & 3),
 }
+NO_CLOCK = "breakpoints sample, and no clock"
 for note_name, (key, value) in NOTES.items():
-    add("watched." + note_name, noted("watched", key, value))
+    make = noted("watched", key, value)
+    add("watched." + note_name,
+        of_clock(NO_CLOCK, make) if note_name == "task_clock" else make)
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
 def raised(old: int, by: int) -> int:
@@ -168,8 +171,9 @@ def raised(old: int, by: int) -> int:
 # What a capture says of itself, and its file or the runner shows.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
                      ("counted", 10**9), ("first_enabled", -10**9), ("first_enabled", 10**9)):
-    add("capture.%s.%+d" % (key_name, by), noted(
-        "capture", key_name.encode(), partial(raised, by=by)))
+    make = noted("capture", key_name.encode(), partial(raised, by=by))
+    add("capture.%s.%+d" % (key_name, by),
+        of_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
 
 @kind("elf.swapped")

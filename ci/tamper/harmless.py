@@ -161,7 +161,8 @@ def other_ids(case: Case, capture: Capture) -> Capture:
                 fields += [8, 16]
             for at in fields:
                 old = struct.unpack_from("<Q", new.body, at)[0]
-                struct.pack_into("<Q", new.body, at, old + by)
+                if old:  # else it is of no event
+                    struct.pack_into("<Q", new.body, at, old + by)
             records.append(new)
         elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
             raise Absent("records of perf's own hold ids too")

@@ -52,3 +52,13 @@ def rewriting(name: str, *names: str, harmless: bool = False) -> Callable[[Alter
         add(name, lambda case: case.rewrite(partial(alter, case), *names), harmless)
         return alter
     return register
+
+
+def of_clock(why: str, make: Make) -> Make:
+    """What only a clock's samples show: of breakpoints' @why nobody sees it."""
+    def alter(case: "Case") -> Changes:
+        changes = make(case)
+        if int(case.facts.get("breakpoints", 0)):
+            raise Unobservable(why)
+        return changes
+    return alter

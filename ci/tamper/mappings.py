@@ -94,7 +94,7 @@ CHANGES: dict[str, Change] = {
     "start.+1": lambda case, one: clone(one, start=one.start + PAGE, size=max(0, one.size - PAGE)),
     "start.-1": lambda case, one: clone(one, start=one.start - PAGE, size=one.size + PAGE),
     "moved.1": lambda case, one: clone(one, start=one.start + PAGE),
-    "moved.far": lambda case, one: clone(one, start=one.start - (1 << 32)),
+    "moved.far": lambda case, one: clone(one, start=one.start ^ 1 << 32),
     "deleted": lambda case, one: None,
     "doubled.renamed": lambda case, one: [one, named(one, "/usr/lib/other.so")],
     "pgoff.+1": lambda case, one: clone(one, pgoff=one.pgoff + PAGE),
@@ -222,7 +222,7 @@ def inserted(make: Callable[[Case, Capture, int, int], Any], *names: str) \
 
 def where_nothing_is(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     lowest = min(one.start for one in case.capture("perf.data").maps() if one.pid in case.watched)
-    return invented(case, lowest - (1 << 30), 1 << 20, "//anon", time, pid)
+    return invented(case, max(lowest - (1 << 30), 1 << 16), 1 << 20, "//anon", time, pid)
 
 
 def over_libc(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
