@@ -70,6 +70,8 @@ def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) ->
         new[index] = bytes(slot)
     if all(bytes(case.truth.slots[index]) == slot for index, slot in new.items()):
         raise Absent("the records say this already")
+    if number == T.FILE:
+        case.demand_present(new)
     return with_slots(case, new)
 
 

@@ -152,6 +152,14 @@ class Case:
         return (max(int(facts.get("enabled", 0)), int(facts.get("sampling", 0))),
                 int(facts.get("stopped", 0)) or 2**64 - 1)
 
+    def demand_present(self, slots: Iterable[int]) -> None:
+        """Whether one record of the truth at least, of those at @slots, is of an image that no exec
+        took away before samples were taken."""
+        execs = [self.truth.get(at) for at in self.truth.of(self.truth.PROCESS_START)]
+        if all(any(one[2] == old[2] and old[5] < one[4] and one[5] < self.window[0]
+                   for one in execs) for old in map(self.truth.get, slots)):
+            raise Unobservable("an exec took the image away before samples were taken")
+
     @functools.cached_property
     def watched(self) -> set[int]:
         """The workload's processes."""

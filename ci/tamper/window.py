@@ -144,6 +144,8 @@ def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     if kind_of == truth.MAP and all(is_replaced(case, truth.get(index)) for index in gone):
         raise Unobservable("what was mapped was never executable, and the next mapping took its "
                            "place")
+    if kind_of == truth.PROCESS_START:
+        case.demand_present(gone)
     return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 
