@@ -42,13 +42,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-/* Ours says how many samples it wrote. */
+/* Who says how many samples it wrote has written as many. */
 static int judge_written(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
 
-	if (!info->first_enabled || !info->samples || counts->samples == info->samples)
+	if (!info->samples || counts->samples == info->samples)
 		return 0;
 	return jp_findings_except(&view->findings, "event.samples", "not-written",
 				  "%" PRIu64 " samples; the capture wrote %" PRIu64,
