@@ -5,6 +5,7 @@ must stay the same, byte by byte; then the tests that touch the file."""
 import fcntl
 import functools
 import hashlib
+import math
 import os
 import re
 import resource
@@ -22,8 +23,7 @@ from ci.base.status import Unusable
 from ci.mutants.operators import Mutant
 
 LEAST_S, FACTOR = 10, 15
-SCRIPT_S = 150
-FIRST = 4  # altered copies of the fixtures that are cheap to ask
+WAIT = 20  # the clock's seconds for each of the processor's, which a busy machine hands out late
 MEMORY = 8 << 30
 FILE = 1 << 30  # of what is written; unit tests make holes of TiBs, or find no room for them
 
@@ -33,22 +33,24 @@ class Done(NamedTuple):
     seconds: float
 
 
-def limited(size: int) -> None:
+def limited(size: int, seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds)))
 
 
 def run(command: Sequence[str], timeout: float, cwd: str,
         environment: Mapping[str, str] | None = None,
         size: int = FILE) -> tuple[int | None, bytes]:
-    """(status, output); status None: no end in time. @size: of the files that it may write."""
+    """(status, output); status None: no end in time. @timeout: of the processor, for each of its
+    processes; @size: of the files that it may write."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
-                          stdin=subprocess.DEVNULL, preexec_fn=functools.partial(limited, size),
-                          start_new_session=True,
+                          stdin=subprocess.DEVNULL, start_new_session=True,
+                          preexec_fn=functools.partial(limited, size, timeout),
                           env={**os.environ, **(environment or {})}) as child:
         try:
-            output = child.communicate(timeout=timeout)[0]
+            output = child.communicate(timeout=WAIT * timeout)[0]
             return child.returncode, output
         except BaseException as reason:
             os.killpg(child.pid, signal.SIGKILL)

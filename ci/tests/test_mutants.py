@@ -2,11 +2,13 @@
 """make mutants: which lines it changes and how, and the list of what nobody can notice."""
 
 import os
+import signal
+import sys
 import unittest
 
 from ci.base import files, process
 from ci.base.status import Malformed
-from ci.mutants import choice, operators, survivors, table
+from ci.mutants import choice, operators, oracles, survivors, table
 from ci.mutants.traced import Traced
 from harness.selftest.scratch import ROOT, Folder
 
@@ -116,6 +118,15 @@ class Blocks(Folder):
             ran = {number for (_, number), places in blocks.items()
                    if any(data[at // 8] >> at % 8 & 1 for at in places)}
             self.assertEqual(ran & {7, 9, 11}, {line} | ({7} if arguments else set()))
+
+
+class Bound(unittest.TestCase):
+    """A busy machine, where a program waits for its turn, makes no program one without end."""
+
+    def test_of_the_processor(self) -> None:
+        self.assertEqual(oracles.run(["sleep", "1.5"], 1, ROOT)[0], 0)
+        self.assertEqual(oracles.run([sys.executable, "-c", "while True: pass"], 1, ROOT)[0],
+                         -signal.SIGKILL)
 
 
 class Killed(Folder):
