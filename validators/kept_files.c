@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kept files: each that the capture kept to unwind through must be readable, and each record of a
- * mapping must name the generation of its inode that the file had, and that other records name.
+ * Kept files: each that the capture kept to unwind through must be one that it tells was mapped,
+ * and be readable; each record of a mapping must name the generation of its inode that the file
+ * had, and that other records name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include "harness/base/path.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
+#include "harness/model/space/mapping_name.h"
 #include "harness/model/unwind/elf_store.h"
 
 /* The last record that told the generation of an inode. */
@@ -21,13 +23,19 @@ struct told_inode {
 	uint32_t pid;
 };
 
+/* What tells of a line of the index. */
+struct told_line {
+	bool mapped;     /* of its path and inode something was mapped */
+	bool generation; /* a record has its generation */
+};
+
 struct kept {
 	struct jp_view *view;
 	struct jp_elf_store *store;
 	struct jp_executables truth;
-	struct jp_map inodes;  /* inode and device -> struct told_inode */
-	struct jp_map by_line; /* index of a line -> 1: a record told it */
-	uint64_t records, wrong, files, unreadable;
+	struct jp_map inodes;   /* inode and device -> struct told_inode */
+	struct told_line *told; /* by line */
+	uint64_t records, wrong, files, bad;
 };
 
 /* Whether the truth knows no end of @pid between @from and @to: its executables outlive it. */
@@ -69,7 +77,7 @@ static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 		    line->min != map->map.min)
 			continue;
 		if (line->gen == map->map.gen) {
-			jp_map_at(&kept->by_line, i + 1, sizeof(uint64_t));
+			kept->told[i].generation = true;
 			same = true;
 		}
 		other |= line->snapshot && strcmp(line->path, map->map.name) == 0;
@@ -100,8 +108,31 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 				  map->map.gen, map->map.name);
 }
 
+/* Notes the lines that are of a mapped file; a build id may stand in its inode's place. */
+static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool has_identity)
+{
+	const struct jp_elf_line *line;
+
+	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++)
+		if ((!has_identity || line->ino == ino) && jp_mapping_same_name(line->path, name))
+			kept->told[i].mapped = true;
+}
+
+/* A capture keeps files of what it reads in /proc, too, and its records may leave that out. */
+static void note_snapshots(struct kept *kept)
+{
+	const struct jp_snapshots *snapshots = &kept->view->evidence->snapshots;
+
+	for (size_t i = 0; i < snapshots->count; i++)
+		for (size_t j = 0; j < snapshots->list[i].count; j++)
+			note_mapped(kept, snapshots->list[i].maps[j].name,
+				    snapshots->list[i].maps[j].ino, true);
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
+	if (event->type == JP_EVENT_MAP && event->map.prot & JP_PROT_EXEC)
+		note_mapped(view->state, event->map.name, event->map.ino, event->map.has_identity);
 	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
 			       event->map.gen && !event->kernel_map
 		       ? judge_generation(view->state, event)
@@ -114,12 +145,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct jp_elf_line *line;
 	int failed = 0;
 
+	note_snapshots(kept);
 	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++) {
 		struct jp_error why;
 
 		kept->files++;
 		/* It was kept because a record told it. */
-		if (line->gen && !line->snapshot && !jp_map_find(&kept->by_line, i + 1)) {
+		if (line->gen && !line->snapshot && !kept->told[i].generation) {
 			kept->wrong++;
 			failed = jp_findings_except(&view->findings, "mappings.generation",
 						    "not-told",
@@ -127,17 +159,22 @@ static int end(struct jp_view *view, struct jp_error *err)
 						    " of inode %" PRIu64 ": %.100s",
 						    line->gen, line->ino, line->path);
 		}
-		if (failed || !jp_elf_store_check(kept->store, line, &why))
+		if (failed)
+			break;
+		if (!kept->told[i].mapped)
+			jp_fail(&why, ENOENT, "nothing of that inode was mapped");
+		else if (!jp_elf_store_check(kept->store, line, &why))
 			continue;
-		kept->unreadable++;
-		failed = jp_findings_except(&view->findings, "elf.files", "unreadable", "%.80s: %s",
-					    line->path, why.text);
+		kept->bad++;
+		failed = jp_findings_except(&view->findings, "elf.files",
+					    kept->told[i].mapped ? "unreadable" : "not-mapped",
+					    "%.80s: %s", line->path, why.text);
 	}
-	/* Ours keep the vDSO at least. */
-	if (!kept->files && view->evidence->info.first_enabled)
+	/* The vDSO at least is kept of each run, whoever watches. */
+	if (!kept->files && view->evidence->watched.started)
 		failed = jp_findings_except(&view->findings, "elf.files", "none",
 					    "elf/index names no file");
-	jp_findings_add_rate(&view->findings, "elf.files", kept->unreadable, kept->files);
+	jp_findings_add_rate(&view->findings, "elf.files", kept->bad, kept->files);
 	jp_findings_add_rate(&view->findings, "mappings.generation", kept->wrong, kept->records);
 	return failed;
 }
@@ -146,6 +183,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct kept *kept = view->state = calloc(1, sizeof(*kept));
 	char path[4096];
+	size_t lines = 0;
 
 	if (!kept)
 		return -ENOMEM;
@@ -153,8 +191,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (jp_path_build(path, sizeof(path), err, "%s/elf", view->evidence->dir))
 		return -ENAMETOOLONG;
 	kept->store = jp_elf_store_new(path, NULL);
-	return kept->store ? jp_executables_load(&kept->truth, view->evidence->truth, err)
-			   : -ENOMEM;
+	while (kept->store && jp_elf_store_line(kept->store, lines))
+		lines++;
+	kept->told = kept->store ? calloc(lines + 1, sizeof(*kept->told)) : NULL;
+	return kept->told ? jp_executables_load(&kept->truth, view->evidence->truth, err) : -ENOMEM;
 }
 
 static void free_kept(void *state)
@@ -164,7 +204,7 @@ static void free_kept(void *state)
 	jp_elf_store_free(kept->store);
 	jp_executables_free(&kept->truth);
 	jp_map_free(&kept->inodes);
-	jp_map_free(&kept->by_line);
+	free(kept->told);
 	free(kept);
 }
 

@@ -190,7 +190,7 @@ def swapped_elf(case: Case) -> Changes:
 
 @kind("elf.cut")
 def cut_elf(case: Case) -> Changes:
-    name = "elf/" + lines_of(case, "elf/index")[1].split()[0].decode()
+    name = "elf/" + lines_of(case, "elf/index")[-1].split()[0].decode()
     return {name: case.read(name)[:100]}
 
 

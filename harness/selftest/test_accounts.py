@@ -243,10 +243,11 @@ class Launched(Recorded):
         self.passes()
 
     def test_generation_that_is_not_the_kept_files(self) -> None:
-        record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
+        record = next(one for one in self.perf.maps() if "/libc.so" in one.name)
         index = os.path.join(self.dir, "elf/index")
-        inode, generation = struct.unpack_from("<QQ", record.body, 40)
-        text = files.read(index).replace("10993795", "%d.%d" % (inode, generation))
+        generation = 7
+        struct.pack_into("<Q", record.body, 48, generation)
+        text = files.read(index).replace(str(record.ino), "%d.%d" % (record.ino, generation))
         files.write(index, text)
         self.passes()
         struct.pack_into("<Q", record.body, 48, generation + 1)
@@ -273,7 +274,21 @@ class Launched(Recorded):
 
     def test_no_file_is_kept(self) -> None:
         files.write(os.path.join(self.dir, "elf/index"), "")
-        self.fails(self.exactly(1, "elf.files", "none"))
+        for _ in ("of ours", "of a profiler's"):
+            self.fails(self.exactly(1, "elf.files", "none"))
+            self.facts.pop("first_enabled", None)
+
+    def test_kept_file_that_nothing_mapped(self) -> None:
+        index = os.path.join(self.dir, "elf/index")
+        lines = files.read(index).splitlines()
+        for at, line in enumerate(lines):
+            with self.subTest(line):
+                files.write(index, "\n".join([*lines[:at], line + "x", *lines[at + 1:], ""]))
+                self.fails(self.exactly(1, "elf.files", "not-mapped"))
+        # Its name says that it was removed meanwhile.
+        files.write(index, "\n".join(line + (" (deleted)" if "/" in line.split()[-1] else "")
+                                     for line in lines) + "\n")
+        self.passes()
 
     def test_kept_file_is_no_elf(self) -> None:
         name = files.read(os.path.join(self.dir, "elf/index")).split()[0]
