@@ -72,6 +72,7 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 	sum->variance += variance(periods);
 	sum->between += gap < 0.5 ? variance(gap) : variance(0.5);
 	sum->hidden += hidden(&stall);
+	sum->lack += lacks(&stall) > 1 ? lacks(&stall) : 0;
 	add_stall(sum, stall, period);
 }
 
@@ -111,5 +112,6 @@ void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
 	sum->on += more->on;
 	sum->variance += more->variance;
 	sum->hidden += more->hidden;
+	sum->lack += more->lack;
 	sum->nr_stalls += more->nr_stalls;
 }

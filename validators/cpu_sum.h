@@ -28,6 +28,7 @@ struct jp_cpu_sum {
 	double variance; /* of the activations, each by itself */
 	double between;  /* of what lies between them */
 	double hidden;   /* samples that are lacking where there are gaps for them */
+	double lack;     /* samples that activations lack, those that are left out among them */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
 };

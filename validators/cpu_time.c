@@ -70,6 +70,9 @@ struct cpu_time {
 	uint32_t attr;
 	bool sampled, steady; /* a sample came; all had one period */
 	bool in_kernel;       /* one was of the kernel */
+	uint64_t samples;     /* all of the event, within activations and outside */
+	uint64_t forks;       /* records of tasks that began */
+	double gaps;          /* samples that jp_cpu_gap() has room for outside of activations */
 	bool failed;          /* an exception was found: what else is unsure does not matter */
 	uint32_t cpus;
 };
@@ -98,10 +101,13 @@ static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	cpu->steady &= event->sample.period == cpu->period;
 	cpu->in_kernel |= !event->sample.user;
 	cpu->cpus = event->cpu < cpu->cpus ? cpu->cpus : event->cpu + 1;
+	cpu->samples++;
 	activation = cpu->hint =
 		jp_truth_activation_at(truth, cpu->hint, event->tid, event->time + slack);
-	if (!activation || event->time > activation->leave + slack)
+	if (!activation || event->time > activation->leave + slack) {
+		cpu->gaps += jp_cpu_gap(since ?: event->time, event->time, (double)cpu->period);
 		return 0;
+	}
 	count = &cpu->counts[activation - truth->activations];
 	since = jp_max(since, count->last ?: activation->enter);
 	if (cpu->steady && cpu->period)
@@ -140,6 +146,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	case JP_EVENT_SAMPLE:
 		return see_sample(cpu, event);
 	case JP_EVENT_FORK:
+		cpu->forks++;
 		return jp_map_at(&cpu->born, event->tid, 0) ? 0 : -ENOMEM;
 	case JP_EVENT_LOST:
 	case JP_EVENT_LOST_SAMPLES:
@@ -260,6 +267,48 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
 	return i;
 }
 
+/* How many tasks there were, by the truth or by the capture: one alone knows of a helper, the other
+ * alone of those that no record tells of. */
+static uint64_t count_tasks(const struct cpu_time *cpu)
+{
+	const struct jp_truth *truth = cpu->evidence->truth;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		count += truth->acts[i].type == JP_EVENT_FORK ||
+			 truth->acts[i].type == JP_EVENT_EXEC;
+	return jp_max(count, cpu->forks);
+}
+
+/*
+ * What the events counted is in samples, but for the last part of a period of each task on each
+ * CPU, for what activations lack, for @missing samples, and for the time that a host took. An event
+ * that leaves out the kernel counts its time, and has no samples there. Where samples lack outside
+ * of activations, nobody knows for how long a CPU stood still in a gap.
+ */
+static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
+			 double missing)
+{
+	const struct jp_capture_info *info = &cpu->evidence->info;
+	const double counted = (double)info->counted / period;
+	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
+	const double hidden = fmax(cpu->stolen, TICK_NS / period);
+	const double most = (double)cpu->samples + missing + all->lack + parts + hidden;
+
+	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
+		return 0;
+	if (counted > most + cpu->gaps)
+		return jp_findings_except(&cpu->view->findings, "event.samples", "too-few",
+					  "%" PRIu64 " samples; by what the events counted there "
+					  "are %.1f, at most %.1f of which have none",
+					  cpu->samples, counted, most - (double)cpu->samples);
+	snprintf(cpu->unsure, sizeof(cpu->unsure),
+		 "too little evidence: the events counted as much as %.1f samples; there are "
+		 "%" PRIu64 ", %.1f may have none, and gaps outside of activations explain %.1f",
+		 counted, cpu->samples, most - (double)cpu->samples, cpu->gaps);
+	return 0;
+}
+
 /* Each thread, each process, and the case as a whole. */
 static int judge_all(struct cpu_time *cpu, double period)
 {
@@ -289,6 +338,7 @@ static int judge_all(struct cpu_time *cpu, double period)
 	failed = failed ?: judge_processes(cpu, threads, count, missing);
 	if (!failed && count > 1)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
+	failed = failed ?: judge_counted(cpu, &all, period, missing);
 	free(threads);
 	if (!cpu->failed && *cpu->unsure)
 		memcpy(cpu->view->findings.error, cpu->unsure, sizeof(cpu->unsure));

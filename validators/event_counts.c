@@ -61,6 +61,10 @@ static int judge_counted(struct jp_view *view)
 	const struct jp_capture_info *info = &view->evidence->info;
 	const double period = info->breakpoints ? 1 : counts->steady ? (double)counts->period : 0;
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
+	/* What was dropped because two events gave it was counted twice, and what found no room in
+	 * a ring was counted, too; among that may be a record of throttling. */
+	const double given = (double)counts->samples + (double)info->duplicates +
+			     (counts->throttled ? 0 : (double)info->lost_samples);
 	double most, least;
 	const char *cause;
 
@@ -70,10 +74,9 @@ static int judge_counted(struct jp_view *view)
 	most = (double)info->counted / period;
 	/* The kernel stops an event that samples too often, and it counts on. */
 	least = info->breakpoints && !counts->throttled ? most : 0;
-	/* What was dropped because two events gave it was counted twice. */
-	cause = (double)(counts->samples + lost) < least                    ? "too-few"
-		: (double)counts->samples + (double)info->duplicates > most ? "too-many"
-									    : NULL;
+	cause = (double)(counts->samples + lost) < least ? "too-few"
+		: given > most                           ? "too-many"
+							 : NULL;
 	if (!cause)
 		return 0;
 	return jp_findings_except(&view->findings, "event.samples", cause,

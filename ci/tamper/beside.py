@@ -7,7 +7,7 @@ import struct
 from typing import Callable
 
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, add, kind, of_clock
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
 from ci.tamper.window import lines_of, packed
 from harness.selftest import run_directory as rd
 
@@ -170,9 +170,23 @@ def raised(old: int, by: int) -> int:
     return max(0, old + by)
 
 
+def counted_more(case: Case) -> Changes:
+    """A second more than the events counted, which no sample shows."""
+    changes = noted("capture", b"counted", partial(raised, by=SECOND))(case)
+    watched = {key: int(value) for key, value in map(bytes.split, lines_of(case, "watched"))}
+    ran = watched[b"ended"] - watched[b"started"]
+    if not int(case.facts["breakpoints"]) and \
+            not any(one.misc & 7 == rd.KERNEL for one in case.capture("perf.data").samples()) and \
+            int(case.facts["counted"]) + SECOND <= ran * watched.get(b"cpus", 0):
+        raise Unobservable("no sample is of the kernel, whose time counts, and the CPUs had more")
+    return changes
+
+
+add("capture.counted.+1000000000", counted_more)
+
 # What a capture says of itself, and its file or the runner shows.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
-                     ("counted", 10**9), ("first_enabled", -10**9), ("first_enabled", 10**9)):
+                     ("first_enabled", -10**9), ("first_enabled", 10**9)):
     make = noted("capture", key_name.encode(), partial(raised, by=by))
     add("capture.%s.%+d" % (key_name, by),
         of_clock(NO_CLOCK, make) if key_name == "frequency" else make)

@@ -76,9 +76,10 @@ static void hidden(void)
 	check(near(sum.hidden, 3 + GAPS), "of thirty as many as the gaps: %g", sum.hidden);
 	jp_cpu_sum_settle(&sum, 1, 0, false);
 	check(near(sum.hidden, 3), "a stall is left out with its gaps: %g", sum.hidden);
+	check(near(sum.lack, 33), "and lacks its samples all the same: %g", sum.lack);
 	jp_cpu_sum_join(&more, &sum);
 	jp_cpu_sum_join(&more, &sum);
-	check(near(more.hidden, 6), "threads add up");
+	check(near(more.hidden, 6) && near(more.lack, 66), "threads add up");
 }
 
 int main(void)

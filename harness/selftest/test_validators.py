@@ -213,6 +213,8 @@ class Clock(Recorded):
         ran = self.ran()
         most = len(self.perf.samples()) // 2
         self.facts["lost_samples"] = str(most)
+        self.facts["counted"] = str((len(self.perf.samples()) + most + 1) *
+                                    self.perf.samples()[0].one[rd.PERIOD])
         self.stolen(0)
         self.errs(rf"lost.samples is .*\({most} of .*states none")
         self.stolen(ran // 2 + 1)
@@ -233,7 +235,8 @@ class Clock(Recorded):
         self.errs(f"lost.samples: {most} of .*expected 1..2")
         self.facts["lost_samples"] = str(2**64 - 1)
         self.stolen(10**19)
-        self.errs("lost.samples: .*expected 1..2")
+        self.fails("lost.samples: .*expected 1..2",
+                   self.exactly(1, "event.samples", "too-many"))
 
     def test_stopping_while_the_host_took_the_capture(self) -> None:
         """Samples go on until the last event is off: for as long as the host kept who does it."""
@@ -300,6 +303,60 @@ class Clock(Recorded):
     def test_more_than_the_clock_gives(self) -> None:
         self.assertRegex(self.invent(20, 1000),
                          r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
+
+    def test_lost_and_not_counted(self) -> None:
+        """What a ring had no room for was counted: there is no time for so many."""
+        self.stolen(self.ran())
+        self.facts["lost_samples"] = "3"
+        self.passes()
+        self.facts["lost_samples"] = "4"
+        self.only(self.fails(self.exactly(1, "event.samples", "too-many")), "event.samples")
+        # A record of throttling may be among the lost ones.
+        self.perf.insert(self.sampling(5, struct.pack("<QQQ", 1, 1, 0)))
+        self.assertNotIn("# event.samples", self.judge()[1])
+
+    def counted(self, periods: int, right: bool) -> None:
+        """The events counted as much: there are as many samples as must be."""
+        self.facts["counted"] = str(periods * self.perf.samples()[0].one[rd.PERIOD])
+        text = self.judge()[1]
+        self.assertEqual("# event.samples: 1 with cause too-few" not in text, right, text)
+
+    def test_counted_without_samples(self) -> None:
+        """The last part of a period of each of three tasks on each of two CPUs, a sample that an
+        activation lacks, and what a host took in less than a tick: 10.3 are less than a second."""
+        self.counted(361, True)
+        self.passes()
+        self.counted(362, False)
+        self.only(self.fails(self.exactly(1, "event.samples", "too-few")), "event.samples")
+        self.leave_out([one for one in self.perf.records if one.kind == rd.FORK])
+        self.counted(361, True)  # the truth knows of the tasks as well
+
+    def test_counted_for_more_tasks(self) -> None:
+        pid = self.perf.samples()[0].pid
+        for child in (101, 102):
+            self.perf.insert(self.perf.fork(child, pid, self.perf.samples()[9].time))
+        self.counted(365, True)
+        self.counted(366, False)
+
+    def test_counted_while_the_host_took_a_cpu(self) -> None:
+        self.stolen(300_000_000)
+        self.counted(351 + 93 + 7, True)
+        self.counted(351 + 93 + 8, False)
+
+    def test_counted_in_the_kernel_alone(self) -> None:
+        """An event that leaves it out counts what it does not sample."""
+        self.leave_out([one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL])
+        self.counted(500, True)
+
+    def test_counted_in_gaps_outside_of_activations(self) -> None:
+        """A CPU may have stood still in a gap, or not."""
+        first, second = self.perf.samples()[100:151:50]
+        for one in (first, second):
+            one.tid, one.cpu = one.pid, 5
+        gap = int((second.time - first.time) / first.one[rd.PERIOD])
+        self.counted(350 + gap, True)
+        self.errs("the events counted as much as %d.0 samples; there are 351, " % (350 + gap))
+        self.counted(400 + gap, False)
 
     def invent(self, more: int, later: int) -> str:
         """So many more of each sample, each later by so much than the one before."""
