@@ -12,6 +12,11 @@ FAILED = re.compile(rb"^(?:FAIL|ERROR): (\w+) \((?:\w+\.)*?(\w+)(?:\.\1)?\)", re
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def environment(binary: str) -> dict[str, str]:
+    """Of @binary alone: what tests of a workload that misbehaves show, no mutant changes."""
+    return {"JITPROOF": binary, "SELFTEST": binary, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 class Script(Oracle):
     """@methods: CLASS.METHOD, those that are asked; all where none is named."""
 
@@ -43,7 +48,7 @@ class Script(Oracle):
         status, self.said = run(
             [sys.executable, "-m", "unittest", "-f",
              *([".".join((module, method)) for method in self.methods] or [module])],
-            TIMEOUT_S, self.tree, {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
+            TIMEOUT_S, self.tree, environment(binary))
         return "%r" % status
 
     def trace(self, binary: str, notes: str) -> None:
@@ -51,4 +56,4 @@ class Script(Oracle):
         of a class, in NOTES/before."""
         run([sys.executable, os.path.join(HERE, "trace_script.py"),
              os.path.join(self.tree, "harness/selftest", self.name), notes], 10 * TIMEOUT_S,
-            self.tree, {"JITPROOF": binary, "PYTHONDONTWRITEBYTECODE": "1"})
+            self.tree, environment(binary))

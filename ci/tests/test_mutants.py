@@ -9,6 +9,7 @@ import unittest
 from ci.base import files, process
 from ci.base.status import Malformed
 from ci.mutants import choice, operators, oracles, survivors, table
+from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
 from harness.selftest.scratch import ROOT, Folder
 
@@ -127,6 +128,14 @@ class Bound(unittest.TestCase):
         self.assertEqual(oracles.run(["sleep", "1.5"], 1, ROOT)[0], 0)
         self.assertEqual(oracles.run([sys.executable, "-c", "while True: pass"], 1, ROOT)[0],
                          -signal.SIGKILL)
+
+
+class Asked(unittest.TestCase):
+    def test_every_program_is_the_mutant(self) -> None:
+        """Those of test_hostile.py judge by the program that has what misbehaves."""
+        script = Script(ROOT, "test_hostile.py")
+        script.methods = ["RunDirectory.test_outcome"]
+        self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
 
 
 class Killed(Folder):

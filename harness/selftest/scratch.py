@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What tests share: the paths of the tree and of the build, and a folder that goes after each test.
 
-Environment: O, the build's folder; JITPROOF, the program; BUILDS, the folders in O of the test
-programs.
+Environment: O, the build's folder; JITPROOF, the program; SELFTEST, the one that has what
+misbehaves; BUILDS, the folders in O of the test programs.
 """
 
 import os
@@ -24,7 +24,8 @@ JITPROOF = os.path.abspath(os.environ.get("JITPROOF") or os.path.join(BUILD, "ji
 PROGRAMS = [os.path.join(BUILD, folder)
             for folder in (os.environ.get("BUILDS") or "selftest asan").split()]
 # With workloads and facts that misbehave.
-BINARY = os.path.join(PROGRAMS[0], "jitproof-selftest")
+BINARY = os.path.abspath(os.environ.get("SELFTEST") or
+                         os.path.join(PROGRAMS[0], "jitproof-selftest"))
 # Runs a command for which perf_event_open fails; takes the error first.
 DENY = [sys.executable, os.path.join(CI, "tests", "deny_perf.py")]
 MATRIX = [sys.executable, os.path.join(CI, "matrix")]
