@@ -695,6 +695,20 @@ class Dumps(Recording):
         self.assertEqual(found["file"], "/usr/bin/made")
         self.assertIn("2 frames", found["evidence"][0])
 
+    def test_file_that_goes_on_by_frame_pointers(self) -> None:
+        """perf does, in a file with unwind information where a function has none; only where that
+        leads to the thread's start it is the stack."""
+        path = self.place("libbare.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl bare\nbare: nop\n ret\n .balign 64\n"
+            "whole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
+        bare = self.places(path)["bare"]
+        self.dump(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.causes(), {})
+        self.perf.drop_samples()
+        self.dump(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], path)
+
     def test_too_small_as_well(self) -> None:
         """By frame pointers the walk would end where the dump does: both cost the stack."""
         self.map(ANON, "//anon", 8)

@@ -29,6 +29,8 @@ NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-fo
 class Explained(judged.Made):
     """A process whose samples lie in one page of emitted code, and a copied root of its files."""
 
+    ends = 0  # when the recording was over, where it matters
+
     def setUp(self) -> None:
         super().setUp()
         self.perf = mj.capture(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN)
@@ -73,6 +75,8 @@ class Explained(judged.Made):
     def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
         """Those of names, or their notes, with what each must have."""
         self.perf.save(self.path)
+        if self.ends:
+            os.utime(self.path, ns=(self.ends, self.ends))
         root = [] if self.root == "/" else ["--root", self.root]
         done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=60)
         self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -409,6 +413,24 @@ class Files(Explained):
         os.utime(self.library, (time.time() + 60, time.time() + 60))
         found = self.expect("missing-file", file=self.library)
         self.assertIn("after the recording", found["evidence"][1])
+
+    def test_another_since_the_recording(self) -> None:
+        """The header has the build id of what the recorder found at the end: a file with another
+        inode, where another file shows that this is the recorded machine."""
+        os.chmod(os.path.dirname(self.path), 0o755)
+        self.root = "/"
+        other = self.write("other", "other.so")
+        self.map(other, CODE, 0x1000)
+        self.header("ab" * 20, self.library)
+        for record, name in zip(self.perf.maps(), (self.library, other)):
+            st = os.stat(name)
+            record.name, record.ino = name, st.st_ino + (name == self.library)
+            struct.pack_into("<II", record.body, 32, os.major(st.st_dev), os.minor(st.st_dev))
+        there = os.stat(self.library).st_ctime_ns
+        for since, causes in ((-1, []), (0, []), (1, ["missing-file"])):
+            with self.subTest(since=since):
+                self.ends = there + since
+                self.assertEqual([one["id"] for one in self.causes()], causes)
 
     def test_missing(self) -> None:
         self.header("cd" * 20)
