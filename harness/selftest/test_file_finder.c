@@ -202,7 +202,7 @@ static void below_root(void)
 		      strstr(err.text, "/no-elf: expected a folder of ELF files: "),
 	      "no folder: %s", err.text);
 	if (mkdir(scratch_path("root"), 0700) || mkdir(scratch_path("root/tmp"), 0700) ||
-	    mkfifo(scratch_path("root/tmp/perf-80.map"), 0600) ||
+	    mkfifo(scratch_path("root/tmp/perf-80.map"), 0600) || close(STDIN_FILENO) ||
 	    jp_file_finder_from(copied, NULL, scratch_path("root"), &err))
 		exit(99);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -232,7 +232,9 @@ static void below_root(void)
 		      (maps_seen == 1 || maps_seen == 10),
 	      "or as many as are wanted");
 	check(!jp_file_finder_residence(copied, (uint32_t)getpid()), "no process lives there");
+	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root has descriptor 0");
 	jp_file_finder_free(copied);
+	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "which is closed");
 }
 
 static void injected(void)

@@ -68,6 +68,7 @@ static void elsewhere(uint32_t pid)
 	jp_residence_of(pid, &residence);
 	check(residence.root >= 0 && residence.inner == 1, "it has a root, and is called %u there",
 	      residence.inner);
+	close(STDIN_FILENO); /* for its root: 0 is a descriptor like others */
 	check(jp_file_finder_residence(finder, pid) == pid &&
 		      !jp_file_finder_residence(finder, (uint32_t)getpid()),
 	      "it sees other files than we do");
@@ -81,7 +82,9 @@ static void elsewhere(uint32_t pid)
 		      !strcmp(there, MAP),
 	      "its perf map, by its own number");
 	jp_found_file_close(&found);
+	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root is open");
 	jp_file_finder_free(finder);
+	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "until the end");
 	/* Where it has none, ours may be of it. */
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	finder = jp_file_finder_new();
