@@ -25,9 +25,10 @@ struct record_order {
 
 struct record_rules {
 	struct jp_view *view;
-	struct jp_map cpus;    /* an inherited event's id -> 1 + its CPU */
-	struct jp_map threads; /* tid -> struct record_order */
-	struct jp_map events;  /* tid, attr and CPU -> the event's id */
+	struct jp_map places;    /* an event's id -> struct event_place */
+	struct jp_map threads;   /* tid -> struct record_order */
+	struct jp_map events;    /* tid, attr and CPU -> the event's id */
+	struct jp_map addresses; /* of breakpoints -> their numbers, which stand for attrs */
 	uint64_t records, bad;
 };
 
@@ -71,19 +72,33 @@ static const char *bad_task(const struct jp_event *event)
 	return event->by_pid != pid || event->by_tid != tid ? "other-task" : NULL;
 }
 
-/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
-static int see_cpu(struct record_rules *rules, const struct jp_event *event, const char **cause)
+/* A breakpoint of ours, which is an event of one thread, CPU and address. */
+static bool is_breakpoint(const struct record_rules *rules, const struct jp_event *event)
 {
-	uint64_t *cpu;
+	return rules->view->evidence->info.breakpoints &&
+	       event->asked->clock == JP_CLOCK_BREAKPOINT;
+}
 
-	if (!event->asked->inherit)
+/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
+static int see_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
+{
+	struct event_place {
+		uint64_t cpu, ip; /* 1 + its CPU; of a breakpoint */
+	} * place;
+	const bool breakpoint = is_breakpoint(rules, event);
+	const struct event_place seen = {event->cpu + UINT64_C(1),
+					 breakpoint ? event->sample.ip : 0};
+
+	if (!event->asked->inherit && !breakpoint)
 		return 0;
-	cpu = jp_map_at(&rules->cpus, event->id, sizeof(*cpu));
-	if (!cpu)
+	place = jp_map_at(&rules->places, event->id, sizeof(*place));
+	if (!place)
 		return -ENOMEM;
-	if (*cpu && *cpu != event->cpu + UINT64_C(1))
+	if (place->cpu && place->cpu != seen.cpu)
 		*cause = "other-cpu";
-	*cpu = event->cpu + UINT64_C(1);
+	else if (place->cpu && place->ip != seen.ip)
+		*cause = "other-address";
+	*place = seen;
 	return 0;
 }
 
@@ -150,20 +165,30 @@ static int see_order(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* A task has one event of an attr on a CPU, its own or the one that it inherits; more of
- * breakpoints, and two where it was made while the capture attached, which drops the doubles. */
+/* A task has one event of an attr on a CPU, its own or the one that it inherits; of breakpoints one
+ * of each address; two where it was made while the capture attached, which drops the doubles. */
 static int see_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct task_event {
 		uint64_t id, born;
 	} * one;
 	const struct record_order *order = jp_map_find(&rules->threads, event->tid);
+	const bool breakpoint = is_breakpoint(rules, event);
+	uint64_t attr = event->attr, *number;
 
 	if (rules->view->evidence->info.duplicates || !order ||
-	    event->asked->clock == JP_CLOCK_BREAKPOINT)
+	    (event->asked->clock == JP_CLOCK_BREAKPOINT && !breakpoint))
 		return 0;
+	if (breakpoint) {
+		number = jp_map_at(&rules->addresses, event->sample.ip, sizeof(*number));
+		if (!number)
+			return -ENOMEM;
+		attr = *number = *number ?: rules->addresses.count;
+		if (attr > UINT16_MAX)
+			return 0;
+	}
 	one = jp_map_at(&rules->events,
-			(uint64_t)event->tid << 32 | event->attr << 16 | (event->cpu & UINT16_MAX),
+			(uint64_t)event->tid << 32 | attr << 16 | (event->cpu & UINT16_MAX),
 			sizeof(*one));
 	if (!one)
 		return -ENOMEM;
@@ -181,7 +206,7 @@ static int see_live(struct record_rules *rules, const struct jp_event *event, co
 	int failed;
 
 	*cause = sample ? bad_dump(rules, event) : bad_task(event);
-	failed = !*cause && is_located ? see_cpu(rules, event, cause) : 0;
+	failed = !*cause && is_located ? see_place(rules, event, cause) : 0;
 	failed = failed ?: !*cause && event->asked->threads ? see_order(rules, event, cause) : 0;
 	return failed ?: !*cause && is_located ? see_event(rules, event, cause) : 0;
 }
@@ -234,9 +259,10 @@ static void free_rules(void *state)
 {
 	struct record_rules *rules = state;
 
-	jp_map_free(&rules->cpus);
+	jp_map_free(&rules->places);
 	jp_map_free(&rules->threads);
 	jp_map_free(&rules->events);
+	jp_map_free(&rules->addresses);
 	free(rules);
 }
 

@@ -4,14 +4,16 @@
 import bisect
 import collections
 from functools import partial
+import struct
 from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
+from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind
 from ci.tamper.samples import CODE, SHARE, main_thread, of_code, on_cpu, period_of
 from harness.selftest import run_directory as rd
 
 MS = 1_000_000
+BREAKPOINT = 5  # PERF_TYPE_BREAKPOINT
 Where = Callable[[Any], bool]
 
 
@@ -211,11 +213,33 @@ add("samples.all.time.rounded", lambda case: retimed(
     case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
 
 
-ANY_CPU = "a breakpoint is hit on whichever CPU the thread has, and on each by an id of its own"
+def contradicts_itself(perf: rd.PerfData) -> bool:
+    """Whether a sample contradicts another in where its event is: each is on one CPU, a thread has
+    one on each, and of breakpoints one of each address. Nothing tells which number a CPU has."""
+    places: dict[int, tuple[int, int]] = {}
+    events: dict[tuple[int, int, int], int] = {}
+    for one in perf.samples():
+        address = one.ip if struct.unpack_from("<I", one.attr.raw)[0] == BREAKPOINT else 0
+        if places.setdefault(one.id, (one.cpu, address)) != (one.cpu, address) or \
+                events.setdefault((one.tid, one.cpu, address), one.id) != one.id:
+            return True
+    return False
+
+
+def of_events(make: Make) -> Make:
+    """What a file tells by its events alone."""
+    def alter(case: Case) -> Changes:
+        changes = make(case)
+        if not contradicts_itself(rd.PerfData.parse(changes["perf.data"] or b"", "perf.data")):
+            raise Unobservable("each event has samples of one CPU still, and no thread two events "
+                               "of one kind there")
+        return changes
+    return alter
+
+
 for share_name, share in (("all", 1.0), ("some", SHARE)):
-    add("sample.cpu.known." + share_name,
-        of_clock(ANY_CPU, of_code(on_cpu(lambda old: old ^ 1), share)))
-add("sample.cpu.all-on-one", of_clock(ANY_CPU, of_code(on_cpu(lambda old: 0), 1.0)))
+    add("sample.cpu.known." + share_name, of_events(of_code(on_cpu(lambda old: old ^ 1), share)))
+add("sample.cpu.all-on-one", of_events(of_code(on_cpu(lambda old: 0), 1.0)))
 
 
 def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
@@ -225,6 +249,6 @@ def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
     return clone(sample, id=ids[sample.time % len(ids)])
 
 
-add("sample.id.known", of_clock(ANY_CPU, of_code(id_known)))
+add("sample.id.known", of_events(of_code(id_known)))
 for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
     add("sample.period.x2." + share_name, of_code(lambda case, one: period_of(case, one, 2), share))

@@ -256,7 +256,10 @@ class PerfData:
 
     @classmethod
     def load(cls, path: str) -> PerfData:
-        raw = files.read_bytes(path)
+        return cls.parse(files.read_bytes(path), path)
+
+    @classmethod
+    def parse(cls, raw: bytes, path: str) -> PerfData:
         magic, _, attr_size, attrs_at, attrs_size, at, size = struct.unpack_from("<8s6Q", raw, 0)
         if magic != b"PERFILE2":
             raise ValueError(f"{path}: no perf.data")

@@ -9,6 +9,7 @@ from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
 KSYMBOL = 17
+INHERIT = 1 << 1  # of an attr's flags
 
 
 class Rules(Recorded):
@@ -109,3 +110,50 @@ class Rules(Recorded):
             self.assertNotIn("other-kernel-chain", self.judge()[1])
         sample.chain = [*whole[:2], 0x1234, *whole[2:]]
         self.fails(self.exactly(1, "modes.bad", "other-kernel-chain"))
+
+
+class Breakpoints(Recorded):
+    """The samples as of breakpoints of ours: an event for each thread, CPU and address."""
+
+    fixture = "mappings"
+
+    def setUp(self) -> None:
+        super().setUp()
+        attr, samples = self.perf.attrs[0], self.perf.samples()
+        struct.pack_into("<I", attr.raw, 0, 5)
+        attr.flags &= ~INHERIT
+        self.facts["breakpoints"] = str(len(samples))
+        self.first, self.again = samples[20], samples[30]
+        self.again.tid, self.again.cpu, self.again.ip = \
+            self.first.tid, self.first.cpu, self.first.ip
+        places: dict[tuple[int, int, int], int] = {}
+        for one in samples:
+            one.id = places.setdefault((one.tid, one.cpu, one.ip), 10**6 + len(places))
+        attr.ids = [*places.values(), 2 * 10**6]
+
+    def bad(self, cause: str) -> None:
+        """The one sample, once."""
+        self.fails(rf"(?m)^# records.bad: 1 with cause {cause}, which nothing allows$",
+                   rf"(?m)^#   record of type 9 at {self.again.time} of ")
+
+    def test_as_made(self) -> None:
+        self.assertNotIn("records.bad: 1", self.judge()[1])
+
+    def test_on_another_cpu(self) -> None:
+        self.again.cpu ^= 1
+        self.bad("other-cpu")
+
+    def test_at_another_address(self) -> None:
+        self.again.ip += 1
+        self.bad("other-address")
+
+    def test_of_another_event(self) -> None:
+        self.again.id = 2 * 10**6
+        self.bad("other-event")
+
+    def test_of_another_profiler(self) -> None:
+        """Whose events may be of all CPUs, and of several threads."""
+        self.facts["breakpoints"] = "0"
+        self.again.cpu ^= 1
+        self.again.ip += 1
+        self.assertNotIn("records.bad: 1", self.judge()[1])
