@@ -215,6 +215,9 @@ static void test_torn(void)
 		      (torn = load("torn")) && torn->torn == 1 && !torn->gaps,
 	      "a slot that was taken and never written is torn; the tail may be cut off");
 	jp_truth_free(torn);
+	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load("torn")),
+	      "or be a hole of 4 GiB");
+	jp_truth_free(torn);
 	check(!truncate(path, end - 1) && !load("torn"),
 	      "a file that ends before its records is refused");
 	written("full", 20, write_story);

@@ -251,6 +251,19 @@ class Slack(Recorded):
             self.state(slack)
             self.passes()
 
+    def test_a_name_until_the_exec(self) -> None:
+        """perf's child is perf-exec until then, and may seem to be by as much longer."""
+        born = self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])
+        sample = self.perf.samples()[0]
+        sample.pid = sample.tid = born[2]
+        name = self.perf.comm(born[2], born[2], "perf-exec", born[4])
+        self.perf.insert(name)
+        for late, known in ((90_000, False), (90_001, True)):
+            name.time, sample.time = born[5], born[5] + late
+            self.perf.sort()
+            self.assertEqual("thread %u/%u, sampled at" % (born[2], born[2]) in self.judge()[1],
+                             known, late)
+
     def test_a_thread_before_it_begins(self) -> None:
         """Its first sample may seem to be older by as much, and by no more."""
         sample = self.perf.samples()[0]

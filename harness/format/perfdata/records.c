@@ -153,7 +153,7 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 			     const unsigned char *data, uint64_t at)
 {
 	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
-	uint64_t size = record->size - sizeof(*record);
+	size_t size = record->size - sizeof(*record);
 	struct jp_error why;
 	int ret;
 
