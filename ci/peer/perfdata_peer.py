@@ -25,6 +25,7 @@ from ci.base.text import found
 
 RECORD = re.compile(
     r"^((?:-?\d+ )*)(?:0x[0-9a-f]+|0)(?:@\S+)? \[0x[0-9a-f]+\]: PERF_RECORD_([A-Z0-9_]+)(.*)$")
+HEADER = re.compile(r"^\.  0000: (?: [0-9a-f]{2}){4} ([0-9a-f]{2}) ([0-9a-f]{2}) ")
 SAMPLE = re.compile(r"^\(IP, 0x([0-9a-f]+)\): (-?\d+)/-?\d+: (?:0x)?([0-9a-f]+) ")
 CHAIN = re.compile(r"^\.\.\. (?:FP|LBR) chain: nr:(\d+)")
 FRAME = re.compile(r"^\.\.\.\.\. *\d+: ([0-9a-f]+)")
@@ -39,6 +40,9 @@ CONTEXT_USER = 2**64 - 512
 CONTEXT_USER_DEFERRED = 2**64 - 640
 CONTEXT_MAX = 2**64 - 4095  # from here on a value looks like a marker: no address
 CPUMODE_USER = 2
+# What perf synthesizes of a process that ran already, and is no copy of its parent any more. perf
+# does not print it; it is in the bytes of the record's header.
+FORK_EXEC = 1 << 13
 CPUMODE_GUEST = (4, 5)
 COMM_MOST = 15  # bytes of a name that the kernel keeps
 NOBODY = 2**32 - 1  # the pid of a task that was gone
@@ -148,6 +152,7 @@ class Peer:
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
         # (pid, misc, ip), until its callchain is complete.
         self.sample: tuple[int, int, int] | None = None
+        self.misc = 0  # of the record whose bytes were printed last
         self.expected = 0
         self.chain: list[int] = []
 
@@ -164,6 +169,10 @@ class Peer:
         if record:
             self.finish_sample()
             self.record(record.group(1).split(), record.group(2), record.group(3))
+            return
+        header = HEADER.match(line)
+        if header:
+            self.misc = int(header.group(2) + header.group(1), 16)
             return
         chain = CHAIN.match(line)
         if chain and self.sample:
@@ -213,7 +222,8 @@ class Peer:
         # What perf synthesizes at time 0 does not undo what is known.
         if not time and self.spaces[pid].starts:
             return
-        self.spaces[pid].copy_from(self.spaces[parent])
+        there = self.misc & FORK_EXEC
+        self.spaces[pid].copy_from(Space() if there else self.spaces[parent])
         self.comms[pid] = self.comms.get(parent, "")
 
     def finish_sample(self) -> None:
