@@ -38,27 +38,33 @@ static const char *name_of(const void *entry)
 	return *(const char *const *)entry;
 }
 
+/* The @nth entry of the kind, in no order; NULL behind the last. */
+static const void *entry_at(enum jp_kind kind, size_t nth)
+{
+	for (const struct jp_registered *const *many = sections[kind].start;
+	     many < sections[kind].stop; nth -= (*many++)->count)
+		if (nth < (*many)->count)
+			return (const char *)(*many)->first + nth * (*many)->size;
+	return NULL;
+}
+
 const void *jp_registry_next(enum jp_kind kind, const void *previous)
 {
-	const void *next = NULL;
+	const void *next = NULL, *entry;
 
-	for (const struct jp_registered *const *many = sections[kind].start;
-	     many < sections[kind].stop; many++)
-		for (size_t i = 0; i < (*many)->count; i++) {
-			const void *entry = (const char *)(*many)->first + i * (*many)->size;
-
-			if ((!previous || strcmp(name_of(entry), name_of(previous)) > 0) &&
-			    (!next || strcmp(name_of(entry), name_of(next)) < 0))
-				next = entry;
-		}
+	for (size_t i = 0; (entry = entry_at(kind, i)); i++)
+		if ((!previous || strcmp(name_of(entry), name_of(previous)) > 0) &&
+		    (!next || strcmp(name_of(entry), name_of(next)) < 0))
+			next = entry;
 	return next;
 }
 
 const void *jp_registry_find(enum jp_kind kind, const char *name)
 {
-	const void *entry = NULL;
+	const void *entry;
 
-	while ((entry = jp_registry_next(kind, entry)) && strcmp(name_of(entry), name) != 0)
-		;
-	return entry;
+	for (size_t i = 0; (entry = entry_at(kind, i)); i++)
+		if (strcmp(name_of(entry), name) == 0)
+			return entry;
+	return NULL;
 }
