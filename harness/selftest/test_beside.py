@@ -12,7 +12,9 @@ from harness.selftest.scratch import Folder, JITPROOF
 
 MMAP_BUILD_ID = 1 << 14
 PROGRAM = "/bin/true"
-# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps.
+# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps what
+# it has read: the kernel takes build ids only from pages in memory (lib/buildid.c), and nobody may
+# have run the program yet.
 OTHER = r"""
 import ctypes, mmap, os, struct, time
 EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID = 5, 8, 23, 34
@@ -23,6 +25,7 @@ if fd < 0:
     raise SystemExit("no event with attr.build_id")
 ring = mmap.mmap(fd, 2 * mmap.PAGESIZE)
 program = os.open("%s", os.O_RDONLY)
+os.read(program, 1 << 20)
 maps = [mmap.mmap(program, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
         for _ in range(9)]
 end = time.process_time() + 0.05
