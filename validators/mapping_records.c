@@ -177,7 +177,9 @@ static const char *impossible(const struct mapping_records *state, const struct 
 		return "length";
 	if (!*record->map.name) /* "//anon" is for what has none */
 		return "name";
-	if (record->map.has_identity && record->map.gen && !record->map.ino)
+	/* A first SysV segment has inode 0 (newseg() in ipc/shm.c takes its id), but a device. */
+	if (record->map.has_identity && record->map.gen && !record->map.ino && !record->map.maj &&
+	    !record->map.min)
 		return "inode";
 	return NULL;
 }
