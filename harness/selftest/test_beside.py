@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof record` beside a profiler that asks for build ids: kernels 6.1 to 7.1 then leave the
-mark of one in records of ours, which have none; and who writes to a ring dies of SIGBUS."""
+"""`jitproof record` beside others. Of a profiler that asks for build ids kernels 6.1 to 7.1 leave
+the mark of one in records of ours, which have none; and who writes to a ring dies of SIGBUS."""
 
 import os
 import re
 import sys
 
-from ci.base import process
+from ci.base import files, process
+from ci.base.text import found
 from harness.selftest import run_directory as rd
 from harness.selftest.scratch import Folder, JITPROOF
 
 MMAP_BUILD_ID = 1 << 14
+CAP_SYS_NICE = 23
 PROGRAM = "/bin/true"
-# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps what
-# it has read: the kernel takes build ids only from pages in memory (lib/buildid.c), and nobody may
-# have run the program yet.
+# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps
+# what it has read: the kernel takes build ids only from pages in memory (lib/buildid.c), and nobody
+# may have run the program yet.
 OTHER = r"""
 import ctypes, mmap, os, struct, time
 EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID = 5, 8, 23, 34
@@ -40,8 +42,27 @@ while at < mmap.PAGESIZE + head:
 print(marked, "build ids")
 """ % PROGRAM
 
+# What the threads of its parent are nice to others.
+NICE = r"""
+import os
+import re
+folder = "/proc/%d/task" % os.getppid()
+print(sorted(os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in os.listdir(folder)))
+"""
+
 
 class Beside(Folder):
+    def test_reader_comes_first(self) -> None:
+        """Before what it watches, where that is allowed; and nobody else does."""
+        mine = os.getpriority(os.PRIO_PROCESS, 0)
+        done = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
+                            "-c", NICE], timeout=60)
+        if "perf_event_open" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        rights = int(found(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
+        reader = -20 if rights >> CAP_SYS_NICE & 1 else mine
+        self.assertEqual(done.stdout, f"{[reader, mine]}\n", done.stderr)
+
     def test_records_tell_inodes(self) -> None:
         data = self.place("data")
         done = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
