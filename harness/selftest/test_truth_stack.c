@@ -287,6 +287,55 @@ static void write_misleading(void)
 	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
 }
 
+static char words_told[256];
+
+static void add_word(void *context, uint64_t at, uint64_t value)
+{
+	const size_t used = strlen(words_told);
+
+	snprintf(words_told + used, sizeof(words_told) - used, "%+ld:%lx ", (long)(at - SP),
+		 (long)value);
+}
+
+/* What stands on the stack, at places from the thread's SP on, and where the frame pointer is. */
+static void test_words(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t time, ip, sp;
+		const char *words;
+		int64_t fp; /* 1: not known */
+	} table[] = {
+		{"what left by a jump kept nothing", 1050, 0x1008, SP - 88,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", -56},
+		{"who has no frame yet keeps nothing either", 1050, 0x1000, SP - 48,
+		 "+0:500 -8:7ff010 -48:200c ", -8},
+		{"the outermost begins with the native one's", 1050, 0x2001, SP - 8, "+0:500 ",
+		 BP - SP},
+		{"nobody knows what else is in it", 1150, 0x4004, SP - 88,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", 1},
+		{"nor what a callee saves of that", 1150, 0x1008, SP - 136,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", -104},
+		{"or leaves as it is", 1150, 0x1000, SP - 96,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", 1},
+		{"call frame information changes nothing", 1250, 0x1008, SP - 152,
+		 "+0:500 -8:7ff010 -48:200c -112:5008 -120:7feff8 ", -120},
+	};
+	const uint32_t pid = truth->codes[0].pid;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		uint64_t fp = 0;
+		bool found = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
+					       table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
+		bool known =
+			found && (*words_told = 0, jp_truth_words(&stack, add_word, NULL, &fp));
+
+		check(found && !strcmp(words_told, table[i].words) && known == (table[i].fp != 1) &&
+			      (!known || fp == SP + (uint64_t)table[i].fp),
+		      "%s: %s %lx", table[i].what, words_told, (long)fp);
+	}
+}
+
 static void test_misleading(void)
 {
 	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
@@ -339,6 +388,7 @@ static void test_misleading(void)
 		check(answer == (slack < 5 ? JP_STACK_NO_ACTIVATION : JP_STACK_FOUND),
 		      "5 from each of two activations, the clocks differ by %d", (int)slack);
 	}
+	test_words();
 }
 
 static void write_long(void)

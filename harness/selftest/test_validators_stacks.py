@@ -2,6 +2,7 @@
 """As test_validators.py: callchains, dumped stacks, and samples where the truth has none."""
 
 import json
+import struct
 from typing import Callable
 
 from harness.selftest import run_directory as rd
@@ -201,3 +202,45 @@ class Times(Recorded):
         sample.time = other[5] + 100_000
         self.perf.sort()
         self.fails(self.exactly(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
+
+
+class Words(Recorded):
+    """stack_words: what must stand there, whoever comes by."""
+
+    def test_frame_pointer_of_another_frame(self) -> None:
+        self.deep().regs[rd.X86_BP] += 16
+        self.fails(self.exactly(1, "registers.fp", "other-frame"))
+
+    def test_frame_pointer_that_no_method_follows(self) -> None:
+        self.take("mappings")
+        self.passes()
+        self.deep(0).regs[rd.X86_BP] += 16
+        self.only(self.fails(self.exactly(1, "registers.fp", "other-frame")))
+
+    def test_words_of_the_dump(self) -> None:
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 2)[1]
+        for at in frame, frame + 8:
+            word = sample.word(at)
+            sample.put(at, word + 8)
+            self.fails(self.exactly(1, "dump.words", "other-word"))
+            sample.put(at, word)
+        self.passes()
+
+    def test_no_frame_pointer_and_yet_callers(self) -> None:
+        """Where a function uses it for something else it may lead anywhere, but 0 leads nowhere."""
+        sample = self.deep()
+        load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
+                    if slot[6] <= sample.ip < slot[6] + slot[7])
+        for index in self.truth.of(rd.Truth.LAYOUT):
+            raw = self.truth.slots[index]
+            for at in (40, 52):
+                offset, bp = struct.unpack_from("<HB", raw, at)
+                if struct.unpack_from("<I", raw, 32)[0] == load[8] & 0xffffffff and \
+                        offset == sample.ip - load[6]:
+                    raw[at + 2] = bp & ~3 | 2
+                    self.truth.seal(index)
+        for self.facts["first_enabled"], sample.regs[rd.X86_BP], wrong in (
+                ("1", 8, False), ("1", 0, True), ("0", 0, False)):
+            said = self.judge()[1]
+            self.assertEqual("registers.fp: 1 with" in said, wrong, said)

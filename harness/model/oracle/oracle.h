@@ -62,8 +62,9 @@ enum jp_stack_answer {
 };
 
 /*
- * Fixes the depth from (@ip, @sp) and builds both stacks for @method. @bp is not trusted: it is
- * compared by the validator. @slack: ns by which the capture's clock may differ from the truth's.
+ * Fixes the depth from (@ip, @sp) and builds both stacks for @method. The frame
+ * pointer is not trusted: jp_truth_words() says what it must be. @slack: ns by which the capture's
+ * clock may differ from the truth's.
  * @stack is all zero at first (but for @has_unwind_info) and reused from call to call (its last
  * activation is where the search begins); free its buffer once with jp_truth_stack_free().
  */
@@ -90,6 +91,15 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 					  uint64_t time, uint64_t slack, enum jp_method method,
 					  struct jp_truth_guess *guess,
 					  struct jp_truth_stack *stack);
+/* A word of memory that is known: what stands at @at. */
+typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value);
+/*
+ * What holds of @stack, once it is found, whatever a method sees of it: @tell gets each return
+ * address and each caller's frame pointer that emitted code keeps on it; the frame pointer itself
+ * goes to *@fp. False: the function uses it for something else.
+ */
+bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word tell, void *context,
+		    uint64_t *fp);
 void jp_truth_stack_free(struct jp_truth_stack *stack);
 /* Whether @tid was inside of a path at @time, whatever the clocks' difference of @slack. */
 bool jp_truth_is_inside(const struct jp_truth *truth, uint32_t tid, uint64_t time, uint64_t slack);

@@ -5,8 +5,7 @@
 
 #include "harness/base/search.h"
 
-/* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
-static const struct jp_truth_insn *insn_at(const struct jp_truth_layout *layout, uint64_t offset)
+const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layout, uint64_t offset)
 {
 	size_t i;
 
@@ -69,7 +68,7 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 		if (guess->name)
 			insn = strcmp(code->name, guess->name) ? NULL : place_by_name(code, guess);
 		else if (!guess->insn && guess->ip - code->addr < code->size)
-			insn = insn_at(code->layout, guess->ip - code->addr);
+			insn = jp_truth_insn_at(code->layout, guess->ip - code->addr);
 		if (!insn)
 			continue;
 		guess->insn += !guess->name;
@@ -92,7 +91,8 @@ const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 		if (entry < sp)
 			return NULL;
 		if (ip - code->addr < code->size) {
-			const struct jp_truth_insn *insn = insn_at(code->layout, ip - code->addr);
+			const struct jp_truth_insn *insn =
+				jp_truth_insn_at(code->layout, ip - code->addr);
 
 			if (insn && sp_at(insn, entry) == sp) {
 				*depth = d;

@@ -6,6 +6,8 @@
 
 /* Private to harness/model/oracle/: where in its path a thread is, and the walk from there. */
 
+/* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
+const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layout, uint64_t offset);
 /* Where the call of @code, which makes one, returns to. */
 const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code);
 /* Whether it leaves by a jump to the next function of a path. */

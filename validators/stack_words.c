@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stack words: what a sample in emitted code has in its frame pointer, and in its dump where the
+ * truth knows the words, must be what stood there: whether or not a method that is judged comes by.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
+
+struct stack_words {
+	struct jp_view *view;
+	struct jp_truth_stack stack;
+	uint64_t samples, fps, bad_fps, dumps, bad_dumps;
+};
+
+/* A dump, and the first word of it that is another than it must be. */
+struct compared_dump {
+	const struct jp_event *event;
+	uint64_t sp, words;
+	uint64_t at, told, known; /* @at 0: none */
+};
+
+static void compare_word(void *context, uint64_t at, uint64_t value)
+{
+	struct compared_dump *dump = context;
+	const uint64_t offset = at - dump->sp, size = dump->event->sample.stack_size;
+	uint64_t told;
+
+	if (at < dump->sp || size < sizeof(told) || offset > size - sizeof(told))
+		return;
+	memcpy(&told, dump->event->sample.stack + offset, sizeof(told));
+	dump->words++;
+	if (told == value || dump->at)
+		return;
+	dump->at = at;
+	dump->told = told;
+	dump->known = value;
+}
+
+/* Ours has callchains by frame pointers: such a walk ends at once where there is none. */
+static bool goes_on(const struct stack_words *words, const struct jp_event *event)
+{
+	const uint64_t *user;
+
+	return words->view->evidence->info.first_enabled && !event->sample.chain_deferred &&
+	       jp_event_user_chain(event, &user) > 1;
+}
+
+/* @known: what it must be; NULL: the function uses it for something else. */
+static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t told,
+		    const uint64_t *known)
+{
+	const bool is_bad = known ? told != *known : !told && goes_on(words, event);
+
+	words->fps++;
+	words->bad_fps += is_bad;
+	return is_bad ? jp_findings_except(
+				&words->view->findings, "registers.fp", "other-frame",
+				"at %" PRIu64 ", %u/%u: it is %" PRIx64 "; the truth has %" PRIx64,
+				event->time, event->pid, event->tid, told, known ? *known : 0)
+		      : 0;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct stack_words *words = view->state;
+	const struct jp_evidence *evidence = view->evidence;
+	const unsigned number = view->machine->frames->fp;
+	struct compared_dump dump = {.event = event};
+	uint64_t ip, fp;
+	bool is_known;
+	int failed = 0;
+
+	if (event->type != JP_EVENT_SAMPLE ||
+	    !jp_machine_user(view->machine, event, &ip, &dump.sp) || !event->sample.regs ||
+	    jp_truth_stack_at(evidence->truth, event->pid, event->tid, event->time,
+			      evidence->info.slack, ip, dump.sp, JP_DUMP,
+			      &words->stack) != JP_STACK_FOUND)
+		return 0;
+	is_known = jp_truth_words(&words->stack, compare_word, &dump, &fp);
+	if (event->sample.regs->known >> number & 1)
+		failed = judge_fp(words, event, event->sample.regs->r[number],
+				  is_known ? &fp : NULL);
+	words->dumps += dump.words != 0;
+	if (!dump.at || failed)
+		return failed;
+	words->bad_dumps++;
+	return jp_findings_except(
+		&view->findings, "dump.words", "other-word",
+		"at %" PRIu64 ", %u/%u: at %" PRIx64 " is %" PRIx64 "; the truth has %" PRIx64,
+		event->time, event->pid, event->tid, dump.at, dump.told, dump.known);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct stack_words *words = view->state;
+
+	jp_findings_add_rate(&view->findings, "registers.fp", words->bad_fps, words->fps);
+	jp_findings_add_rate(&view->findings, "dump.words", words->bad_dumps, words->dumps);
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct stack_words *words = view->state = calloc(1, sizeof(*words));
+
+	if (!words)
+		return -ENOMEM;
+	words->view = view;
+	return 0;
+}
+
+static void free_words(void *state)
+{
+	struct stack_words *words = state;
+
+	jp_truth_stack_free(&words->stack);
+	free(words);
+}
+
+static const struct jp_validator stack_words = {
+	.name = "stack_words",
+	.help = "do frame pointer and dump of each sample hold what stood on the stack?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_words,
+};
+JP_REGISTER(validator, stack_words);
