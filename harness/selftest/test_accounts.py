@@ -195,7 +195,7 @@ class Launched(Recorded):
         slot = list(self.truth.get(index))
         slot[6] -= 1 << 30
         self.truth.set(index, *slot)
-        self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped it")
+        self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
 
     def test_sample_of_a_thread_that_never_was(self) -> None:
         self.perf.samples()[20].tid = 4000000

@@ -163,19 +163,22 @@ static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 	return failed;
 }
 
-/* A workload unmaps what it mapped, and tells of both. */
+/* A workload unmaps what it mapped, all of it, and tells of both. */
 static int demand_mapped(const struct jp_memory_replay *replay, const struct jp_memory_space *space,
 			 const struct jp_event *act)
 {
+	const uint64_t end = act->map.addr + act->map.len;
+	uint64_t at = act->map.addr;
 	struct jp_memory_piece part;
 
-	if (!act->map.len ||
-	    jp_memory_next(space, act->map.addr, act->map.addr + act->map.len, &part))
+	while (at < end && jp_memory_next(space, at, end, &part) && part.start <= at)
+		at = part.end;
+	if (at >= end)
 		return 0;
 	return jp_fail(replay->err, EINVAL,
 		       "the truth contradicts itself: pid %u unmaps %" PRIx64 "-%" PRIx64
-		       " at %" PRIu64 ", and nothing mapped it",
-		       act->pid, act->map.addr, act->map.addr + act->map.len, act->before);
+		       " at %" PRIu64 ", and nothing mapped %" PRIx64,
+		       act->pid, act->map.addr, end, act->before, at);
 }
 
 int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *space,
