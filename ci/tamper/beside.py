@@ -8,7 +8,7 @@ from typing import Callable
 
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
-from ci.tamper.window import lines_of, packed
+from ci.tamper.window import REPLACED, is_replaced, is_reset, lines_of, packed
 from harness.selftest import run_directory as rd
 
 T = rd.Truth
@@ -72,10 +72,17 @@ def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) ->
         raise Absent("the records say this already")
     if number == T.FILE:
         case.demand_present(new)
+    maps = [case.truth.get(index) for index in new] if number == T.MAP else []
+    if maps and field == ADDRESS and all(is_replaced(case, one) for one in maps):
+        raise Unobservable(REPLACED)
+    if maps and field == PROTECTION and all(is_reset(case, one) for one in maps):
+        raise Unobservable("before any event was on its protection was set anew")
     return with_slots(case, new)
 
 
 MS = 1_000_000
+# Which field of a MAP they are.
+ADDRESS, PROTECTION = 6, 8
 # Of what something else tells, too: (kind of record, field of it, what becomes of it)
 FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "load.addr": (T.CODE_LOAD, 6, lambda old: old + 16),
@@ -84,8 +91,8 @@ FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "enter.sp": (T.ENTER, 7, lambda old: old + 8),
     "enter.tid": (T.ENTER, 3, lambda old: old + 1),
     "leave.time": (T.LEAVE, 5, lambda old: old - 1000 * MS),
-    "map.addr": (T.MAP, 6, lambda old: old + 4096),
-    "map.prot": (T.MAP, 8, lambda old: old ^ rd.EXECUTE),
+    "map.addr": (T.MAP, ADDRESS, lambda old: old + 4096),
+    "map.prot": (T.MAP, PROTECTION, lambda old: old ^ rd.EXECUTE),
     "protect.prot": (T.PROTECT, 8, lambda old: old ^ rd.EXECUTE),
     "file.inode": (T.FILE, 8, lambda old: old + 1),
 }

@@ -186,18 +186,48 @@ TASKS: dict[str, Callable[[Case, rd.Side], Any]] = {
     "tail.tid": lambda case, one: tail(live(one), 4),
 }
 
-def some_tasks(case: Case, number: int, whom: str, change: Callable[[Case, rd.Side], Any]) \
-        -> Changes:
+
+def within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
+    """The proof that a record may be so much later: the truth's bracket of the thread's start or
+    end holds that time too, and a start comes before all that the thread does."""
+    truth, tid, pid = case.truth, head(one, 3)[2], head(one, 1)[0]
+    times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
+
+    def slots(number: int) -> list[tuple[int, ...]]:
+        return [slot for slot in map(truth.get, truth.of(number))
+                if slot[2] == pid and slot[3] == tid]
+    if one.kind == rd.FORK:
+        brackets = [slot[4:6] for slot in slots(truth.THREAD_START)]
+        if any(times[0] <= sample.time <= times[2] for sample in
+               case.capture("perf.data").samples() if sample.tid == tid):
+            return None
+    else:
+        # Whoever joined it, and found it gone, says by when.
+        brackets = [(slot[4], min(gone)) for slot in slots(truth.THREAD_EXIT) if (
+            gone := [late[5] for late in slots(truth.GONE) if late[5] >= slot[5]])]
+    if any(begin < min(times) and max(times) < end for begin, end in brackets):
+        return "the truth's bracket of the thread's start or end holds that time, too"
+    return None
+
+
+LATER = {"time.+5ms": 5 * MS}
+
+
+def some_tasks(case: Case, number: int, whom: str, change: Callable[[Case, rd.Side], Any],
+               later: int) -> Changes:
     where = task(number, whom == "process")
-    return case.each(lambda one: where(case, one), lambda one: change(case, one), 0.3,
-                     "FORK or EXIT record of a " + whom)
+    return case.each(
+        lambda one: where(case, one), lambda one: change(case, one), 0.3,
+        "FORK or EXIT record of a " + whom,
+        proof=(lambda one: within_bracket(case, one, later)) if later else None)
 
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
     for whom in ("process", "thread"):
         for name, task_change in TASKS.items():
             add("%s.%s.%s" % (record_name, whom, name), partial(
-                some_tasks, number=number, whom=whom, change=task_change))
+                some_tasks, number=number, whom=whom, change=task_change,
+                later=LATER.get(name, 0)))
 
 
 def swapped_tasks(case: Case, number: int, processes: bool) -> Changes:

@@ -53,7 +53,22 @@ def lines_reversed(name: str) -> Callable[[Case], Changes]:
 
 harmless("capture.order", lines_reversed("capture"))
 harmless("elf.index.order", lines_reversed("elf/index"))
-harmless("perf-map.order", perf_map(lambda lines: lines[::-1]))
+
+
+def by_address(lines: list[bytes]) -> list[bytes]:
+    """From the last address to the first; of one address the last line has the name."""
+    groups: list[list[int]] = []
+    reached = 0
+    for start, size, at in sorted((int(parts(line)[0], 16), int(parts(line)[1], 16), at)
+                                  for at, line in enumerate(lines)):
+        if not groups or start >= reached:
+            groups.append([])
+        groups[-1].append(at)
+        reached = max(reached, start + size)
+    return [lines[at] for group in reversed(groups) for at in sorted(group)]
+
+
+harmless("perf-map.order", perf_map(by_address))
 harmless("perf-map.zeros", perf_map(lambda lines: [
     joined([b"0000" + parts(line)[0], b"0" + parts(line)[1], parts(line)[2]]) for line in lines]))
 

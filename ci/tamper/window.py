@@ -119,17 +119,38 @@ def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
                end[6] <= mapped[6] and mapped[6] + mapped[7] <= end[6] + end[7] for end in ends)
 
 
-def is_replaced(case: Case, mapped: tuple[int, ...]) -> bool:
-    """It was never executable, and before anything else became of it another mapping took all of
-    its place."""
+REPLACED = "what was mapped was never executable, and the next mapping took its place"
+
+
+def next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
+    """What became of a mapping first: the act, if it was of all of it."""
     truth, (start, size) = case.truth, mapped[6:8]
     later = sorted((slot for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
                     for slot in map(truth.get, truth.of(number))
                     if slot[2] == mapped[2] and slot[4] > mapped[5] and
                     slot[6] < start + size and slot[6] + slot[7] > start),
                    key=lambda slot: slot[4])
-    return not mapped[8] & rd.EXECUTE and bool(later) and later[0][0] == truth.MAP and \
-        later[0][6] <= start and start + size <= later[0][6] + later[0][7]
+    if later and later[0][6] <= start and start + size <= later[0][6] + later[0][7]:
+        return later[0]
+    return None
+
+
+def is_replaced(case: Case, mapped: tuple[int, ...]) -> bool:
+    """It was never executable, and before anything else became of it another mapping took all of
+    its place."""
+    act = next_act(case, mapped)
+    return not mapped[8] & rd.EXECUTE and act is not None and act[0] == case.truth.MAP
+
+
+def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
+    """Before any event was on, and before its process read its own maps, all of it was mapped or
+    protected anew."""
+    act, truth = next_act(case, mapped), case.truth
+    if not act or act[0] not in (truth.MAP, truth.PROTECT) or \
+            act[5] > int(case.facts.get("first_enabled", 0)):
+        return False
+    return not any(slot[2] == mapped[2] and slot[5] > mapped[4] and slot[4] < act[5]
+                   for slot in map(truth.get, truth.of(truth.MAPS)))
 
 
 def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
@@ -142,8 +163,7 @@ def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
     if kind_of == truth.MAP and all(is_over(case, truth.get(index)) for index in gone):
         raise Unobservable("what was mapped was gone before samples were taken")
     if kind_of == truth.MAP and all(is_replaced(case, truth.get(index)) for index in gone):
-        raise Unobservable("what was mapped was never executable, and the next mapping took its "
-                           "place")
+        raise Unobservable(REPLACED)
     if kind_of == truth.PROCESS_START:
         case.demand_present(gone)
     return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
