@@ -19,7 +19,7 @@ from adapting.protocol import main
 PERIOD_NS = 1_000_000  # it knows no other
 STACK = re.compile(r"^find_dwfl pid (\d+) .*? pc=", re.M)
 FRAME = re.compile(r"^\* frame (\d+): rel_pc=\S+ raw_pc=([0-9a-f]+) ", re.M)
-LOST = re.compile(r"^TOTAL -- received \d+ samples, lost (\d+) samples", re.M)
+RECEIVED = re.compile(r"^TOTAL -- received (\d+) samples", re.M)
 
 
 class StackProf(Program):
@@ -49,9 +49,12 @@ class StackProf(Program):
         text = self.words()
         stream = self.stream(file, ["no-time", "no-threads", "no-names"],
                              "cfi-or-frame-pointers", PERIOD_NS)
-        for (pid, stack), count in collections.Counter(self.stacks(text)).items():
+        told = collections.Counter(self.stacks(text))
+        for (pid, stack), count in told.items():
             stream.sample(count, pid, -1, stack)
-        self.lost += sum(map(int, LOST.findall(text)))
+        # It calls lost what has one frame or two as well, as a process has in its first steps.
+        walked = sum(count for (_, stack), count in told.items() if stack)
+        self.lost += sum(map(int, RECEIVED.findall(text))) - walked
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ $JITPROOF_SYSPROF is the sysprof-cli to use; else what ci/peers installed, or PA
 do without its daemon.
 """
 
+import operator
 import os
 import re
 import struct
@@ -22,6 +23,7 @@ PERIOD_NS = 1_000_000  # of each CPU's clock, where there are no hardware events
 # A capture: 256 bytes of header, then frames of 24 bytes and a payload.
 MAGIC, HEADER, HEAD = 0xfdca975e, 256, struct.Struct("<HhiqB7x")
 SAMPLE, MAP, PROCESS, FORK, EXIT = 2, 3, 4, 5, 6
+time_of = operator.itemgetter(2)
 CONTEXT_USER, CONTEXT_MAX = 2**64 - 512, 2**64 - 4095
 
 
@@ -128,8 +130,13 @@ class Sysprof(Program):
         stream = self.stream(file, ["no-names"], period=PERIOD_NS)
         threads = {struct.unpack_from("<4xi", payload)[0]: pid
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
+        # It watched before we did: a number that was taken again since has another FORK.
+        gone = {pid: when for kind, _, when, pid, _ in sorted(self.capture.frames, key=time_of)
+                if kind == EXIT and when < stream.window[0]}
         for kind, _, when, pid, payload in self.capture.frames:
             if pid not in self.ours:
+                continue
+            if kind == FORK and when < gone.get(struct.unpack_from("<i", payload)[0], 0):
                 continue
             tell(stream, threads, kind, max(when, 0), pid, payload)
 

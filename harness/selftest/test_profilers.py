@@ -71,7 +71,9 @@ find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
 find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
 * frame 0: rel_pc=10 raw_pc=7f10 sp=7ffc+0 [initial]
 * frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [eh_frame]
-TOTAL -- received 2 samples, lost 5 samples, loaded 1 processes
+find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+WARNING: find_dwfl pid 8 (b) (failed)
+TOTAL -- received 4 samples, lost 4 samples, loaded 1 processes
 """
 
 
@@ -117,14 +119,16 @@ class Parsing(Folder):
         self.assertIn("\nsample 12 7 - jit_a(int,%20int) ? main\nsample 3 7 -\n", file.getvalue())
 
     def test_eu_stackprof(self) -> None:
-        """Equal stacks are one; a caller's address is where the call returns to."""
+        """Equal stacks are one; a caller's address is where the call returns to. Lost is what has
+        no frame: who was gone, and who could not be walked."""
         self.write(STACKPROF, "stackprof.txt")
         with mock.patch.object(eu_stackprof.StackProf, "version", return_value="1"):
             made = eu_stackprof.StackProf(argparse.Namespace(dir=self.home))
             file = io.StringIO()
             made.write(file)
-        self.assertTrue(file.getvalue().endswith("\nsample 2 7 - 0x7f10 0x7f20\n"))
-        self.assertEqual(made.lost, 5)
+        self.assertTrue(file.getvalue().endswith(
+            "\nsample 2 7 - 0x7f10 0x7f20\nsample 1 7 -\n"))
+        self.assertEqual(made.lost, 2)
 
     def test_hotspot(self) -> None:
         """A frame has the name of the real function, not of one inlined there; the kernel's go."""
@@ -143,12 +147,16 @@ class Parsing(Folder):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 
     def test_sysprof(self) -> None:
-        """Of a capture that grows: what is ours, the user's part of each chain, no threads."""
-        def frame(kind: int, when: int, pid: int, payload: bytes) -> bytes:
-            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), 0, pid, when, kind) + payload
+        """Of a capture that grows: what is ours, the user's part of each chain, no threads, and
+        no FORK of who was gone when the window began."""
+        def frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
+            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
+                                     kind) + payload
         chain = struct.pack("<HHi5Q", 5, 0, 8, 2**64 - 128, 0xffffffff81000000,
                             sysprof.CONTEXT_USER, 0x7f10, 0x7f20)
         data = struct.pack("<I", sysprof.MAGIC) + bytes(252) + b"".join((
+            frame(sysprof.FORK, 80, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 85, 9),
+            frame(sysprof.FORK, 90, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 95, 9, cpu=1),
             frame(sysprof.FORK, 99, 7, struct.pack("<i4x", 8)),
             frame(sysprof.FORK, 100, 7, struct.pack("<i4x", 9)),
             frame(sysprof.MAP, 110, 9, struct.pack("<4Q", 0x7000, 0x8000, 0, 3) + b"/a b\0"),
@@ -159,14 +167,15 @@ class Parsing(Folder):
             made = sysprof.Sysprof(argparse.Namespace(dir=self.home))
             made.capture = sysprof.Capture(self.place("sysprof.syscap"))
             made.ours, made.counted, made.count = {7}, 0, 0
-            made.enabled, made.stopped = 0, 10**18
+            made.enabled, made.stopped = 105, 10**18
             self.assertEqual(made.samples(), 1)
             with open(self.place("sysprof.syscap"), "ab") as out:
                 out.write(data[-3:])
             file = io.StringIO()
             made.write(file)
         self.assertTrue(file.getvalue().endswith(
-            "fork 100 9 9 7 7\nmap 110 9 7000-8000 r-xp 00000000 00:00 3 /a b\n"
+            "exit 85 9 9\nexit 95 9 9\nfork 100 9 9 7 7\n"
+            "map 110 9 7000-8000 r-xp 00000000 00:00 3 /a b\n"
             "sample 250 7 8 0x7f10 0x7f20\n"), file.getvalue())
 
     def test_perf_script(self) -> None:
