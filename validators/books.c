@@ -210,7 +210,8 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 static int add_shares(struct books *books)
 {
 	static const double astray = 0.003, below = 0.01, old_edge = 0.05, outside = 0.003,
-			    kernel = 0.003, unwatched = 0.02;
+			    kernel = 0.003;
+	const double unwatched = books->evidence->declared.system_wide ? 1 : 0.02;
 	const struct jp_truth *truth = books->evidence->truth;
 	const struct sample_tally *samples = books->samples[CAPTURED];
 	uint64_t within = samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +

@@ -191,6 +191,10 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		told_of(state, task)->sampled = true;
 		return 0;
 	}
+	/* Others have samples too where the profiler watches the whole machine. */
+	if (state->view->evidence->declared.system_wide &&
+	    !jp_sample_watched(state->view->evidence, event->pid, UINT64_MAX))
+		return 0;
 	state->strangers++;
 	return jp_findings_except(&state->view->findings, "tasks.strangers", stranger(state, event),
 				  "a sample of thread %u/%u at %" PRIu64

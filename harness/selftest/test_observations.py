@@ -148,6 +148,18 @@ class Healthy(Observed):
         self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
         self.assertEqual(result["skipped"]["tasks"], "no-tasks")
 
+    def test_others(self) -> None:
+        """Samples of others are a fault, unless the whole machine was watched."""
+        for declares in ((), ("system-wide",)):
+            self.tell("clock", *declares)
+            self.samples(lambda words: "\n".join(
+                (" ".join(words), " ".join([*words[:2], "1", "1", *words[4:]]))), 9)
+            if declares:
+                self.assertEqual(self.judge()["outcome"], "PASS")
+            else:
+                self.caught(("samples", "unwatched"), ("tasks.strangers", "other-process"))
+            shutil.rmtree(self.dir)
+
     def test_any_order(self) -> None:
         self.tell("anon")
         lines = self.stream.splitlines(keepends=True)
