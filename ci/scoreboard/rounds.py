@@ -26,7 +26,7 @@ PROFILERS = os.path.join(ROOT, "harness", "profiler")
 OPTIONS = {"eu_stackprof": ("--launch",), "codspeed_samply": ("--launch",),
            "sysprof": ("--seconds=20",)}
 # Whose pids are those of any other such run: profilers would find its perf map.
-ALONE = ("inside",)
+ALONE = ("inside", "namespaces", "nested")
 TIMEOUT_S = 300  # for one scene; each ends by itself long before
 MISSING = 4  # the status for a profiler that is not here
 

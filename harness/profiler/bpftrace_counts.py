@@ -5,7 +5,7 @@
 import os
 import re
 import sys
-from typing import IO
+from typing import IO, Iterator
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bpftrace
@@ -18,6 +18,18 @@ from adapting.sums import Estimate
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
 profile:hz:%d /%s/ { @[pid, tid, ustack(perf, %d)] = count(); }"""
 SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
+MAPPING = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) ..x. \S+ \S+ \d+ +(\S.*)$", re.M)
+Mappings = list[tuple[range, str]]
+
+
+def mappings_of(pid: int) -> Mappings:
+    """What has a name in a process and can be run; nothing, where that is gone."""
+    try:
+        with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
+            return [(range(int(start, 16), int(end, 16)), path)
+                    for start, end, path in MAPPING.findall(file.read())]
+    except OSError:
+        return []
 
 
 class Counts(bpftrace.Bpftrace):
@@ -30,16 +42,26 @@ class Counts(bpftrace.Bpftrace):
     def samples(self) -> int:
         return self.estimate.samples()
 
+    def sums(self) -> list[tuple[int, int, str, int]]:
+        """(pid, tid, stack, count)"""
+        return [(int(pid), int(tid), stack, int(count)) for pid, tid, stack, count in SUM.findall(
+            self.output().decode("utf-8", "surrogateescape"))]
+
+    def end(self) -> None:
+        super().end()
+        self.mappings = {pid: mappings_of(pid) for pid in {one[0] for one in self.sums()}}
+
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-addresses"], period=10**9 // self.options.freq)
-        text = self.output().decode("utf-8", "surrogateescape")
-        for pid, tid, stack, count in SUM.findall(text):
-            frames: list[Frame] = []
-            for line in stack.splitlines():
-                found = bpftrace.frame_of(line)
-                if found:
-                    frames.append(found[1] or name_in(found[2]))
-            stream.sample(int(count), int(pid), int(tid), frames)
+        for pid, tid, stack, count in self.sums():
+            stream.sample(count, pid, tid, self.frames(stack, self.mappings[pid]))
+
+    @staticmethod
+    def frames(stack: str, mappings: Mappings) -> Iterator[Frame]:
+        """It does not tell in which file a frame without a name is, such as one of the vDSO."""
+        for address, name, _ in filter(None, map(bpftrace.frame_of, stack.splitlines())):
+            paths = (path for where, path in mappings if address in where)
+            yield name or name_in(next(paths, ""))
 
 
 if __name__ == "__main__":

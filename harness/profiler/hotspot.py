@@ -15,6 +15,7 @@ from typing import Iterator
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perf
 from adapting import protocol
+from adapting.native import name_in
 from adapting.observations import Frame, Stream
 from adapting.reading import Reader
 
@@ -35,7 +36,7 @@ class Parsed:
         self.data = data
         self.strings: dict[int, str] = {}
         self.locations: dict[int, tuple[int, int]] = {}  # (address, parent)
-        self.symbols: dict[int, int] = {}  # of a location: its name's string
+        self.symbols: dict[int, tuple[int, int]] = {}  # of a location: (name, path), as strings
 
     def records(self) -> Iterator[tuple[int, bytes]]:
         at = len(MAGIC) + 4  # the version of QDataStream
@@ -56,8 +57,8 @@ class Parsed:
                 number, address, _, _, _, _, parent = struct.unpack_from(">iQiIiii", body)
                 self.locations[number] = (address, parent)
             elif kind == SYMBOL:
-                number, name = struct.unpack_from(">ii", body)
-                self.symbols[number] = name
+                number, name, _, path = struct.unpack_from(">4i", body)
+                self.symbols[number] = (name, path)
             elif kind == SAMPLE:
                 pid, tid, time, _, count = struct.unpack_from(">IIQII", body)
                 frames = [self.frame(number)
@@ -70,7 +71,8 @@ class Parsed:
         parent = self.locations[number][1]
         while parent != NONE:
             number, parent = parent, self.locations[parent][1]
-        return self.strings.get(self.symbols.get(number, NONE)) or "?"
+        name, path = self.symbols.get(number, (NONE, NONE))
+        return self.strings.get(name) or name_in(self.strings.get(path, ""))
 
 
 class Hotspot(Reader):

@@ -44,10 +44,10 @@ class OneCollect(Program):
         self.others = {name for name in os.listdir("/proc") if name.isdigit()} - {str(self.pid)}
 
     def command(self) -> Sequence[str]:
-        return self.program(), str(self.options.freq)
+        return self.program(), str(self.options.freq), str(self.pid)
 
     def end(self) -> None:
-        """It takes its time then: it looks up the names of all processes. So write() waits."""
+        """It takes its time then: it looks up the names of all it kept. So write() waits."""
         assert self.process and self.process.stdin
         self.process.stdin.close()
 

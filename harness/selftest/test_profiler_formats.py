@@ -141,6 +141,13 @@ class Formats(Folder):
                                       "100 7 8 a%20b ? !\n101 7 8\n102 7 8 ! ? !\n103 7"), [
             "sample 100 7 8 a%20b ?", "sample 101 7 8", "sample 102 7 8 ? ?"])
 
+    def test_otel_and_tracefs(self) -> None:
+        """Where nobody mounted it, the profiler gets one of its own; elsewhere it is left alone."""
+        with mock.patch.object(os, "listdir", return_value=[]):
+            self.assertIn("mount -t tracefs", " ".join(otel.beside_no_tracefs()))
+        with mock.patch.object(os, "listdir", return_value=["events"]):
+            self.assertEqual(otel.beside_no_tracefs(), ())
+
     def test_py_spy(self) -> None:
         self.assertEqual(self.samples(py_spy.PySpy, "profile.txt", "<module> (a b.py:1);main (c:2) "
                                       "12\nprocess 3:\"x y\";f (g) 2\n"), [

@@ -38,6 +38,7 @@ SUMS = """T 100
 @[7, 8,
 \t7f10 jit_a+33 (/tmp/perf-7.map)
 \t7f30 0x7f30 ([unknown])
+\t7f40 0x7f40 ([unknown])
 ]: 12
 @[7, 9,
 ]: 3
@@ -94,6 +95,8 @@ class Parsing(Folder):
         self.write("Lost 4 events\n", "profiler.txt")
         made = kind(argparse.Namespace(dir=self.home, freq=1000))
         made.enabled, made.stopped = 0, 10**18
+        if isinstance(made, bpftrace_counts.Counts):
+            made.mappings = {7: [(range(0x7f40, 0x7f50), "[vdso]")]}
         file = io.StringIO()
         made.write(file)
         return file.getvalue()
@@ -108,7 +111,16 @@ class Parsing(Folder):
     def test_counts(self) -> None:
         text = self.adapter(bpftrace_counts.Counts, SUMS)
         self.assertIn("declares no-time no-addresses\n", text)
-        self.assertIn("sample 12 7 8 jit_a ?\nsample 3 7 9\n", text)
+        self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
+
+    def test_mappings(self) -> None:
+        """Those of a process; of who is gone nothing is known."""
+        found = {path: where for where, path in bpftrace_counts.mappings_of(os.getpid())}
+        with open("/proc/self/auxv", "rb") as file:
+            vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
+        self.assertEqual(found["[vdso]"].start, vectors[33])  # AT_SYSINFO_EHDR
+        self.assertIn(os.path.realpath(sys.executable), found)
+        self.assertEqual(bpftrace_counts.mappings_of(2 ** 22 + os.getpid()), [])
 
     def test_libbpf_profile(self) -> None:
         with mock.patch.object(libbpf_profile.Profile, "version", return_value="1"):
@@ -131,18 +143,23 @@ class Parsing(Folder):
         self.assertEqual(made.lost, 2)
 
     def test_hotspot(self) -> None:
-        """A frame has the name of the real function, not of one inlined there; the kernel's go."""
+        """A frame has the name of the real function, not of one inlined there; the kernel's go.
+        Without a name it has its program's."""
         def location(number: int, address: int, parent: int) -> tuple[int, bytes]:
             return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
-        frames = 3, 1, 4
+        frames = 3, 1, 4, 5
         parsed = hotspot.Parsed(hotspot_stream(
             (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
+            (hotspot.STRING, struct.pack(">iI", 10, 6) + b"[vdso]"),
+            (hotspot.STRING, struct.pack(">iI", 11, 6) + b"//anon"),
             location(0, 0x7f00, -1), (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
             location(2, 0, 0), location(1, 0x7f10, 2), location(4, 0x82f0, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 4, -1, -1, 11, False)), location(5, 0x92f0, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 5, -1, -1, 10, False)),
             location(3, 0xffffffff81000000, -1), (99, b"what"),
-            (hotspot.SAMPLE, struct.pack(">IIQII3i", 7, 8, 250, 0, 3, *frames) + bytes(9))))
+            (hotspot.SAMPLE, struct.pack(">IIQII4i", 7, 8, 250, 0, 4, *frames) + bytes(9))))
         self.assertEqual(list(parsed.samples()),
-                         [(250, 7, 8, ["jit_a", "?"])])
+                         [(250, 7, 8, ["jit_a", "?", "[vdso]"])])
         with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
             list(hotspot.Parsed(parsed.data + b"12345").samples())
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! one_collect FREQUENCY: the library that record-trace is made of, by its defaults. Says
-//! "sampling" once it samples; at the end of its standard input it prints, of all processes but
-//! the kernel, times in ns of CLOCK_MONOTONIC, addresses and lengths in hexadecimal, names with
-//! blanks as %20:
+//! one_collect FREQUENCY PID: the library that record-trace is made of, by its defaults. Says
+//! "sampling" once it samples; at the end of its standard input it prints, of PID and of all
+//! processes that came later, times in ns of CLOCK_MONOTONIC, addresses and lengths in
+//! hexadecimal, names with blanks as %20:
 //!
 //!     M TIME PID START END OFFSET NAME       a mapping; END is the last address
 //!     S TIME PID TID ADDRESS[=SYMBOL]...     a sample, innermost first
+use std::collections::HashSet;
 use std::io::{BufWriter, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -82,6 +83,13 @@ fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Those that run now.
+fn running() -> std::io::Result<HashSet<u32>> {
+    Ok(std::fs::read_dir("/proc")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect())
+}
+
 fn main() -> anyhow::Result<()> {
     let word = std::env::args().nth(1).unwrap_or_default();
     if word == "version" {
@@ -89,6 +97,9 @@ fn main() -> anyhow::Result<()> {
         return Ok(());
     }
     let frequency = word.parse()?;
+    let pid: u32 = std::env::args().nth(2).unwrap_or_default().parse()?;
+    let mut others = running()?;
+    others.remove(&pid);
     let over = Arc::new(AtomicBool::new(false));
     let (ended, said) = (over.clone(), AtomicBool::new(false));
     std::thread::spawn(move || {
@@ -104,6 +115,10 @@ fn main() -> anyhow::Result<()> {
         over.load(Ordering::SeqCst)
     })?;
     let mut machine = machine.borrow_mut();
+    // Their names would take it most of a minute, and nobody asks for them.
+    for process in machine.processes_mut().filter(|process| others.contains(&process.pid())) {
+        *process = ExportProcess::new(process.pid());
+    }
     machine.capture_and_resolve_symbols();
     print(&machine, &Clock { first, last: difference() })
 }
