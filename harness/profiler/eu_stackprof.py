@@ -17,7 +17,7 @@ from adapting.program import Program
 from adapting.protocol import main
 
 PERIOD_NS = 1_000_000  # it knows no other
-STACK = re.compile(r"^find_dwfl pid (\d+) .*? pc=", re.M)
+STACK = re.compile(r"^find_dwfl (?:newly seen )?pid (\d+) .*? pc=", re.M)
 FRAME = re.compile(r"^\* frame (\d+): rel_pc=\S+ raw_pc=([0-9a-f]+) ", re.M)
 RECEIVED = re.compile(r"^TOTAL -- received (\d+) samples", re.M)
 
