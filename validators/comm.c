@@ -91,8 +91,9 @@ static bool is_launcher(const struct jp_task_name *name, const char *text)
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
-	/* What is synthesized tells of any time until sampling began. */
-	bool made = event->time < (info->first_enabled ?: info->enabled);
+	/* What is synthesized tells of any time until sampling began; that of others has no time
+	 * (perf synthesizes with 0), and their events may be on before they say so. */
+	bool made = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
 	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,

@@ -41,12 +41,13 @@ static struct task_told *told_of(const struct task_state *state, const struct jp
 	return &state->told[task - state->tasks.tasks];
 }
 
-/* By the kernel, in time with what happens: not by who read /proc. */
+/* By the kernel, in time with what happens: not by who read /proc. Ours says when its first event
+ * was on; of others, whose events may be on before they say so, what has a time is the kernel's. */
 static bool live(const struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = info_of(state);
 
-	return event->time >= (info->first_enabled ?: info->enabled);
+	return event->time >= (info->first_enabled ?: 1);
 }
 
 static bool happens(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
@@ -202,13 +203,13 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 				  event->pid, event->tid, event->time);
 }
 
-/* A name that was read from /proc. */
+/* A name that was told when the events were on: read from /proc, or by the first of them. */
 static void note_made(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, info_of(state)->sampling);
+	const struct jp_capture_info *info = info_of(state);
+	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid, info->sampling);
 
-	if (!live(state, event) && task && task->pid == event->pid)
+	if (event->time < (info->first_enabled ?: info->enabled) && task && task->pid == event->pid)
 		told_of(state, task)->named = true;
 }
 

@@ -4,6 +4,7 @@ who was there. Each test alters one thing of a fixture that passes."""
 
 import copy
 import os
+import re
 import struct
 from typing import Callable
 
@@ -173,6 +174,20 @@ class Launched(Recorded):
     """Each record came live, and its file is kept."""
 
     fixture = "mappings"
+
+    def test_events_on_before_the_answer(self) -> None:
+        """perf's events are on before it says so, and what it reads in /proc then has no time."""
+        forks = [one for one in self.perf.records if one.kind == FORK]
+        read = forks[0].copy()
+        read.time = 0
+        struct.pack_into("<Q", read.body, 16, 0)
+        self.perf.records.insert(0, read)
+        del self.facts["first_enabled"]
+        answered = str(forks[-1].time + 1000)
+        self.facts["enabled"] = self.facts["sampling"] = answered
+        watched = os.path.join(self.dir, "watched")
+        files.write(watched, re.sub(r"begun \d+", "begun " + answered, files.read(watched)))
+        self.passes()
 
     def anonymous(self) -> list[rd.Map]:
         return [one for one in self.perf.maps() if one.name == "//anon"]
