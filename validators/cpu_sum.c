@@ -50,6 +50,20 @@ double jp_cpu_gap(uint64_t from, uint64_t to, double period)
 	return periods >= GAP_PERIODS ? periods - 1 : 0;
 }
 
+/*
+ * What of its gaps an activation was on a CPU for: all that it was on none for lies in them, and in
+ * the time behind its last sample.
+ */
+static double gaps_on_cpu(const struct jp_truth_activation *activation, double period,
+			  const struct jp_cpu_count *count)
+{
+	const double off =
+		(double)(activation->leave - activation->enter) - (double)activation->cpu;
+	const double last = jp_cpu_gap(count->last ?: activation->enter, activation->leave, period);
+
+	return fmax(fmin(count->gaps, count->own + last - fmax(off, 0) / period), 0);
+}
+
 /* Of what an activation lacks, the part that its gaps explain: less than one sample is chance. */
 static double hidden(const struct jp_cpu_stall *stall)
 {
@@ -62,8 +76,9 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 		    double gap, double period, const struct jp_cpu_count *count)
 {
 	const double periods = (double)activation->cpu / period;
-	const struct jp_cpu_stall stall = {periods, *count};
+	struct jp_cpu_stall stall = {periods, *count};
 
+	stall.count.gaps = gaps_on_cpu(activation, period, count);
 	sum->activations++;
 	sum->all += count->all;
 	sum->inner += count->inner;

@@ -10,7 +10,8 @@ struct jp_cpu_count {
 	uint32_t all;   /* samples from its ENTER to its LEAVE */
 	uint32_t inner; /* of them, those that no difference of clocks can move outside */
 	uint64_t last;  /* when the last of them was; 0: there is none */
-	double gaps;    /* samples that jp_cpu_gap() has room for between them */
+	double gaps;    /* samples that jp_cpu_gap() has room for between them, on their CPUs */
+	double own;     /* the same of the thread, which may have been on no CPU meanwhile */
 };
 
 /* An activation that lacks more samples than chance takes. */

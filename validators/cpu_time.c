@@ -110,8 +110,11 @@ static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	}
 	count = &cpu->counts[activation - truth->activations];
 	since = jp_max(since, count->last ?: activation->enter);
-	if (cpu->steady && cpu->period)
+	if (cpu->steady && cpu->period) {
 		count->gaps += jp_cpu_gap(since, event->time, (double)cpu->period);
+		count->own += jp_cpu_gap(count->last ?: activation->enter, event->time,
+					 (double)cpu->period);
+	}
 	count->last = event->time;
 	count->all++;
 	count->inner += event->time >= activation->inside + slack &&

@@ -16,6 +16,12 @@
 /* Two expiries of a timer are a period apart, but the first may be handled late, so that two
  * samples lie close together; and a sample more may wait when all begins. */
 enum { CLOSE = 2 };
+/* Of periods: two samples that are closer than that are close together, whatever passed before
+ * them. That takes an expiry which is handled most of a period late: of 190 recordings on two CPUs
+ * with a load of 14 two had two such pairs, and none had more. */
+static const double NEAR = 0.25;
+/* As many of a thread's samples, in the long run. */
+static const double RARE = 0.02;
 /* How much faster than CLOCK_MONOTONIC an event's own clock may go. */
 static const double FASTER = 1.01;
 
@@ -23,7 +29,8 @@ static const double FASTER = 1.01;
 struct pace {
 	uint64_t last; /* 0: none yet */
 	double ahead;  /* samples, beyond what the time until the last allows */
-	double most;   /* of that */
+	double near;   /* samples that were close to the one before, beyond those that are rare */
+	double most;   /* of both */
 	uint64_t at;   /* when */
 	uint32_t pid, tid;
 };
@@ -47,6 +54,7 @@ static int see_sample(struct sample_pace *state, const struct jp_event *event)
 {
 	struct pace *pace = jp_map_at(&state->paces, place_of(event), sizeof(*pace));
 	bool *thread = jp_map_at(&state->threads, event->tid, sizeof(*thread));
+	double periods;
 
 	if (!pace || !thread)
 		return -ENOMEM;
@@ -62,12 +70,12 @@ static int see_sample(struct sample_pace *state, const struct jp_event *event)
 		state->period = 0;
 	if (!state->period)
 		return 0;
-	if (pace->last)
-		pace->ahead -= FASTER * (double)(event->time - pace->last) / (double)state->period;
-	pace->ahead = fmax(pace->ahead, 0) + 1;
+	periods = (double)(event->time - pace->last) / (double)state->period;
+	pace->ahead = fmax(pace->ahead - FASTER * periods, 0) + 1;
+	pace->near = fmax(pace->near - RARE, 0) + (periods < NEAR);
 	pace->last = event->time;
-	if (pace->ahead > pace->most) {
-		pace->most = pace->ahead;
+	if (fmax(pace->ahead, pace->near) > pace->most) {
+		pace->most = fmax(pace->ahead, pace->near);
 		pace->at = event->time;
 		pace->pid = event->pid;
 		pace->tid = event->tid;

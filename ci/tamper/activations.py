@@ -106,9 +106,10 @@ def balanced(case: Case) -> Changes:
         for other, more in found:
             if other.tid == one.tid and other != one and min(len(samples), len(more)) >= 6:
                 gone = samples[::3]
-                if 1 < threads >= len(gone):
-                    raise Unobservable("each switch from one thread to another may swap their "
-                                       "events, and each of these is close to its next sample")
+                if len(gone) <= 2 + threads:
+                    raise Unobservable("so many samples may be close to the next: a late one, one "
+                                       "at the start, and one of each thread, as each switch "
+                                       "from one to another may swap their events")
                 # The next sample of the thread is not at the time of the added one.
                 again = {key(sample): lambda sample: [
                     sample, clone(sample, time=sample.time + 1000)] for sample in more[:len(gone)]}

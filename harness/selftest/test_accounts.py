@@ -103,6 +103,19 @@ class Attached(Recorded):
         del self.facts["counted"]
         self.fails(self.exactly(r"\d+", "samples.pace", "too-many"))
 
+    def test_copies_before_pauses(self) -> None:
+        """There was time for each: but no five expiries in a row are as late."""
+        del self.facts["counted"]
+        samples = self.perf.samples()
+        period, where = samples[0].one[rd.PERIOD], (samples[0].tid, samples[0].cpu)
+        mine = [one for one in samples if (one.tid, one.cpu) == where]
+        paused = [one for one, after in zip(mine, mine[1:]) if after.time > one.time + 2 * period]
+        for count, one in enumerate(paused[:5], 1):
+            copied = copy.deepcopy(one)
+            copied.time += period // 4 - 1
+            self.perf.insert(copied)
+            self.assertEqual("# samples.pace: " in self.judge()[1], count == 5, count)
+
     def test_other_number_than_was_written(self) -> None:
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):

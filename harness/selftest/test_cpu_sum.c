@@ -13,14 +13,20 @@ static bool near(double one, double other)
 	return fabs(one - other) < 1e-9;
 }
 
-/* An activation of so many periods on the CPU, twice as long on the clock. */
+/* An activation of so many periods on the CPU, twice as long on the clock: all that it was on none
+ * for lies in its gaps. */
 static void add(struct jp_cpu_sum *sum, double periods, double gap, uint32_t all, uint32_t inner)
 {
 	const struct jp_truth_activation activation = {.cpu = (uint64_t)(periods * PERIOD),
+						       .enter = 1000,
 						       .inside = 1000,
 						       .leave = 1000 +
 								(uint64_t)(2 * periods * PERIOD)};
-	const struct jp_cpu_count count = {.all = all, .inner = inner, .gaps = GAPS};
+	const struct jp_cpu_count count = {.all = all,
+					   .inner = inner,
+					   .last = activation.leave,
+					   .gaps = GAPS,
+					   .own = GAPS + periods};
 
 	jp_cpu_sum_add(sum, &activation, gap, PERIOD, &count);
 }
@@ -82,10 +88,37 @@ static void hidden(void)
 	check(near(more.hidden, 6) && near(more.lack, 66), "threads add up");
 }
 
+/* Three samples are lacking; gaps in which the thread was on no CPU explain none of them. */
+static void off_cpu(void)
+{
+	const uint64_t period = (uint64_t)PERIOD;
+	struct jp_truth_activation activation = {.enter = 1000, .cpu = 20 * period};
+	static const struct {
+		double own;    /* room in the thread's gaps */
+		uint64_t on;   /* periods from its begin to its end by the clock */
+		uint64_t rest; /* of them, behind its last sample */
+		double hidden;
+	} rows[] = {
+		{GAPS, 20, 0, 3}, {GAPS, 30, 0, 2}, {GAPS, 32, 0, 0}, {GAPS, 40, 0, 0},
+		{GAPS, 32, 3, 2}, {GAPS, 32, 2, 0}, {GAPS, 10, 0, 3},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_cpu_sum sum = {0};
+		struct jp_cpu_count count = {.all = 17, .gaps = GAPS, .own = rows[i].own};
+
+		activation.leave = activation.enter + rows[i].on * period;
+		count.last = activation.leave - rows[i].rest * period;
+		jp_cpu_sum_add(&sum, &activation, 0, PERIOD, &count);
+		check(near(sum.hidden, rows[i].hidden), "row %zu: %g", i, sum.hidden);
+	}
+}
+
 int main(void)
 {
 	adds();
 	stalls();
 	hidden();
+	off_cpu();
 	return check_done();
 }
