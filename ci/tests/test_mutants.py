@@ -5,9 +5,10 @@ import os
 import signal
 import sys
 import unittest
+import unittest.mock
 
 from ci.base import files, process
-from ci.base.status import Malformed
+from ci.base.status import Malformed, Unusable
 from ci.mutants import choice, operators, oracles, survivors, table
 from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
@@ -121,13 +122,26 @@ class Blocks(Folder):
             self.assertEqual(ran & {7, 9, 11}, {line} | ({7} if arguments else set()))
 
 
+class Failing(oracles.Oracle):
+    def ask(self, binary: str, scratch: str, timeout: float) -> str:
+        return "1 6"
+
+
 class Bound(unittest.TestCase):
     """A busy machine, where a program waits for its turn, makes no program one without end."""
 
     def test_of_the_processor(self) -> None:
         self.assertEqual(oracles.run(["sleep", "1.5"], 1, ROOT)[0], 0)
-        self.assertEqual(oracles.run([sys.executable, "-c", "while True: pass"], 1, ROOT)[0],
-                         -signal.SIGKILL)
+        with unittest.mock.patch.object(oracles, "WAIT", 600):
+            self.assertEqual(oracles.run([sys.executable, "-c", "while True: pass"], 1, ROOT)[0],
+                             -signal.SIGKILL)
+
+    def test_of_a_unit_test(self) -> None:
+        """One that fails of the unchanged program by now shows nothing."""
+        unit = Failing("test_a")
+        unit.expected = oracles.Done("0 7", 0)
+        with self.assertRaises(Unusable):
+            unit.killer("mutant", "")
 
 
 class Asked(unittest.TestCase):
