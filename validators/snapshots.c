@@ -37,14 +37,24 @@ static bool was_there(const struct shown *shown, const struct jp_executable *one
 	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
 }
 
+/* Whether @line says of @one what the process's own maps do. */
+static bool is_same(const struct shown *shown, const struct jp_executable *one,
+		    const struct jp_procmap *line)
+{
+	const struct jp_procmap *own = shown->truth.memories[one->memory].line;
+
+	return line->prot == one->prot && (!own || own->shared == line->shared);
+}
+
 /* How far from @one's start on the lines of @snapshot show it. */
-static uint64_t shown_until(const struct jp_snapshot *snapshot, const struct jp_executable *one)
+static uint64_t shown_until(const struct shown *shown, const struct jp_snapshot *snapshot,
+			    const struct jp_executable *one)
 {
 	const struct jp_procmap *line;
 	uint64_t at = one->start;
 
 	while (at < one->end && (line = jp_snapshot_executable(snapshot, at)) &&
-	       line->prot == one->prot)
+	       is_same(shown, one, line))
 		at = line->end;
 	return at;
 }
@@ -59,7 +69,7 @@ static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *
 
 	while ((one = jp_executables_next(&shown->truth, snapshot->pid, line->start, line->end,
 					  &at)))
-		if (one->start <= reached && one->end > reached && one->prot == line->prot &&
+		if (one->start <= reached && one->end > reached && is_same(shown, one, line) &&
 		    was_there(shown, one, snapshot, false))
 			reached = one->end;
 	return reached;
@@ -138,7 +148,7 @@ static int judge(struct shown *shown, const struct jp_snapshot *snapshot)
 
 	while (!failed &&
 	       (one = jp_executables_next(&shown->truth, snapshot->pid, 0, UINT64_MAX, &at))) {
-		uint64_t reached = shown_until(snapshot, one);
+		uint64_t reached = shown_until(shown, snapshot, one);
 
 		if (!was_there(shown, one, snapshot, true))
 			continue;
