@@ -75,6 +75,27 @@ static bool gives(const struct jp_perf_attr *attr, enum jp_perf_record_type type
 	return given;
 }
 
+/* Whether an event tells of processes or mappings: what it lost may be such a record. */
+static void sideband(void)
+{
+	static const struct {
+		uint64_t flags;
+		bool sideband;
+	} table[] = {{0, false},
+		     {JP_PERF_ATTR_MMAP, true},
+		     {JP_PERF_ATTR_MMAP2, true},
+		     {JP_PERF_ATTR_COMM, true},
+		     {JP_PERF_ATTR_TASK, true},
+		     {JP_PERF_ATTR_NAMESPACES, false}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		add(&(struct jp_perf_attr){.flags = table[i].flags}, 0);
+		check(attrs.all[0].asked.sideband == table[i].sideband, "%d for flags %#llx",
+		      table[i].sideband, (unsigned long long)table[i].flags);
+		jp_perf_attrs_free(&attrs);
+	}
+}
+
 static void records(void)
 {
 	static const struct {
@@ -183,6 +204,7 @@ static void refused(void)
 int main(void)
 {
 	clocks();
+	sideband();
 	records();
 	by_id();
 	ids_missing();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Whose code the kernel's walk ends in, and where most: of ends that somebody counted. */
+#include "harness/explain/blame.h"
 #include "harness/explain/culprits.h"
 #include "harness/selftest/check.h"
 
@@ -75,6 +76,19 @@ static void each_file_for_itself(void)
 	jp_culprits_free(&culprits);
 }
 
+/* Ranges that touch are one, whichever of them it is. */
+static void ranges_grow(void)
+{
+	struct jp_blame blame = {.nr_ranges = 0};
+
+	jp_blame_range(&blame, 0x1000, 0x2000);
+	jp_blame_range(&blame, 0x5000, 0x6000);
+	jp_blame_range(&blame, 0x6000, 0x7000);
+	check(blame.nr_ranges == 2 && blame.ranges[1].start == 0x5000 &&
+		      blame.ranges[1].end == 0x7000,
+	      "the second of %d ranges grows", (int)blame.nr_ranges);
+}
+
 #define FAR (UINT64_C(1) << 40)
 
 /* Whether a process became another program: by what its samples in no mapping show. */
@@ -118,6 +132,7 @@ static void replaced(void)
 int main(void)
 {
 	replaced();
+	ranges_grow();
 	the_worst_is_the_first();
 	who_keeps_it_lacks_no_caller();
 	each_file_for_itself();
