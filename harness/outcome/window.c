@@ -10,14 +10,20 @@ struct bounds {
 	uint64_t stated, least, most;
 };
 
-/* What ours states besides: when its first event was on, on how many CPUs, and what they counted:
- * no clock counts more than the CPUs' time. */
+/* What ours states besides, and nobody else: how many doubles it dropped, when its first event was
+ * on, on how many CPUs, and what they counted: no clock counts more than the CPUs' time. */
 static void check_own(const struct jp_capture_info *info, const struct jp_watched_info *watched,
 		      struct jp_result *result)
 {
 	const uint64_t most = (watched->ended - watched->started) * watched->cpus;
 
-	if (!watched->cpus || !info->first_enabled)
+	if (!watched->cpus)
+		return;
+	if (!info->first_enabled && info->duplicates)
+		jp_note(result, JP_ERROR,
+			"the capture states %" PRIu64 " duplicates; none but ours drops any",
+			info->duplicates);
+	if (!info->first_enabled)
 		return;
 	if (info->first_enabled < watched->started || info->first_enabled > info->enabled)
 		jp_note(result, JP_ERROR,

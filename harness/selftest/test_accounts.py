@@ -86,6 +86,13 @@ class Attached(Recorded):
         self.facts["duplicates"] = "1000"
         self.fails(self.exactly(1, "event.samples", "too-many"))
 
+    def test_doubles_of_another_profiler(self) -> None:
+        self.asked()
+        self.facts["duplicates"] = "1"
+        self.passes()
+        del self.facts["first_enabled"]
+        self.errs("states 1 duplicates; none but ours drops any")
+
     def test_record_that_ends_within_a_mapping(self) -> None:
         """All that it tells is so, but a mapping is whole."""
         record = next(one for one in self.perf.maps() if one.name == "//anon")
