@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 
 struct list {
 	char *text;
@@ -127,4 +131,24 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
 					     attr_of_clock};
 
 	return jp_probe(options, &event, missing, size);
+}
+
+bool jp_probe_counts(uint64_t config)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr),
+				       .type = PERF_TYPE_SOFTWARE,
+				       .config = config,
+				       .exclude_kernel = 1};
+	jp_cleanup_close int fd = jp_perf_open(&attr, 0, -1);
+	uint64_t from = jp_clock_now(), count = 1;
+
+	if (fd < 0)
+		return true;
+	while (jp_clock_now() - from < JP_NS_PER_MS)
+		;
+	/* Leaving the processor and being disabled are one to the event. */
+	if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
+	    read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+		return true;
+	return count;
 }

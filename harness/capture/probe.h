@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/capture/events.h"
 #include "harness/capture/options.h"
@@ -18,3 +20,10 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 /* The same, as a policy's whose samples a clock takes. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
+/*
+ * Whether a clock, @config of PERF_TYPE_SOFTWARE, counts. cpu-clock does not from 6.16 on
+ * (bc4394e5e79c "perf: Fix the throttle error of some clock events") to f1f96511b1c4 ("perf: Fix 0
+ * count issue of cpu-clock", in 6.18 and stable 6.17): what it counted is lost whenever its task
+ * leaves a processor. True where that cannot be tried.
+ */
+bool jp_probe_counts(uint64_t config);

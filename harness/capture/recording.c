@@ -11,6 +11,7 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/heard.h"
 #include "harness/capture/opened.h"
+#include "harness/capture/probe.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/rings.h"
 #include "harness/capture/session.h"
@@ -141,6 +142,12 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Better no count than one that is wrong. */
+static bool counts(const struct perf_event_attr *attr)
+{
+	return attr->type != PERF_TYPE_SOFTWARE || jp_probe_counts(attr->config);
+}
+
 void jp_recorder_stop(struct jp_session *session)
 {
 	const struct jp_recorder *recorder = session->recorder;
@@ -152,7 +159,8 @@ void jp_recorder_stop(struct jp_session *session)
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	info->counted = recorder->opened.counted[JP_SAMPLING];
+	if (counts(&recorder->attr[JP_SAMPLING]))
+		info->counted = recorder->opened.counted[JP_SAMPLING];
 	info->lost_samples =
 		larger(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
 	info->lost_sideband =

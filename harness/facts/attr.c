@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/capture/probe.h"
 #include "harness/facts/trial.h"
 
 /* Room for an attr of any kernel. */
@@ -111,12 +112,25 @@ static void inherit_anywhere(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_watch_map(&watch, 1, &mapped) ? "ok" : mapped.missing);
 }
 
+static void counts(struct jp_answer *answer)
+{
+	if (!jp_trial_may(answer))
+		return;
+	jp_answer_list(answer);
+	jp_answer_text(answer, "cpu-clock %s",
+		       jp_probe_counts(PERF_COUNT_SW_CPU_CLOCK) ? "counts" : "does not");
+	jp_answer_text(answer, "task-clock %s",
+		       jp_probe_counts(PERF_COUNT_SW_TASK_CLOCK) ? "counts" : "does not");
+}
+
 static const struct jp_fact facts[] = {
 	{"attr.size",
 	 "An attr is longer than the kernel's and not zero there; the size that the E2BIG answer "
 	 "tells.",
 	 .probe = attr_size},
 	{"attr.clockid", "Each clock is asked for with use_clockid.", .probe = clocks},
+	{"attr.clock.counts", "A clock is on for a millisecond, then disabled and read.",
+	 .probe = counts},
 	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.", .probe = stack_sizes},
 	{"attr.sample_max_stack",
 	 "Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, are "
