@@ -58,6 +58,11 @@ static int compare(const char *version, const char *bound)
 	return 0;
 }
 
+bool jp_cpu_is_emulated(const char *name)
+{
+	return strncmp(name, "QEMU ", 5) == 0;
+}
+
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 {
 	static const char *const kernel[] = {"kernel", NULL}, *const cpu[] = {"cpu", NULL};
@@ -74,8 +79,7 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 									       : tool,
 					  value, sizeof(value)))
 		return false;
-	/* "QEMU Virtual CPU version 2.5+": of a machine that it emulates, and no real one. */
-	if (qemu && strncmp(value, "QEMU ", 5) != 0)
+	if (qemu && !jp_cpu_is_emulated(value))
 		return false;
 	/* "perf version 6.1.170": the number is what counts. */
 	version += strcspn(version, "0123456789");

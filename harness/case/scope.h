@@ -19,3 +19,6 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 /* @environment: the text of env.json, NULL where there is none. What it does not record lies in no
  * range. */
 bool jp_scope_holds(const struct jp_scope *scope, const char *environment);
+/* Whether QEMU emulates a CPU of this name, as "QEMU Virtual CPU version 2.5+": with KVM it is
+ * called as the real one. */
+bool jp_cpu_is_emulated(const char *name);

@@ -13,6 +13,7 @@
 #include "harness/base/json.h"
 #include "harness/base/path.h"
 #include "harness/capture/profilers.h"
+#include "harness/run/cpu_model.h"
 
 static void first_line(struct jp_json *json, const char *key, const char *path)
 {
@@ -25,15 +26,9 @@ static void first_line(struct jp_json *json, const char *key, const char *path)
 
 static void cpu_model(struct jp_json *json)
 {
-	jp_cleanup_fclose FILE *file = fopen("/proc/cpuinfo", "re");
-	char text[512], *colon = NULL;
+	char text[512];
 
-	while (file && !colon && fgets(text, sizeof(text), file))
-		if (strncmp(text, "model name", 10) == 0)
-			colon = strchr(text, ':');
-	if (colon)
-		colon[strcspn(colon, "\n")] = '\0';
-	jp_json_string(json, "cpu", colon ? colon + 1 + strspn(colon + 1, " ") : NULL);
+	jp_json_string(json, "cpu", jp_cpu_model(text, sizeof(text)) ? text : NULL);
 }
 
 /* Of the kernel's configuration, what bears on the records and on walking the stack. */

@@ -7,6 +7,8 @@
 #include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/base/number.h"
+#include "harness/case/scope.h"
+#include "harness/run/cpu_model.h"
 
 /* cpu  user nice system idle iowait irq softirq steal */
 enum { BEFORE_STEAL = 7 };
@@ -26,12 +28,20 @@ uint64_t jp_stolen_time_of(const char *text, uint64_t hz)
 	return ticks * (JP_NS_PER_S / hz);
 }
 
+uint64_t jp_stolen_by_turns(const char *model, long cpus, uint64_t elapsed)
+{
+	return cpus > 1 && jp_cpu_is_emulated(model) ? (uint64_t)(cpus - 1) * elapsed : 0;
+}
+
 uint64_t jp_stolen_time(void)
 {
 	const long hz = sysconf(_SC_CLK_TCK);
-	char text[512];
+	char text[512], model[256];
+	uint64_t told = hz > 0 && jp_file_text("/proc/stat", text, sizeof(text)) > 0
+				? jp_stolen_time_of(text, (uint64_t)hz)
+				: 0;
 
-	return hz > 0 && jp_file_text("/proc/stat", text, sizeof(text)) > 0
-		       ? jp_stolen_time_of(text, (uint64_t)hz)
-		       : 0;
+	if (jp_cpu_model(model, sizeof(model)))
+		told += jp_stolen_by_turns(model, sysconf(_SC_NPROCESSORS_ONLN), jp_clock_now());
+	return told;
 }

@@ -13,6 +13,13 @@ static void of(const char *text, uint64_t hz, uint64_t expected)
 	check(found == expected, "\"%s\": %" PRIu64 " ns", text, found);
 }
 
+static void by_turns(const char *model, long cpus, uint64_t elapsed, uint64_t expected)
+{
+	const uint64_t found = jp_stolen_by_turns(model, cpus, elapsed);
+
+	check(found == expected, "%ld of \"%s\": %" PRIu64 " ns", cpus, model, found);
+}
+
 int main(void)
 {
 	char line[256] = "";
@@ -26,6 +33,10 @@ int main(void)
 	of("cpu  1 2 3 4 5 6 7 18446744073709551615", 100, 0);
 	of("cpu0 1 2 3 4 5 6 7 8", 100, 0);
 	of("", 100, 0);
+	by_turns("QEMU Virtual CPU version 2.5+", 2, 1000, 1000);
+	by_turns("QEMU Virtual CPU version 2.5+", 4, 1000, 3000);
+	by_turns("QEMU Virtual CPU version 2.5+", 1, 1000, 0);
+	by_turns("AMD EPYC", 2, 1000, 0);
 	check(file && fgets(line, sizeof(line), file), "/proc/stat can be read");
 	after = jp_stolen_time();
 	check(before <= jp_stolen_time_of(line, 100) && jp_stolen_time_of(line, 100) <= after,
