@@ -9,6 +9,7 @@
 #include "harness/format/elf/elf_file.h"
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/format/jit/code_loads.h"
+#include "harness/format/jit/debug_line.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/reduce.h"
@@ -83,6 +84,22 @@ static int code_loads(const char *path, struct jp_error *err)
 		jp_code_loads_free(&loads);
 	}
 	return ret;
+}
+
+static int debug_line(const char *path, struct jp_error *err)
+{
+	static const struct jp_line_row row = {0x1000, 7, "a.c"};
+	struct jp_debug_line lines = {.last = 0};
+	struct jp_bytes parts[3] = {{.size = 0}};
+
+	jp_debug_line_add(&lines, row.addr, 16, &row, 1);
+	jp_debug_line_end(&lines, &parts[0], &parts[1], &parts[2]);
+	jp_debug_line_free(&lines);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		mix(parts[i].size);
+		jp_bytes_free(&parts[i]);
+	}
+	return 0;
 }
 
 static int perf_map(const char *path, struct jp_error *err)
@@ -174,6 +191,7 @@ static const struct subject subjects[] = {
 	{"observations", CORPUS "observations", capture},
 	{"jitdump", CORPUS "every.dump", jitdump},
 	{"code loads", FIXTURES "growth", code_loads},
+	{"line table", "", debug_line},
 	{"perf map", CORPUS "names.map", perf_map},
 	{"symbols", CORPUS "symbols.elf", symbols},
 	{"ELF", CORPUS "program.elf", elf},
