@@ -17,6 +17,8 @@ LONG = 10_000_000
 PARTS = ("length.-1", "start.+1")
 # Where a record may as well not be there, or so many ns earlier or later.
 UNTOLD = {"deleted": 0, "prot.read": 0, "time.+100ms": 100_000_000, "time.-100ms": 100_000_000}
+# The same of one that the next record tells again, before all events are on, too.
+GROWN = ("prot.none", "time.+1ms", "time.-1ms")
 Change = Callable[[Case, rd.Map], Any]
 Where = Callable[[Case, rd.Map], bool]
 
@@ -137,18 +139,20 @@ def read_again(case: Case, one: rd.Map, name: str) -> str | None:
     """The proof that what a record does not say any more is told again, by a reading of /proc: of a
     record from before all events were on, or of a neighbour that a mapping was merged with."""
     early = 0 < one.time < int(case.facts["enabled"])
-    if name not in PARTS and not (early and (name in UNTOLD or name == "time.0")):
+    if name not in PARTS and not (early and (name in UNTOLD or name in ("time.0", *GROWN))):
         return None
     start, end = one.start, one.start + one.size
     if name == "length.-1":
         start = end - PAGE
     elif name == "start.+1":
         end = start + PAGE
-    for two in case.capture("perf.data").maps():
-        if two is not one and two.time == 0 and two.pid == one.pid and two.prot == one.prot and \
-                two.start <= start and end <= two.start + two.size:
-            return "a reading of /proc tells the same"
-    return None
+    same = [two.time for two in case.capture("perf.data").maps()
+            if two is not one and two.pid == one.pid and two.prot == one.prot and
+            two.start <= start and end <= two.start + two.size]
+    if 0 not in same or name in GROWN and not any(
+            one.time < time < int(case.facts["enabled"]) for time in same):
+        return None
+    return "a reading of /proc tells the same"
 
 
 def only_generation(case: Case, one: rd.Map, name: str) -> str | None:
@@ -157,12 +161,12 @@ def only_generation(case: Case, one: rd.Map, name: str) -> str | None:
         return None
     identity = bytes(one.body[32:48])
     maj, minor, ino = struct.unpack("<IIQ", identity)
-    if not ino or not any(one.body[48:56]):
+    if not ino or not (one.time or any(one.body[48:56])):
         return None  # a generation of nothing, or where a reading of /proc has none
     kept = case.read("elf/index").decode() if "elf" in case.names() else ""
     if "%x:%x %d." % (maj, minor, ino) in kept or \
-            any(two is not one and bytes(two.body[32:48]) == identity and any(two.body[48:56])
-                for two in case.capture("perf.data").maps()):
+            any(two is not one and bytes(two.body[32:48]) == identity and
+                (two.time or any(two.body[48:56])) for two in case.capture("perf.data").maps()):
         return None
     return "no other record, and no kept file, tells the generation of the record's inode"
 
