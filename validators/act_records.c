@@ -2,7 +2,8 @@
 /*
  * Records of acts: the kernel makes a record when it maps executable memory, and when it makes
  * memory executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such act that
- * fell into the time in which the events were on must have one, then and there.
+ * fell into the time in which the events were on must have one, then and there; and where acts are
+ * told, each of its records has such an act.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 struct told_range {
 	uint64_t time, start, end;
 	uint32_t pid;
+	bool live; /* the kernel wrote it, of an event */
 };
 
 struct act_records {
@@ -35,9 +37,30 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	one = jp_array_push(&state->told, &state->nr_told, &state->capacity);
 	if (!one)
 		return -ENOMEM;
-	*one = (struct told_range){event->time, event->map.addr, event->map.addr + event->map.len,
-				   event->pid};
+	*one = (struct told_range){
+		event->time, event->map.addr, event->map.addr + event->map.len, event->pid,
+		event->asked && event->asked->ids && event->id &&
+			!jp_snapshots_within(&view->evidence->snapshots, event->pid, event->time)};
 	return 0;
+}
+
+/* What the kernel wrote then of what the truth tells of, and no act of then made any of it. */
+static bool has_no_act(const struct act_records *state, const struct told_range *told)
+{
+	const uint64_t slack = state->view->evidence->info.slack;
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+	bool known = false;
+
+	while ((one = jp_executables_next(&state->truth, told->pid, told->start, told->end, &at))) {
+		if (one->open_before > told->time + slack ||
+		    (one->close_after != UINT64_MAX && one->close_after + slack < told->time))
+			continue;
+		if (told->time <= one->open_after + slack)
+			return false;
+		known |= state->truth.memories[one->memory].act != NULL;
+	}
+	return known;
 }
 
 static int by_time(const void *left, const void *right)
@@ -112,7 +135,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
 	struct act_records *state = view->state;
-	uint64_t acts = 0, missing = 0;
+	uint64_t acts = 0, missing = 0, records = 0, invented = 0;
 	int failed = 0;
 
 	if (state->nr_told)
@@ -132,7 +155,20 @@ static int end(struct jp_view *view, struct jp_error *err)
 			act->pid, act->type == JP_EVENT_MAP ? "mmap" : "mprotect", act->map.addr,
 			act->map.addr + act->map.len, act->before);
 	}
+	for (size_t i = 0; !failed && i < state->nr_told; i++) {
+		const struct told_range *told = &state->told[i];
+
+		records += told->live;
+		if (!told->live || !has_no_act(state, told))
+			continue;
+		invented++;
+		failed = jp_findings_except(&view->findings, "records.acts", "no-act",
+					    "pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
+					    ": the workload did nothing to it then",
+					    told->pid, told->start, told->end, told->time);
+	}
 	jp_findings_add_rate(&view->findings, "acts.records", missing, acts);
+	jp_findings_add_rate(&view->findings, "records.acts", invented, records);
 	return failed;
 }
 

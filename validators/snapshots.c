@@ -85,26 +85,15 @@ static uint64_t digest_of(uint32_t pid, uint64_t start, uint64_t end, uint64_t o
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
 
-/* Whether a reading of the process's maps may have made the record: without a time, or with its. */
-static bool is_read(const struct shown *shown, const struct jp_event *event)
-{
-	const struct jp_snapshots *snapshots = &shown->view->evidence->snapshots;
-
-	for (size_t i = 0; event->time && i < snapshots->count; i++)
-		if (snapshots->list[i].pid == event->pid &&
-		    event->time >= snapshots->list[i].before &&
-		    event->time <= snapshots->list[i].after)
-			return true;
-	return !event->time;
-}
-
-/* One that is made of a line has no generation, which no line tells. */
+/* One that is made of a line, without a time or with the reading's, has no generation: no line
+ * tells it. */
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct shown *shown = view->state;
 
 	if (event->type != JP_EVENT_MAP || event->map.gen || !event->map.has_identity ||
-	    !is_read(shown, event))
+	    (event->time &&
+	     !jp_snapshots_within(&view->evidence->snapshots, event->pid, event->time)))
 		return 0;
 	return jp_map_at(&shown->told,
 			 digest_of(event->pid, event->map.addr, event->map.addr + event->map.len,

@@ -13,6 +13,7 @@ from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
 FORK, COMM = rd.FORK, rd.COMM
+PAGE = 4096
 CONFIG = 8  # of struct perf_event_attr
 
 
@@ -221,6 +222,21 @@ class Launched(Recorded):
         """The mapping grows: a record that is gone is covered by the next."""
         self.anonymous()[2].time -= 50_000_000
         self.fails(self.exactly(1, "acts.records", "no-record"))
+
+    def test_records_of_no_act(self) -> None:
+        """What they tell is so, and no act of then made it."""
+        last = self.anonymous()[-1]
+        self.passes()
+        again = copy.deepcopy(last)
+        again.time += 1_000_000
+        self.perf.insert(again)
+        self.fails(self.exactly(1, "records.acts", "no-act"))
+        self.perf.records.remove(again)
+        # One act, told as two mappings, of which it made one.
+        rest = copy.deepcopy(last)
+        last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
+        self.perf.records.insert(self.perf.records.index(last) + 1, rest)
+        self.fails(self.exactly(1, "records.acts", "no-act"))
 
     def test_act_that_the_truth_does_not_tell(self) -> None:
         """Its own maps show the memory, and its unmapping."""

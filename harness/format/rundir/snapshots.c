@@ -68,6 +68,15 @@ const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, 
 	return NULL;
 }
 
+bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time)
+{
+	for (size_t i = 0; i < snapshots->count; i++)
+		if (snapshots->list[i].pid == pid && time >= snapshots->list[i].before &&
+		    time <= snapshots->list[i].after)
+			return true;
+	return false;
+}
+
 const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr)
 {
 	for (size_t i = 0; i < snapshot->count; i++)

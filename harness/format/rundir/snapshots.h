@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
+
 #include "harness/base/error.h"
 #include "harness/format/procmaps/procmaps.h"
 
@@ -23,5 +25,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 void jp_snapshots_free(struct jp_snapshots *snapshots);
 /* The first one of @pid, or NULL. */
 const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid);
+/* Whether one of @pid was being read at @time: records that are made of it may have that time. */
+bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time);
 /* The executable entry of @snapshot that holds @addr, or NULL. */
 const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr);
