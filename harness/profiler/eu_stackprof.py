@@ -39,10 +39,11 @@ class StackProf(Program):
 
     @staticmethod
     def stacks(text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(pid, addresses) of each sample. It shows of a caller the call's last byte."""
+        """(pid, addresses) of each sample. It shows of a caller the call's last byte, where that
+        is 0 too."""
         pieces = STACK.split(text)
         for pid, lines in zip(pieces[1::2], pieces[2::2]):
-            yield int(pid), tuple(int(address, 16) + (number != "0")
+            yield int(pid), tuple((int(address, 16) + (number != "0")) % 2**64
                                   for number, address in FRAME.findall(lines))
 
     def write(self, file: IO[str]) -> None:

@@ -74,6 +74,7 @@ find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
 * frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [eh_frame]
 find_dwfl newly seen pid 9 (a): hdr_size=8384 size=8192 pc=7f30 sp=7ffc+0
 * frame 0: rel_pc=30 raw_pc=7f30 sp=7ffc+0 [initial]
+* frame 1: rel_pc=ffffffffffffffff raw_pc=ffffffffffffffff sp=7ffc+30 [eh_frame]
 find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
 WARNING: find_dwfl pid 8 (b) (failed)
 TOTAL -- received 5 samples, lost 5 samples, loaded 2 processes
@@ -141,7 +142,7 @@ class Parsing(Folder):
             file = io.StringIO()
             made.write(file)
         self.assertTrue(file.getvalue().endswith(
-            "\nsample 2 7 - 0x7f10 0x7f20\nsample 1 9 - 0x7f30\nsample 1 7 -\n"))
+            "\nsample 2 7 - 0x7f10 0x7f20\nsample 1 9 - 0x7f30 0x0\nsample 1 7 -\n"))
         self.assertEqual(made.lost, 2)
 
     def test_hotspot(self) -> None:
