@@ -242,7 +242,7 @@ class Slack(Recorded):
         self.state(0)
         text = self.fails()
         self.only(text, "wrong.chain", "mappings.invented", "mappings.extra", "coverage.stale",
-                  "fork.records", "fork.missing", "acts.records")
+                  "fork.records", "fork.missing", "acts.records", "records.acts")
         self.state(60_000)
         self.only(self.fails(), "wrong.chain", "mappings.invented", "acts.records")
 

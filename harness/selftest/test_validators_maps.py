@@ -63,7 +63,7 @@ class Mappings(Recorded):
                           self.exactly(1, "coverage.late", "no-record"),
                           re.escape(record.range()) +
                           rf".*: not known for {late - self.snapshot_end()} ns of \d+")
-        self.only(text, "broken.chain", "broken.dump", "coverage.late")
+        self.only(text, "broken.chain", "broken.dump", "coverage.late", "records.acts")
 
     def test_shorter(self) -> None:
         record = self.emitted_maps()[0]
