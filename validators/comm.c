@@ -16,8 +16,9 @@
 #include "validators/gate_names.h"
 #include "validators/sample_class.h"
 
-/* What perf's own child is called until it execs what is recorded (tools/perf/util/evlist.c). */
-#define UNTIL_EXEC "perf-exec"
+/* What the name of perf's own child begins with until it execs what is recorded: since 5.15 it is
+ * perf-exec (tools/perf/util/evlist.c), before as perf's, perf or perf_5.10. */
+#define UNTIL_EXEC "perf"
 
 /* What the capture knows of a thread. */
 struct known {
@@ -85,7 +86,7 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 /* Whether @text is what the process of @name was called on the way to its launch. */
 static bool is_launcher(const struct jp_task_name *name, const char *text)
 {
-	return name && name->launch && strcmp(text, UNTIL_EXEC) == 0;
+	return name && name->launch && strncmp(text, UNTIL_EXEC, strlen(UNTIL_EXEC)) == 0;
 }
 
 static int judge_record(struct comm *comm, const struct jp_event *event)

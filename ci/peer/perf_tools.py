@@ -31,12 +31,13 @@ SUITES = ("bullseye", "bookworm", "trixie", "sid", "trixie-backports")
 INSTALLED = "installed"
 LD_SO = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 
-# By its own loader: LD_LIBRARY_PATH would reach the program that perf records. The user's own
-# configuration and cache of binaries stay out of it, unless PERF_CONFIG says otherwise.
+# By its own loader, under perf's name, which its children have: LD_LIBRARY_PATH would reach the
+# program that perf records. The user's own configuration and cache of binaries stay out of it,
+# unless PERF_CONFIG says otherwise.
 WRAPPER = """#!/bin/sh
 here=${0%%/*}
 export PERF_CONFIG="${PERF_CONFIG-$here/perfconfig}"
-exec "$here/root/%(libraries)s/%(loader)s" \\
+exec "$here/loader/perf" \\
 	--library-path "$here/root/%(libraries)s:$here/root/usr/lib" \\
 	"$here/root/usr/bin/%(name)s" "$@"
 """
@@ -91,9 +92,12 @@ def write_wrapper(home: str) -> str:
     # linux-perf of bullseye has a script called perf that looks for perf_RELEASE.
     versioned = sorted(name for name in binaries if re.match(r"perf_\d", name))
     path = os.path.join(home, "perf")
+    libraries = "usr/lib/%s-linux-gnu" % platform.machine()
     files.write(path, WRAPPER % {
-        "libraries": "usr/lib/%s-linux-gnu" % platform.machine(),
-        "loader": LD_SO[platform.machine()], "name": versioned[-1] if versioned else "perf"})
+        "libraries": libraries, "name": versioned[-1] if versioned else "perf"})
+    os.makedirs(os.path.join(home, "loader"))
+    os.symlink(os.path.join("../root", libraries, LD_SO[platform.machine()]),
+               os.path.join(home, "loader/perf"))
     os.chmod(path, 0o755)
     files.write(os.path.join(home, "perfconfig"),
                           "[buildid]\n\tdir = %s\n" % os.path.join(home, "buildid"))

@@ -270,6 +270,8 @@ class Launched(Recorded):
         name = self.perf.comm(pid, pid, "perf-exec", 0)
         self.perf.records[at:at] = [name, early]
         self.passes()
+        name.body[8:18] = b"perf_5.10\0"  # before 5.15
+        self.passes()
         name.body[8:16] = b"tampered"
         self.fails(self.exactly(1, "comm.threads", "other-text"))
 
