@@ -49,9 +49,6 @@ static const double OFF = 0.05;
 static const double OFF_IN_KERNEL = 0.16;
 /* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
 static const double SIGMAS = 4.5;
-/* Of activations, and how many of all: samples may be lacking there that nothing explains. Without
- * the activation that lacks most it was one of 491 in the worst of 190 recordings. */
-static const double SOME = 3, FEW = 0.01;
 /* What the host took is told in ticks, and rounded down. */
 static const double TICK_NS = 10e6;
 
@@ -76,9 +73,6 @@ struct cpu_time {
 	uint64_t samples;     /* all of the event, within activations and outside */
 	uint64_t forks;       /* records of tasks that began */
 	double gaps;          /* samples that jp_cpu_gap() has room for outside of activations */
-	double unexplained;   /* samples that activations lack without a gap, each by itself */
-	double worst;         /* of them, those of one activation */
-	bool inherit;         /* each task has an event of its own, whose time is the task's */
 	bool failed;          /* an exception was found: what else is unsure does not matter */
 	uint32_t cpus;
 };
@@ -95,7 +89,6 @@ static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 		cpu->sampled = cpu->steady = true;
 		cpu->period = event->sample.period;
 		cpu->attr = event->attr;
-		cpu->inherit = event->asked && event->asked->inherit;
 	}
 	/* Of several events the first counts. */
 	if (event->attr != cpu->attr)
@@ -253,20 +246,10 @@ static int judge_processes(struct cpu_time *cpu, struct process_sum *threads, si
 	return failed;
 }
 
-/* Adds what an activation lacks at least, wherever in a period it began, and no gap explains. */
-static void add_unexplained(struct cpu_time *cpu, const struct jp_truth_activation *activation,
-			    double period, const struct jp_cpu_count *count)
-{
-	const double due = floor((double)activation->cpu * (1 - OFF) / period);
-	const double lack = fmax(due - count->all - count->gaps, 0);
-
-	cpu->unexplained += lack;
-	cpu->worst = fmax(cpu->worst, lack);
-}
-
 /* The activations of one thread, from the one at @i on, that are in a window. Returns where the
  * next thread's begin. */
-static size_t sum_thread(struct cpu_time *cpu, size_t i, double period, struct jp_cpu_sum *sum)
+static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
+			 struct jp_cpu_sum *sum)
 {
 	const struct jp_truth *truth = cpu->evidence->truth;
 	const struct jp_truth_activation *first = &truth->activations[i], *last = NULL;
@@ -280,43 +263,11 @@ static size_t sum_thread(struct cpu_time *cpu, size_t i, double period, struct j
 			continue;
 		jp_cpu_sum_add(sum, one, last ? (double)(one->inside - last->leave) / period : 1,
 			       period, &cpu->counts[i]);
-		add_unexplained(cpu, one, period, &cpu->counts[i]);
 		last = one;
 	}
 	jp_cpu_sum_settle(sum, cpu->cpus, cpu->in_kernel ? OFF : OFF_IN_KERNEL,
 			  jp_map_find(&cpu->born, first->tid));
 	return i;
-}
-
-/*
- * Each activation by itself: together samples may lack in some where others have more by chance. A
- * stall leaves a gap, but where it lasts until its activation ends: one may be so. Where a task and
- * its child follow each other on a CPU they may swap their events
- * (perf_event_context_sched_out()), and with them what is left of a period: each fork may hide a
- * sample (37 of 812 activations, storm.forks). Who has an event for each CPU, and none of each
- * task, samples no task's whole periods.
- */
-static int judge_each(struct cpu_time *cpu, uint64_t activations, double missing)
-{
-	const double most =
-		cpu->worst + SOME + FEW * (double)activations + (double)cpu->forks + missing;
-	char what[200];
-
-	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || !cpu->inherit ||
-	    cpu->unexplained <= most)
-		return 0;
-	snprintf(what, sizeof(what),
-		 "%" PRIu64 " activations, each by its CPU time, lack %.1f samples that no gap "
-		 "explains, at most %.1f may be lacking",
-		 activations, cpu->unexplained, most);
-	if (cpu->unexplained <= most + cpu->stolen) {
-		snprintf(cpu->unsure, sizeof(cpu->unsure),
-			 "too little evidence: the host took %.0f %% of the CPUs; %s",
-			 100 * jp_watched_stolen_share(&cpu->evidence->watched), what);
-		return 0;
-	}
-	cpu->failed = true;
-	return jp_findings_except(&cpu->view->findings, "cpu.samples", "too-few", "%s", what);
 }
 
 /* How many tasks there were, by the truth or by the capture: one alone knows of a helper, the other
@@ -390,7 +341,6 @@ static int judge_all(struct cpu_time *cpu, double period)
 	failed = failed ?: judge_processes(cpu, threads, count, missing);
 	if (!failed && count > 1)
 		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
-	failed = failed ?: judge_each(cpu, all.activations, missing);
 	failed = failed ?: judge_counted(cpu, &all, period, missing);
 	free(threads);
 	if (!cpu->failed && *cpu->unsure)

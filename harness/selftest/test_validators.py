@@ -17,8 +17,6 @@ from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded, judge
 from harness.selftest.scratch import FIXTURES, JITPROOF, needs_namespaces
 
-INHERIT = 1 << 1  # of an attr's flags
-
 
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self) -> None:
@@ -267,37 +265,6 @@ class Clock(Recorded):
                   "(?m)^# the host took 5 % of the CPUs meanwhile$")
         self.stolen(10**19)
         self.errs("too little evidence: the host took 100 % of the CPUs")
-
-    def last_of_each(self) -> list[rd.Sample]:
-        """Of the activations with no more samples than they must have, the last one."""
-        found, period = [], self.perf.samples()[0].one[rd.PERIOD]
-        leaves = [self.truth.get(at) for at in self.truth.of(rd.Truth.LEAVE)]
-        for enter in map(self.truth.get, self.truth.of(rd.Truth.ENTER)):
-            leave = min((one for one in leaves if one[3] == enter[3] and one[4] > enter[5]),
-                        key=lambda one: one[4], default=None)
-            mine = [one for one in self.perf.samples() if leave and one.tid == enter[3] and
-                    enter[4] <= one.time <= leave[5]]
-            if mine and leave and len(mine) == int((leave[7] >> 8) * 0.95 / period):
-                found.append(mine[-1])
-        return found
-
-    def test_activations_that_lack_one_each(self) -> None:
-        """All together have as many as must be, but none has one too few by chance."""
-        gone = self.last_of_each()
-        self.leave_out(gone[:11])
-        self.passes()
-        self.leave_out(gone[11:12])
-        self.only(self.fails(self.exactly(1, "cpu.samples", "too-few"),
-                             "lack 9.0 samples that no gap explains, at most 8.4 may be"),
-                  "cpu.samples")
-        self.stolen(300_000_000)
-        self.errs("too little evidence: the host took .*lack 9.0 samples that no gap explains")
-        # Events of CPUs know nothing of a task's periods.
-        self.perf.attrs[0].flags ^= INHERIT
-        self.assertNotIn("no gap explains", self.judge()[1])
-        self.perf.attrs[0].flags ^= INHERIT
-        self.leave_out([one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL])
-        self.assertNotIn("no gap explains", self.judge()[1])
 
     def test_all_are_gone(self) -> None:
         self.leave_out(self.perf.samples())
