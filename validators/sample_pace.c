@@ -30,7 +30,7 @@ struct pace {
 	uint64_t last; /* 0: none yet */
 	double ahead;  /* samples, beyond what the time until the last allows */
 	double near;   /* samples that were close to the one before, beyond those that are rare */
-	double most;   /* of both */
+	double most;   /* of the first, and of both less what a host may do to the second */
 	uint64_t at;   /* when */
 	uint32_t pid, tid;
 };
@@ -48,6 +48,12 @@ struct sample_pace {
 static uint64_t place_of(const struct jp_event *event)
 {
 	return (uint64_t)event->tid << 32 | event->attr << 16 | (event->cpu & UINT16_MAX);
+}
+
+/* Expiries that a host may have made late: at most one in each period that it took. */
+static double late(const struct sample_pace *state)
+{
+	return jp_watched_stolen(&state->view->evidence->watched) / (double)state->period;
 }
 
 static int see_sample(struct sample_pace *state, const struct jp_event *event)
@@ -74,8 +80,8 @@ static int see_sample(struct sample_pace *state, const struct jp_event *event)
 	pace->ahead = fmax(pace->ahead - FASTER * periods, 0) + 1;
 	pace->near = fmax(pace->near - RARE, 0) + (periods < NEAR);
 	pace->last = event->time;
-	if (fmax(pace->ahead, pace->near) > pace->most) {
-		pace->most = fmax(pace->ahead, pace->near);
+	if (fmax(pace->ahead, pace->near - late(state)) > pace->most) {
+		pace->most = fmax(pace->ahead, pace->near - late(state));
 		pace->at = event->time;
 		pace->pid = event->pid;
 		pace->tid = event->tid;

@@ -123,6 +123,11 @@ class Attached(Recorded):
             copied.time += period // 4 - 1
             self.perf.insert(copied)
             self.assertEqual("# samples.pace: " in self.judge()[1], count == 5, count)
+        # A host that takes the time makes as many late.
+        self.stolen(0)
+        self.assertIn("# samples.pace: ", self.judge()[1])
+        self.stolen(period)
+        self.assertNotIn("# samples.pace: ", self.judge()[1])
 
     def test_other_number_than_was_written(self) -> None:
         for _ in ("of ours", "of a profiler's"):
