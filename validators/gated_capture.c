@@ -50,14 +50,22 @@ static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t ti
 	return last;
 }
 
+/* Whether nothing says that @known is another file than @map's: a record with a build id tells of
+ * no inode. */
+static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procmap *map)
+{
+	return known->build_id ||
+	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
+}
+
 /* Whether the capture knows @map as what it is. */
 static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
 
 	return known && (known->prot & JP_PROT_EXEC) && known->start == map->start &&
-	       known->end == map->end && known->ino == map->ino && known->maj == map->maj &&
-	       known->min == map->min && (!map->ino || known->pgoff == map->offset) &&
+	       known->end == map->end && may_be_file_of(known, map) &&
+	       (!map->ino || known->pgoff == map->offset) &&
 	       known->backing == jp_mapping_backing(map->name) &&
 	       (!map->ino || jp_mapping_same_name(known->name, map->name));
 }

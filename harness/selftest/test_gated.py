@@ -63,6 +63,13 @@ class Gated(Recorded):
         self.program().ino += 1
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
 
+    def test_build_id_in_place_of_an_inode(self) -> None:
+        """As perf asks for since 6.18."""
+        program = self.program()
+        program.misc |= rd.BUILD_ID
+        program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
+        self.assertNotIn("# gated.older", self.judge()[1])
+
     def test_another_offset_of_the_same_file(self) -> None:
         self.program().pgoff += PAGE
         self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
