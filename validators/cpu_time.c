@@ -286,8 +286,8 @@ static uint64_t count_tasks(const struct cpu_time *cpu)
 /*
  * What the events counted is in samples, but for the last part of a period of each task on each
  * CPU, for what activations lack, for @missing samples, and for the time that a host took. An event
- * that leaves out the kernel counts its time, and has no samples there. Where samples lack outside
- * of activations, nobody knows for how long a CPU stood still in a gap.
+ * that leaves out the kernel counts its time, and has no samples there. Outside of activations
+ * nobody knows for how long a CPU stood still in a gap: it may have been for all of it.
  */
 static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
 			 double missing)
@@ -296,20 +296,15 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const double counted = (double)info->counted / period;
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
 	const double hidden = fmax(cpu->stolen, TICK_NS / period);
-	const double most = (double)cpu->samples + missing + all->lack + parts + hidden;
+	const double most = (double)cpu->samples + missing + all->lack + parts + hidden + cpu->gaps;
 
 	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
 		return 0;
-	if (counted > most + cpu->gaps)
-		return jp_findings_except(&cpu->view->findings, "event.samples", "too-few",
-					  "%" PRIu64 " samples; by what the events counted there "
-					  "are %.1f, at most %.1f of which have none",
-					  cpu->samples, counted, most - (double)cpu->samples);
-	snprintf(cpu->unsure, sizeof(cpu->unsure),
-		 "too little evidence: the events counted as much as %.1f samples; there are "
-		 "%" PRIu64 ", %.1f may have none, and gaps outside of activations explain %.1f",
-		 counted, cpu->samples, most - (double)cpu->samples, cpu->gaps);
-	return 0;
+	return jp_findings_except(&cpu->view->findings, "event.samples", "too-few",
+				  "%" PRIu64
+				  " samples; by what the events counted there are %.1f, at "
+				  "most %.1f of which have none",
+				  cpu->samples, counted, most - (double)cpu->samples);
 }
 
 /* Each thread, each process, and the case as a whole. */
