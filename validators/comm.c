@@ -16,9 +16,7 @@
 #include "validators/gate_names.h"
 #include "validators/sample_class.h"
 
-/* What the name of perf's own child begins with until it execs what is recorded: since 5.15 it is
- * perf-exec (tools/perf/util/evlist.c), before as perf's, perf or perf_5.10. */
-#define UNTIL_EXEC "perf"
+#define PERF "perf"
 
 /* What the capture knows of a thread. */
 struct known {
@@ -83,10 +81,17 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 	return event->comm.exec ? exec : !exec || other;
 }
 
-/* Whether @text is what the process of @name was called on the way to its launch. */
+/*
+ * Whether @text is what the process of @name was called on the way to its launch: perf's child is
+ * perf-exec (tools/perf/util/evlist.c), and before 5.15 as perf itself, which Debian calls
+ * perf_5.10.
+ */
 static bool is_launcher(const struct jp_task_name *name, const char *text)
 {
-	return name && name->launch && strncmp(text, UNTIL_EXEC, strlen(UNTIL_EXEC)) == 0;
+	const char *more = text + strlen(PERF);
+
+	return name && name->launch && strncmp(text, PERF, strlen(PERF)) == 0 &&
+	       (!*more || *more == '_' || strcmp(more, "-exec") == 0);
 }
 
 static int judge_record(struct comm *comm, const struct jp_event *event)

@@ -30,7 +30,7 @@ struct pace {
 	uint64_t last; /* 0: none yet */
 	double ahead;  /* samples, beyond what the time until the last allows */
 	double near;   /* samples that were close to the one before, beyond those that are rare */
-	double most;   /* of the first, and of both less what a host may do to the second */
+	double most;   /* of either; of the second without those that a host made late */
 	uint64_t at;   /* when */
 	uint32_t pid, tid;
 };

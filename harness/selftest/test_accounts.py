@@ -277,6 +277,9 @@ class Launched(Recorded):
         self.passes()
         name.body[8:18] = b"perf_5.10\0"  # before 5.15
         self.passes()
+        name.body[8:18] = b"perfect\0\0\0"
+        self.fails(self.exactly(1, "comm.records", "other-text"))
+        name.body[8:18] = b"perf-exec\0"
         name.body[8:16] = b"tampered"
         self.fails(self.exactly(1, "comm.threads", "other-text"))
 
