@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "harness/base/map.h"
+#include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
@@ -44,9 +45,35 @@ struct books {
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	struct jp_map last;  /* tid -> when its last sample was, by the capture */
 	uint64_t impossible; /* of the capture: doubles, and astray where that is a fault */
+	uint64_t stopping;   /* samples, while the capture was told to stop and had not yet */
+	uint64_t period;     /* ns, the shortest of theirs */
 	uint64_t records[FILES][KINDS][OWNERS];
 	uint64_t digest[FILES]; /* of all that the samples say */
 };
+
+static void see_stopping(struct books *books, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = books->evidence;
+
+	if (books->view->in_injected || !event->sample.period ||
+	    event->time <= evidence->info.stopped + evidence->info.slack ||
+	    event->time > evidence->watched.silent + evidence->info.slack)
+		return;
+	books->stopping++;
+	books->period = jp_min(books->period ?: UINT64_MAX, event->sample.period);
+}
+
+/* Of those as many as all CPUs may take until the events are off. */
+static uint64_t stopping(const struct books *books)
+{
+	const struct jp_watched_info *watched = &books->evidence->watched;
+
+	if (!books->stopping)
+		return 0;
+	return jp_min(books->stopping,
+		      ((watched->silent - books->evidence->info.stopped) / books->period + 1) *
+			      watched->cpus);
+}
 
 static void see_sample(struct books *books, const struct jp_event *event)
 {
@@ -58,6 +85,8 @@ static void see_sample(struct books *books, const struct jp_event *event)
 
 	facts = jp_sample_facts(&books->facts_of, event, has, ip, sp);
 	class = jp_sample_class_of(&facts);
+	if (class == JP_SAMPLE_OUTSIDE)
+		see_stopping(books, event);
 	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
 	if (!found->count++)
@@ -189,7 +218,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
 	    (class == JP_SAMPLE_OUTSIDE &&
-	     metric.k <= jp_watched_excused(&books->evidence->watched, n)))
+	     metric.k <= stopping(books) + jp_watched_excused(&books->evidence->watched, n)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
@@ -204,8 +233,8 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 /*
  * What is no fault has a bound all the same. Between the return from a path and the first time that
  * native code takes, and where a handler begins and ends, lie some instructions that no truth tells
- * of. A process is not in the truth until it has said so, and the last samples may come while the
- * events are being stopped: more of them where a host keeps the CPU that stops them.
+ * of. A process is not in the truth until it has said so, and the last samples come while the
+ * events are being stopped: until who stops them says so, and more where a host keeps its CPU.
  */
 static int add_shares(struct books *books)
 {

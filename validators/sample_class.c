@@ -83,7 +83,7 @@ bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_
 	return false;
 }
 
-static bool in_window(const struct jp_evidence *evidence, uint64_t time)
+bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_capture_info *info = &evidence->info;
 
@@ -180,7 +180,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	const struct jp_truth_activation *activation;
 	struct jp_sample_facts facts = {
 		.code = has && jp_truth_code_at(truth, event->pid, ip, time),
-		.in_window = in_window(evidence, time),
+		.in_window = jp_sample_in_window(evidence, time),
 		.watched = jp_sample_watched(evidence, event->pid, time),
 		.user_part = has,
 		.kernel = !event->sample.user,

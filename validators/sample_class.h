@@ -53,5 +53,7 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 /* The cause of what is of a thread that the truth does not have then: its process @pid is
  * another's, or the truth's. */
 const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid);
+/* Whether samples were to be taken at @time, as the capture states it. */
+bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time);
 /* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */
 bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time);

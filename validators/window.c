@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "harness/judge/validator.h"
+#include "validators/sample_class.h"
 
 struct window_count {
 	uint64_t samples, inside;
@@ -22,15 +23,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->state ? 0 : -ENOMEM;
 }
 
-static bool inside(const struct jp_evidence *evidence, uint64_t time)
-{
-	const struct jp_capture_info *info = &evidence->info;
-
-	if (jp_evidence_gated(evidence))
-		return jp_intervals_at(&evidence->intervals, time, info->slack);
-	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
-}
-
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = view->evidence;
@@ -41,7 +33,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
-	state->inside += inside(evidence, event->time);
+	state->inside += jp_sample_in_window(evidence, event->time);
 	state->never += watched->started && (event->time + slack < watched->started ||
 					     event->time > watched->ended + slack);
 	return 0;

@@ -198,6 +198,13 @@ static void stop(struct jp_session *session)
 	session->stopped = true;
 	jp_worker_end(session);
 	session->capture->stop(session);
+	session->silent = session->silent ?: jp_clock_now();
+}
+
+uint64_t jp_session_silent(struct jp_session *session)
+{
+	stop(session);
+	return session->silent;
 }
 
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband)

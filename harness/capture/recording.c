@@ -156,6 +156,7 @@ void jp_recorder_stop(struct jp_session *session)
 	info->stopped = jp_clock_now();
 	/* Sideband outlives sampling, so that every sample's mappings are told. */
 	jp_open_switch(session, JP_SAMPLING, false, NULL);
+	session->silent = jp_clock_now();
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);

@@ -34,6 +34,7 @@ struct jp_session {
 	struct jp_external *external; /* who does so; NULL: we do */
 	struct jp_elf_copies *copies; /* NULL: no DIR, or not yet */
 	bool stopped;
+	uint64_t silent; /* when its events were off, at the latest; 0: not yet */
 
 	/* Whoever adds events or records and the draining thread take turns. */
 	pthread_mutex_t lock;

@@ -218,7 +218,7 @@ static int write_statements(struct gathered *all)
 	info->settled = true;
 	watched->started = info->enabled;
 	watched->begun = info->sampling;
-	watched->ending = watched->ended = info->stopped;
+	watched->ending = watched->silent = watched->ended = info->stopped;
 	watched->slack = info->slack;
 	watched->max_stack = info->max_stack;
 	watched->stack_dump = info->stack_dump;

@@ -168,15 +168,13 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 		       struct jp_error *err)
 {
 	struct jp_error finish_err = {""};
-	uint64_t lost, stolen;
+	uint64_t stolen;
 
 	watch->seen.ending = jp_clock_now();
+	watch->seen.silent = jp_session_silent(session);
 	/* Another's child must end before that other is done. */
-	if (watch->process.external) {
-		jp_session_stop(session, &lost, &lost);
-		if (!ret)
-			ret = stop_workload(watch, err);
-	}
+	if (watch->process.external && !ret)
+		ret = stop_workload(watch, err);
 	/* Where a capture ended early, why it did says more than that it did. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);

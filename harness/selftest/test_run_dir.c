@@ -150,6 +150,7 @@ static void files(void)
 
 #define TIMES  "started 1\nbegun 2\nending 3\nended 4\n"
 #define OTHERS "slack 5\nmax_stack 6\nchain 1\nstack_dump 8\nuser_only 0\n"
+#define LATER  "cpus 1\ntask_clock 0\nsynth 2\nstolen 0\n"
 
 static void watched(void)
 {
@@ -169,8 +170,10 @@ static void watched(void)
 		{TIMES OTHERS "cpus 1\n", "watched:11: expected \"task_clock NUMBER\""},
 		{TIMES OTHERS "cpus 1\ntask_clock 0\nsynth 2\nmore 1\n",
 		 "watched:13: expected \"stolen NUMBER\""},
-		{TIMES OTHERS "cpus 1\ntask_clock 0\nsynth 2\nstolen 0\nmore 1\n",
-		 "watched:14: expected the end"},
+		{TIMES OTHERS LATER "more 1\n", "watched:14: expected \"silent NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nmore 1\n", "watched:15: expected the end"},
+		{TIMES OTHERS LATER "silent 2\n", "expected ending <= silent <= ended"},
+		{TIMES OTHERS LATER "silent 5\n", "expected ending <= silent <= ended"},
 	};
 	struct jp_watched_info info = {0}, back = {0};
 	struct jp_error err;

@@ -254,6 +254,27 @@ class Clock(Recorded):
         self.stolen(late * each)
         self.passes()
 
+    def test_stopping_takes_its_time(self) -> None:
+        """Until the capture says that its events are off, each CPU goes on with its samples."""
+        samples = self.perf.samples()
+        late, last = 40, samples[-1].time
+        for sample in samples[-late:]:
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = 0x1234
+        self.facts["stopped"] = str(samples[-late].time - 1)
+        path = os.path.join(self.dir, "watched")
+        self.stolen(0)
+        text = re.sub("(?m)^ending .*$", "ending " + self.facts["stopped"], files.read(path))
+        files.write(path, text)
+        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+        files.write(path, text + "silent %d\n" % last)
+        self.passes()
+        files.write(path, text + "silent %d\n" % (last - 1_000_000))
+        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+        files.write(path, text + "silent %d\n" % (int(self.facts["stopped"]) - 1))
+        self.errs("expected ending <= silent <= ended")
+        files.write(path, re.sub("(?m)^cpus .*$", "cpus 0", text) + "silent %d\n" % last)
+        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
+
     def test_what_the_host_took_leaves_gaps(self) -> None:
         """Samples that are gone now and then are no stall's doing: where the host took as much,
         nobody can tell, else it is known."""

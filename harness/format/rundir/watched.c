@@ -25,9 +25,9 @@ static const struct watched_field {
 	{"ended", AT(ended)},     {"slack", AT(slack)},           {"max_stack", AT(max_stack)},
 	{"chain", AT(chain)},     {"stack_dump", AT(stack_dump)}, {"user_only", AT(user_only)},
 	{"cpus", AT(cpus)},       {"task_clock", AT(task_clock)}, {"synth", AT(synth)},
-	{"stolen", AT(stolen)},
+	{"stolen", AT(stolen)},   {"silent", AT(silent)},
 };
-enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 4 };
+enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 5 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
 {
@@ -58,7 +58,7 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
 		size_t length = strlen(fields[i].key);
 
-		if (!line && (i == ALWAYS || i == FIELDS - 1))
+		if (!line && (i == ALWAYS || i >= FIELDS - 2))
 			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,
@@ -72,6 +72,9 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	    watched->begun > watched->ending || watched->ending > watched->ended)
 		return jp_fail(err, EINVAL, "%s: expected started <= begun <= ending <= ended",
 			       name);
+	if (watched->silent &&
+	    (watched->silent < watched->ending || watched->silent > watched->ended))
+		return jp_fail(err, EINVAL, "%s: expected ending <= silent <= ended", name);
 	return 0;
 }
 

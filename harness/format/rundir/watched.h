@@ -19,17 +19,18 @@ struct jp_watched_info {
 	uint64_t chain;      /* callchains were asked for, with the user's part */
 	uint64_t stack_dump; /* bytes */
 	uint64_t user_only;  /* nothing that runs in the kernel */
-	/* Runs before them have none of these, or not the last. */
+	/* Runs before them have none of these, or not the last, or not the last two. */
 	uint64_t cpus;       /* all numbers of CPUs are below; 0: not told */
 	uint64_t task_clock; /* the clock that samples, instead of cpu-clock */
 	uint64_t synth;      /* index of the policy of synthesizing */
 	uint64_t stolen;     /* ns that a host took from all CPUs, in ticks of 10 ms; 0: not told */
+	uint64_t silent;     /* the capture said that its events are off; 0: not told */
 };
 
 /* Writes @dir/watched, in the place of any that is there. */
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err);
 /* From @text, which is changed. @name stands in messages. Every key must be there, or
- * all but the last four, or all but the last. */
+ * all but the last five, the last two, or the last. */
 int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,
 		     struct jp_error *err);
 
