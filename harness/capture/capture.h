@@ -73,8 +73,9 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched);
 /* Samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
-/* Waits until @samples are in (0: no limit), or the capture needs no more, or every watched process
- * has exited, or @deadline (CLOCK_MONOTONIC ns). Returns what happened. */
+/* Waits until @samples are in (0: no limit), besides those of before the window, or the capture
+ * needs no more, or every watched process has exited, or @deadline (CLOCK_MONOTONIC ns). Returns
+ * what happened. */
 enum jp_wait { JP_WAIT_SAMPLES, JP_WAIT_COMPLETE, JP_WAIT_EXITED, JP_WAIT_DEADLINE };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
 /* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on, where the events are ours; may be

@@ -59,6 +59,7 @@ static bool keep_sample(struct jp_session *session, const struct jp_perf_record 
 	if (time > heard->last_sample)
 		heard->last_sample = time;
 	session->samples++;
+	session->early += !session->info.sampling || time < session->info.sampling;
 	return true;
 }
 

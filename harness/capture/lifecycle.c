@@ -175,7 +175,8 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
 
 	pthread_mutex_lock(&session->lock);
 	for (;;) {
-		if (samples && session->samples >= samples && !session->by_complete)
+		if (samples && session->samples >= samples + session->early &&
+		    !session->by_complete)
 			what = JP_WAIT_SAMPLES;
 		else if (session->complete)
 			what = JP_WAIT_COMPLETE;

@@ -123,8 +123,8 @@ void jp_recorder_tell_kernel(struct jp_session *session)
 
 void jp_recorder_sampling(struct jp_session *session)
 {
-	session->info.sampling = jp_clock_now();
 	pthread_mutex_lock(&session->lock);
+	session->info.sampling = jp_clock_now();
 	session->recorder->drain.hold_rounds = false;
 	pthread_mutex_unlock(&session->lock);
 }

@@ -39,10 +39,11 @@ struct jp_session {
 	/* Whoever adds events or records and the draining thread take turns. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* any of what follows */
-	uint64_t samples;
-	bool exited;      /* every watched process has */
-	bool complete;    /* the capture needs no more */
-	bool by_complete; /* the policy says when, whatever the number of samples */
+	uint64_t samples;       /* all of them, */
+	uint64_t early;         /* and those of before info.sampling */
+	bool exited;            /* every watched process has */
+	bool complete;          /* the capture needs no more */
+	bool by_complete;       /* the policy says when, whatever the number of samples */
 };
 
 /* Lets the target act. */
