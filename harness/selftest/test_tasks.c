@@ -62,7 +62,7 @@ static void lives(const struct jp_tasks *tasks)
 	      "the child tells of its own end, and is gone at some time");
 }
 
-enum { C = 40, OTHER = 41, THIRD = 42, D = 50 };
+enum { C = 40, OTHER = 41, THIRD = 42, D = 50, BOTH = 60 };
 
 /* Processes whose end nobody told, threads that exec, names twice. */
 static struct jp_event odd[] = {
@@ -88,6 +88,10 @@ static struct jp_event odd[] = {
 	MADE_ACT(END, C, C, 50, 50),
 	MADE_ACT(GONE, C, C, 52, 53),
 	MADE_ACT(GONE, D, D, 54, 55),
+	/* A process has the number of another's thread: no kernel does that, and a file may say so.
+	 */
+	MADE_ACT(FORK, D, BOTH, 56, 57, .task = {.ppid = D, .ptid = D}),
+	MADE_ACT(EXEC, BOTH, BOTH, 58, 59, .task = {.how = JP_HOW_EXEC, .by = BOTH}),
 };
 
 static void odd_lives(const struct jp_tasks *tasks)
@@ -112,6 +116,9 @@ static void odd_lives(const struct jp_tasks *tasks)
 	check(task && task->ending == 44 && task->ended == 53,
 	      "its thread ended before, and is gone with it");
 	check(!jp_tasks_at(tasks, D, 60), "a name makes nobody");
+	task = jp_tasks_at(tasks, BOTH, 60);
+	check(task && task->pid == BOTH && task->before == 58,
+	      "the last who is said to have a number");
 }
 
 static void odd_names(const struct jp_tasks *tasks)
@@ -136,7 +143,7 @@ int main(void)
 	}
 	jp_tasks_free(&tasks);
 	truth = (struct jp_truth){.acts = odd, .nr_acts = sizeof(odd) / sizeof(*odd)};
-	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 6, "six more")) {
+	if (check(jp_tasks_of(&truth, &tasks) == 0 && tasks.count == 8, "eight more")) {
 		odd_lives(&tasks);
 		odd_names(&tasks);
 	}

@@ -129,7 +129,10 @@ static int exec(struct tasks_walk *walk, const struct jp_event *act)
 	struct jp_task *first = living(walk, act->pid), *caller = living(walk, act->task.by);
 	bool other = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
-	size_t kept = first && !other ? (size_t)(first - walk->tasks->tasks) + 1 : 0;
+	/* A number that a thread of another process has, by a truth that is none, keeps nobody. */
+	size_t kept = first && first->pid == act->pid && !other
+			      ? (size_t)(first - walk->tasks->tasks) + 1
+			      : 0;
 	struct jp_task saved = kept ? *first : (struct jp_task){0}, *fresh;
 
 	if (other)
