@@ -6,7 +6,9 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
+#include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"
 
 static bool same(const struct jp_span *span, const struct jp_mapping *map)
@@ -16,26 +18,19 @@ static bool same(const struct jp_span *span, const struct jp_mapping *map)
 	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
 }
 
-/* The spans of one process that did not cease yet, by address. */
-struct jp_open_spans {
-	uint32_t pid;
-	size_t *spans; /* indices */
-	size_t count;
-	uint64_t generation; /* of the space, as it was followed last */
+/* One that did not cease yet, by address. */
+struct open_span {
+	uint64_t start, end;
+	size_t span; /* index */
 };
 
-static struct jp_open_spans *open_of(struct jp_spans *spans, uint32_t pid)
-{
-	struct jp_open_spans *open;
+static const struct jp_range_kind by_address = {.size = sizeof(struct open_span)};
 
-	for (size_t i = spans->nr_open; i-- > 0;)
-		if (spans->open[i].pid == pid)
-			return &spans->open[i];
-	open = jp_array_push(&spans->open, &spans->nr_open, &spans->open_capacity);
-	if (open)
-		open->pid = pid;
-	return open;
-}
+/* Those of one process. */
+struct open_spans {
+	struct jp_ranges *ranges; /* struct open_span */
+	uint64_t generation;      /* of the space, as it was followed last */
+};
 
 static void cease(struct jp_span *span, uint64_t before, uint64_t after)
 {
@@ -43,56 +38,86 @@ static void cease(struct jp_span *span, uint64_t before, uint64_t after)
 	span->close_after = after;
 }
 
+/* Takes the open spans of @extent, which becomes as large as they are. 0 or -ENOMEM. */
+static int take(struct open_spans *open, struct jp_extent *extent, struct open_span **taken,
+		size_t *count)
+{
+	const struct open_span *one = jp_ranges_from(open->ranges, extent->start);
+	size_t capacity = 0;
+
+	if (one)
+		extent->start = jp_min(extent->start, one->start);
+	for (; one && one->start < extent->end; one = jp_ranges_from(open->ranges, one->end)) {
+		struct open_span *copy = jp_array_push(taken, count, &capacity);
+
+		if (!copy)
+			return -ENOMEM;
+		*copy = *one;
+	}
+	if (*count)
+		extent->end = jp_max(extent->end, (*taken)[*count - 1].end);
+	return jp_ranges_clear(&open->ranges, extent->start, extent->end);
+}
+
+/* @map, which is executable, is there: as the span @old, or as a new one. 0 or -ENOMEM. */
+static int open_one(struct jp_spans *spans, struct open_spans *open, const struct jp_mapping *map,
+		    const struct jp_span *fresh, const struct open_span *old)
+{
+	struct open_span one = {map->start, map->end, spans->count};
+	struct jp_span *added;
+
+	if (old) {
+		one.span = old->span;
+		return jp_ranges_put(&open->ranges, &one);
+	}
+	added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
+	if (!added)
+		return -ENOMEM;
+	*added = *fresh;
+	added->mapping = *map;
+	return jp_ranges_put(&open->ranges, &one);
+}
+
 /* Closes the spans of @pid that are no more, and opens those that are new. */
 static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid, uint64_t before,
 		  uint64_t after)
 {
-	struct jp_open_spans *open = open_of(spans, pid);
-	jp_cleanup_free size_t *now = NULL;
-	size_t next = 0, nr_now = 0, capacity = 0, *kept;
+	struct open_spans *open = jp_map_at(&spans->open, pid, sizeof(*open));
+	const struct jp_span fresh = {.pid = pid,
+				      .open_before = before,
+				      .open_after = after,
+				      .close_before = UINT64_MAX,
+				      .close_after = UINT64_MAX};
+	jp_cleanup_free struct open_span *was = NULL;
+	size_t next = 0, count = 0;
 	const struct jp_mapping *map;
-	struct jp_span *added;
+	struct jp_extent extent;
 
-	if (!open)
+	if (!open || (!open->ranges && !(open->ranges = jp_ranges_of(&by_address))))
 		return -ENOMEM;
-	if (open->generation == jp_replay_generation(spaces, pid))
+	extent = jp_replay_changed(spaces, pid, open->generation);
+	if (extent.start >= extent.end)
 		return 0;
 	open->generation = jp_replay_generation(spaces, pid);
+	if (take(open, &extent, &was, &count))
+		return -ENOMEM;
 	/* Both are in the order of addresses. */
-	for (map = jp_replay_from(spaces, pid, 0); map;
+	for (map = jp_replay_from(spaces, pid, extent.start); map && map->start < extent.end;
 	     map = jp_replay_from(spaces, pid, map->end)) {
-		struct jp_span fresh = {.pid = pid,
-					.mapping = *map,
-					.open_before = before,
-					.open_after = after,
-					.close_before = UINT64_MAX,
-					.close_after = UINT64_MAX};
+		const struct open_span *old = NULL;
 
 		if (!(map->prot & JP_PROT_EXEC))
 			continue;
-		while (next < open->count &&
-		       spans->spans[open->spans[next]].mapping.start < map->start)
-			cease(&spans->spans[open->spans[next++]], before, after);
-		if (next < open->count && same(&spans->spans[open->spans[next]], map)) {
-			kept = jp_array_push(&now, &nr_now, &capacity);
-			if (!kept)
-				return -ENOMEM;
-			*kept = open->spans[next++];
-			continue;
-		}
+		while (next < count && was[next].start < map->start)
+			cease(&spans->spans[was[next++].span], before, after);
 		/* One that begins at the same place ceases before the next mapping. */
-		added = jp_array_push(&spans->spans, &spans->count, &spans->capacity);
-		kept = added ? jp_array_push(&now, &nr_now, &capacity) : NULL;
-		if (!kept)
+		if (next < count && same(&spans->spans[was[next].span], map))
+			old = &was[next++];
+		if (open_one(spans, open, map, &fresh, old))
 			return -ENOMEM;
-		*added = fresh;
-		*kept = spans->count - 1;
 	}
-	while (next < open->count)
-		cease(&spans->spans[open->spans[next++]], before, after);
-	free(open->spans);
-	open->spans = jp_steal(&now);
-	open->count = nr_now;
+	while (next < count)
+		cease(&spans->spans[was[next++].span], before, after);
 	return 0;
 }
 
@@ -154,9 +179,11 @@ int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const stru
 
 void jp_spans_free(struct jp_spans *spans)
 {
-	for (size_t i = 0; i < spans->nr_open; i++)
-		free(spans->open[i].spans);
-	free(spans->open);
+	struct open_spans *open;
+
+	for (size_t at = 0; (open = jp_map_next(&spans->open, &at, NULL));)
+		jp_ranges_free(open->ranges);
+	jp_map_free(&spans->open);
 	free(spans->spans);
 	jp_replay_free(spans->own);
 	*spans = (struct jp_spans){0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/map.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/model/space/replay.h"
 
@@ -20,9 +21,8 @@ struct jp_span {
 struct jp_spans {
 	struct jp_span *spans; /* by pid, then in the order in which they opened */
 	size_t count, capacity;
-	struct jp_replay *own;      /* the truth's spaces */
-	struct jp_open_spans *open; /* by process, while the stream is walked */
-	size_t nr_open, open_capacity;
+	struct jp_replay *own; /* the truth's spaces */
+	struct jp_map open;    /* by process, while the stream is walked */
 };
 
 /* All of the truth's, sorted. 0 or -ENOMEM. */

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executable mappings for as long as they were exactly that, of acts made by hand. */
 #include "harness/judge/spans.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/made_events.h"
 
@@ -41,6 +45,113 @@ static void told(const struct jp_spans *spans)
 	check(!jp_spans_told(spans, PID, 0x9000, 0, 100), "nor of what is no act");
 }
 
+enum { ACTS = 400, PAGES = 40, PAGE = 0x1000, FEW = 2000, MANY = 10 * FEW };
+
+static uint64_t some_page(uint64_t *seed)
+{
+	return (uint64_t)(1 + check_random(seed) % PAGES) * PAGE;
+}
+
+/* Mappings that cut, meet and cover each other, in two processes. */
+static struct jp_event some_act(uint64_t *seed, uint64_t time)
+{
+	static const enum jp_event_type types[] = {JP_EVENT_MAP,     JP_EVENT_MAP,
+						   JP_EVENT_MAP,     JP_EVENT_UNMAP,
+						   JP_EVENT_PROTECT, JP_EVENT_REMAP};
+	static const char *const names[] = {"//anon", "/memfd:jit (deleted)"};
+	uint32_t pid = check_random(seed) % 2 ? PID : OTHER;
+	struct jp_event act = {.type = types[check_random(seed) % 6],
+			       .pid = pid,
+			       .tid = pid,
+			       .before = time,
+			       .after = time};
+
+	if (check_random(seed) % 50 == 0) {
+		act.type = check_random(seed) % 2 ? JP_EVENT_FORK : JP_EVENT_EXEC;
+		act.task.ppid = act.task.ptid = pid == PID ? OTHER : PID;
+		return act;
+	}
+	act.map.addr = some_page(seed);
+	act.map.len = some_page(seed) / 4 / PAGE * PAGE + PAGE;
+	act.map.to = some_page(seed);
+	act.map.to_len = act.map.len;
+	act.map.prot = check_random(seed) % 3 ? RX : JP_PROT_READ;
+	act.map.name = names[check_random(seed) % 2];
+	return act;
+}
+
+/* Of @pid as it is in @space at @time: as many open spans as executable mappings, each one of them.
+ */
+static bool equal(const struct jp_spans *spans, struct jp_replay *space, uint32_t pid,
+		  uint64_t time)
+{
+	const struct jp_span *end, *first = jp_spans_of(spans, pid, &end);
+	size_t open = 0, found = 0, executable = 0;
+	const struct jp_mapping *map;
+
+	for (const struct jp_span *one = first; one < end; one++)
+		open += one->open_before <= time && time < one->close_before;
+	for (map = jp_replay_from(space, pid, 0); map; map = jp_replay_from(space, pid, map->end)) {
+		executable += !!(map->prot & JP_PROT_EXEC);
+		for (const struct jp_span *one = first; one < end; one++)
+			found += (map->prot & JP_PROT_EXEC) && one->open_before <= time &&
+				 time < one->close_before && one->mapping.start == map->start &&
+				 one->mapping.end == map->end && one->mapping.pgoff == map->pgoff &&
+				 strcmp(one->mapping.name, map->name) == 0;
+	}
+	return open == executable && found == executable;
+}
+
+/* Following what each act changed comes to what the whole of the spaces is. */
+static void whole(uint64_t seed)
+{
+	struct jp_event acts[ACTS];
+	struct jp_truth truth = {.acts = acts, .nr_acts = ACTS};
+	struct jp_replay *space = jp_replay_new();
+	struct jp_spans spans;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < ACTS; i++)
+		acts[i] = some_act(&seed, i + 1);
+	check(space && !jp_spans_of_truth(&truth, &spans) && spans.count > ACTS / 2,
+	      "spans of many acts");
+	for (size_t i = 0; i < ACTS; i++)
+		bad += jp_replay_apply(space, &acts[i]) || !equal(&spans, space, PID, i + 1) ||
+		       !equal(&spans, space, OTHER, i + 1);
+	check(!bad, "after %zu of them they are not what is mapped", bad);
+	jp_spans_free(&spans);
+	jp_replay_free(space);
+}
+
+static double cost(struct jp_event *acts, size_t count)
+{
+	struct jp_truth truth = {.acts = acts, .nr_acts = count};
+	uint64_t begin = jp_clock_thread_cpu();
+	struct jp_spans spans;
+
+	check(!jp_spans_of_truth(&truth, &spans) && spans.count == count, "a span of each");
+	jp_spans_free(&spans);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* Ten times as many take ten times as long, and a hundred times where each looks at all. */
+static void scale(void)
+{
+	struct jp_event *acts = calloc(MANY, sizeof(*acts));
+	double few, many;
+
+	if (!check(acts != NULL, "memory"))
+		return;
+	for (uint64_t i = 0; i < MANY; i++)
+		acts[i] = (struct jp_event)MADE_ACT(
+			MAP, PID, PID, i + 1, i + 1,
+			MADE_MAP((MANY - i) * 2 * PAGE, PAGE, RX, "//anon"));
+	few = cost(acts, FEW);
+	many = cost(acts, MANY);
+	check(many < 40 * few, "%d mappings take %.1f times as long as %d", MANY, many / few, FEW);
+	free(acts);
+}
+
 int main(void)
 {
 	struct jp_event acts[] = {
@@ -60,5 +171,8 @@ int main(void)
 		told(&spans);
 	}
 	jp_spans_free(&spans);
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		whole(seed);
+	scale();
 	return check_done();
 }

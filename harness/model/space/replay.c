@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/text_pool.h"
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/processes.h"
@@ -15,6 +16,8 @@ struct mapped_space {
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
 	struct jp_mapping *last;  /* found last; NULL: none */
 	uint64_t generation;
+	uint64_t event, before;  /* number of the event that changed it last; generation then */
+	struct jp_extent change; /* by that event */
 	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
 };
 
@@ -22,7 +25,7 @@ struct jp_replay {
 	struct jp_processes processes;
 	struct jp_text_pool texts;  /* names and build ids are few and repeat */
 	const struct jp_text *kept; /* last */
-	uint64_t generations;
+	uint64_t generations, events;
 };
 
 static int end(void *context, struct jp_process *process, const struct jp_event *event);
@@ -90,8 +93,16 @@ static struct mapped_space *make_space(struct jp_replay *replay, uint32_t pid)
 	return space;
 }
 
-static void changed(struct jp_replay *replay, struct mapped_space *space)
+static void changed(struct jp_replay *replay, struct mapped_space *space, uint64_t start,
+		    uint64_t end)
 {
+	if (space->event != replay->events) {
+		space->event = replay->events;
+		space->before = space->generation;
+		space->change = (struct jp_extent){start, end};
+	}
+	space->change.start = jp_min(space->change.start, start);
+	space->change.end = jp_max(space->change.end, end);
 	space->generation = ++replay->generations;
 	space->last = NULL;
 }
@@ -139,7 +150,7 @@ static int join(struct jp_replay *replay, struct mapped_space *space, struct jp_
 	if (!same->gen && mapping->gen) {
 		same->gen = mapping->gen;
 		same->file = NULL;
-		changed(replay, space);
+		changed(replay, space, same->start, same->end);
 	}
 	if (mapping->build_id) {
 		same->build_id = mapping->build_id;
@@ -188,7 +199,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
 		return -ENOMEM;
 	mapping.backing = jp_mapping_backing(mapping.name);
-	changed(replay, space);
+	changed(replay, space, mapping.start, mapping.end);
 	return jp_ranges_put(&space->ranges, &mapping);
 }
 
@@ -210,7 +221,7 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 
 	jp_ranges_free(space->ranges);
 	space->ranges = NULL;
-	changed(context, space);
+	changed(context, space, 0, UINT64_MAX);
 	return 0;
 }
 
@@ -293,6 +304,7 @@ static int apply_remap(struct jp_replay *replay, const struct jp_event *event)
 
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 {
+	replay->events++;
 	switch (event->type) {
 	case JP_EVENT_MAP:
 		return apply_map(replay, event);
@@ -318,7 +330,7 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 	if (!space || addr + len <= addr)
 		return 0;
 	do {
-		changed(replay, space);
+		changed(replay, space, addr, addr + len);
 		if (space->ranges && jp_ranges_clear(&space->ranges, addr, addr + len))
 			return -ENOMEM;
 		space = (struct mapped_space *)space->process.shares;
@@ -374,4 +386,13 @@ uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid)
 	const struct mapped_space *space = find_space(replay, pid);
 
 	return space ? space->generation : 0;
+}
+
+struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since)
+{
+	const struct mapped_space *space = find_space(replay, pid);
+
+	if (!space || space->generation == since)
+		return (struct jp_extent){0, 0};
+	return space->before == since ? space->change : (struct jp_extent){0, UINT64_MAX};
 }

@@ -51,3 +51,9 @@ const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
 const char *jp_replay_text(struct jp_replay *replay, const char *text);
 /* Changes whenever the space of @pid does; for caches outside. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
+/* Where it changed since its generation was @since: all of it, unless that was the last one before
+ * the last event that changed it. Empty: it did not. */
+struct jp_extent {
+	uint64_t start, end;
+};
+struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since);
