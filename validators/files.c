@@ -10,6 +10,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
+#include "validators/sample_class.h"
 
 struct jp_files {
 	struct jp_view *view;
@@ -203,7 +204,7 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 		    event->time >= files->files[i]->from + slack &&
 		    event->time + slack <= files->files[i]->until)
 			file = files->files[i];
-	if (!file)
+	if (!file || jp_sample_bystander(files->evidence, event))
 		return 0;
 	files->samples++;
 	known = jp_replay_find(files->view->spaces, event->pid, ip);

@@ -13,6 +13,7 @@
 #include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
+#include "validators/sample_class.h"
 #include "validators/files.h"
 
 struct image {
@@ -83,17 +84,6 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 	return fresh;
 }
 
-/* A benchmark's runner that is still on its way from the fork to its sleep runs in the interval of
- * the child. It never announced itself: only a gate that leaves mappings and names on tells of it.
- */
-static bool bystander(const struct processes *processes, const struct jp_event *event)
-{
-	const struct jp_intervals *intervals = &processes->evidence->intervals;
-
-	return jp_evidence_gated(processes->evidence) && strcmp(intervals->gate, "sideband") != 0 &&
-	       !jp_intervals_process(intervals, event->pid, event->time);
-}
-
 static int count(struct processes *processes, const struct jp_event *event)
 {
 	const uint64_t enabled = processes->evidence->info.enabled;
@@ -122,7 +112,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 		if (!image || !event->tid)
 			return 0;
 		image->samples++;
-		if (bystander(processes, event))
+		if (jp_sample_bystander(processes->evidence, event))
 			return 0;
 		break;
 	default:

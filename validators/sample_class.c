@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/search.h"
@@ -81,6 +82,12 @@ bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_
 		     (all[i].until == UINT64_MAX || time <= all[i].until + slack)))
 			return true;
 	return false;
+}
+
+bool jp_sample_bystander(const struct jp_evidence *evidence, const struct jp_event *event)
+{
+	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0 &&
+	       !jp_intervals_process(&evidence->intervals, event->pid, event->time);
 }
 
 bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)

@@ -53,6 +53,10 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 /* The cause of what is of a thread that the truth does not have then: its process @pid is
  * another's, or the truth's. */
 const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid);
+/* Whether it is of a process that a gate told nothing of: a benchmark's runner that is still on its
+ * way from the fork to its sleep runs in the interval of the child, and never announced itself.
+ * Only a gate that leaves mappings and names on tells of it. */
+bool jp_sample_bystander(const struct jp_evidence *evidence, const struct jp_event *event);
 /* Whether samples were to be taken at @time, as the capture states it. */
 bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time);
 /* Whether @pid is in the truth at @time; at any time: UINT64_MAX. */

@@ -2,9 +2,12 @@
 """The validator of processes and their files on a recorded run: each thing that the capture does
 not know, or takes for something else, must be said, with the right metric and cause."""
 
+import copy
+import os
 import struct
 from typing import Any
 
+from ci.base import files
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import PAGE, Recorded
 
@@ -12,8 +15,8 @@ LAUNCH, FORK, EXEC = 0, 1, 3
 IDENTITY = "00" * 20
 
 
-class Images(Recorded):
-    """The truth of the fixture, told of its program."""
+class Told(Recorded):
+    """The truth of a fixture, told of its program."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -47,6 +50,32 @@ class Images(Recorded):
                  record.ino if ino is None else ino,
                  device << 32 | self.text(f"{IDENTITY} {name or record.name}"), pid=pid)
 
+
+class Runner(Told):
+    fixture = "gated"
+
+    def test_in_the_interval_of_its_child(self) -> None:
+        """No gate tells of the runner's program, but of that of each who announced itself."""
+        enabled, announced = [(int(line.split()[3]), int(line.split()[1])) for line in
+                              files.read(os.path.join(self.dir, "intervals")).splitlines()
+                              if line.startswith("interval")][1]
+        place = 0x1000
+        self.file(self.born, addr=place)
+        self.file(enabled, addr=place, pid=announced)
+        for pid in (self.pid, announced):
+            sample = copy.deepcopy(self.perf.samples()[0])
+            sample.pid, sample.tid = pid, pid + 100000
+            sample.time, sample.ip = enabled + 1000, place + 1
+            sample.chain = [sample.chain[0], place + 1]
+            sample.regs[rd.X86_IP] = place + 1
+            self.perf.insert(sample)
+            self.perf.sort()
+            if pid == self.pid:
+                self.assertNotIn("# files.credited", self.judge()[1])
+        self.fails(self.exactly(1, "files.credited", "no-record"))
+
+
+class Images(Told):
     def names(self) -> list[rd.Side]:
         return [record for record in self.perf.records if record.kind == rd.COMM]
 
