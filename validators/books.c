@@ -38,6 +38,11 @@ struct sample_tally {
 	char first[160];
 };
 
+/* Samples of while events were switched, on or off, and the time that this took. */
+struct switching {
+	uint64_t from, to, samples;
+};
+
 struct books {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
@@ -45,34 +50,33 @@ struct books {
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
 	struct jp_map last;  /* tid -> when its last sample was, by the capture */
 	uint64_t impossible; /* of the capture: doubles, and astray where that is a fault */
-	uint64_t stopping;   /* samples, while the capture was told to stop and had not yet */
-	uint64_t period;     /* ns, the shortest of theirs */
+	uint64_t period;     /* ns, the shortest of samples that are outside */
+	struct switching switching[2]; /* from the first event to the last, and from the order on */
 	uint64_t records[FILES][KINDS][OWNERS];
 	uint64_t digest[FILES]; /* of all that the samples say */
 };
 
-static void see_stopping(struct books *books, const struct jp_event *event)
+static void see_switching(struct books *books, const struct jp_event *event)
 {
-	const struct jp_evidence *evidence = books->evidence;
+	const uint64_t slack = books->evidence->info.slack;
 
-	if (books->view->in_injected || !event->sample.period ||
-	    event->time <= evidence->info.stopped + evidence->info.slack ||
-	    event->time > evidence->watched.silent + evidence->info.slack)
+	if (books->view->in_injected || !event->sample.period)
 		return;
-	books->stopping++;
 	books->period = jp_min(books->period ?: UINT64_MAX, event->sample.period);
+	for (struct switching *one = books->switching; one < books->switching + 2; one++)
+		one->samples += event->time + slack >= one->from && event->time <= one->to + slack;
 }
 
-/* Of those as many as all CPUs may take until the events are off. */
-static uint64_t stopping(const struct books *books)
+/* Of those as many as all CPUs may take meanwhile. */
+static uint64_t switching(const struct books *books)
 {
-	const struct jp_watched_info *watched = &books->evidence->watched;
+	uint64_t all = 0;
 
-	if (!books->stopping)
-		return 0;
-	return jp_min(books->stopping,
-		      ((watched->silent - books->evidence->info.stopped) / books->period + 1) *
-			      watched->cpus);
+	for (const struct switching *one = books->switching; one < books->switching + 2; one++)
+		if (one->samples)
+			all += jp_min(one->samples, ((one->to - one->from) / books->period + 1) *
+							    books->evidence->watched.cpus);
+	return all;
 }
 
 static void see_sample(struct books *books, const struct jp_event *event)
@@ -86,7 +90,7 @@ static void see_sample(struct books *books, const struct jp_event *event)
 	facts = jp_sample_facts(&books->facts_of, event, has, ip, sp);
 	class = jp_sample_class_of(&facts);
 	if (class == JP_SAMPLE_OUTSIDE)
-		see_stopping(books, event);
+		see_switching(books, event);
 	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
 	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
 	if (!found->count++)
@@ -218,7 +222,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
 	    (class == JP_SAMPLE_OUTSIDE &&
-	     metric.k <= stopping(books) + jp_watched_excused(&books->evidence->watched, n)))
+	     metric.k <= switching(books) + jp_watched_excused(&books->evidence->watched, n)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
@@ -311,12 +315,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
+	const struct jp_capture_info *info = &view->evidence->info;
 	struct books *books = view->state = calloc(1, sizeof(*books));
 
 	if (!books)
 		return -ENOMEM;
 	books->evidence = view->evidence;
 	books->view = view;
+	/* What nobody told holds no time. */
+	books->switching[0] =
+		(struct switching){info->first_enabled ?: UINT64_MAX, info->sampling, 0};
+	books->switching[1] = (struct switching){info->stopped, view->evidence->watched.silent, 0};
 	return jp_sample_facts_begin(&books->facts_of, books->evidence);
 }
 

@@ -254,6 +254,26 @@ class Clock(Recorded):
         self.stolen(late * each)
         self.passes()
 
+    def test_opening_takes_its_time(self) -> None:
+        """From the first event that is on to the last, each CPU has its samples."""
+        samples = self.perf.samples()
+        early, first = 40, samples[0].time
+        for sample in samples[:early]:
+            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = 0x1234
+        self.facts["sampling"] = str(samples[early].time - 1)
+        path = os.path.join(self.dir, "watched")
+        files.write(path, re.sub("(?m)^begun .*$", "begun " + self.facts["sampling"],
+                                 files.read(path)))
+        self.stolen(0)
+        self.facts["enabled"] = self.facts["sampling"]
+        for on, excused in ((samples[early].time - 1, False), (first - 1, True),
+                            (first + 1_000_000, False)):
+            self.facts["first_enabled"] = str(on)
+            if excused:
+                self.passes()
+            else:
+                self.only(self.fails(self.exactly(early, "samples", "outside")), "samples")
+
     def test_stopping_takes_its_time(self) -> None:
         """Until the capture says that its events are off, each CPU goes on with its samples."""
         samples = self.perf.samples()
