@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The window: whatever is judged lies in it, so a capture that states another one than its samples
- * have would be judged by nothing. Few samples are outside: threads begin to be sampled one after
- * the other, and stop so.
+ * have would be judged by nothing. Few samples are outside, but for those of before it: threads
+ * begin to be sampled one after the other, until the runner was told that all are.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 
 struct window_count {
 	uint64_t samples, inside;
+	uint64_t early; /* once the capture was started, before the window */
 	uint64_t never; /* before the capture began, or after it ended */
 };
 
@@ -21,6 +22,16 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	view->state = calloc(1, sizeof(struct window_count));
 	return view->state ? 0 : -ENOMEM;
+}
+
+/* While the capture began, as the runner saw it. */
+static bool is_early(const struct jp_evidence *evidence, uint64_t time)
+{
+	const struct jp_watched_info *watched = &evidence->watched;
+	const uint64_t slack = evidence->info.slack, sampling = evidence->info.sampling;
+
+	return watched->started && sampling <= watched->begun && time + slack >= watched->started &&
+	       time + slack < sampling;
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -33,6 +44,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
+	state->early += is_early(evidence, event->time);
 	state->inside += jp_sample_in_window(evidence, event->time);
 	state->never += watched->started && (event->time + slack < watched->started ||
 					     event->time > watched->ended + slack);
@@ -49,7 +61,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "%" PRIu64 " of %" PRIu64
 			 " samples are of before the capture began, or of after it ended",
 			 state->never, state->samples);
-	else if (2 * state->inside < state->samples)
+	else if (2 * state->inside < state->samples - state->early ||
+		 (state->samples && !state->inside))
 		snprintf(findings->error, sizeof(findings->error),
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64
 			 " samples",

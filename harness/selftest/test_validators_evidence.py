@@ -315,7 +315,10 @@ class Slack(Recorded):
                            (whole + "cpus 2\ntask_clock 0\nsynth 2\nmore 1\n",
                             'watched:13: expected "stolen N'),
                            (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\nmore 1\n",
-                            "watched:14: expected the end"),
+                            'watched:14: expected "silent N'),
+                           (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\n" +
+                            whole.splitlines()[2].replace("ending", "silent") + "\nmore 1\n",
+                            "watched:15: expected the end"),
                            (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
                            (re.sub(r"(?m)^begun .*$", "begun 1", whole),
                             "expected started <= begun <= ending <= ended")):
@@ -325,6 +328,17 @@ class Slack(Recorded):
                     files.write(path, text)
                 self.errs(said)
                 files.write(path, whole)
+
+    def test_window_that_begins_late(self) -> None:
+        """The runner saw that the capture took its time to begin; not that it judges nothing."""
+        times = sorted(sample.time for sample in self.perf.samples())
+        path = os.path.join(self.dir, "watched")
+        whole = files.read(path)
+        for held, wrong in ((len(times) // 2 - 1, False), (1, False), (0, True)):
+            self.facts["sampling"] = str(times[-held] - 1 if held else times[-1] + 100_000)
+            files.write(path, re.sub("(?m)^begun .*$", "begun " + self.facts["sampling"], whole))
+            said = f"the window that the capture states holds {held} of {len(times)} samples"
+            (self.assertIn if wrong else self.assertNotIn)(said, self.judge()[1])
 
     def test_methods_that_were_asked_for(self) -> None:
         """No range names them, and the file cannot show what it does not hold."""
