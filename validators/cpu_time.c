@@ -285,9 +285,11 @@ static uint64_t count_tasks(const struct cpu_time *cpu)
 
 /*
  * What the events counted is in samples, but for the last part of a period of each task on each
- * CPU, for what activations lack, for @missing samples, and for the time that a host took. An event
- * that leaves out the kernel counts its time, and has no samples there. Outside of activations
- * nobody knows for how long a CPU stood still in a gap: it may have been for all of it.
+ * CPU, for what activations lack, for @missing samples, for the time that a host took, and for what
+ * switching to a thread and away from it costs, and interrupts: no thread is charged for those
+ * (CONFIG_IRQ_TIME_ACCOUNTING), the one that takes the sample included. An event that leaves out
+ * the kernel counts its time, and has no samples there. Outside of activations nobody knows for how
+ * long a CPU stood still in a gap: it may have been for all of it.
  */
 static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
 			 double missing)
@@ -296,7 +298,8 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const double counted = (double)info->counted / period;
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
 	const double hidden = fmax(cpu->stolen, TICK_NS / period);
-	const double most = (double)cpu->samples + missing + all->lack + parts + hidden + cpu->gaps;
+	const double most = (double)cpu->samples + missing + all->lack + parts + hidden +
+			    cpu->gaps + OFF * counted;
 
 	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
 		return 0;

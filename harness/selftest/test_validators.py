@@ -357,8 +357,10 @@ class Clock(Recorded):
         self.assertNotIn("# event.samples", self.judge()[1])
 
     def counted(self, periods: int, right: bool) -> None:
-        """The events counted as much: there are as many samples as must be."""
-        self.facts["counted"] = str(periods * self.perf.samples()[0].one[rd.PERIOD])
+        """The events counted as much, and a twentieth that switching costs: there are as many
+        samples as must be."""
+        period = self.perf.samples()[0].one[rd.PERIOD]
+        self.facts["counted"] = str(int(periods / 0.95 * period))
         text = self.judge()[1]
         self.assertEqual("# event.samples: 1 with cause too-few" not in text, right, text)
 
