@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
@@ -49,6 +50,28 @@ static const char *bad_type(const struct jp_event *event)
 			       !(event->asked->records >> event->record_type & 1)
 		       ? "not-asked"
 		       : NULL;
+}
+
+/* perf_event_ksymbol() and perf_event_bpf_event() tell of something: an address of the kernel and a
+ * name, or what happened to a program that has a number. All of these are where they are in either
+ * order of bytes. */
+static const char *bad_content(const struct jp_event *event)
+{
+	static const unsigned char none[8];
+	const struct jp_perf_record *record = event->record;
+	const unsigned char *body = (const unsigned char *)(record + 1);
+	const size_t size = record->size - sizeof(*record);
+
+	switch (event->record_type) {
+	case JP_PERF_RECORD_KSYMBOL: /* u64 address, u32 length, u16 type, u16 flags, name */
+		return size < 17 || !memcmp(body, none, 8) || !body[16] ? "no-content" : NULL;
+	case JP_PERF_RECORD_BPF_EVENT: /* u16 type, u16 flags, u32 id */
+		return size < 8 || !memcmp(body, none, 2) || !memcmp(body + 4, none, 4)
+			       ? "no-content"
+			       : NULL;
+	default:
+		return NULL;
+	}
 }
 
 /* perf_event_header__init_id() tells of the task that runs: it maps, execs, forks or ends; only a
@@ -231,7 +254,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
-	cause = bad_type(event);
+	cause = bad_type(event) ?: bad_content(event);
 	if (!cause && is_the_kernels(event))
 		failed = see_live(rules, event, &cause);
 	return cause && !failed ? except(rules, cause, event) : failed;

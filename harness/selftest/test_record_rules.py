@@ -8,7 +8,8 @@ from typing import Any
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
-KSYMBOL = 17
+KSYMBOL, BPF_EVENT = 17, 18
+ASKS = 1 << 29 | 1 << 30  # of an attr's flags: for both
 INHERIT = 1 << 1  # of an attr's flags
 
 
@@ -34,6 +35,22 @@ class Rules(Recorded):
         sample = self.perf.samples()[20]
         self.perf.insert(self.perf.side(KSYMBOL, bytes(24), sample.time))
         self.bad(1, "not-asked")
+
+    def test_record_that_tells_of_nothing(self) -> None:
+        for attr in self.perf.attrs:
+            attr.flags |= ASKS
+        time = self.perf.samples()[20].time
+        right = {KSYMBOL: struct.pack("<QIHH8s", 2**64 - 2**30, 64, 1, 0, b"bpf_prog"),
+                 BPF_EVENT: struct.pack("<HHI8s", 1, 0, 7, b"")}
+        parts = {KSYMBOL: ((0, 8), (16, 8)), BPF_EVENT: ((0, 2), (4, 4))}
+        for kind, body in right.items():
+            record = self.perf.side(kind, body, time)
+            self.perf.insert(record)
+            self.assertNotIn("# records.bad", self.judge()[1])
+            for at, size in parts[kind]:
+                record.body[at:at + size] = bytes(size)
+                self.bad(1, "no-content")
+                record.body[:len(body)] = body
 
     def test_mapping_of_the_sampling_event(self) -> None:
         one = self.side(rd.MMAP2)
