@@ -50,7 +50,7 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 	const struct bounds bounds[] = {
 		{"enabled", info->enabled, watched->started, watched->begun},
 		{"sampling", info->sampling, watched->started, watched->begun},
-		{"stopped", info->stopped, watched->ending, watched->silent ?: watched->ended},
+		{"stopped", info->stopped, watched->ending, watched->ended},
 		{"slack", info->slack, watched->slack, watched->slack},
 		{"max_stack", info->max_stack, watched->max_stack, watched->max_stack},
 		{"stack_dump", info->stack_dump, watched->stack_dump, watched->stack_dump},
