@@ -212,6 +212,10 @@ static void refuse_all(void)
 	begin("", 0, false);
 	perf_file_features(&file, command, 1);
 	refuse("a command line of more than 1 MiB", "a command line of 1048577 bytes");
+	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
+	perf_file_data_ends(&file);
+	perf_file_features(&file, one, 1);
+	refuse("a file without records", "no record is in it");
 	begin("\0HOME=/root", 12, true);
 	if (PERF_FILE_ZSTD)
 		refuse("a variable in compressed data", "the environment is in compressed data");

@@ -231,6 +231,10 @@ static int reduce_features(struct reducing *reducing)
 	table_at = header.data.offset + header.data.size;
 	for (unsigned i = 0; i < JP_PERF_FEATURES; i++)
 		count += jp_perf_has_feature(&header, i);
+	/* Without features it would be one whose writer was killed, and what is behind be records.
+	 */
+	if (count && !header.data.size)
+		return jp_fail(reducing->err, EINVAL, "%s: no record is in it", reducing->path);
 	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);
 	for (unsigned i = 0, at = 0; i < JP_PERF_FEATURES && !ret; i++) {
 		struct jp_perf_section section = table[at];
