@@ -195,12 +195,19 @@ def registers(change: Callable[[dict[int, int]], dict[int, int]]) \
     def altered(case: Case, sample: rd.Sample) -> rd.Sample:
         if not sample.regs:
             raise Absent("samples have no registers")
-        return clone(sample, regs={**sample.regs, **change(sample.regs)})
+        changed = change(sample.regs)
+        return clone(sample, regs={**sample.regs, **changed}) if changed else sample
     return altered
 
 
-both("regs.bp.zero", registers(lambda regs: {rd.X86_BP: 0}))
-both("regs.bp.-8", registers(lambda regs: {rd.X86_BP: regs[rd.X86_BP] - 8}))
+def frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:
+    """Where bp is one: nothing says what a function holds in it that uses it for something else."""
+    return lambda regs: {rd.X86_BP: value(regs[rd.X86_BP])} \
+        if regs[rd.X86_BP] >= regs[rd.X86_SP] else {}
+
+
+both("regs.bp.zero", registers(frame_pointer(lambda old: 0)))
+both("regs.bp.-8", registers(frame_pointer(lambda old: old - 8)))
 both("regs.bp.sp.swapped", registers(
     lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}))
 both("regs.sp.+1", registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}))
