@@ -286,10 +286,11 @@ static uint64_t count_tasks(const struct cpu_time *cpu)
 /*
  * What the events counted is in samples, but for the last part of a period of each task on each
  * CPU, for what activations lack, for @missing samples, for the time that a host took, and for what
- * switching to a thread and away from it costs, and interrupts: no thread is charged for those
- * (CONFIG_IRQ_TIME_ACCOUNTING), the one that takes the sample included. An event that leaves out
- * the kernel counts its time, and has no samples there. Outside of activations nobody knows for how
- * long a CPU stood still in a gap: it may have been for all of it.
+ * switching away from a thread costs: cpu_clock_event_stop() notes what is left of the period, has
+ * the timer cancelled, which a virtual machine must ask its host for, and counts up only then (17
+ * ms of 402 where each sample was followed by a switch). An event that leaves out the kernel counts
+ * its time, and has no samples there. Outside of activations nobody knows for how long a CPU stood
+ * still in a gap: it may have been for all of it.
  */
 static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
 			 double missing)

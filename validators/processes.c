@@ -13,8 +13,8 @@
 #include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
-#include "validators/sample_class.h"
 #include "validators/files.h"
+#include "validators/sample_class.h"
 
 struct image {
 	const struct jp_truth_incarnation *of;

@@ -82,7 +82,7 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
  * called by a signal handler. */
 void jp_session_interrupt(struct jp_session *session);
 /* Stops it. Returns a time by which its events were off, as they or the profiler said. */
-uint64_t jp_session_silent(struct jp_session *session);
+uint64_t jp_session_end_sampling(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
 /* Of a stopped session without samples: why, as far as the events tell. Into @text. */
 void jp_session_silence(const struct jp_session *session, char *text, size_t size);

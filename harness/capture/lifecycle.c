@@ -202,7 +202,7 @@ static void stop(struct jp_session *session)
 	session->silent = session->silent ?: jp_clock_now();
 }
 
-uint64_t jp_session_silent(struct jp_session *session)
+uint64_t jp_session_end_sampling(struct jp_session *session)
 {
 	stop(session);
 	return session->silent;

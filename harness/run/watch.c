@@ -171,7 +171,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	uint64_t stolen;
 
 	watch->seen.ending = jp_clock_now();
-	watch->seen.silent = jp_session_silent(session);
+	watch->seen.silent = jp_session_end_sampling(session);
 	/* Another's child must end before that other is done. */
 	if (watch->process.external && !ret)
 		ret = stop_workload(watch, err);
