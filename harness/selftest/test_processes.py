@@ -125,6 +125,18 @@ class Processes(Folder):
         self.play("thread_churn")
         self.assertEqual(self.ends(), [self.pid])
 
+    def test_heap_that_ends_early(self) -> None:
+        """What it could not give back is told: mprotect() beyond its end would fail halfway."""
+        truth = self.play("coalesced_growth", "--backing=heap", "--period=0", steps=("grow",))
+
+        def acts(kind: int) -> list[tuple[int, ...]]:
+            return [truth.get(index)[6:9] for index in truth.of(kind)]
+
+        pages = [(addr, size) for addr, size, how in acts(rd.Truth.MAP) if how & 0xff == 3]
+        self.assertGreater(len(pages), 1)
+        begin, end = pages[0][0], sum(pages[-1])
+        self.assertEqual(acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
+
     def test_killed_at_once(self) -> None:
         """Nobody tells the children that their parent is gone but the end of their pipes."""
         truth = self.place("truth")

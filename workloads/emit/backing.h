@@ -13,6 +13,7 @@ struct jp_region {
 	unsigned char *exec;  /* where code runs; NULL: nothing is mapped or reserved yet */
 	unsigned char *write; /* where it is written: the same, but for a backing of two views */
 	size_t size, page;    /* @page: what can be mapped or protected alone */
+	size_t reached;       /* where the heap ends that is mapped, from exec[0] on */
 	int fd;               /* -1: none of its own */
 	uint64_t offset;      /* of exec[0] in the backing's file */
 	uint32_t name;        /* in the truth; 0: the backing has none */

@@ -124,6 +124,8 @@ static int map(struct jp_region *region, size_t at, size_t size, int prot, unsig
 		region->exec = got;
 	if (!region->write)
 		region->write = region->exec;
+	if (region->reached < at + size)
+		region->reached = at + size;
 	put_map(before, region, got, size, given);
 	if (given == prot)
 		return 0;
@@ -220,8 +222,11 @@ void jp_region_close(struct jp_region *region)
 {
 	if (region->kind && jp_region_views(region) && region->write)
 		unmap(region->write, region->size);
+	/* Beyond it there may be nothing: mprotect() fails there, and has changed what lies before.
+	 */
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
-		jp_region_protect(region, 0, region->size / region->page, PROT_READ | PROT_WRITE);
+		jp_region_protect(region, 0, region->reached / region->page,
+				  PROT_READ | PROT_WRITE);
 	if (region->fd >= 0)
 		close(region->fd);
 	memset(region, 0, sizeof(*region));
