@@ -260,16 +260,19 @@ static void write_misleading(void)
 		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
 	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
 	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
+	uint32_t vdso =
+		add_framed(0x8000, tail_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, JP_FRAMES_VDSO));
 	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
 			    jp_truth_path((uint32_t[]){outer, zero, inner}, 3),
-			    jp_truth_path((uint32_t[]){outer, none, inner}, 3)};
+			    jp_truth_path((uint32_t[]){outer, none, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, vdso}, 2)};
 	uint32_t own = jp_truth_path(&inner, 1);
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 6; i++)
 		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
 	/* A handler over out+8 of the first path; once on the same stack, once on another. */
 	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
@@ -295,6 +298,32 @@ static void add_word(void *context, uint64_t at, uint64_t value)
 
 	snprintf(words_told + used, sizeof(words_told) - used, "%+ld:%lx ", (long)(at - SP),
 		 (long)value);
+}
+
+/* Others run the vDSO too, and its layout may lack instructions. */
+static void test_vdso(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t time, ip, sp;
+		enum jp_stack_answer answer;
+	} table[] = {
+		{"in its place in the path", 1550, 0x8004, SP - 56, JP_STACK_FOUND},
+		{"called in the path, from nowhere in it", 1550, 0x8004, SP - 64,
+		 JP_STACK_NO_DEPTH},
+		{"in an instruction that its layout lacks", 1550, 0x8006, SP - 64,
+		 JP_STACK_UNJUDGED},
+		{"by who called the path", 1550, 0x8004, SP + 64, JP_STACK_UNJUDGED},
+		{"outside of a path", 1595, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+		{"by a handler's caller", 2050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+		{"on another stack", 5050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+	};
+	const uint32_t pid = truth->codes[0].pid;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip, table[i].sp,
+					JP_DUMP, &stack) == table[i].answer,
+		      "the vDSO: %s", table[i].what);
 }
 
 /* What stands on the stack, at places from the thread's SP on, and where the frame pointer is. */
@@ -370,7 +399,7 @@ static void test_misleading(void)
 	};
 	const uint32_t pid = truth->codes[0].pid;
 
-	check(!truth->torn && !truth->gaps && truth->nr_activations == 12,
+	check(!truth->torn && !truth->gaps && truth->nr_activations == 13,
 	      "frames, jumps and interrupted stays are read");
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		check(jp_truth_stack_at(truth, pid, pid, table[i].time, 0, 0x1008, table[i].sp,
@@ -388,6 +417,7 @@ static void test_misleading(void)
 		check(answer == (slack < 5 ? JP_STACK_NO_ACTIVATION : JP_STACK_FOUND),
 		      "5 from each of two activations, the clocks differ by %d", (int)slack);
 	}
+	test_vdso();
 	test_words();
 }
 

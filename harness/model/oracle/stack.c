@@ -37,12 +37,15 @@ static bool same_stack(const struct jp_truth_activation *one,
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
-/* Whether code at @ip is the vDSO's, which others run unrecorded. */
-static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
+/* Whether code at @ip is the vDSO's, which others run unrecorded; and where @within a path, at an
+ * instruction that its layout lacks. */
+static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time,
+		    bool within)
 {
 	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
 
-	return code && code->frames && code->frames->vdso;
+	return code && code->frames && code->frames->vdso &&
+	       !(within && jp_truth_insn_at(code->layout, ip - code->addr));
 }
 
 enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pid, uint32_t tid,
@@ -56,6 +59,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 					 *fits = NULL;
 	const struct jp_truth_insn *insn = NULL;
 	enum jp_stack_answer answer = JP_STACK_NO_ACTIVATION;
+	bool within = false; /* who runs there was called by the activation's code */
 	uint32_t depth = 0;
 
 	if (!stack->machine)
@@ -73,6 +77,9 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 			continue;
 		if (answer == JP_STACK_NO_ACTIVATION)
 			answer = JP_STACK_NO_DEPTH;
+		within |= sp < activation->sp && !activation->other_stack &&
+			  !activation->was_interrupted && activation->inside <= from &&
+			  activation->leave > to;
 		found = jp_truth_place(stack->machine, activation, ip, sp, &at);
 		if (!found)
 			continue;
@@ -85,7 +92,7 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 		depth = at;
 	}
 	if (!fits)
-		return is_vdso(truth, pid, ip, time) ? JP_STACK_UNJUDGED : answer;
+		return is_vdso(truth, pid, ip, time, within) ? JP_STACK_UNJUDGED : answer;
 	return jp_truth_walk(truth, fits, time, ip, depth, insn, method, stack) ? JP_STACK_FOUND
 										: JP_STACK_UNJUDGED;
 }
@@ -123,7 +130,7 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 			       ? JP_STACK_FOUND
 			       : JP_STACK_UNJUDGED;
 	}
-	if (!guess->name && is_vdso(truth, pid, guess->ip, time))
+	if (!guess->name && is_vdso(truth, pid, guess->ip, time, false))
 		return JP_STACK_UNJUDGED;
 	return guess->any ? JP_STACK_NO_DEPTH : JP_STACK_NO_ACTIVATION;
 }
