@@ -16,6 +16,7 @@
 #include "harness/model/oracle/executable_load.h"
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/unwind/elf_store.h"
+#include "validators/gate_names.h"
 
 /* The last record that told the generation of an inode. */
 struct told_inode {
@@ -37,6 +38,12 @@ struct kept {
 	struct told_line *told; /* by line */
 	uint64_t records, wrong, files, bad;
 };
+
+/* Of others' records nobody knows which the kernel wrote, where they have no generation. */
+static bool is_ours(const struct kept *kept, const struct jp_event *map)
+{
+	return map->record && kept->view->evidence->info.first_enabled;
+}
 
 /* Whether the truth knows no end of @pid between @from and @to: its executables outlive it. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
@@ -85,9 +92,20 @@ static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 	return other && !same;
 }
 
+/* Whether ours made it of a line of /proc, which tells no generation. */
+static bool is_made(const struct kept *kept, const struct jp_event *map)
+{
+	const struct jp_evidence *evidence = kept->view->evidence;
+
+	return is_ours(kept, map) &&
+	       (!map->time || jp_gate_backfilled(evidence, map) ||
+		(!map->map.gen && jp_snapshots_within(&evidence->snapshots, map->pid, map->time)));
+}
+
 /* One inode has one generation as long as it lives. */
 static int judge_generation(struct kept *kept, const struct jp_event *map)
 {
+	const bool made = is_made(kept, map);
 	uint64_t key = map->map.ino ^ (uint64_t)map->map.maj << 52 ^ (uint64_t)map->map.min << 44;
 	struct told_inode *told = jp_map_at(&kept->inodes, key, sizeof(*told));
 	bool wrong;
@@ -95,9 +113,11 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 	if (!told)
 		return -ENOMEM;
 	kept->records++;
-	wrong = is_kept_otherwise(kept, map) ||
-		(told->gen && told->gen != map->map.gen && lives(kept, told, map->time));
-	*told = (struct told_inode){map->map.gen, map->time, map->map.addr, map->pid};
+	wrong = made ? map->map.gen != 0
+		     : is_kept_otherwise(kept, map) || (told->pid && told->gen != map->map.gen &&
+							lives(kept, told, map->time));
+	if (!made)
+		*told = (struct told_inode){map->map.gen, map->time, map->map.addr, map->pid};
 	if (!wrong)
 		return 0;
 	kept->wrong++;
@@ -134,7 +154,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type == JP_EVENT_MAP && event->map.prot & JP_PROT_EXEC)
 		note_mapped(view->state, event->map.name, event->map.ino, event->map.has_identity);
 	return event->type == JP_EVENT_MAP && event->map.has_identity && event->map.ino &&
-			       event->map.gen && !event->kernel_map
+			       (event->map.gen || is_ours(view->state, event)) && !event->kernel_map
 		       ? judge_generation(view->state, event)
 		       : 0;
 }

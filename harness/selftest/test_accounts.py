@@ -175,6 +175,8 @@ class Attached(Recorded):
         record = next(one for one in self.perf.maps() if "/libz.so" in one.name)
         struct.pack_into("<Q", record.body, 48, 1)
         self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+        record.time = 0
+        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
 
     def test_made_fork_of_another_time(self) -> None:
         first = int(self.facts["first_enabled"])
@@ -195,6 +197,21 @@ class Attached(Recorded):
         for gone in self.sides(COMM):
             self.perf.records.remove(gone)
         self.fails(self.exactly(3, "comm.missing", "no-record"))
+
+    def test_one_of_both(self) -> None:
+        """Of a thread that ended while others were looked for, which no name or FORK is owed."""
+        for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
+            gone = self.sides(kind)[-1]
+            tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
+            for index in self.truth.of(rd.Truth.THREAD_EXIT):
+                slot = list(self.truth.get(index))
+                if slot[3] == tid:
+                    slot[4] = slot[5] = int(self.facts["sampling"]) - 1
+                    self.truth.set(index, *slot)
+            where = self.perf.records.index(gone)
+            self.perf.records.remove(gone)
+            self.assertIn("%s: 1 with cause no-record" % missing, self.judge()[1])
+            self.perf.records.insert(where, gone)
 
     def test_name_of_nobody(self) -> None:
         struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
@@ -327,8 +344,10 @@ class Launched(Recorded):
         again.time += 50_000_000
         self.perf.insert(again)
         self.passes()
-        struct.pack_into("<Q", again.body, 48, 1)
-        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+        was, = struct.unpack_from("<Q", again.body, 48)
+        for other in (0, was + 1):
+            struct.pack_into("<Q", again.body, 48, other)
+            self.fails(self.exactly(1, "mappings.generation", "other-generation"))
         # Once its process has ended, the number may be another file's.
         pid, = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)}
         for index in self.truth.of(rd.Truth.PROCESS_EXIT):

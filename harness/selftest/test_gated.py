@@ -114,7 +114,8 @@ class Gated(Recorded):
         self.perf.sort()
         text = self.fails(self.exactly(1, "gated.older", "no-record"),
                           self.exactly(1, "coverage.late", "no-record"))
-        self.only(text, "gated.older", "coverage.late", "broken.chain", "records.acts")
+        self.only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
+                  "mappings.generation")
 
     def test_not_told_inside(self) -> None:
         self.perf.records.remove(self.live(self.intervals()[0][0])[0])
