@@ -336,7 +336,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 		/* perf tells of the names alone where it attaches. */
 		bool made = named && info_of(state)->first_enabled;
 		bool exit = task->exits && on(state, task->ending, task->ended);
+		/* Ours tells of whom it finds by both, one who ended before it had looked
+		 * everywhere among them. */
+		bool both = state->attached && (told->made || told->named) &&
+			    info_of(state)->first_enabled;
 
+		made |= both;
+		named |= both;
 		if (!(fork || found || named || exit) || !is_watched(state, task, 0))
 			continue;
 		forks += fork || found || made;
