@@ -24,6 +24,7 @@ Some = TypeVar("Some")
 Rewrite = Callable[["Capture"], "Capture"]
 TIMEOUT_S = 60
 X86_IP = rd.X86_IP
+FRAMES_VDSO = 1  # harness/format/truth/format.h
 
 
 class Verdict(NamedTuple):
@@ -188,6 +189,15 @@ class Case:
     def is_code(self, address: int) -> bool:
         at = bisect.bisect_right(self.code, (address, 2**64)) - 1
         return at >= 0 and address < self.code[at][1]
+
+    @functools.cached_property
+    def vdso(self) -> list[range]:
+        """Code of the vDSO that paths call, whose layouts may lack instructions."""
+        truth = self.truth
+        frames = {truth.get(index)[6] & 0xffffffff for index in truth.of(truth.FRAMES)
+                  if truth.get(index)[9] & FRAMES_VDSO}
+        loads = (truth.get(index)[6:10] for index in truth.of(truth.CODE_LOAD))
+        return [range(addr, addr + size) for addr, size, _, ids in loads if ids >> 32 in frames]
 
     def overlaps_code(self, one: rd.Map) -> bool:
         at = bisect.bisect_left(self.code, (one.start + one.size, 0)) - 1
