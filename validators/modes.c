@@ -6,6 +6,7 @@
  * (kernel/events/core.c) the user's, those with which a thread of a process entered the kernel;
  * perf_callchain_kernel() and perf_callchain_user() (arch/x86/events/core.c) begin with them.
  */
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,6 +28,16 @@ static bool kernels(uint64_t address)
 	return address >> 63;
 }
 
+/* Where code of the kernel is: on x86-64 its text and its modules, in the last two GiB, and above
+ * them all the firmware (Documentation/arch/x86/x86_64/mm.rst); of others we know the half. */
+static bool kernel_code(const struct modes *modes, uint64_t address)
+{
+	const uint64_t firmware = UINT64_C(0xffffffef00000000);
+
+	return kernels(address) &&
+	       (modes->view->machine->e_machine != EM_X86_64 || address >= firmware);
+}
+
 static bool in_truth(const struct jp_truth *truth, uint32_t pid)
 {
 	size_t at;
@@ -36,7 +47,7 @@ static bool in_truth(const struct jp_truth *truth, uint32_t pid)
 }
 
 /* What cannot be of mode and address. NULL: nothing. */
-static const char *bad_mode(const struct jp_event *event)
+static const char *bad_mode(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_event_asked *asked = event->asked;
 	const uint64_t ip = event->sample.ip;
@@ -46,7 +57,9 @@ static const char *bad_mode(const struct jp_event *event)
 		/* vsyscall's page is the only user code there, and nothing that we run calls it. */
 		return kernels(ip) ? "kernel-address" : asked && !asked->user ? "not-asked" : NULL;
 	case JP_CPU_KERNEL:
-		return !kernels(ip) ? "user-address" : asked && !asked->kernel ? "not-asked" : NULL;
+		return !kernel_code(modes, ip)   ? "user-address"
+		       : asked && !asked->kernel ? "not-asked"
+						 : NULL;
 	default:
 		/* Nobody here runs a guest, or is asked by a hypervisor. */
 		return "other-mode";
@@ -63,24 +76,42 @@ static const char *bad_registers(const struct modes *modes, const struct jp_even
 		return NULL;
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp))
 		return event->sample.regs_abi == 1 ? "32-bit" : "no-registers";
-	if (kernels(*ip) || kernels(sp))
+	if (kernels(*ip) || kernels(sp) || event->sample.regs_impossible)
 		return "kernel-registers";
 	/* Samples of a clock skid nowhere: both come from what the interrupt found. */
 	return event->sample.user && *ip != event->sample.ip ? "other-ip" : NULL;
 }
 
-/* Whether the part of a callchain that begins at @chain holds the kernel's addresses alone. */
-static bool all_kernels(const uint64_t *chain, uint64_t count)
+/* Whether the part of a callchain that begins at @chain holds addresses of the kernel's alone. */
+static bool all_kernels(const struct modes *modes, const uint64_t *chain, uint64_t count)
 {
 	for (uint64_t i = 0; i < count && chain[i] < JP_CONTEXT_MAX; i++)
-		if (!kernels(chain[i]))
+		if (!kernel_code(modes, chain[i]))
 			return false;
 	return true;
 }
 
+/* get_perf_callchain(): the kernel's part, if any, then the user's, or what stands for it. Of the
+ * user's, which a stack's garbage may end, only the length is known: no more than was asked for. */
+static bool is_in_parts(const struct jp_event *event)
+{
+	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
+	const uint64_t kernel = count && chain[0] == JP_CONTEXT_KERNEL;
+	uint64_t user = kernel;
+
+	while (user < count && chain[user] < JP_CONTEXT_MAX)
+		user++;
+	if (user == count)
+		return true;
+	return (chain[user] == JP_CONTEXT_USER || chain[user] == JP_CONTEXT_USER_DEFERRED) &&
+	       (!event->asked->max_stack || event->sample.chain_deferred ||
+		count - kernel - 1 <= event->asked->max_stack);
+}
+
 /* What cannot be of the callchain: each part begins where its registers are. A deferred one is
  * walked on the way back to user space, where a signal may have changed them. */
-static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
+static const char *bad_chain(const struct modes *modes, const struct jp_event *event,
+			     uint64_t user_ip)
 {
 	const uint64_t *chain = event->sample.chain, *user;
 	const uint64_t count = event->sample.nr_chain;
@@ -88,9 +119,12 @@ static const char *bad_chain(const struct jp_event *event, uint64_t user_ip)
 
 	if (!event->asked || !chain || !count)
 		return NULL;
-	if (event->sample.user ? has_kernel : event->asked->kernel_chain && !has_kernel)
+	if (event->sample.user ? has_kernel : event->asked->kernel_chain != has_kernel)
 		return "other-part";
-	if (has_kernel && (chain[1] != event->sample.ip || !all_kernels(chain + 1, count - 1)))
+	if (!is_in_parts(event))
+		return "other-part";
+	if (has_kernel &&
+	    (chain[1] != event->sample.ip || !all_kernels(modes, chain + 1, count - 1)))
 		return "other-kernel-chain";
 	if (!event->asked->user_chain || event->sample.chain_deferred || !user_ip ||
 	    !jp_event_user_chain(event, &user))
@@ -172,12 +206,12 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	modes->samples++;
 	modes->user += event->sample.user;
 	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
-	cause = bad_mode(event);
+	cause = bad_mode(modes, event);
 	/* A kernel thread has neither registers nor a stack of the user's; the idle one is 0. */
 	if (!cause && (event->sample.user || in_truth(modes->evidence->truth, event->pid)))
 		cause = bad_registers(modes, event, &ip);
 	if (!cause)
-		cause = bad_chain(event, ip);
+		cause = bad_chain(modes, event, ip);
 	if (!cause && event->asked && event->asked->period &&
 	    event->sample.period != event->asked->period)
 		cause = "other-period";

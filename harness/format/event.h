@@ -146,6 +146,7 @@ struct jp_event {
 			uint64_t nr_deferred;
 			const struct jp_regs *regs; /* user registers, NULL: none */
 			uint64_t regs_abi;          /* 0: none were taken, 1: 32, 2: 64 bits */
+			bool regs_impossible; /* no user's thread has such flags or segments */
 			const unsigned char *stack; /* from the user sp up, NULL: none */
 			uint64_t stack_size;        /* bytes really copied (dyn_size) */
 			uint64_t stack_asked;       /* what the sample had room for; equal to

@@ -3,6 +3,12 @@
 
 #include <stdint.h>
 
+/* Of perf's register @number the bits of @mask are @value, wherever a thread is in user space. */
+struct jp_user_bits {
+	uint64_t mask, value;
+	uint8_t number;
+};
+
 /*
  * An architecture, and how its user registers stand in a perf.data. harness/model/machine/ has a
  * file for each, which registers one of these with JP_REGISTER(machine, ...).
@@ -12,8 +18,10 @@ struct jp_machine {
 	uint16_t e_machine;
 	const signed char *numbers; /* DWARF's for each of perf's registers; -1: not kept (flags) */
 	uint8_t nr_numbers;
-	uint8_t ip, sp;                         /* DWARF's numbers: indexes into jp_regs */
-	uint64_t mask;                          /* all that perf asks for, by its own numbers */
+	uint8_t ip, sp;                       /* DWARF's numbers: indexes into jp_regs */
+	uint64_t mask;                        /* all that perf asks for, by its own numbers */
+	const struct jp_user_bits *user_bits; /* of registers that are not kept */
+	uint8_t nr_user_bits;
 	const struct jp_machine_frames *frames; /* what unwinding knows of it */
 };
 

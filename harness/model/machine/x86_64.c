@@ -93,6 +93,16 @@ static const signed char numbers[] = {
 	0, 3, 2, 1, 4, 5, FP, SP, IP, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15,
 };
 
+/* What the kernel gives user space: interrupts on and no reserved bit in the flags, its segments of
+ * 64 bits; in those Xen sets three bits more (arch/x86/include/asm/segment.h, and
+ * xen/include/public/arch-x86/xen-x86_64.h). */
+enum { FLAGS = 9, CS, SS };
+static const struct jp_user_bits user_bits[] = {
+	{.number = FLAGS, .mask = ~UINT64_C(0x3d7dd5), .value = 0x202},
+	{.number = CS, .mask = ~UINT64_C(0xe000), .value = 0x33},
+	{.number = SS, .mask = ~UINT64_C(0xe000), .value = 0x2b},
+};
+
 static const struct jp_machine x86_64 = {
 	.name = "x86_64",
 	.e_machine = EM_X86_64,
@@ -101,6 +111,8 @@ static const struct jp_machine x86_64 = {
 	.ip = IP,
 	.sp = SP,
 	.mask = 0xff0fff, /* all but the segments */
+	.user_bits = user_bits,
+	.nr_user_bits = sizeof(user_bits) / sizeof(*user_bits),
 	.frames = &frames,
 };
 JP_REGISTER(machine, x86_64);

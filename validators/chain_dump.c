@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Chain and dump: the kernel follows frame pointers (perf_callchain_user() in
+ * arch/x86/events/core.c), from the registers that the sample holds and over the stack that it
+ * holds, too: as far as the dump goes, the callchain is what it leads to. That needs no truth, so
+ * whoever was sampled is judged.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/validator.h"
+
+/* The kernel's setting, where nobody states another (/proc/sys/kernel/perf_event_max_stack). */
+enum { MOST_ADDRESSES = 127 };
+
+struct chain_dump {
+	struct jp_view *view;
+	uint64_t samples, bad;
+};
+
+static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
+{
+	const uint64_t size = event->sample.stack_size, offset = at - sp;
+
+	if (at < sp || size < sizeof(*value) || offset > size - sizeof(*value))
+		return false;
+	memcpy(value, event->sample.stack + offset, sizeof(*value));
+	return true;
+}
+
+/* Whether the chain may end with @count addresses of the user's: it has as many as it may. */
+static bool is_full(const struct chain_dump *state, const struct jp_event *event)
+{
+	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;
+	const uint64_t most = event->asked->max_stack ?: state->view->evidence->info.max_stack;
+
+	return event->sample.nr_chain - markers >= (most ?: MOST_ADDRESSES);
+}
+
+/* The first address of the chain that is another than @known, in *@at; or where it ends too early.
+ */
+static bool differs(const struct chain_dump *state, const struct jp_event *event, uint64_t sp,
+		    uint64_t *at, uint64_t *known)
+{
+	const uint64_t *user;
+	const uint64_t count = jp_event_user_chain(event, &user);
+	uint64_t fp = event->sample.regs->r[state->view->machine->frames->fp], next;
+
+	/* A chain of the kernel's code alone: it could not look at the user's memory
+	 * (nmi_uaccess_okay()). */
+	if (count <= 1 && !event->sample.user)
+		return false;
+	for (*at = 1; load(event, sp, fp, &next) && load(event, sp, fp + sizeof(fp), known);
+	     ++*at, fp = next)
+		if (*at >= count)
+			return !is_full(state, event);
+		else if (user[*at] != *known)
+			return true;
+	return false;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct chain_dump *state = view->state;
+	uint64_t ip, sp, at = 0, known = 0;
+
+	if (event->type != JP_EVENT_SAMPLE || !event->asked || !event->asked->user_chain ||
+	    !event->sample.chain || !event->sample.nr_chain || event->sample.chain_deferred ||
+	    !event->sample.stack_size || view->machine->e_machine != EM_X86_64 ||
+	    !jp_machine_user(view->machine, event, &ip, &sp) || !event->sample.regs ||
+	    !(event->sample.regs->known >> view->machine->frames->fp & 1))
+		return 0;
+	state->samples++;
+	if (!differs(state, event, sp, &at, &known))
+		return 0;
+	state->bad++;
+	return jp_findings_except(&view->findings, "chain.dump", "other-caller",
+				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
+				  " by the dump is %" PRIx64 ", and not in the callchain",
+				  event->time, event->pid, event->tid, ip, at, known);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct chain_dump *state = view->state;
+
+	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct chain_dump *state = view->state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	return 0;
+}
+
+static const struct jp_validator chain_dump = {
+	.name = "chain_dump",
+	.help = "is each callchain what frame pointers in the same sample's dump lead to?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(validator, chain_dump);

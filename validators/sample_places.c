@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Places: a CPU that is in user space is in something executable, emitted code or not: a sample of
+ * the workload where none of its processes ever had any was never taken. At its time and in its
+ * process it need not be: a vfork's child runs its parent's code, and an interrupt may come before
+ * the fault of a thread that is on its way back to a page that is not executable now.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/executable_load.h"
+#include "validators/sample_class.h"
+
+struct place {
+	uint64_t start, end;
+};
+
+struct sample_places {
+	struct place *places; /* disjoint, in order */
+	size_t count;
+	uint64_t samples, nowhere;
+};
+
+static int by_start(const void *one, const void *other)
+{
+	const struct place *a = one, *b = other;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static int find_places(struct sample_places *state, const struct jp_executables *truth)
+{
+	state->places = calloc(truth->count + 1, sizeof(*state->places));
+	if (!state->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < truth->count; i++)
+		state->places[i] = (struct place){truth->list[i].start, truth->list[i].end};
+	qsort(state->places, truth->count, sizeof(*state->places), by_start);
+	for (size_t i = 0; i < truth->count; i++)
+		if (state->count && state->places[state->count - 1].end >= state->places[i].start)
+			state->places[state->count - 1].end =
+				jp_max(state->places[state->count - 1].end, state->places[i].end);
+		else
+			state->places[state->count++] = state->places[i];
+	return 0;
+}
+
+static bool is_somewhere(const struct sample_places *state, uint64_t ip)
+{
+	size_t next;
+
+	jp_search(next, state->count, state->places[next].start <= ip);
+	return next && ip < state->places[next - 1].end;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct sample_places *state = view->state;
+	uint64_t ip, sp;
+
+	/* In the kernel, an exec may have taken away what the thread came from. */
+	if (event->type != JP_EVENT_SAMPLE || !event->sample.user ||
+	    !jp_machine_user(view->machine, event, &ip, &sp) ||
+	    !jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
+		return 0;
+	state->samples++;
+	if (is_somewhere(state, ip))
+		return 0;
+	state->nowhere++;
+	return jp_findings_except(&view->findings, "samples.nowhere", "not-executable",
+				  "at %" PRIu64 ", %u/%u: nothing executable is at %" PRIx64,
+				  event->time, event->pid, event->tid, ip);
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct sample_places *state = view->state;
+
+	jp_findings_add_rate(&view->findings, "samples.nowhere", state->nowhere, state->samples);
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct jp_executables truth = {0};
+	struct sample_places *state;
+	int failed;
+
+	if (view->evidence->truth->version < JP_TRUTH_VERSION_MAPS)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	failed = state ? jp_executables_load(&truth, view->evidence->truth, err) : -ENOMEM;
+	failed = failed ?: find_places(state, &truth);
+	jp_executables_free(&truth);
+	return failed;
+}
+
+static void free_places(void *context)
+{
+	struct sample_places *state = context;
+
+	free(state->places);
+	free(state);
+}
+
+static const struct jp_validator sample_places = {
+	.name = "sample_places",
+	.help = "is each sample of the workload in something executable?",
+	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_places,
+};
+JP_REGISTER(validator, sample_places);
