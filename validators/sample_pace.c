@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Pace: a clock event gives a thread one sample each period at most, whoever wrote the file and
- * however much CPU time the thread had: between two samples it ran for that long.
+ * however much CPU time the thread had: between two samples it ran for that long. And a CPU runs
+ * one thread at a time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,8 +36,14 @@ struct pace {
 	uint32_t pid, tid;
 };
 
+/* Samples of one event on one CPU, where one thread at a time has it. */
+struct cpu_pace {
+	uint64_t first, last, samples, threads;
+};
+
 struct sample_pace {
 	struct jp_view *view;
+	struct jp_map cpus;    /* by attr and CPU -> struct cpu_pace */
 	struct jp_map paces;   /* by place_of() -> struct pace */
 	struct jp_map threads; /* by tid */
 	uint64_t period;       /* of all; 0: none, or they differ */
@@ -56,6 +63,21 @@ static double late(const struct sample_pace *state)
 	return jp_watched_stolen(&state->view->evidence->watched) / (double)state->period;
 }
 
+static int see_cpu(struct sample_pace *state, const struct jp_event *event, bool fresh)
+{
+	struct cpu_pace *pace =
+		jp_map_at(&state->cpus, (uint64_t)event->attr << 16 | (event->cpu & UINT16_MAX),
+			  sizeof(*pace));
+
+	if (!pace)
+		return -ENOMEM;
+	pace->first = pace->first ?: event->time;
+	pace->last = event->time;
+	pace->samples++;
+	pace->threads += fresh;
+	return 0;
+}
+
 static int see_sample(struct sample_pace *state, const struct jp_event *event)
 {
 	struct pace *pace = jp_map_at(&state->paces, place_of(event), sizeof(*pace));
@@ -69,6 +91,8 @@ static int see_sample(struct sample_pace *state, const struct jp_event *event)
 	state->watched += jp_sample_watched(state->view->evidence, event->pid, UINT64_MAX);
 	state->nr_threads += !*thread;
 	*thread = true;
+	if (event->asked && event->asked->cpus && see_cpu(state, event, !pace->last))
+		return -ENOMEM;
 	if (!state->sampled)
 		state->period = event->sample.period;
 	state->sampled = true;
@@ -106,6 +130,31 @@ static struct jp_metric room_of(const struct sample_pace *state)
 	return jp_metric_count("samples.room", (uint64_t)fmax(all - (double)state->watched, 0));
 }
 
+/* One event of a CPU, or one of each thread that was there, each of which may have a sample more.
+ */
+static int judge_cpus(const struct sample_pace *state, uint64_t *fast, uint64_t *all)
+{
+	const struct cpu_pace *pace;
+	uint64_t key;
+	int failed = 0;
+
+	for (size_t at = 0; !failed && (pace = jp_map_next(&state->cpus, &at, &key)); ++*all) {
+		const double most =
+			CLOSE + (double)pace->threads + late(state) +
+			FASTER * (double)(pace->last - pace->first) / (double)state->period;
+
+		if ((double)pace->samples <= most)
+			continue;
+		++*fast;
+		failed = jp_findings_except(&state->view->findings, "samples.pace", "too-many",
+					    "CPU %" PRIu64 " from %" PRIu64 " to %" PRIu64
+					    ": %" PRIu64 " samples, at most %.0f may be",
+					    key & UINT16_MAX, pace->first, pace->last,
+					    pace->samples, most);
+	}
+	return failed;
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct sample_pace *state = view->state;
@@ -131,6 +180,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 					    pace->pid, pace->tid, pace->at, pace->most,
 					    state->period, allowed);
 	}
+	failed = failed ?: judge_cpus(state, &fast, &all);
 	jp_findings_add_rate(&view->findings, "samples.pace", fast, all);
 	return failed;
 }
@@ -152,6 +202,7 @@ static void free_pace(void *context)
 {
 	struct sample_pace *state = context;
 
+	jp_map_free(&state->cpus);
 	jp_map_free(&state->paces);
 	jp_map_free(&state->threads);
 	free(state);

@@ -9,19 +9,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/base/order.h"
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
 
 struct window_count {
 	uint64_t samples, inside;
 	uint64_t early; /* once the capture was started, before the window */
-	uint64_t never; /* before the capture began, or after it ended */
+	uint64_t never; /* before its events were on, or after they were off */
 };
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	view->state = calloc(1, sizeof(struct window_count));
 	return view->state ? 0 : -ENOMEM;
+}
+
+/* Before the capture began or after it ended, as the runner saw it; ours says when its first event
+ * was turned on, and the runner when the last one was off. */
+static bool is_never(const struct jp_evidence *evidence, uint64_t time)
+{
+	const struct jp_watched_info *watched = &evidence->watched;
+	const uint64_t slack = evidence->info.slack, on = evidence->info.first_enabled;
+	const uint64_t off = on && watched->silent ? watched->silent : watched->ended;
+
+	return watched->started &&
+	       (time + slack < jp_max(watched->started, on) || time > off + slack);
 }
 
 /* While the capture began, as the runner saw it. */
@@ -37,8 +50,6 @@ static bool is_early(const struct jp_evidence *evidence, uint64_t time)
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = view->evidence;
-	const struct jp_watched_info *watched = &evidence->watched;
-	const uint64_t slack = evidence->info.slack;
 	struct window_count *state = view->state;
 
 	if (event->type != JP_EVENT_SAMPLE)
@@ -46,8 +57,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	state->samples++;
 	state->early += is_early(evidence, event->time);
 	state->inside += jp_sample_in_window(evidence, event->time);
-	state->never += watched->started && (event->time + slack < watched->started ||
-					     event->time > watched->ended + slack);
+	state->never += is_never(evidence, event->time);
 	return 0;
 }
 
