@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
@@ -20,6 +21,7 @@ enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
 struct record_order {
 	uint64_t born;   /* its FORK was complete */
 	uint64_t wrote;  /* its last FORK or EXIT was */
+	uint64_t ended;  /* it had its own EXIT, and the events of a task go before it */
 	uint64_t time;   /* of its last record of sideband ... */
 	uint64_t digest; /* ... which says this */
 };
@@ -45,10 +47,74 @@ static bool is_the_kernels(const struct jp_event *event)
  * another profiler leave the bit there (results/FINDINGS.md). */
 static const char *bad_type(const struct jp_event *event)
 {
-	return (event->id || is_the_kernels(event)) &&
+	return (event->id || is_the_kernels(event)) && !event->kernel_map &&
 			       event->record_type <= JP_PERF_RECORD_CALLCHAIN_DEFERRED &&
 			       !(event->asked->records >> event->record_type & 1)
 		       ? "not-asked"
+		       : NULL;
+}
+
+/*
+ * The bits of its header: perf_misc_flags() of a sample that no hardware took, perf_event_mmap() of
+ * a mapping, whose bit for a build id may be left over, perf_event_comm() of a name by an exec.
+ * Another profiler's reader of /proc writes bits of its own.
+ */
+static const char *bad_misc(const struct jp_event *event)
+{
+	uint32_t known = JP_PERF_MISC_CPUMODE;
+
+	if (!event->id)
+		return NULL;
+	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		if (event->asked->clock == JP_CLOCK_NONE)
+			return NULL;
+		break;
+	case JP_EVENT_MAP:
+		known |= JP_PERF_MISC_MMAP_BUILD_ID;
+		if (!(event->map.prot & JP_PROT_EXEC))
+			known |= JP_PERF_MISC_MMAP_DATA;
+		break;
+	case JP_EVENT_COMM:
+		known = JP_PERF_MISC_COMM_EXEC;
+		break;
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		known = 0;
+		break;
+	default:
+		return NULL;
+	}
+	return event->misc & ~known ? "other-misc" : NULL;
+}
+
+/* perf_event_mmap_event(): shared or private, and what else a mapping keeps of mmap()'s flags. */
+static const char *bad_map(const struct jp_event *event)
+{
+	const uint32_t kept = MAP_LOCKED | MAP_HUGETLB | MAP_DENYWRITE | MAP_EXECUTABLE;
+	const uint32_t type = event->map.flags & (MAP_SHARED | MAP_PRIVATE);
+
+	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)
+		return NULL;
+	if (event->map.flags & ~(kept | MAP_SHARED | MAP_PRIVATE) || !type ||
+	    type == (MAP_SHARED | MAP_PRIVATE))
+		return "other-flags";
+	return event->map.prot & ~(JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC) ? "other-protection"
+										: NULL;
+}
+
+/* What happened while our events were on was told by one of them, but for what was read in /proc.
+ */
+static const char *bad_writer(const struct record_rules *rules, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = rules->view->evidence;
+	const bool told = event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
+			  event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT;
+
+	return told && evidence->info.first_enabled && !event->id && event->asked->ids &&
+			       !event->kernel_map && event->time >= evidence->info.first_enabled &&
+			       !jp_snapshots_within(&evidence->snapshots, event->pid, event->time)
+		       ? "no-event"
 		       : NULL;
 }
 
@@ -102,25 +168,29 @@ static bool is_breakpoint(const struct record_rules *rules, const struct jp_even
 	       event->asked->clock == JP_CLOCK_BREAKPOINT;
 }
 
-/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
+/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one; another one
+ * has one thread (which gets its process's number where it execs), unless it is of all of a CPU. */
 static int see_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct event_place {
 		uint64_t cpu, ip; /* 1 + its CPU; of a breakpoint */
+		uint32_t tid;
 	} * place;
-	const bool breakpoint = is_breakpoint(rules, event);
+	const bool breakpoint = is_breakpoint(rules, event), inherit = event->asked->inherit;
 	const struct event_place seen = {event->cpu + UINT64_C(1),
-					 breakpoint ? event->sample.ip : 0};
+					 breakpoint ? event->sample.ip : 0, event->tid};
 
-	if (!event->asked->inherit && !breakpoint)
+	if (!inherit && !breakpoint && rules->view->evidence->declared.system_wide)
 		return 0;
 	place = jp_map_at(&rules->places, event->id, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
-	if (place->cpu && place->cpu != seen.cpu)
+	if (place->cpu && place->cpu != seen.cpu && (inherit || breakpoint))
 		*cause = "other-cpu";
 	else if (place->cpu && place->ip != seen.ip)
 		*cause = "other-address";
+	else if (place->cpu && place->tid != seen.tid && !inherit && event->tid != event->pid)
+		*cause = "other-thread";
 	*place = seen;
 	return 0;
 }
@@ -156,7 +226,7 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 	if (time < order->born)
 		return "before-fork";
 	if (event->type == JP_EVENT_SAMPLE)
-		return NULL;
+		return order->ended && order->ended + slack < event->time ? "after-exit" : NULL;
 	if (time < order->wrote)
 		return "before-fork";
 	if (task && event->task.time < event->time)
@@ -167,6 +237,10 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 		return "twice";
 	order->time = event->time;
 	order->digest = digest;
+	/* A thread that execs takes the number of its process's first one. */
+	if (event->type == JP_EVENT_EXIT && event->tid != event->pid &&
+	    !rules->view->evidence->declared.system_wide)
+		order->ended = event->time;
 	return NULL;
 }
 
@@ -225,10 +299,13 @@ static int see_event(struct record_rules *rules, const struct jp_event *event, c
 static int see_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
+	const uint32_t cpus = rules->view->evidence->watched.cpus;
 	const bool is_located = sample && event->asked->ids && event->asked->cpus;
 	int failed;
 
-	*cause = sample ? bad_dump(rules, event) : bad_task(event);
+	*cause = bad_misc(event) ?: (sample ? bad_dump(rules, event) : bad_task(event));
+	if (!*cause && event->asked->cpus && cpus && event->cpu >= cpus)
+		*cause = "no-such-cpu";
 	failed = !*cause && is_located ? see_place(rules, event, cause) : 0;
 	failed = failed ?: !*cause && event->asked->threads ? see_order(rules, event, cause) : 0;
 	return failed ?: !*cause && is_located ? see_event(rules, event, cause) : 0;
@@ -254,7 +331,9 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
-	cause = bad_type(event) ?: bad_content(event);
+	cause = bad_type(event) ?: bad_content(event) ?: bad_writer(rules, event);
+	if (!cause && (event->id || rules->view->evidence->info.first_enabled))
+		cause = bad_map(event);
 	if (!cause && is_the_kernels(event))
 		failed = see_live(rules, event, &cause);
 	return cause && !failed ? except(rules, cause, event) : failed;

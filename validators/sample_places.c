@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "harness/base/array.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
@@ -22,8 +23,13 @@ struct place {
 struct sample_places {
 	struct place *places; /* disjoint, in order */
 	size_t count;
-	uint64_t samples, nowhere;
+	struct place *kernel; /* its mappings, by record */
+	size_t nr_kernel, kernel_capacity;
+	uint64_t samples, nowhere, all, elsewhere;
 };
+
+/* The kernel has code that no record tells of: programs of BPF, for one. */
+static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)
 {
@@ -57,14 +63,40 @@ static bool is_somewhere(const struct sample_places *state, uint64_t ip)
 	return next && ip < state->places[next - 1].end;
 }
 
+static int see_kernel(struct sample_places *state, const struct jp_event *map)
+{
+	struct place *place =
+		jp_array_push(&state->kernel, &state->nr_kernel, &state->kernel_capacity);
+
+	if (!place)
+		return -ENOMEM;
+	*place = (struct place){map->map.addr, map->map.addr + map->map.len};
+	return 0;
+}
+
+static bool is_elsewhere(const struct sample_places *state, uint64_t ip)
+{
+	for (size_t i = 0; i < state->nr_kernel; i++)
+		if (state->kernel[i].start <= ip && ip < state->kernel[i].end)
+			return false;
+	return state->nr_kernel;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct sample_places *state = view->state;
 	uint64_t ip, sp;
 
-	/* In the kernel, an exec may have taken away what the thread came from. */
-	if (event->type != JP_EVENT_SAMPLE || !event->sample.user ||
-	    !jp_machine_user(view->machine, event, &ip, &sp) ||
+	if (event->type == JP_EVENT_MAP && event->kernel_map)
+		return see_kernel(state, event);
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	state->all++;
+	if (!event->sample.user) {
+		state->elsewhere += is_elsewhere(state, event->sample.ip);
+		return 0;
+	}
+	if (!jp_machine_user(view->machine, event, &ip, &sp) ||
 	    !jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	state->samples++;
@@ -81,6 +113,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct sample_places *state = view->state;
 
 	jp_findings_add_rate(&view->findings, "samples.nowhere", state->nowhere, state->samples);
+	jp_findings_add_as(&view->findings, &elsewhere,
+			   jp_metric_rate("kernel.elsewhere", state->elsewhere, state->all));
 	return 0;
 }
 
@@ -104,6 +138,7 @@ static void free_places(void *context)
 	struct sample_places *state = context;
 
 	free(state->places);
+	free(state->kernel);
 	free(state);
 }
 

@@ -44,8 +44,8 @@ static uint32_t records_of(const struct jp_perf_attr *attr)
 		uint64_t flags;
 		uint32_t records;
 	} given[] = {
-		{JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_MMAP_DATA,
-		 1 << JP_PERF_RECORD_MMAP | 1 << JP_PERF_RECORD_MMAP2},
+		{JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP_DATA, 1 << JP_PERF_RECORD_MMAP},
+		{JP_PERF_ATTR_MMAP2, 1 << JP_PERF_RECORD_MMAP2},
 		{JP_PERF_ATTR_COMM, 1 << JP_PERF_RECORD_COMM},
 		{JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_MMAP_DATA |
 			 JP_PERF_ATTR_COMM | JP_PERF_ATTR_TASK,
@@ -66,6 +66,9 @@ static uint32_t records_of(const struct jp_perf_attr *attr)
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
 		records |= attr->flags & given[i].flags ? given[i].records : 0;
+	/* perf_event_mmap_output() writes one of the two. */
+	if (attr->flags & JP_PERF_ATTR_MMAP2)
+		records &= ~(1 << JP_PERF_RECORD_MMAP);
 	if (attr->type >= JP_PERF_TYPES)
 		records |= 1 << JP_PERF_RECORD_AUX | 1 << JP_PERF_RECORD_ITRACE_START |
 			   1 << JP_PERF_RECORD_AUX_OUTPUT_HW_ID;
