@@ -31,7 +31,7 @@ static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_
 	return true;
 }
 
-/* Whether the chain may end with @count addresses of the user's: it has as many as it may. */
+/* Whether the chain may end: it has as many addresses as it may. */
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
 	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;

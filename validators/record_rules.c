@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
@@ -16,6 +15,7 @@
 #include "validators/digest.h"
 
 enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
+enum { SHARED = 1, PRIVATE = 2 }; /* MAP_* */
 
 /* What a thread's next record must come after, and what its last one was. */
 struct record_order {
@@ -91,13 +91,13 @@ static const char *bad_misc(const struct jp_event *event)
 /* perf_event_mmap_event(): shared or private, and what else a mapping keeps of mmap()'s flags. */
 static const char *bad_map(const struct jp_event *event)
 {
-	const uint32_t kept = MAP_LOCKED | MAP_HUGETLB | MAP_DENYWRITE | MAP_EXECUTABLE;
-	const uint32_t type = event->map.flags & (MAP_SHARED | MAP_PRIVATE);
+	/* MAP_LOCKED, MAP_HUGETLB, and of old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
+	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000, types = SHARED | PRIVATE;
+	const uint32_t type = event->map.flags & types;
 
 	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)
 		return NULL;
-	if (event->map.flags & ~(kept | MAP_SHARED | MAP_PRIVATE) || !type ||
-	    type == (MAP_SHARED | MAP_PRIVATE))
+	if (event->map.flags & ~(kept | types) || !type || type == types)
 		return "other-flags";
 	return event->map.prot & ~(JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC) ? "other-protection"
 										: NULL;

@@ -16,14 +16,14 @@
 #include "harness/model/oracle/executable_load.h"
 #include "validators/sample_class.h"
 
-struct place {
+struct sample_range {
 	uint64_t start, end;
 };
 
 struct sample_places {
-	struct place *places; /* disjoint, in order */
+	struct sample_range *places; /* disjoint, in order */
 	size_t count;
-	struct place *kernel; /* its mappings, by record */
+	struct sample_range *kernel; /* its mappings, by record */
 	size_t nr_kernel, kernel_capacity;
 	uint64_t samples, nowhere, all, elsewhere;
 };
@@ -33,7 +33,7 @@ static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)
 {
-	const struct place *a = one, *b = other;
+	const struct sample_range *a = one, *b = other;
 
 	return (a->start > b->start) - (a->start < b->start);
 }
@@ -44,7 +44,7 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 	if (!state->places)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->count; i++)
-		state->places[i] = (struct place){truth->list[i].start, truth->list[i].end};
+		state->places[i] = (struct sample_range){truth->list[i].start, truth->list[i].end};
 	qsort(state->places, truth->count, sizeof(*state->places), by_start);
 	for (size_t i = 0; i < truth->count; i++)
 		if (state->count && state->places[state->count - 1].end >= state->places[i].start)
@@ -65,12 +65,12 @@ static bool is_somewhere(const struct sample_places *state, uint64_t ip)
 
 static int see_kernel(struct sample_places *state, const struct jp_event *map)
 {
-	struct place *place =
+	struct sample_range *place =
 		jp_array_push(&state->kernel, &state->nr_kernel, &state->kernel_capacity);
 
 	if (!place)
 		return -ENOMEM;
-	*place = (struct place){map->map.addr, map->map.addr + map->map.len};
+	*place = (struct sample_range){map->map.addr, map->map.addr + map->map.len};
 	return 0;
 }
 

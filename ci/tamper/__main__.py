@@ -29,7 +29,7 @@ from ci.tamper.case import Bench, Case, Verdict
 from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
 # Each registers its kinds, and the table has them in this order.
-FAMILIES = ("samples", "stacks", "frames", "activations", "mappings", "tasks", "records",
+FAMILIES = ("samples", "stacks", "frames", "native", "activations", "mappings", "tasks", "records",
             "events", "layout", "window", "beside", "jit", "injected", "published", "balanced",
             "harmless", "rewrites")
 PASSING = ("PASS", "XFAIL")

@@ -128,7 +128,7 @@ static void registers(struct jp_answer *answer)
 	const struct jp_regs *regs;
 	struct jp_event event;
 	struct jp_watch watch;
-	const signed char *dwarf;
+	const struct jp_machine_register *registers;
 
 	if (!jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
@@ -140,15 +140,16 @@ static void registers(struct jp_answer *answer)
 	regs = event.sample.regs;
 	if (!regs)
 		return;
-	dwarf = regs->machine->numbers;
+	registers = regs->machine->registers;
 	jp_answer_text(answer, "%s %s", jp_code_registers.name,
-		       regs->r[dwarf[jp_code_registers.middle]] ==
+		       regs->r[registers[jp_code_registers.middle].number] ==
 				       (uint64_t)(uintptr_t)jp_code_middle
 			       ? "as it was"
 			       : "other");
 	jp_answer_text(answer, "ip %s",
-		       regs->r[dwarf[jp_code_registers.ip]] == event.sample.ip ? "as sampled"
-									       : "other");
+		       regs->r[registers[jp_code_registers.ip].number] == event.sample.ip
+			       ? "as sampled"
+			       : "other");
 }
 
 enum { SHORT_STACK = 0 };

@@ -263,6 +263,30 @@ static void edges(void)
 	      "where no time is known they are too many");
 }
 
+/* Two threads with all the time of a CPU each: on two CPUs that may be, on one it may not. */
+static void pace_of_a_cpu(void)
+{
+	enum { SAMPLES = 20, PERIOD = 1000 };
+	static const struct jp_event_asked on_cpus = {.cpus = true};
+	struct jp_truth truth = {.version = 3, .incarnations = &image, .nr_incarnations = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+
+	for (uint32_t cpus = 1; cpus <= 2; cpus++) {
+		struct jp_event events[2 * SAMPLES];
+
+		for (uint32_t i = 0; i < 2 * SAMPLES; i++) {
+			events[i] = (struct jp_event)MADE_EVENT(
+				SAMPLE, PID, 1000 + i / 2 * PERIOD, .asked = &on_cpus,
+				.cpu = i % cpus, .sample = {.user = true, .period = PERIOD});
+			events[i].tid = PID + i % 2;
+		}
+		check(judge("sample_pace", &evidence, events, 2 * SAMPLES, "samples.pace").k ==
+			      2 - cpus,
+		      "%u CPUs: the samples of two threads %s", cpus,
+		      cpus == 1 ? "are more than it has time for" : "fit");
+	}
+}
+
 int main(void)
 {
 	within_an_interval();
@@ -274,5 +298,6 @@ int main(void)
 	lives_of_a_pid();
 	parts();
 	edges();
+	pace_of_a_cpu();
 	return check_done();
 }

@@ -81,14 +81,6 @@ static bool skip_raw(struct jp_perf_rest *rest)
 
 enum { ABI_64 = 2 };
 
-static bool is_possible(const struct jp_machine *machine, unsigned int number, uint64_t value)
-{
-	for (unsigned int i = 0; i < machine->nr_user_bits; i++)
-		if (machine->user_bits[i].number == number)
-			return (value & machine->user_bits[i].mask) == machine->user_bits[i].value;
-	return true;
-}
-
 static bool take_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *layout,
 		      struct jp_event *event, struct jp_regs *regs)
 {
@@ -111,13 +103,17 @@ static bool take_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *la
 	regs->known = 0;
 	for (; mask; mask &= mask - 1, values += sizeof(uint64_t)) {
 		unsigned int bit = __builtin_ctzll(mask);
+		const struct jp_machine_register *one;
 		uint64_t value = jp_perf_word(values);
 
-		event->sample.regs_impossible |= !is_possible(machine, bit, value);
-		if (bit >= machine->nr_numbers || machine->numbers[bit] < 0)
+		if (bit >= machine->nr_registers)
 			continue;
-		regs->known |= UINT64_C(1) << machine->numbers[bit];
-		regs->r[machine->numbers[bit]] = value;
+		one = &machine->registers[bit];
+		event->sample.regs_impossible |= (value & one->mask) != one->value;
+		if (one->number < 0)
+			continue;
+		regs->known |= UINT64_C(1) << one->number;
+		regs->r[one->number] = value;
 	}
 	event->sample.regs = regs;
 	return true;

@@ -81,10 +81,10 @@ static void put_regs(struct space *space, const struct jp_perf_layout *layout,
 	for (uint64_t mask = event->sample.regs_abi ? layout->regs_mask : 0; mask;
 	     mask &= mask - 1) {
 		unsigned int bit = __builtin_ctzll(mask);
-		bool kept = event->sample.regs && machine && bit < machine->nr_numbers &&
-			    machine->numbers[bit] >= 0;
+		bool kept = event->sample.regs && machine && bit < machine->nr_registers &&
+			    machine->registers[bit].number >= 0;
 
-		put64(space, kept ? event->sample.regs->r[machine->numbers[bit]] : 0);
+		put64(space, kept ? event->sample.regs->r[machine->registers[bit].number] : 0);
 	}
 }
 

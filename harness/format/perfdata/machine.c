@@ -24,8 +24,9 @@ static bool fits(const struct jp_machine *machine, uint64_t mask)
 {
 	uint64_t pointers = 0;
 
-	for (unsigned int i = 0; i < machine->nr_numbers; i++)
-		if (machine->numbers[i] == machine->ip || machine->numbers[i] == machine->sp)
+	for (unsigned int i = 0; i < machine->nr_registers; i++)
+		if (machine->registers[i].number == machine->ip ||
+		    machine->registers[i].number == machine->sp)
 			pointers |= UINT64_C(1) << i;
 	return (mask & pointers) == pointers && !(mask & ~machine->mask);
 }

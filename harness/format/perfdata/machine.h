@@ -3,10 +3,11 @@
 
 #include <stdint.h>
 
-/* Of perf's register @number the bits of @mask are @value, wherever a thread is in user space. */
-struct jp_user_bits {
-	uint64_t mask, value;
-	uint8_t number;
+/* One of perf's registers. */
+struct jp_machine_register {
+	signed char number;   /* DWARF's; -1: not kept (flags) */
+	uint64_t mask, value; /* of those: the bits of @mask are @value wherever a thread is in
+			       * user space */
 };
 
 /*
@@ -16,12 +17,10 @@ struct jp_user_bits {
 struct jp_machine {
 	const char *name; /* as uname() has it */
 	uint16_t e_machine;
-	const signed char *numbers; /* DWARF's for each of perf's registers; -1: not kept (flags) */
-	uint8_t nr_numbers;
-	uint8_t ip, sp;                       /* DWARF's numbers: indexes into jp_regs */
-	uint64_t mask;                        /* all that perf asks for, by its own numbers */
-	const struct jp_user_bits *user_bits; /* of registers that are not kept */
-	uint8_t nr_user_bits;
+	const struct jp_machine_register *registers; /* by perf's numbers */
+	uint8_t nr_registers;
+	uint8_t ip, sp;                         /* DWARF's numbers: indexes into jp_regs */
+	uint64_t mask;                          /* all that perf asks for, by its own numbers */
 	const struct jp_machine_frames *frames; /* what unwinding knows of it */
 };
 

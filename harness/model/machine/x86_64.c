@@ -88,31 +88,48 @@ static const struct jp_machine_frames frames = {
 	.returns = returns,
 };
 
-/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. */
-static const signed char numbers[] = {
-	0, 3, 2, 1, 4, 5, FP, SP, IP, -1, -1, -1, -1, -1, -1, -1, 8, 9, 10, 11, 12, 13, 14, 15,
-};
-
-/* What the kernel gives user space: interrupts on and no reserved bit in the flags, its segments of
- * 64 bits; in those Xen sets three bits more (arch/x86/include/asm/segment.h, and
- * xen/include/public/arch-x86/xen-x86_64.h). */
-enum { FLAGS = 9, CS, SS };
-static const struct jp_user_bits user_bits[] = {
-	{.number = FLAGS, .mask = ~UINT64_C(0x3d7dd5), .value = 0x202},
-	{.number = CS, .mask = ~UINT64_C(0xe000), .value = 0x33},
-	{.number = SS, .mask = ~UINT64_C(0xe000), .value = 0x2b},
+/* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. In user space
+ * interrupts are on and no reserved flag is; segments are those of 64 bits, in which Xen sets three
+ * bits more (arch/x86/include/asm/segment.h, xen/include/public/arch-x86/xen-x86_64.h). */
+#define AS(dwarf)                                                                                  \
+	{                                                                                          \
+		.number = dwarf                                                                    \
+	}
+static const struct jp_machine_register registers[] = {
+	AS(0),
+	AS(3),
+	AS(2),
+	AS(1),
+	AS(4),
+	AS(5),
+	AS(FP),
+	AS(SP),
+	AS(IP),
+	{.number = -1, .mask = ~UINT64_C(0x3d7dd5), .value = 0x202},
+	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x33},
+	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},
+	AS(-1),
+	AS(-1),
+	AS(-1),
+	AS(-1),
+	AS(8),
+	AS(9),
+	AS(10),
+	AS(11),
+	AS(12),
+	AS(13),
+	AS(14),
+	AS(15),
 };
 
 static const struct jp_machine x86_64 = {
 	.name = "x86_64",
 	.e_machine = EM_X86_64,
-	.numbers = numbers,
-	.nr_numbers = sizeof(numbers),
+	.registers = registers,
+	.nr_registers = sizeof(registers) / sizeof(*registers),
 	.ip = IP,
 	.sp = SP,
 	.mask = 0xff0fff, /* all but the segments */
-	.user_bits = user_bits,
-	.nr_user_bits = sizeof(user_bits) / sizeof(*user_bits),
 	.frames = &frames,
 };
 JP_REGISTER(machine, x86_64);
