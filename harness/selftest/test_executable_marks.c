@@ -2,7 +2,9 @@
 /* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
  * makes these pieces, or contradicts itself. */
 
+#include "harness/base/clock.h"
 #include "harness/model/oracle/executable_load.h"
+#include "harness/selftest/made_events.h"
 #include "harness/selftest/truth_told.h"
 
 enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };
@@ -72,6 +74,12 @@ static const struct story {
 	MAKES("one that began as the reading ended",
 	      LIST(MAP(30, 40, 0x1000, 0x2000, X), MAPS(20, 30, "1000-3000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x3000, 30, 0, 0}),
+	MAKES("one while two texts were read",
+	      LIST(MAP(10, 25, 0x1000, 0x2000, X), MAPS(15, 16, ""), MAPS(20, 30, "")),
+	      {0x1000, 0x3000, 10, 0, 0}),
+	CONTRADICTS("one while the first of two was read",
+		    "at 26: mapped executable, but not in its maps", MAP(10, 25, 0x1000, 0x2000, X),
+		    MAPS(15, 16, ""), MAPS(26, 30, "")),
 	MAKES("one in the middle of a line meanwhile",
 	      LIST(MAPS(5, 6, "1000-5000 r-xp 0 0:0 0 \n"), MAP(10, 25, 0x2000, 0x1000, X),
 		   MAPS(20, 30, "1000-5000 r-xp 0 0:0 0 \n")),
@@ -198,10 +206,51 @@ static void tell(const struct story *story)
 	jp_truth_free(truth);
 }
 
+enum { PID = 5, PAGE = 0x1000, FEW = 2000, MANY = 10 * FEW };
+
+static double cost(struct jp_event *acts, size_t count)
+{
+	struct jp_truth made = {.acts = acts, .nr_acts = 3 * count};
+	struct jp_executables all = {0};
+	struct jp_error err = {""};
+	uint64_t begin;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_event map = MADE_ACT(MAP, PID, PID, 2 * i + 1, 2 * i + 1,
+						     MADE_MAP(PAGE, PAGE, R, "//anon"));
+
+		acts[2 * i] = acts[2 * i + 1] = map;
+		acts[2 * i + 1].type = JP_EVENT_UNMAP;
+		acts[2 * count + i] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 2 * count + i,
+								2 * count + i, .maps.text = "");
+	}
+	begin = jp_clock_thread_cpu();
+	check(!jp_executables_load(&all, &made, &err) && all.nr_marks == count, "marks: %s",
+	      err.text);
+	jp_executables_free(&all);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* Ten times as many acts and marks take ten times as long, and a hundred times where each mark
+ * looks at all acts. */
+static void scale(void)
+{
+	struct jp_event *acts = calloc((size_t)3 * MANY, sizeof(*acts));
+	double few, many;
+
+	if (!check(acts != NULL, "memory"))
+		return;
+	few = cost(acts, FEW);
+	many = cost(acts, MANY);
+	check(many < 40 * few, "%d marks take %.1f times as long as %d", MANY, many / few, FEW);
+	free(acts);
+}
+
 int main(void)
 {
 	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
 		tell(&stories[i]);
+	scale();
 	return check_done();
 }

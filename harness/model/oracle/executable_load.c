@@ -2,6 +2,7 @@
 #include "harness/model/oracle/executable_load.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "harness/base/array.h"
 #include "harness/model/oracle/executable_marks.h"
@@ -96,6 +97,7 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 		jp_ranges_free(space->pieces);
 	}
 	jp_processes_free(&replay.processes);
+	free(replay.running);
 	failed = failed ?: jp_executables_index(all);
 	if (failed == -ENOMEM)
 		jp_fail(err, ENOMEM, "truth: no memory for its mappings");

@@ -35,32 +35,65 @@ static bool shares(const struct jp_memory_space *space, uint32_t pid)
 	return false;
 }
 
+static int touch(struct mark_reading *reading, uint64_t start, uint64_t len)
+{
+	struct touched *touched =
+		jp_array_push(&reading->touched, &reading->count, &reading->capacity);
+
+	if (touched)
+		*touched = (struct touched){start, start + len};
+	return touched ? 0 : -ENOMEM;
+}
+
+static int touch_all(struct mark_reading *reading, const struct jp_event *act)
+{
+	if (!shares(reading->space, act->pid))
+		return 0;
+	return touch(reading, act->map.addr, act->map.len)
+		       ?: act->type == JP_EVENT_REMAP ? touch(reading, act->map.to, act->map.to_len)
+						      : 0;
+}
+
+/* The acts before the mark that were not over as it began. What was over then is so for all later
+ * ones. */
+static int find_running(struct jp_memory_replay *replay, const struct jp_event *mark)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < replay->nr_running; i++)
+		if (replay->running[i]->after >= mark->before)
+			replay->running[kept++] = replay->running[i];
+	replay->nr_running = kept;
+	for (; &replay->truth->acts[replay->nr_seen] < mark; replay->nr_seen++) {
+		const struct jp_event *act = &replay->truth->acts[replay->nr_seen], **added;
+
+		if (!jp_memory_acted(act) || act->after < mark->before)
+			continue;
+		added = jp_array_push(&replay->running, &replay->nr_running,
+				      &replay->running_capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = act;
+	}
+	return 0;
+}
+
 /* What the acts touched that happened while the text was read: there it is as it was before, or
  * after. 0 or -ENOMEM. */
 static int find_touched(struct mark_reading *reading)
 {
-	const struct jp_truth *truth = reading->replay->truth;
+	const struct jp_memory_replay *replay = reading->replay;
+	const struct jp_event *mark = reading->mark;
+	const struct jp_event *end = replay->truth->acts + replay->truth->nr_acts;
+	int failed = find_running(reading->replay, mark);
 
-	for (size_t i = 0; i < truth->nr_acts && truth->acts[i].before <= reading->mark->after;
-	     i++) {
-		const struct jp_event *act = &truth->acts[i];
-		struct touched *touched;
-
-		if (!jp_memory_acted(act) || act->after < reading->mark->before ||
-		    !shares(reading->space, act->pid))
-			continue;
-		touched = jp_array_push(&reading->touched, &reading->count, &reading->capacity);
-		if (!touched)
-			return -ENOMEM;
-		*touched = (struct touched){act->map.addr, act->map.addr + act->map.len};
-		if (act->type != JP_EVENT_REMAP)
-			continue;
-		touched = jp_array_push(&reading->touched, &reading->count, &reading->capacity);
-		if (!touched)
-			return -ENOMEM;
-		*touched = (struct touched){act->map.to, act->map.to + act->map.to_len};
-	}
-	return 0;
+	for (size_t i = 0; !failed && i < replay->nr_running; i++)
+		failed = touch_all(reading, replay->running[i]);
+	for (const struct jp_event *act = mark + 1;
+	     !failed && act < end && act->before <= mark->after; act++)
+		if (jp_memory_acted(act))
+			failed = touch_all(reading, act);
+	return failed;
 }
 
 /* The first of [@start, @end) that no act touched, in *@from, and where that ends. False: there is

@@ -32,6 +32,10 @@ struct jp_memory_replay {
 	const struct jp_truth *truth;
 	struct jp_processes processes;
 	struct jp_error *err;
+	/* For the marks, which come by time: acts that the last one found not over yet, and the
+	 * number of those looked at. */
+	const struct jp_event **running;
+	size_t nr_running, running_capacity, nr_seen;
 };
 
 /* Whether @act changes mappings. */
