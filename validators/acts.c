@@ -3,36 +3,85 @@
  * What the workload did to its executable memory that makes no record: bounds of what is found of
  * it. A mapping that lies on after its end needs an act that ended it.
  */
+#include <errno.h>
 #include <stdlib.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/judge/validator.h"
 
-/* Whether @act ended a span of the truth: it took something executable away. */
-static bool ends_executable(const struct jp_view *view, const struct jp_event *act)
-{
-	const struct jp_span *end, *span = jp_spans_of(view->truth, act->pid, &end);
+/* Spans of one process that ceased at one time, by start. */
+struct ceased {
+	uint32_t pid;
+	uint64_t time, start;
+	uint64_t reach; /* the largest end of those up to it */
+};
 
-	for (; span < end; span++)
-		if (span->close_before == act->before &&
-		    jp_event_touches(act, span->mapping.start,
-				     span->mapping.end - span->mapping.start))
-			return true;
-	return false;
+static int by_end(const void *left, const void *right)
+{
+	const struct ceased *a = left, *b = right;
+
+	return jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->time, b->time)
+		       ?: jp_compare(a->start, b->start);
+}
+
+/* All spans of @spans; NULL: no memory. */
+static struct ceased *list_ceased(const struct jp_spans *spans)
+{
+	struct ceased *all = calloc(spans->count + 1, sizeof(*all));
+
+	for (size_t i = 0; all && i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
+
+		all[i] = (struct ceased){span->pid, span->close_before, span->mapping.start,
+					 span->mapping.end};
+	}
+	if (all)
+		qsort(all, spans->count, sizeof(*all), by_end);
+	for (size_t i = 1; all && i < spans->count; i++)
+		if (all[i].pid == all[i - 1].pid && all[i].time == all[i - 1].time)
+			all[i].reach = jp_max(all[i].reach, all[i - 1].reach);
+	return all;
+}
+
+/* Whether a span in [@start, @start + @len) ceased as @act began. */
+static bool ceased_in(const struct ceased *all, size_t count, const struct jp_event *act,
+		      uint64_t start, uint64_t len)
+{
+	const struct ceased end = {act->pid, act->before, start + len, 0};
+	size_t i;
+
+	jp_search(i, count, by_end(&all[i], &end) < 0);
+	return i && all[i - 1].pid == act->pid && all[i - 1].time == act->before &&
+	       all[i - 1].reach > start;
+}
+
+/* Whether @act ended a span of the truth: it took something executable away. */
+static bool ends_executable(const struct ceased *all, size_t count, const struct jp_event *act)
+{
+	return ceased_in(all, count, act, act->map.addr, act->map.len) ||
+	       (act->type == JP_EVENT_REMAP &&
+		ceased_in(all, count, act, act->map.to, act->map.to_len));
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
+	jp_cleanup_free struct ceased *all = list_ceased(view->truth);
 	uint64_t unmapped = 0, closed = 0, moved = 0;
 	struct jp_findings *findings = &view->findings;
 
+	if (!all)
+		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
 		if (act->type != JP_EVENT_UNMAP && act->type != JP_EVENT_PROTECT &&
 		    act->type != JP_EVENT_REMAP)
 			continue;
-		if (!ends_executable(view, act))
+		if (!ends_executable(all, view->truth->count, act))
 			continue;
 		unmapped += act->type == JP_EVENT_UNMAP;
 		closed += act->type == JP_EVENT_PROTECT;
