@@ -5,50 +5,21 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The last act by @time that put something at @ip, or changed what is allowed there; or NULL. */
-static const struct jp_event *last_act(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
-				       uint64_t time)
-{
-	const struct jp_event *last = NULL;
-
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-		bool moved = act->type == JP_EVENT_REMAP;
-
-		if (act->pid == pid && act->before <= time &&
-		    (moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT) &&
-		    ip - (moved ? act->map.to : act->map.addr) <
-			    (moved ? act->map.to_len : act->map.len))
-			last = act;
-	}
-	return last;
-}
-
-/* Another process in @pid's address space whose act gave @ip its mapping: 0, there is none. */
-static uint32_t sharer(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time)
-{
-	for (size_t i = 0; i < truth->nr_acts; i++) {
-		const struct jp_event *act = &truth->acts[i];
-		uint32_t other = act->pid == pid ? act->task.ppid : act->pid;
-
-		if (act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE &&
-		    (act->pid == pid || act->task.ppid == pid) && act->before <= time &&
-		    last_act(truth, other, ip, time))
-			return other;
-	}
-	return 0;
-}
+#include "harness/base/search.h"
 
 /* Since when @ip of @pid has been what it is at @time, as far as the truth tells. */
 static uint64_t since(const struct jp_evidence *evidence, const struct jp_event *last, uint32_t pid,
 		      uint64_t time)
 {
 	const struct jp_truth *truth = evidence->truth;
+	const struct jp_truth_incarnation *all = truth->incarnations;
 	uint64_t start = last ? last->before : 0;
+	size_t i;
 
-	for (size_t i = 0; i < truth->nr_incarnations && !last; i++)
-		if (truth->incarnations[i].pid == pid && truth->incarnations[i].before <= time)
-			start = truth->incarnations[i].before;
+	jp_search(i, truth->nr_incarnations,
+		  all[i].pid < pid || (all[i].pid == pid && all[i].before <= time));
+	if (!last && i && all[i - 1].pid == pid)
+		start = all[i - 1].before;
 	return start < evidence->info.slack ? 0 : start - evidence->info.slack;
 }
 
@@ -69,7 +40,7 @@ static bool in_snapshot(const struct jp_evidence *evidence, const struct jp_even
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time)
 {
-	const struct jp_event *last = last_act(evidence->truth, pid, ip, time);
+	const struct jp_event *last = jp_acts_at_last(&evidence->truth->acts_at, pid, ip, time);
 	struct jp_unmapped found = {
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
@@ -82,7 +53,7 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		if (last->type == JP_EVENT_REMAP && !in_snapshot(evidence, last, ip, time))
 			found.cause = "mremap";
 	} else {
-		found.sharer = sharer(evidence->truth, pid, ip, time);
+		found.sharer = jp_acts_at_sharer(&evidence->truth->acts_at, pid, ip, time);
 		if (jp_spans_told(known, found.sharer, ip, 0, time))
 			found.cause = "shared-mm";
 	}
@@ -115,14 +86,16 @@ const char *jp_unmapped_late(const struct jp_evidence *evidence, uint32_t pid, u
 			     uint64_t before, uint64_t time)
 {
 	const struct jp_control *control = jp_left_out_exec(evidence, pid, before, time);
+	const struct jp_truth *truth = evidence->truth;
+	size_t i;
 
 	if (control)
 		return control->name;
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_event *act = &evidence->truth->acts[i];
+	jp_search(i, truth->nr_acts, truth->acts[i].before < before);
+	for (; i < truth->nr_acts && truth->acts[i].before == before; i++) {
+		const struct jp_event *act = &truth->acts[i];
 
-		if (act->pid != pid || act->before != before ||
-		    addr - act->map.addr >= act->map.len)
+		if (act->pid != pid || addr - act->map.addr >= act->map.len)
 			continue;
 		if (act->type == JP_EVENT_UNMAP)
 			return "munmap";

@@ -154,7 +154,8 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 	ret = jp_truth_reader_visit(truth->reader, visit_checked, &collector)
 		      ?: jp_truth_build_codes(&collector)
 		      ?: jp_truth_find_files(&collector)
-		      ?: jp_truth_build_activations(&collector);
+		      ?: jp_truth_build_activations(&collector)
+		      ?: jp_acts_at_index(&truth->acts_at, truth->acts, truth->nr_acts);
 	sort_incarnations(truth);
 	if (ret == -E2BIG)
 		jp_fail(err, E2BIG,
@@ -208,6 +209,7 @@ void jp_truth_free(struct jp_truth *truth)
 	if (!truth)
 		return;
 	jp_truth_reader_free(truth->reader);
+	jp_acts_at_free(&truth->acts_at);
 	free(truth->acts);
 	free(truth->files);
 	free(truth->incarnations);

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/format/truth/reader.h"
+#include "harness/model/oracle/acts_at.h"
 
 /* What a truth file means: code, activations and files of each process over time, as indexed
  * tables. Every array is sorted as said. */
@@ -95,6 +96,7 @@ struct jp_truth {
 	/* Private. */
 	struct jp_truth_reader *reader; /* what all this points to */
 	const struct jp_truth_code **path_functions;
+	struct jp_acts_at acts_at;
 	uint64_t *code_reach; /* for codes[i]: the largest end of codes[..i] of the same pid */
 };
 

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/oracle/acts_at.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
+
+/* Whether @act put something at [*@start, *@end), or changed what is allowed there. */
+static bool changes(const struct jp_event *act, uint64_t *start, uint64_t *end)
+{
+	bool moved = act->type == JP_EVENT_REMAP;
+
+	*start = moved ? act->map.to : act->map.addr;
+	*end = *start + (moved ? act->map.to_len : act->map.len);
+	return moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT;
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_act_place *a = left, *b = right;
+
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr);
+}
+
+static int by_node(const void *left, const void *right)
+{
+	const struct jp_act_stand *a = left, *b = right;
+
+	return jp_compare(a->node, b->node) ?: jp_compare(a->act, b->act);
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct jp_act_sharer *a = left, *b = right;
+
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->act, b->act);
+}
+
+static int find_places(struct jp_acts_at *at)
+{
+	size_t kept = 0;
+
+	at->places = calloc(2 * at->nr_acts + 1, sizeof(*at->places));
+	if (!at->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < at->nr_acts; i++) {
+		const struct jp_event *act = &at->acts[i];
+		uint64_t start, end;
+
+		if (!changes(act, &start, &end))
+			continue;
+		at->places[at->nr_places++] = (struct jp_act_place){act->pid, start};
+		at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
+	}
+	qsort(at->places, at->nr_places, sizeof(*at->places), by_place);
+	for (size_t i = 0; i < at->nr_places; i++)
+		if (!kept || by_place(&at->places[kept - 1], &at->places[i]))
+			at->places[kept++] = at->places[i];
+	at->nr_places = kept;
+	return 0;
+}
+
+/* How many places lie before @addr of @pid. */
+static size_t places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
+{
+	const struct jp_act_place place = {pid, addr};
+	size_t i;
+
+	jp_search(i, at->nr_places, by_place(&at->places[i], &place) < 0);
+	return i;
+}
+
+static int stand(struct jp_acts_at *at, size_t node, size_t act)
+{
+	struct jp_act_stand *added =
+		jp_array_push(&at->stands, &at->nr_stands, &at->stands_capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct jp_act_stand){node, act};
+	return 0;
+}
+
+static int stand_everywhere(struct jp_acts_at *at, size_t act)
+{
+	uint64_t start, end;
+	size_t from, to;
+	int failed = 0;
+
+	if (!changes(&at->acts[act], &start, &end))
+		return 0;
+	from = at->nr_places + places_before(at, at->acts[act].pid, start);
+	to = at->nr_places + places_before(at, at->acts[act].pid, end);
+	for (; !failed && from < to; from /= 2, to /= 2) {
+		if (from % 2)
+			failed = stand(at, from++, act);
+		if (!failed && to % 2)
+			failed = stand(at, --to, act);
+	}
+	return failed;
+}
+
+static int share(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
+{
+	struct jp_act_sharer *added =
+		jp_array_push(&at->sharers, &at->nr_sharers, &at->sharers_capacity);
+
+	if (!added)
+		return -ENOMEM;
+	*added = (struct jp_act_sharer){pid, other, act};
+	return 0;
+}
+
+static int fill(struct jp_acts_at *at)
+{
+	int failed = find_places(at);
+
+	for (size_t i = 0; !failed && i < at->nr_acts; i++) {
+		const struct jp_event *act = &at->acts[i];
+
+		failed = stand_everywhere(at, i);
+		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
+			failed = share(at, act->pid, act->task.ppid, i)
+					 ?: share(at, act->task.ppid, act->pid, i);
+	}
+	if (at->nr_stands)
+		qsort(at->stands, at->nr_stands, sizeof(*at->stands), by_node);
+	if (at->nr_sharers)
+		qsort(at->sharers, at->nr_sharers, sizeof(*at->sharers), by_pid);
+	return failed;
+}
+
+int jp_acts_at_index(struct jp_acts_at *at, const struct jp_event *acts, size_t count)
+{
+	*at = (struct jp_acts_at){.acts = acts, .nr_acts = count};
+	return fill(at);
+}
+
+void jp_acts_at_free(struct jp_acts_at *at)
+{
+	free(at->places);
+	free(at->stands);
+	free(at->sharers);
+}
+
+const struct jp_event *jp_acts_at_last(const struct jp_acts_at *at, uint32_t pid, uint64_t ip,
+				       uint64_t time)
+{
+	const struct jp_act_place place = {pid, ip};
+	const struct jp_event *last = NULL;
+	size_t leaf;
+
+	jp_search(leaf, at->nr_places, by_place(&at->places[leaf], &place) <= 0);
+	for (size_t node = leaf ? at->nr_places + leaf - 1 : 0; node; node /= 2) {
+		const struct jp_act_stand *found;
+		size_t i;
+
+		jp_search(i, at->nr_stands,
+			  at->stands[i].node < node ||
+				  (at->stands[i].node == node &&
+				   at->acts[at->stands[i].act].before <= time));
+		found = i ? &at->stands[i - 1] : NULL;
+		if (found && found->node == node && (!last || last < &at->acts[found->act]))
+			last = &at->acts[found->act];
+	}
+	return last;
+}
+
+uint32_t jp_acts_at_sharer(const struct jp_acts_at *at, uint32_t pid, uint64_t ip, uint64_t time)
+{
+	size_t i;
+
+	jp_search(i, at->nr_sharers, at->sharers[i].pid < pid);
+	for (; i < at->nr_sharers && at->sharers[i].pid == pid; i++) {
+		const struct jp_act_sharer *one = &at->sharers[i];
+
+		if (at->acts[one->act].before <= time && jp_acts_at_last(at, one->other, ip, time))
+			return one->other;
+	}
+	return 0;
+}
