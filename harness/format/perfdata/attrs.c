@@ -141,6 +141,9 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 
 void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
+	/* Each that was added has it already; each attr of a file that names none guesses anew. */
+	if (attrs->e_machine == e_machine)
+		return;
 	attrs->e_machine = e_machine;
 	for (size_t i = 0; i < attrs->count; i++)
 		attrs->all[i].layout.machine = jp_machine_find(e_machine);
