@@ -23,6 +23,7 @@ void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
 		free(dumps->markers[i].path);
 	for (size_t i = 0; i < dumps->nr_files; i++)
 		free(dumps->files[i].path);
+	jp_text_pool_free(&dumps->known);
 	free(dumps->markers);
 	free(dumps->files);
 	free(dumps->codes);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "harness/base/error.h"
+#include "harness/base/text_pool.h"
 #include "harness/format/perfdata/decode.h"
 #include "harness/inject/inject_summary.h"
 
@@ -42,6 +43,7 @@ struct jp_loaded_code {
 struct jp_inject_dumps {
 	struct jp_marker *markers;
 	size_t nr_markers, markers_capacity;
+	struct jp_text_pool known; /* what tells a marker from those before it */
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
 	struct jp_loaded_code *codes; /* in the order of time once all are read */

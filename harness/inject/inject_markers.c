@@ -29,6 +29,23 @@ static bool marker_name(const char *path, uint32_t *pid)
 	return true;
 }
 
+/* Notes that the process of @marker mapped @path, with its inode or (@any) one that nobody told. 1;
+ * 0: that was known; -ENOMEM. */
+static int note(struct jp_text_pool *known, const struct jp_marker *marker, const char *path,
+		bool any)
+{
+	const size_t count = known->count;
+	jp_cleanup_free char *key = NULL;
+	int length = any ? asprintf(&key, "%u - %s", marker->pid, path)
+			 : asprintf(&key, "%u %" PRIu64 " %s", marker->pid, marker->ino, path);
+
+	if (length < 0)
+		key = NULL;
+	if (!key || !jp_text_keep(known, key, length))
+		return -ENOMEM;
+	return known->count > count;
+}
+
 int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
 		     const struct jp_perf_layout *layout)
 {
@@ -40,17 +57,16 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 					 .cpu = event->cpu,
 					 .id = event->id,
 				 };
+	int fresh;
 
 	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
 	    !marker_name(event->map.name, &marker.named))
 		return 0;
-	for (size_t i = 0; i < dumps->nr_markers; i++) {
-		const struct jp_marker *known = &dumps->markers[i];
-
-		if (known->pid == event->pid && strcmp(known->path, event->map.name) == 0 &&
-		    (!event->map.has_identity || known->ino == event->map.ino))
-			return 0;
-	}
+	fresh = note(&dumps->known, &marker, event->map.name, !marker.has_identity);
+	if (fresh > 0 && note(&dumps->known, &marker, event->map.name, marker.has_identity) < 0)
+		fresh = -ENOMEM;
+	if (fresh <= 0)
+		return fresh;
 	marker.path = strdup(event->map.name);
 	added = jp_array_push(&dumps->markers, &dumps->nr_markers, &dumps->markers_capacity);
 	if (!marker.path || !added) {
