@@ -90,43 +90,77 @@ static char *path_of(const struct jp_inject_read *read, const struct jp_marker *
 	return path;
 }
 
-/*
- * Whether the dump at @path is that of @marker and not of another one that names the same place: a
- * process that has the pid of the file's name comes first, then the first one. Elsewhere than where
- * it was mapped, the inode tells nothing.
- */
-static bool is_owner(const struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
-		     size_t index, const struct stat *st)
+/* A file that markers lead to by whatever paths; or only those @named for their process. */
+struct dump_file {
+	uint64_t dev, ino, named;
+};
+
+/* Its value: the first marker that may have mapped the file. NULL: no memory. */
+static struct jp_text *first_of(struct jp_text_pool *files, const struct stat *st, bool named)
 {
-	const struct jp_marker *marker = &dumps->markers[index];
-	const bool moved = read->jitdumps || read->root >= 0;
+	const struct dump_file file = {st->st_dev, st->st_ino, named};
 
-	for (size_t i = 0; i < dumps->nr_markers; i++) {
-		const struct jp_marker *other = &dumps->markers[i];
-
-		if (i == index || (read->jitdumps ? strcmp(strrchr(other->path, '/'),
-							   strrchr(marker->path, '/')) != 0
-						  : strcmp(other->path, marker->path) != 0))
-			continue;
-		if (!moved && other->has_identity && other->ino != st->st_ino)
-			continue;
-		if (marker->pid != marker->named && (other->pid == other->named || i < index))
-			return false;
-		if (marker->pid == marker->named && other->pid == marker->pid && i < index)
-			return false;
-	}
-	return true;
+	return jp_text_keep(files, &file, sizeof(file));
 }
 
-static int read_marker(struct jp_inject_dumps *dumps, size_t index,
+/* Whether @marker mapped another file than the dump that is now where it was. Elsewhere than where
+ * it was mapped, the inode tells nothing. */
+static bool mapped_other(const struct jp_marker *marker, const struct jp_inject_read *read,
+			 const struct stat *st)
+{
+	return !read->jitdumps && read->root < 0 && marker->has_identity &&
+	       marker->ino != st->st_ino;
+}
+
+/* Notes @marker with the file that it leads to, if there is one. 0 or -ENOMEM. */
+static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
+		     const struct jp_inject_read *read)
+{
+	jp_cleanup_free char *path = path_of(read, marker);
+	jp_cleanup_close int fd = -1;
+	struct jp_error why;
+	struct stat st;
+	uint64_t size;
+
+	if (!path)
+		return -ENOMEM;
+	fd = jp_inject_open(read, path, -1, &size, &why);
+	if (fd < 0 || fstat(fd, &st) || mapped_other(marker, read, &st))
+		return 0;
+	for (int named = 0; named <= (marker->pid == marker->named); named++) {
+		struct jp_text *first = first_of(files, &st, named);
+
+		if (!first)
+			return -ENOMEM;
+		first->value = first->value ?: marker;
+	}
+	return 0;
+}
+
+/* Another marker whose dump the file is, though @marker leads to it: a process that has the pid of
+ * the file's name comes first, then the first one. NULL: there is none. 0 or -ENOMEM. */
+static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker,
+		      const struct stat *st, const struct jp_marker **owner)
+{
+	const struct jp_text *named = first_of(files, st, true), *any = first_of(files, st, false);
+	const bool own = marker->pid == marker->named;
+	const struct jp_marker *first;
+
+	if (!named || !any)
+		return -ENOMEM;
+	first = own || named->value ? named->value : any->value;
+	*owner = first && (first < marker || (named->value && !own)) ? first : NULL;
+	return 0;
+}
+
+static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_text_pool *files,
 		       const struct jp_inject_read *read, struct jp_error *err)
 {
-	const struct jp_marker *marker = &dumps->markers[index];
+	const struct jp_marker *marker = &dumps->markers[index], *owner = NULL;
 	jp_cleanup_free char *path = path_of(read, marker);
 	jp_cleanup_close int fd = -1;
 	const uint64_t taken = read->summary->jitdumps;
 	struct jp_error why = {""};
-	bool others = false;
 	struct stat st;
 	uint64_t size;
 	int ret = 0;
@@ -138,11 +172,14 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
 	else if (fstat(fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
-	else if ((others = !is_owner(dumps, read, index, &st)))
+	else if (find_owner(files, marker, &st, &owner))
+		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
+	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
+		; /* by another path, it is read already */
+	else if (owner)
 		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
 			      marker->pid);
-	else if (!read->jitdumps && read->root < 0 && marker->has_identity &&
-		 marker->ino != st.st_ino)
+	else if (mapped_other(marker, read, &st))
 		jp_inject_say(read,
 			      "%s: another file than process %u mapped (inode %" PRIu64
 			      ", not %" PRIu64
@@ -153,7 +190,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index,
 	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
-	read->summary->refused += !others && read->summary->jitdumps == taken;
+	read->summary->refused += !owner && read->summary->jitdumps == taken;
 	return ret;
 }
 
@@ -178,10 +215,16 @@ static void sort_codes(struct jp_inject_dumps *dumps)
 int jp_inject_read(struct jp_inject_dumps *dumps, const struct jp_inject_read *read,
 		   struct jp_error *err)
 {
+	struct jp_text_pool files = {0};
 	int ret = 0;
 
 	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
-		ret = read_marker(dumps, i, read, err);
+		ret = note_file(&files, &dumps->markers[i], read);
+	if (ret)
+		jp_fail(err, ENOMEM, "no memory for the jitdumps' files");
+	for (size_t i = 0; !ret && i < dumps->nr_markers; i++)
+		ret = read_marker(dumps, i, &files, read, err);
+	jp_text_pool_free(&files);
 	sort_codes(dumps);
 	return ret;
 }

@@ -415,6 +415,19 @@ class Records(Injecting):
         self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
                           if ".jit/" in record.name], [PID])
 
+    def test_one_dump_by_many_paths(self) -> None:
+        """It is read once, and nothing is said: nothing is missing."""
+        perf = mj.capture()
+        mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
+        ino = os.lstat(self.dump_path()).st_ino
+        paths = [os.path.join(self.home, "./" * many + f"jit-{PID}.dump") for many in range(4)]
+        self.record(perf, *(perf.map(PID, 0x1000, 0x1000, path, time, ino=ino)
+                            for time, path in enumerate(paths)))
+        done = self.run_inject()
+        self.assertNotIn("mapped by", done.stderr)
+        self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
+                          if ".jit/" in record.name], [PID])
+
     def test_counter(self) -> None:
         """Times of the CPU's counter, by TIME_CONV."""
         perf = mj.capture(monotonic=False)

@@ -115,6 +115,93 @@ static void scale(void)
 	check(many < 40 * few, "%d mappings take %.1f times as long as %d", MANY, many / few, FEW);
 }
 
+/* @count processes mapped another dump than the one that is at @path now. */
+static double cost_of_owner(const char *path, size_t count)
+{
+	struct jp_marker *markers = calloc(count, sizeof(*markers));
+	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = count};
+	struct jp_inject_summary summary = {0};
+	const struct jp_inject_read read = {.root = -1, .summary = &summary, .said = say};
+	struct jp_error err;
+	uint64_t begin;
+
+	for (size_t i = 0; markers && i < count; i++)
+		markers[i] = (struct jp_marker){
+			.pid = (uint32_t)i, .path = (char *)path, .has_identity = true, .ino = 1};
+	begin = jp_clock_thread_cpu();
+	check(markers && !jp_inject_read(&dumps, &read, &err) && summary.refused == count,
+	      "none of %zu is read", count);
+	free(markers);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* Twenty times as many take twenty times as long, and more than a hundred times where each is held
+ * against all. */
+static void scale_of_owner(const char *path)
+{
+	enum { FEW = 1000, MANY = 20 * FEW };
+	double few = cost_of_owner(path, FEW), many = cost_of_owner(path, MANY);
+
+	check(many < 60 * few, "%d processes take %.1f times as long as %d", MANY, many / few, FEW);
+}
+
+/* Who has read the dump at @path of all that have mapped it, as @said tells it. */
+static void owners(const char *path)
+{
+	static const struct {
+		const char *what;
+		struct {
+			uint32_t pid;
+			bool right; /* it mapped this very file */
+		} who[3];
+		int reads; /* -1: nobody does */
+	} rows[] = {
+		{"the first, where none is named", {{1, true}, {2, true}, {3, true}}, 0},
+		{"who is named", {{1, true}, {17, true}, {3, true}}, 1},
+		{"the last, where it is named", {{1, true}, {2, true}, {17, true}}, 2},
+		{"the first that mapped this very file", {{1, false}, {2, true}, {3, true}}, 1},
+		{"who is not named, where that mapped another",
+		 {{17, false}, {2, true}, {3, true}},
+		 1},
+		{"the same before that", {{1, true}, {2, true}, {17, false}}, 0},
+		{"nobody, where all mapped another", {{1, false}, {17, false}, {3, false}}, -1},
+	};
+	struct stat st;
+
+	check(!stat(path, &st), "it is there");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_marker markers[3];
+		struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 3};
+		struct jp_inject_summary summary = {0};
+		const struct jp_inject_read read = {.root = -1, .summary = &summary, .said = say};
+		struct jp_error err;
+		size_t times = 0;
+
+		for (size_t j = 0; j < 3; j++)
+			markers[j] = (struct jp_marker){.pid = rows[i].who[j].pid,
+							.named = 17,
+							.path = (char *)path,
+							.has_identity = true,
+							.ino = st.st_ino + !rows[i].who[j].right};
+		/* Who would read it is told that the capture has no times. */
+		*said = '\0';
+		check(!jp_inject_read(&dumps, &read, &err), "markers are read");
+		for (const char *at = said; (at = strstr(at, "has no times")); at++)
+			times++;
+		check(times == (rows[i].reads >= 0), "%s reads it: %s", rows[i].what, said);
+		for (int j = 0; j < 3; j++) {
+			char line[64];
+			const bool right = rows[i].who[j].right;
+
+			snprintf(line, sizeof(line), "mapped by process %u too",
+				 rows[i].who[j].pid);
+			if (right || j == rows[i].reads)
+				check(!strstr(said, line) == (j == rows[i].reads),
+				      "%s, not process %u", rows[i].what, rows[i].who[j].pid);
+		}
+	}
+}
+
 int main(void)
 {
 	const char *path = scratch_make("jit-17.dump");
@@ -122,6 +209,8 @@ int main(void)
 	known();
 	scale();
 	scratch_write(path, "", 0);
+	owners(path);
+	scale_of_owner(path);
 	read_below(-1, path);
 	check(strstr(said, "another file than process 17 mapped") &&
 		      strstr(said, "another file than process 18 mapped"),
