@@ -113,7 +113,7 @@ static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
 	const struct jp_lint_rule *rule = NULL;
 	int ret = jp_lint_map_read(map, err);
 
-	findings->entries = map->count + map->nr_bad;
+	findings->entries = map->count + map->bad_lines;
 	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
 		if ((rule->map || rule->file || rule->each_name) && jp_lint_ask(findings, rule))
 			ask_of_map(rule, map, findings);

@@ -8,7 +8,9 @@
 static void bad_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->nr_bad; i++)
-		jp_lint_found(findings, map->bad[i].at, "expected %s", map->bad[i].why);
+		for (uint32_t j = 0; j < map->bad[i].count; j++)
+			jp_lint_found(findings, map->bad[i].first + j, "expected %s",
+				      map->bad[i].why);
 }
 
 /* A dialect is a property of the writer: said once, with how many lines speak it. */

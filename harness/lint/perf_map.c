@@ -13,14 +13,19 @@
 #define MOST (UINT64_C(256) << 20)
 enum { MOST_LINES = 1 << 24 };
 
-static int keep_bad(struct jp_lint_map *map, uint64_t number, const char *why)
+static int keep_bad(struct jp_lint_map *map, uint32_t number, const char *why)
 {
-	struct jp_lint_bad *bad = jp_array_push(&map->bad, &map->nr_bad, &map->bad_capacity);
+	struct jp_lint_bad_lines *bad = map->nr_bad ? &map->bad[map->nr_bad - 1] : NULL;
 
+	map->bad_lines++;
+	if (bad && bad->why == why && bad->first + bad->count == number) {
+		bad->count++;
+		return 0;
+	}
+	bad = jp_array_push(&map->bad, &map->nr_bad, &map->bad_capacity);
 	if (!bad)
 		return -ENOMEM;
-	bad->at = number;
-	bad->why = why;
+	*bad = (struct jp_lint_bad_lines){number, 1, why};
 	return 0;
 }
 

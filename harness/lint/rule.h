@@ -27,7 +27,7 @@ struct jp_lint_file {
 };
 
 struct jp_lint_bad {
-	uint64_t at;     /* offset, or line */
+	uint64_t at;     /* offset */
 	const char *why; /* NULL: as the ones before it */
 };
 
@@ -59,14 +59,20 @@ struct jp_lint_line {
 	unsigned int dialect;
 };
 
+/* Neighbours that are no lines for the same reason: a file of blanks is one of these. */
+struct jp_lint_bad_lines {
+	uint32_t first, count;
+	const char *why;
+};
+
 struct jp_lint_map {
 	struct jp_lint_file file;
 	char *text;
 	struct jp_lint_line *lines;
 	size_t count, capacity;
-	struct jp_lint_bad *bad;
-	size_t nr_bad, bad_capacity;
-	bool unfinished; /* the last line has no newline */
+	struct jp_lint_bad_lines *bad;
+	size_t nr_bad, bad_capacity, bad_lines; /* bad_lines: in all of them */
+	bool unfinished;                        /* the last line has no newline */
 };
 
 /* What a process publishes, from all its files. */
