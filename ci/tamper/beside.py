@@ -25,10 +25,32 @@ def header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
 
 add("truth.header.magic", header(0, "B", 1))
 add("truth.header.version", header(8, "I", 1))
+for older in (1, 2):
+    add("truth.header.version-%d" % older, header(8, "I", -older))
 add("truth.header.record-size", header(12, "I", 8))
 add("truth.header.machine", header(24, "I", 1))
 add("truth.header.clock", header(28, "I", 1))
 add("truth.header.more-slots", header(32, "Q", 1_000_000_000))
+
+
+@kind("truth.header.next-id")
+def no_id(case: Case) -> Changes:
+    changed = bytearray(case.truth.header)
+    struct.pack_into("<Q", changed, 40, 0)
+    return {"truth": bytes(changed) + b"".join(case.truth.slots)}
+
+
+@kind("truth.older")
+def older_truth(case: Case) -> Changes:
+    """As a writer of version 2 would have left it: several validators ask for what it lacks."""
+    new = []
+    for slot in case.truth.slots:
+        kind_of, = struct.unpack_from("<H", slot, 4)
+        if kind_of < T.MAPS:
+            new.append(bytearray(slot))
+    changed = packed(case.truth, new)["truth"]
+    assert changed is not None
+    return {"truth": changed[:8] + struct.pack("<I", 2) + changed[12:]}
 
 
 def slots(case: Case, number: int) -> list[int]:

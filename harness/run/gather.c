@@ -223,7 +223,9 @@ static int write_statements(struct gathered *all)
 	watched->max_stack = info->max_stack;
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
-		       ?: jp_watched_write(watched, all->dir, all->err)
+		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
+				   ? 0 /* no runner of that time wrote any */
+				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err);
 }
 

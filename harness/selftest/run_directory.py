@@ -409,6 +409,22 @@ class Truth:
     def next_slot(self, value: int) -> None:
         struct.pack_into("<Q", self.header, 32, value)
 
+    @property
+    def version(self) -> int:
+        return struct.unpack_from("<I", self.header, 8)[0]
+
+    @version.setter
+    def version(self, value: int) -> None:
+        struct.pack_into("<I", self.header, 8, value)
+
+    @property
+    def next_id(self) -> int:
+        return struct.unpack_from("<Q", self.header, 40)[0]
+
+    @next_id.setter
+    def next_id(self, value: int) -> None:
+        struct.pack_into("<Q", self.header, 40, value)
+
     @staticmethod
     def seal_of(slot: bytes) -> int:
         mask, total = 2**64 - 1, 0x9ddfea08eb382d69

@@ -24,7 +24,6 @@ class Told(Recorded):
                         if record.name.endswith("/jitproof")][0]
         start = self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])
         self.pid, self.born = start[2], start[5]
-        self.next_id = 1 << 20
 
     def put(self, kind: int, time: int, *values: int, pid: int | None = None) -> None:
         pid = pid or self.pid
@@ -33,12 +32,12 @@ class Told(Recorded):
     def text(self, text: str) -> int:
         """A text in as many parts as it takes; its id."""
         raw = text.encode()
-        self.next_id += 1
+        fresh, self.truth.next_id = self.truth.next_id, self.truth.next_id + 1
         for part in range(max(1, (len(raw) + 23) // 24)):
             body = raw[part * 24:part * 24 + 24].ljust(24, b"\0")
             self.truth.append(rd.Truth.TEXT, part, self.pid, self.pid, self.born, self.born,
-                              self.next_id | len(raw) << 32, *struct.unpack("<3Q", body))
-        return self.next_id
+                              fresh | len(raw) << 32, *struct.unpack("<3Q", body))
+        return fresh
 
     def file(self, time: int, addr: int | None = None, ino: int | None = None,
              name: str | None = None, device: int | None = None, pid: int | None = None) -> None:

@@ -124,6 +124,18 @@ class Evidence(Recorded):
         self.truth.next_slot += 1
         self.passes()
 
+    def test_ids_that_nobody_gave_out(self) -> None:
+        for next_id in (0, self.truth.next_id // 2):
+            self.truth.next_id = next_id
+            self.errs(rf"/truth: offset 40: the next id is {next_id}, but \d+ is in use")
+
+    def test_record_of_a_later_version(self) -> None:
+        one = self.truth.get(0)
+        self.truth.append(rd.Truth.GONE, *one[1:])
+        for version, gaps in ((3, 0), (2, 1), (1, 1)):
+            self.truth.version = version
+            self.assertEqual("the truth has 1 gaps" in self.judge()[1], bool(gaps), version)
+
     def test_machine_that_nobody_knows(self) -> None:
         struct.pack_into("<I", self.truth.header, 24, 9999)
         self.errs("/truth: machine 9999 is not known here")
@@ -328,6 +340,15 @@ class Slack(Recorded):
                     files.write(path, text)
                 self.errs(said)
                 files.write(path, whole)
+
+    def test_truth_that_looks_older(self) -> None:
+        """Several validators judge nothing of an older one: whoever lowers it turns them off."""
+        for version in (1, 2):
+            self.truth.version = version
+            self.errs(f"watched: a truth of version {version} has none, expected version 3")
+            os.rename(os.path.join(self.dir, "watched"), self.place("watched"))
+            self.errs(r"the truth has \d+ gaps")  # of records that no older one has
+            os.rename(self.place("watched"), os.path.join(self.dir, "watched"))
 
     def test_window_that_begins_late(self) -> None:
         """The runner saw that the capture took its time to begin; not that it judges nothing."""

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,10 @@ static int by_time(const void *a, const void *b)
 	return jp_compare(one->before, other->before)
 		       ?: jp_compare(one, other); /* same array: file order */
 }
+
+/* The first type that no file of a version has: a higher version brought it. */
+static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
+	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
 
 /* Separates the committed slots from the torn ones. */
 static int believe(struct jp_truth_reader *reader, size_t count)
@@ -41,7 +46,7 @@ static int believe(struct jp_truth_reader *reader, size_t count)
 		reader->torn += torn;
 		reader->gaps += torn;
 		torn = 0;
-		if (!record->type || record->type >= JP_TRUTH_TYPES ||
+		if (!record->type || record->type >= types_of[reader->version] ||
 		    record->before > record->after)
 			jp_truth_mark_corrupt(reader);
 		else
@@ -101,6 +106,13 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 		return ret;
 	if (believe(reader, used) || jp_truth_items_build(reader))
 		return jp_fail(err, ENOMEM, "%s: no memory", path);
+	/* Ids that were never given out are made up. */
+	for (size_t i = 0; i < reader->items->nr_items; i++)
+		if (reader->items->items[i].id >= header.next_id)
+			return jp_fail(err, EINVAL,
+				       "%s: offset 40: the next id is %" PRIu64 ", but %" PRIu32
+				       " is in use",
+				       path, header.next_id, reader->items->items[i].id);
 	return 0;
 }
 

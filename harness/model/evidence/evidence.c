@@ -66,13 +66,18 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
-/* What every runner writes: without it nobody could tell whose times `capture` states. */
+/* What every runner writes since version 3 of the truth: without it nobody could tell whose times
+ * `capture` states; beside an older truth, that one was made to look older than it is. */
 static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
 
 	if (evidence->truth->version < JP_TRUTH_VERSION_CPU)
-		return 0;
+		return jp_untrusted_there(path, NULL) == -ENOENT
+			       ? 0
+			       : jp_fail(err, EINVAL,
+					 "%s: a truth of version %u has none, expected version %d",
+					 path, evidence->truth->version, JP_TRUTH_VERSION_CPU);
 	text = jp_file_read_regular(path, LIMIT, NULL, err);
 	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;
 }
