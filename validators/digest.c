@@ -24,15 +24,29 @@ uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size)
 	return mix(mix(digest, word), size);
 }
 
+/* What the event was asked for. */
+static uint64_t asked_digest(const struct jp_event_asked *asked)
+{
+	const uint64_t words[] = {
+		asked->regs,  asked->stack,  asked->max_stack,  asked->period,
+		asked->clock, asked->chain,  asked->user_chain, asked->kernel_chain,
+		asked->user,  asked->kernel, asked->timed,      asked->inherit,
+	};
+
+	return jp_digest(0, words, sizeof(words));
+}
+
 uint64_t jp_sample_digest(const struct jp_event *event)
 {
 	const uint64_t words[] = {
+		event->asked ? asked_digest(event->asked) : 0,
+		event->id,
+		event->misc,
 		event->time,
 		event->pid,
 		event->tid,
 		event->cpu,
 		event->sample.ip,
-		(uint64_t)jp_event_cpu_mode(event),
 		event->sample.period,
 		event->sample.regs_abi,
 		event->sample.stack_asked,

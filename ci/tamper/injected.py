@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What an injector made of a capture: injected.data alone, while perf.data stays as it was."""
 
+import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
@@ -96,3 +97,46 @@ add("injected.sample.deleted.all", in_sample(lambda one: None, 1.0))
 add("injected.sample.ip", in_sample(lambda one: clone(one, ip=0x1234)))
 add("injected.sample.pid", in_sample(lambda one: clone(one, pid=NOBODY)))
 add("injected.sample.doubled", in_sample(lambda one: [one, one]))
+add("injected.sample.cpu", in_sample(lambda one: clone(one, cpu=one.cpu ^ 1)))
+
+
+def is_kind(number: int) -> Callable[[Any], bool]:
+    return lambda record: record.kind == number
+
+
+def other_body(one: Any) -> Any:
+    """Its first number, mostly the pid, is another."""
+    made = clone(one)
+    made.body[0] ^= 1
+    return made
+
+
+# What injecting has nothing to do with.
+for kind_name, number in (("comm", rd.COMM), ("fork", rd.FORK), ("exit", rd.EXIT)):
+    what = kind_name.upper() + " record"
+    add("injected.%s.pid" % kind_name, each(is_kind(number), other_body, 0.0, what))
+add("injected.kernel-map", each(is_kind(1), other_body, 0.0, "mapping record of the kernel"))
+NATIVE: dict[str, Callable[[Any], Any]] = {
+    "inode": lambda one: clone(one, ino=one.ino + 1),
+    "name": lambda one: clone(one, name=one.name + ".x"),
+    "pgoff": lambda one: clone(one, pgoff=one.pgoff + 4096),
+    "moved": lambda one: clone(one, start=one.start + (1 << 30)),
+    "time": lambda one: clone(one, time=one.time + 50_000_000),
+}
+for native_name, change in NATIVE.items():
+    add("injected.native." + native_name, each(is_native, change, 1.0,
+                                               "mapping record of a file"))
+
+
+def in_attr(at: int, layout: str, value: int) -> Callable[[Case], Changes]:
+    def change(index: int, attr: rd.Attr) -> rd.Attr | None:
+        if index:
+            return None
+        struct.pack_into("<" + layout, attr.raw, at, value)
+        return attr
+    return lambda case: case.rewrite(lambda capture: capture.with_attrs(change), FILE)
+
+
+add("injected.attr.period", in_attr(16, "Q", 5))
+add("injected.attr.config", in_attr(8, "Q", 2))
+add("injected.attr.clock", in_attr(92, "i", 4))

@@ -432,9 +432,51 @@ class Published(Recorded):
     def test_name_that_injecting_forgets(self) -> None:
         path = self.place(self.fixture, "injected.data")
         injected = rd.PerfData.load(path)
-        injected.records.remove(next(one for one in injected.records if one.kind == COMM))
+        name = next(one for one in injected.records if one.kind == COMM)
+        injected.records.remove(name)
         injected.save(path)
-        self.fails(self.exactly(1, "samples.injected", "changed"))
+        self.fails(self.exactly(1, "injected.records", "absent"))
+        injected.records += [name, name.copy()]
+        injected.sort()
+        injected.save(path)
+        self.fails(self.exactly(1, "injected.records", "added"))
+
+    def test_records_that_injecting_altered(self) -> None:
+        """Of a file's mapping at least as much as is there must be; of all others as much."""
+        path = self.place(self.fixture, "injected.data")
+        for change, said in (
+                (lambda one: setattr(one, "pgoff", one.pgoff + PAGE), "absent"),
+                (lambda one: setattr(one, "ino", one.ino + 1), "other-file"),
+                (lambda one: setattr(one, "name", one.name + "x"), "absent"),
+                (lambda one: setattr(one, "time", one.time + 1), "absent")):
+            injected = rd.PerfData.load(path)
+            whole = files.read_bytes(path)
+            change(next(one for one in injected.maps() if "/libc" in one.name))
+            injected.save(path)
+            self.fails(self.exactly(1, "injected.records", said))
+            files.write_bytes(path, whole)
+
+    def test_build_id_for_an_inode(self) -> None:
+        """As `perf inject` may put it there: the records of that file are the same."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        for one in injected.maps():
+            if "/libc" in one.name:
+                one.misc |= 1 << 14
+                one.body[32:56] = bytes([20, 0, 0, 0]) + b"\x77" * 20
+        injected.save(path)
+        self.assertNotIn("injected.records", self.judge()[1])
+
+    def test_event_that_injecting_altered(self) -> None:
+        """Its period, its clock, and what it counts."""
+        path = self.place(self.fixture, "injected.data")
+        for at, layout, value in ((16, "<Q", 5), (92, "<i", 4), (8, "<Q", 1)):
+            injected = rd.PerfData.load(path)
+            whole = files.read_bytes(path)
+            struct.pack_into(layout, injected.attrs[0].raw, at, value)
+            injected.save(path)
+            self.assertIn("say something else", self.judge()[1], at)
+            files.write_bytes(path, whole)
 
     def test_sample_that_injecting_names_worse(self) -> None:
         """A wrong name is worse than none: the record leads to another function's code."""

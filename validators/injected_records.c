@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Injected records: injecting adds records of code, and takes away those of memory that is no
+ * file's and of jitdumps. All others must say the same in both files, whoever injects.
+ */
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/judge/validator.h"
+#include "harness/model/space/mapping_name.h"
+#include "validators/digest.h"
+
+/* Records of perf.data that say the same, less those of injected.data. */
+struct same_records {
+	int64_t count;
+	uint64_t time; /* of the first */
+	uint32_t pid, kind;
+	/* Of mappings: whoever injects may put a build id in the place of the inode. */
+	uint64_t files; /* sum of their digests */
+	bool build_id;
+};
+
+struct injected_records {
+	struct jp_view *view;
+	struct jp_map same; /* digest -> struct same_records */
+	uint64_t bad, all;
+};
+
+/* An injector may take it away. */
+static bool may_go(const struct jp_event *event)
+{
+	return event->type == JP_EVENT_MAP && !event->kernel_map &&
+	       (jp_mapping_backing(event->map.name) != JP_BACKING_FILE || *event->map.name == '[' ||
+		fnmatch("*/jit-*.dump", event->map.name, 0) == 0);
+}
+
+static uint64_t digest_of(const struct jp_event *event)
+{
+	const struct jp_perf_record *record = event->record;
+	const uint64_t map[] = {
+		event->time,     event->pid,      event->tid,
+		event->cpu,      event->id,       event->misc & ~JP_PERF_MISC_MMAP_BUILD_ID,
+		event->map.addr, event->map.len,  event->map.pgoff,
+		event->map.prot, event->map.flags};
+
+	if (event->type == JP_EVENT_MAP)
+		return jp_digest(jp_digest(event->record_type, map, sizeof(map)), event->map.name,
+				 strlen(event->map.name));
+	return jp_digest(0, record, record->size);
+}
+
+static uint64_t file_of(const struct jp_event *event)
+{
+	const uint64_t file[] = {event->map.maj, event->map.min, event->map.ino, event->map.gen};
+
+	return event->map.has_identity ? jp_digest(0, file, sizeof(file)) : 0;
+}
+
+static int except(struct injected_records *state, const struct same_records *one, const char *cause,
+		  const char *what)
+{
+	state->bad++;
+	return jp_findings_except(&state->view->findings, "injected.records", cause,
+				  "pid %u, record of type %u at %" PRIu64 ": %s", one->pid,
+				  one->kind, one->time, what);
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct injected_records *state = view->state;
+	struct same_records *same,
+		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
+	uint64_t digest;
+
+	/* What a control left out is added back to both, and has no bytes. */
+	if (event->type == JP_EVENT_SAMPLE || !event->record || may_go(event))
+		return 0;
+	digest = digest_of(event);
+	same = jp_map_find(&state->same, digest);
+	if (view->in_injected && !same)
+		return event->type == JP_EVENT_MAP
+			       ? 0
+			       : except(state, &one, "added", "perf.data has none that says this");
+	if (!same) {
+		same = jp_map_at(&state->same, digest, sizeof(*same));
+		if (!same)
+			return -ENOMEM;
+		*same = one;
+	}
+	state->all += !view->in_injected;
+	same->count += view->in_injected ? -1 : 1;
+	if (event->type != JP_EVENT_MAP)
+		return 0;
+	same->files += view->in_injected ? -file_of(event) : file_of(event);
+	same->build_id |= !event->map.has_identity;
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct injected_records *state = view->state;
+	const struct same_records *same;
+	size_t at = 0;
+	int failed = 0;
+
+	if (!view->in_injected)
+		return 0;
+	while (!failed && (same = jp_map_next(&state->same, &at, NULL))) {
+		if (same->count > 0)
+			failed = except(state, same, "absent", "injected.data has none left");
+		else if (same->count < 0)
+			failed = except(state, same, "added", "injected.data has one more");
+		else if (same->files && !same->build_id)
+			failed = except(state, same, "other-file",
+					"injected.data has another inode");
+	}
+	jp_findings_add_rate(&view->findings, "injected.records", state->bad, state->all);
+	return failed;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct injected_records *state;
+
+	if (!view->asked->injected)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	return 0;
+}
+
+static void free_records(void *context)
+{
+	struct injected_records *state = context;
+
+	jp_map_free(&state->same);
+	free(state);
+}
+
+static const struct jp_validator injected_records = {
+	.name = "injected_records",
+	.help = "do the records that injecting is to leave alone say the same in both files?",
+	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
+		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_records,
+};
+JP_REGISTER(validator, injected_records);
