@@ -221,6 +221,25 @@ for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples",
         of_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
 
+def stated(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
+    """Another line of what our own capture states."""
+    def alter(case: Case) -> Changes:
+        if "first_enabled" not in case.facts:
+            raise Absent("somebody else captured")
+        return edited("capture", lambda line: re.sub(pattern, new, line))(case)
+    return alter
+
+
+for key_name in ("samples", "counted", "frequency", "frequency_asked", "first_enabled", "cpus",
+                 "event", "order", "capture", "kernel"):
+    add("capture.without." + key_name, stated(rb"^%s .*\n" % key_name.encode(), b""))
+add("capture.kernel", stated(rb"^kernel yes$", b"kernel no"))
+add("capture.event", stated(rb"^event .*$", b"event cycles"))
+add("capture.order", stated(rb"^order .*$", b"order none"))
+add("capture.capture", stated(rb"^capture .*$", b"capture perf"))
+add("capture.frequency_asked", noted("capture", b"frequency_asked", partial(raised, by=1)))
+
+
 @kind("elf.swapped")
 def swapped_elf(case: Case) -> Changes:
     """The call frame information of two files, each under the other's build id."""

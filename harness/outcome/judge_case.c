@@ -121,6 +121,7 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
 		jp_check_window(evidence, result);
+		jp_check_stated(evidence, result);
 		result->stolen = jp_watched_stolen_share(&evidence->watched);
 	}
 	jp_evidence_free(evidence);

@@ -236,6 +236,58 @@ class Evidence(Recorded):
         self.errs(r"the truth has \d+ gaps")
 
 
+class Stated(Recorded):
+    """What `capture` states of ours is what the case asked for, and all that ours states."""
+
+    fixture = "clock"
+
+    def setUp(self) -> None:
+        super().setUp()
+        path = os.path.join(self.dir, "watched")
+        seen = files.read(path)
+        silent = re.sub(r"(?s).*^ended (\d+)\n.*", r"silent \1\n", seen, flags=re.M)
+        files.write(path, seen + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\n" + silent)
+
+    def errs_of(self, key: str, value: str | None, said: str) -> None:
+        right = dict(self.facts)
+        with self.subTest(key=key, value=value):
+            if value is None:
+                del self.facts[key]
+            else:
+                self.facts[key] = value
+            self.errs(said)
+        self.facts = right
+
+    def test_what_the_case_asked_for(self) -> None:
+        self.passes()
+        for key, value, said in (
+                ("frequency_asked", "298", "states frequency_asked 298; the case asks for 299"),
+                ("stack_dump", "264", "states stack_dump 264; the case asks for 256"),
+                ("capture", "launch", "states capture launch; the case asks for attach"),
+                ("order", "snapshot-first", "snapshot-first; the case asks for enable-first"),
+                ("event", "task-clock", "states event task-clock; the case asks for cpu-clock"),
+                ("kernel", "no", "states kernel no; event 0 of perf.data samples it")):
+            self.errs_of(key, value, said)
+
+    def test_modes_that_the_case_asked_for(self) -> None:
+        path = os.path.join(self.dir, "case")
+        case = files.read(path)
+        for option, kernel in (("--user-only", "yes"), ("--kernel", "no")):
+            files.write(path, case.replace("--stack", option + " --stack"))
+            self.errs_of("kernel", kernel, "the kernel; the case asks for another")
+
+    def test_key_that_ours_states(self) -> None:
+        for key in ("samples", "counted", "frequency", "first_enabled", "cpus", "event"):
+            self.errs_of(key, None, f"the capture states no {key}, as ours does")
+
+    def test_others_state_what_they_like(self) -> None:
+        path = os.path.join(self.dir, "case")
+        files.write(path, files.read(path).replace(": attach ", ": attach-by perf "))
+        for key in ("counted", "order", "event", "kernel", "first_enabled"):
+            del self.facts[key]
+        self.assertNotIn("the capture states", self.judge()[1])
+
+
 class Slack(Recorded):
     """The clocks differ, so brackets are wider by as much: that, no more and no less."""
 

@@ -160,6 +160,9 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *
 		if (fields[i].needed && !found[i])
 			return jp_fail(err, EINVAL, "%s: expected a line \"%s\"", name,
 				       fields[i].key);
+	for (size_t i = FIELDS; i--;)
+		if (!found[i] && fields[i].at != AT(lacks))
+			info->absent = fields[i].key;
 	if (!info->enabled || info->enabled > info->sampling || info->sampling > info->stopped)
 		return jp_fail(err, EINVAL,
 			       "%s: expected enabled <= sampling <= stopped, found %" PRIu64

@@ -41,7 +41,10 @@ struct jp_capture_info {
 	char lacks[32];
 	uint64_t first_enabled; /* when the first of the events was on; 0: not told */
 
-	/* What follows is for readers; judging asks for none of it. */
+	/* Read alone: the first key that ours always writes and that is not there; NULL: none. */
+	const char *absent;
+
+	/* What follows is for readers, and for ours held against the case. */
 	char capture[32], order[32], event[32];
 	uint64_t samples, frequency_asked, frequency;
 	uint64_t ring_sampling, ring_sideband, cpus, threads, thread_passes;

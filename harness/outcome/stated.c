@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What `capture` states beside its window: here that is held against the case. */
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "harness/base/number.h"
+
+/* Whose @option the case's capture has, up to its value; NULL: it leaves that to the policy. */
+static const char *option_of(const struct jp_case *cas, const char *option)
+{
+	const size_t length = strlen(option);
+
+	for (int i = 1; i < cas->capture_argc; i++)
+		if (strncmp(cas->capture_argv[i], option, length) == 0)
+			return cas->capture_argv[i] + length;
+	return NULL;
+}
+
+/* Others, and what they state, are the adapters' (docs/profiler-adapters.md). The case says who
+ * captured: what `capture` says of that may be a part of the lie. */
+static bool is_ours(const struct jp_case *cas)
+{
+	const char *policy = cas->capture_argc ? cas->capture_argv[0] : "";
+	const size_t length = strlen(policy);
+
+	return jp_registry_find(JP_CAPTURE, policy) &&
+	       (length < 3 || strcmp(policy + length - 3, "-by") != 0);
+}
+
+static void check_number(struct jp_result *result, const char *option, const char *key,
+			 uint64_t stated)
+{
+	const char *text = option_of(result->cas, option);
+	uint64_t asked;
+
+	if (text && jp_number(text, 0, UINT64_MAX, &asked) && asked != stated)
+		jp_note(result, JP_ERROR,
+			"the capture states %s %" PRIu64 "; the case asks for %" PRIu64, key,
+			stated, asked);
+}
+
+static void check_text(struct jp_result *result, const char *key, const char *stated,
+		       const char *asked)
+{
+	if (strcmp(stated, asked) != 0)
+		jp_note(result, JP_ERROR, "the capture states %s %s; the case asks for %s", key,
+			stated, asked);
+}
+
+void jp_check_stated(const struct jp_evidence *evidence, struct jp_result *result)
+{
+	const struct jp_capture_info *info = &evidence->info;
+	const struct jp_case *cas = result->cas;
+
+	/* Earlier runs state fewer keys. */
+	if (!evidence->watched.silent || !is_ours(cas))
+		return;
+	if (info->absent) {
+		jp_note(result, JP_ERROR, "the capture states no %s, as ours does", info->absent);
+		return;
+	}
+	check_number(result, "--freq=", "frequency_asked", info->frequency_asked);
+	check_number(result, "--stack=", "stack_dump", info->stack_dump);
+	check_text(result, "capture", info->capture, cas->capture_argv[0]);
+	check_text(result, "order", info->order, option_of(cas, "--order=") ?: "enable-first");
+	check_text(result, "event", info->event,
+		   option_of(cas, "--task-clock") ? "task-clock" : "cpu-clock");
+	if (option_of(cas, info->kernel ? "--user-only" : "--kernel"))
+		jp_note(result, JP_ERROR,
+			"the capture states that it %s the kernel; the case asks for another",
+			info->kernel ? "sampled" : "did not sample");
+}
