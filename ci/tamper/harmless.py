@@ -2,6 +2,7 @@
 """What a file may have otherwise without saying anything else: none of it may be noticed."""
 
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -237,3 +238,12 @@ def notes(case: Case) -> Changes:
 @kind("harmless.extra-file", harmless=True)
 def extra_file(case: Case) -> Changes:
     return {"README": b"what a reader put beside it\n"}
+
+
+@kind("harmless.maps.order", harmless=True)
+def other_order(case: Case) -> Changes:
+    """The last process's maps first."""
+    sections = [one for one in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if one]
+    if len(sections) < 2:
+        raise Absent("the maps of fewer than two processes were read")
+    return {"maps": b"".join(sections[::-1])}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The folders and small files of a run: made where nothing is, never over anything. */
 #include "harness/format/rundir/capture_info.h"
+#include "harness/format/rundir/snapshots.h"
 #include "harness/format/rundir/watched.h"
 #include "harness/selftest/scratch.h"
 
@@ -205,11 +206,24 @@ static void watched(void)
 	      "of a capture, too");
 }
 
+static void snapshots_in_any_order(void)
+{
+	static const char text[] = "# pid 7 before 30 after 31\n# pid 7 before 10 after 11\n";
+	struct jp_snapshots snapshots = {0};
+	struct jp_error err = {""};
+	int ret = jp_snapshots_parse(&snapshots, "maps", text, strlen(text), &err);
+
+	check(!ret && snapshots.count == 2 && jp_snapshots_of(&snapshots, 7)->before == 10,
+	      "the first one of a process is so by time: %s", err.text);
+	jp_snapshots_free(&snapshots);
+}
+
 int main(void)
 {
 	scratch_make("");
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	make_folders();
+	snapshots_in_any_order();
 	keep_others_out();
 	make_here();
 	make_temporary();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 #include "harness/format/truth/format.h"
 
 /* One of them from *@text on, which then is where the next begins. */
@@ -41,6 +42,14 @@ static int parse(struct jp_snapshots *snapshots, const char *name, const char **
 	return 0;
 }
 
+static int by_time(const void *left, const void *right)
+{
+	const struct jp_snapshot *a = left, *b = right;
+
+	return jp_compare(a->before, b->before)
+		       ?: jp_compare(a->after, b->after) ?: jp_compare(a->pid, b->pid);
+}
+
 int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
 		       size_t size, struct jp_error *err)
 {
@@ -49,6 +58,9 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 
 	while (!failed && at < text + size)
 		failed = parse(snapshots, name, &at, text, text + size, err);
+	/* Which one of a process is its first is a matter of time alone. */
+	if (snapshots->count)
+		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
 	return failed;
 }
 

@@ -19,7 +19,8 @@ struct jp_snapshots {
 	size_t count, capacity;
 };
 
-/* @name stands in messages. What was read so far is in @snapshots even where it fails. */
+/* @name stands in messages. What was read so far is in @snapshots even where it fails, by time,
+ * whatever the file's order. */
 int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
 		       size_t size, struct jp_error *err);
 void jp_snapshots_free(struct jp_snapshots *snapshots);
