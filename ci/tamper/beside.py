@@ -221,13 +221,18 @@ for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples",
         of_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
 
-def stated(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
-    """Another line of what our own capture states."""
+def of_ours(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
+    """What only our own capture is asked for."""
     def alter(case: Case) -> Changes:
         if "first_enabled" not in case.facts:
             raise Absent("somebody else captured")
-        return edited("capture", lambda line: re.sub(pattern, new, line))(case)
+        return make(case)
     return alter
+
+
+def stated(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
+    """Another line of what our own capture states."""
+    return of_ours(edited("capture", lambda line: re.sub(pattern, new, line)))
 
 
 for key_name in ("samples", "counted", "frequency", "frequency_asked", "first_enabled", "cpus",
@@ -237,7 +242,39 @@ add("capture.kernel", stated(rb"^kernel yes$", b"kernel no"))
 add("capture.event", stated(rb"^event .*$", b"event cycles"))
 add("capture.order", stated(rb"^order .*$", b"order none"))
 add("capture.capture", stated(rb"^capture .*$", b"capture perf"))
-add("capture.frequency_asked", noted("capture", b"frequency_asked", partial(raised, by=1)))
+add("capture.frequency_asked", of_clock(NO_CLOCK, noted(
+    "capture", b"frequency_asked", partial(raised, by=1))))
+
+
+def more_cpus(case: Case) -> Changes:
+    return noted("watched", b"cpus", lambda old: 64)(case)
+
+
+def feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
+    def alter(case: Case) -> Changes:
+        if bit not in case.capture("perf.data").features:
+            raise Absent("perf.data has no such feature")
+        return case.rewrite(lambda capture: capture.altered(
+            features={**capture.features, bit: raw}), "perf.data")
+    return alter
+
+
+add("watched.cpus", of_ours(more_cpus))
+add("feature.release", of_ours(feature(4, struct.pack("<I64s", 64, b"5.10.0-other"))))
+add("feature.cpus", of_ours(feature(7, struct.pack("<II", 1, 1))))
+
+
+def unpublished(name: str) -> Callable[[Case], Changes]:
+    def alter(case: Case) -> Changes:
+        if b" publish=" in case.read("case") and b" publish=none" not in case.read("case"):
+            raise Absent("the case publishes")
+        return {name: b""}
+    return alter
+
+
+add("published.perf-map.invented", of_ours(unpublished("perf-77.map")))
+add("published.jitdump.invented", of_ours(unpublished("jit-77.dump")))
+add("outcome.skip", lambda case: {"outcome": b"SKIP because\n"})
 
 
 @kind("elf.swapped")

@@ -10,6 +10,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/format/rundir/run_dir.h"
 
 bool jp_case_folder_is(const char *dir)
@@ -42,6 +43,15 @@ struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err
 	return cases;
 }
 
+/* The runner writes it once all that is judged is there. */
+static bool is_watched(const char *dir)
+{
+	char path[4096];
+
+	return !jp_path_build(path, sizeof(path), NULL, "%s/watched", dir) &&
+	       jp_untrusted_there(path, NULL) != -ENOENT;
+}
+
 /* What the run itself found out when there was nothing to judge. True when it did. */
 static bool take_outcome(const char *dir, struct jp_result *result)
 {
@@ -63,6 +73,12 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 			continue;
 		result->outcome = without_judge[i];
 		snprintf(result->why, sizeof(result->why), "%s", why ? why + 1 : "");
+		if (result->outcome == JP_SKIP && is_watched(dir)) {
+			result->outcome = JP_ERROR;
+			snprintf(result->why, sizeof(result->why),
+				 "%s/outcome: SKIP, and `watched` says that the capture ended",
+				 dir);
+		}
 	}
 	return true;
 }

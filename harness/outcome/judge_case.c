@@ -93,8 +93,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 
 /* The validators' findings into @result; what they find with what the control left out added back,
  * into @again. False: there is nothing to judge. */
-static bool find(const struct jp_case *cas, const char *dir, struct jp_result *result,
-		 struct jp_findings *again)
+static bool find(const struct jp_case *cas, const char *dir, const char *environment,
+		 struct jp_result *result, struct jp_findings *again)
 {
 	const struct jp_asked asked = {.names = cas->publish || cas->inject,
 				       .injected = cas->inject,
@@ -121,7 +121,7 @@ static bool find(const struct jp_case *cas, const char *dir, struct jp_result *r
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
 		jp_check_window(evidence, result);
-		jp_check_stated(evidence, result);
+		jp_check_stated(evidence, &judgement.file, environment, result);
 		result->stolen = jp_watched_stolen_share(&evidence->watched);
 	}
 	jp_evidence_free(evidence);
@@ -183,11 +183,11 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 		return;
 	result->outcome = JP_PASS;
 	result->why[0] = '\0';
-	if (!find(cas, dir, result, &again)) {
+	environment = jp_run_dir_read(dir, "env.json", &size);
+	if (!find(cas, dir, environment, result, &again)) {
 		check_shortage(result);
 		return;
 	}
-	environment = jp_run_dir_read(dir, "env.json", &size);
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	judge(cas, result, &again);
 	jp_findings_free(&again);

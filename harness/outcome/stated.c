@@ -2,10 +2,13 @@
 /* What `capture` states beside its window: here that is held against the case. */
 #include "harness/outcome/checks.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/base/json_find.h"
 #include "harness/base/number.h"
+#include "harness/base/untrusted_file.h"
 
 /* Whose @option the case's capture has, up to its value; NULL: it leaves that to the policy. */
 static const char *option_of(const struct jp_case *cas, const char *option)
@@ -49,7 +52,50 @@ static void check_text(struct jp_result *result, const char *key, const char *st
 			stated, asked);
 }
 
-void jp_check_stated(const struct jp_evidence *evidence, struct jp_result *result)
+/* The kernel and the CPUs, which the runner and our capture each write down. */
+static void check_machine(const struct jp_evidence *evidence,
+			  const struct jp_perfdata_summary *file, const char *environment,
+			  struct jp_result *result)
+{
+	static const char *const path[] = {"kernel", NULL};
+	char kernel[sizeof(file->release)];
+
+	if (file->cpus && (evidence->watched.cpus > file->cpus || evidence->info.cpus > file->cpus))
+		jp_note(result, JP_ERROR,
+			"the runner saw %" PRIu64 " CPUs, the capture states %" PRIu64
+			"; by perf.data the machine has %u",
+			evidence->watched.cpus, evidence->info.cpus, file->cpus);
+	if (*file->release && environment &&
+	    jp_json_find(environment, path, kernel, sizeof(kernel)) &&
+	    strcmp(kernel, file->release) != 0)
+		jp_note(result, JP_ERROR, "env.json states kernel %s, perf.data %s", kernel,
+			file->release);
+}
+
+static bool is_published(const char *name)
+{
+	return fnmatch("perf-*.map", name, 0) == 0 || fnmatch("jit-*.dump", name, 0) == 0;
+}
+
+/* Names come from there, though the workload was told to publish none. */
+static void check_published(const struct jp_evidence *evidence, struct jp_result *result)
+{
+	const char *publish = result->cas->publish;
+	struct jp_folder_names names = {0};
+	struct jp_error err = {""};
+
+	if (publish && strcmp(publish, "none") != 0)
+		return;
+	if (jp_untrusted_list(evidence->dir, &names, is_published, &err))
+		jp_note(result, JP_ERROR, "%s", err.text);
+	else if (names.count)
+		jp_note(result, JP_ERROR, "%s is there, and the case publishes nothing",
+			names.names[0]);
+	jp_folder_names_free(&names);
+}
+
+void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
+		     const char *environment, struct jp_result *result)
 {
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_case *cas = result->cas;
@@ -61,6 +107,8 @@ void jp_check_stated(const struct jp_evidence *evidence, struct jp_result *resul
 		jp_note(result, JP_ERROR, "the capture states no %s, as ours does", info->absent);
 		return;
 	}
+	check_machine(evidence, file, environment, result);
+	check_published(evidence, result);
 	check_number(result, "--freq=", "frequency_asked", info->frequency_asked);
 	check_number(result, "--stack=", "stack_dump", info->stack_dump);
 	check_text(result, "capture", info->capture, cas->capture_argv[0]);

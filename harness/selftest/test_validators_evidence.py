@@ -280,6 +280,31 @@ class Stated(Recorded):
         for key in ("samples", "counted", "frequency", "first_enabled", "cpus", "event"):
             self.errs_of(key, None, f"the capture states no {key}, as ours does")
 
+    def test_machine_that_each_wrote_down(self) -> None:
+        """The runner, in `watched` and env.json, and the capture, in perf.data's features."""
+        features = dict(self.perf.features)
+        self.perf.features[7] = struct.pack("<II", 1, 1)
+        self.errs("the runner saw 2 CPUs, .* by perf.data the machine has 1")
+        self.perf.features = {**features, 4: struct.pack("<I64s", 64, b"5.10.0-other")}
+        files.write(os.path.join(self.dir, "env.json"), '{"kernel": "6.1.0"}')
+        self.errs("env.json states kernel 6.1.0, perf.data 5.10.0-other")
+        del self.perf.features[4], self.perf.features[7]
+        self.passes()
+
+    def test_names_that_nobody_published(self) -> None:
+        for name in ("perf-77.map", "jit-77.dump"):
+            path = os.path.join(self.dir, name)
+            files.write(path, "")
+            self.errs(f"{name} is there, and the case publishes nothing")
+            os.unlink(path)
+
+    def test_skip_of_a_whole_run(self) -> None:
+        path = os.path.join(self.dir, "outcome")
+        files.write(path, "SKIP because")
+        self.errs("outcome: SKIP, and `watched` says that the capture ended")
+        os.unlink(os.path.join(self.dir, "watched"))
+        self.assertIn(" # SKIP", self.judge()[1])
+
     def test_others_state_what_they_like(self) -> None:
         path = os.path.join(self.dir, "case")
         files.write(path, files.read(path).replace(": attach ", ": attach-by perf "))

@@ -97,14 +97,25 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
-	const bool version = feature == JP_PERF_FEATURE_VERSION;
-	char *text = version ? reader->summary->version : reader->summary->arch;
+	struct jp_perfdata_summary *summary = reader->summary;
+	char *text = NULL;
+	size_t room = 0;
 	uint32_t word;
 
 	if (feature == JP_PERF_FEATURE_BUILD_ID)
 		return jp_perf_read_build_ids(reader, bytes, size, offset);
-	if (feature != JP_PERF_FEATURE_ARCH && feature != JP_PERF_FEATURE_E_MACHINE && !version)
+	if (feature == JP_PERF_FEATURE_ARCH) {
+		text = summary->arch;
+		room = sizeof(summary->arch);
+	} else if (feature == JP_PERF_FEATURE_VERSION) {
+		text = summary->version;
+		room = sizeof(summary->version);
+	} else if (feature == JP_PERF_FEATURE_OSRELEASE) {
+		text = summary->release;
+		room = sizeof(summary->release);
+	} else if (feature != JP_PERF_FEATURE_E_MACHINE && feature != JP_PERF_FEATURE_NRCPUS) {
 		return 0;
+	}
 	if (size < sizeof(word))
 		return jp_perf_bad(reader, offset,
 				   "expected at least 4 bytes of feature %llu, found %llu",
@@ -114,13 +125,16 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		set_machine(reader, jp_machine_find(word));
 		return 0;
 	}
+	if (feature == JP_PERF_FEATURE_NRCPUS) {
+		summary->cpus = word;
+		return 0;
+	}
 	if (word > size - sizeof(word))
 		return jp_perf_bad(reader, offset,
 				   "expected a string of at most %llu bytes, found %u",
 				   (unsigned long long)(size - sizeof(word)), word);
-	snprintf(text, version ? sizeof(reader->summary->version) : sizeof(reader->summary->arch),
-		 "%.*s", (int)word, (const char *)bytes + sizeof(word));
-	if (!version)
+	snprintf(text, room, "%.*s", (int)word, (const char *)bytes + sizeof(word));
+	if (feature == JP_PERF_FEATURE_ARCH)
 		set_machine(reader, jp_machine_named(text));
 	return 0;
 }

@@ -20,6 +20,8 @@ struct jp_perfdata_summary {
 	bool pipe, compressed;
 	bool swapped;       /* of the other byte order */
 	char arch[32];      /* of the machine that was recorded, as uname() has it; "": unknown */
+	char release[64];   /* of its kernel, in the same way */
+	uint32_t cpus;      /* it has so many, on or off; 0: unknown */
 	char version[64];   /* of the tool that wrote the file, as it says; "": unknown */
 	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
 };
