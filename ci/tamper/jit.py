@@ -33,34 +33,20 @@ def mode_of(case: Case) -> str:
 
 
 def inject(case: Case, altered: dict[str, bytes]) -> Changes:
-    """Injects altered jitdumps into the capture again: the injector finds them by the names in it,
-    so these lead to a scratch folder."""
+    """Injects altered jitdumps into the capture again, from a scratch folder: those at the places
+    that the capture names are not the mapped files any more."""
     mode = mode_of(case)
     with tempfile.TemporaryDirectory(prefix="tamper-jit-", dir=case.scratch) as folder:
-        capture = case.capture("perf.data")
-        records = []
-        for one in capture.records:
-            base = os.path.basename(one.name) if isinstance(one, rd.Map) else ""
-            if base in altered:
-                made = rd.Map(one.kind, one.misc, bytes(one.body), one.attr)
-                made.name = os.path.join(folder, base)
-                records.append(made)
-            else:
-                records.append(one)
-        files.write_bytes(os.path.join(folder, "in.data"), capture.altered(records).pack())
+        target = os.path.join(folder, "injected.data")
         for name in dumps(case):
             files.write_bytes(os.path.join(folder, name), altered.get(name) or case.read(name))
-        done = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "-i",
-                               os.path.join(folder, "in.data"), "-o",
-                               os.path.join(folder, "injected.data")],
+        done = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "--jitdump-dir", folder,
+                               "-i", case.path("perf.data"), "-o", target],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
                               timeout=60)
         changes: dict[str, bytes | None] = dict(altered)
         changes["inject.txt"] = done.stderr
-        if os.path.exists(os.path.join(folder, "injected.data")):
-            changes["injected.data"] = files.read_bytes(os.path.join(folder, "injected.data"))
-        else:
-            changes["injected.data"] = None
+        changes["injected.data"] = files.read_bytes(target) if os.path.exists(target) else None
         for where, _, names in os.walk(folder):
             for name in names:
                 path = os.path.join(where, name)
