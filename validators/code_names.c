@@ -47,7 +47,8 @@ static const char *whose(const struct jp_incarnations *incarnations,
 const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
 			       uint64_t time)
 {
-	bool asked = naming->view->asked->injected, by_dump = naming->loads->dumps > 0, injected;
+	bool asked = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
+	     injected;
 	const char *cause = name->found ? whose(naming->incarnations, name) : NULL;
 
 	if (cause)

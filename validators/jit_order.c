@@ -40,7 +40,7 @@ static struct jp_exception *except(struct jp_jit_order *order, const struct jp_c
  */
 static bool needs_name(const struct jp_jit_order *order, const struct jp_life *life)
 {
-	return !life->code->in_file || order->loads.dumps;
+	return !life->code->in_file || order->loads.folder.count;
 }
 
 static int judge_name(struct jp_jit_order *order, const struct jp_event *event,

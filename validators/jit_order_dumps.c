@@ -27,8 +27,8 @@ int jp_jit_order_dumps(struct jp_jit_order *order)
 			     ?: except_strays(order, &order->incarnations.misplaced, "wrong-owner",
 					      "it is another process's");
 
-	for (uint64_t i = 0; !failed && i < order->loads.bad; i++)
+	for (uint64_t i = 0; !failed && i < order->loads.folder.bad; i++)
 		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
-					    order->loads.why.text);
+					    order->loads.folder.why.text);
 	return failed;
 }

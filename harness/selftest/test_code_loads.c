@@ -54,7 +54,7 @@ static void moves(void)
 	if (!scratch_write(scratch_path("jit-7.dump"), "no dump", 7))
 		exit(99);
 	if (!check(!jp_code_loads_read(scratch, &loads, &err) && loads.count == 8 &&
-			   loads.dumps == 2,
+			   loads.folder.count == 2,
 		   "loads and moves %s", err.text))
 		return;
 	first = load_at(&loads, 0x1000);
@@ -78,12 +78,12 @@ static void moves(void)
 	check(moved && !*moved->name && !moved->code, "of an index that no load has");
 	moved = load_at(&loads, 0x8000);
 	check(moved && !strcmp(moved->name, "again"), "the last load of an index counts");
-	check(loads.bad == 2 && strstr(loads.why.text, "/jit-6.dump: "), "two are bad: %s",
-	      loads.why.text);
+	check(loads.folder.bad == 2 && strstr(loads.folder.why.text, "/jit-6.dump: "),
+	      "two are bad: %s", loads.folder.why.text);
 	jp_code_loads_free(&loads);
 	unlink(scratch_path("jit-6.dump"));
 	unlink(scratch_path("jit-7.dump"));
-	check(!jp_code_loads_read(scratch, &loads, &err) && !loads.count && !loads.dumps,
+	check(!jp_code_loads_read(scratch, &loads, &err) && !loads.count && !loads.folder.count,
 	      "an empty folder");
 	jp_code_loads_free(&loads);
 	check(jp_code_loads_read(scratch_path("none"), &loads, &err) == -ENOENT && !loads.count,
@@ -102,7 +102,7 @@ int main(void)
 	make(4, 300);
 	make(200, 200);
 	if (!check(jp_code_loads_read(scratch, &loads, &err) == 0 && loads.count == 9 &&
-			   loads.dumps == 3 && !loads.bad,
+			   loads.folder.count == 3 && !loads.folder.bad,
 		   "nine loads of three dumps %s", err.text))
 		return check_done();
 	for (size_t i = 1; i < loads.count; i++) {

@@ -80,7 +80,7 @@ static int code_loads(const char *path, struct jp_error *err)
 	if (!ret) {
 		for (size_t i = 0; i < loads.count; i++)
 			mix_text(loads.loads[i].name);
-		mix(loads.bad);
+		mix(loads.folder.bad);
 		jp_code_loads_free(&loads);
 	}
 	return ret;

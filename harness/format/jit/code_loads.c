@@ -2,16 +2,12 @@
 #include "harness/format/jit/code_loads.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
-#include "harness/base/path.h"
 #include "harness/base/search.h"
-#include "harness/base/untrusted_file.h"
-#include "harness/format/jit/jitdump_read.h"
 
 struct reading {
 	struct jp_code_loads *out;
@@ -91,26 +87,21 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 	return add(reading, &load);
 }
 
-static int read_dump(struct reading *reading, const char *path)
+/* What goes before a LOAD goes before one of its own file; so do indices. */
+static void begin_dump(struct reading *reading, uint32_t owner)
 {
-	struct jp_code_loads *out = reading->out;
-	struct jp_jitdump_record record;
-	struct jp_error why = {""};
-	struct jp_jitdump *dump = jp_jitdump_open(path, -1, &why);
-	int more = dump ? 1 : -EINVAL, failed = 0;
-
 	reading->eh_frame_size = reading->tables = 0;
-	reading->owner = dump ? jp_jitdump_header(dump)->pid : 0;
-	out->kept[out->dumps++] = dump;
-	while (!failed && more > 0) {
-		more = jp_jitdump_next(dump, &record, &why);
-		if (more > 0)
-			failed = take(reading, &record);
-	}
+	reading->owner = owner;
 	jp_map_free(&reading->named);
-	if (more < 0 && !out->bad++)
-		out->why = why;
-	return failed;
+}
+
+static int visit(void *context, const struct jp_jitdump_header *header,
+		 const struct jp_jitdump_record *record)
+{
+	if (record)
+		return take(context, record);
+	begin_dump(context, header->pid);
+	return 0;
 }
 
 static int by_place(const void *left, const void *right)
@@ -122,35 +113,17 @@ static int by_place(const void *left, const void *right)
 		       ?: jp_compare(a->time, b->time);
 }
 
-static bool is_dump(const char *name)
-{
-	return fnmatch("jit-*.dump", name, 0) == 0;
-}
-
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err)
 {
 	struct reading reading = {.out = loads};
-	struct jp_folder_names names = {0};
-	int failed = jp_untrusted_list(dir, &names, is_dump, err);
+	int failed;
 
 	memset(loads, 0, sizeof(*loads));
-	if (failed) {
-		jp_folder_names_free(&names);
-		return failed;
-	}
-	loads->kept = calloc(names.count + 1, sizeof(struct jp_jitdump *));
-	if (!loads->kept)
-		failed = -ENOMEM;
-	for (size_t i = 0; i < names.count && !failed; i++) {
-		char path[4096];
-
-		failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names.names[i])
-				 ?: read_dump(&reading, path);
-	}
-	jp_folder_names_free(&names);
+	failed = jp_jitdump_folder_read(dir, &loads->folder, visit, &reading, err);
+	jp_map_free(&reading.named);
 	if (failed) {
 		jp_code_loads_free(loads);
-		return jp_fail(err, -failed, "%s: jitdumps: %s", dir, strerror(-failed));
+		return failed;
 	}
 	if (loads->count)
 		qsort(loads->loads, loads->count, sizeof(*loads->loads), by_place);
@@ -162,8 +135,6 @@ void jp_code_loads_free(struct jp_code_loads *loads)
 	for (size_t i = 0; i < loads->count; i++)
 		free((char *)loads->loads[i].name);
 	free(loads->loads);
-	for (size_t i = 0; i < loads->dumps; i++)
-		jp_jitdump_close(loads->kept[i]);
-	free(loads->kept);
+	jp_jitdump_folder_free(&loads->folder);
 	memset(loads, 0, sizeof(*loads));
 }

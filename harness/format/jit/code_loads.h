@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/base/error.h"
+#include "harness/format/jit/jitdump_folder.h"
 
 /* The loads and moves of all jitdumps (jit-*.dump) of a run directory. */
 struct jp_code_load {
@@ -22,9 +22,7 @@ struct jp_code_load {
 struct jp_code_loads {
 	struct jp_code_load *loads; /* by pid, addr, time */
 	size_t count;
-	uint64_t dumps, bad;      /* files; those of them that could not be read to their end */
-	struct jp_error why;      /* of the first bad one */
-	struct jp_jitdump **kept; /* @dumps of them, which code and tables lie in */
+	struct jp_jitdump_folder folder; /* which code and tables lie in */
 };
 
 /* Keeps what precedes a bad record. 0, or -errno and a message where nothing was read. */
