@@ -14,6 +14,7 @@
 #include "harness/model/files/file_finder.h"
 #include "harness/model/symbols/names.h"
 #include "validators/digest.h"
+#include "validators/last_image.h"
 
 /* What a map says of one place, size and name. */
 struct line_count {
@@ -76,17 +77,6 @@ static void judge_line(void *context, uint64_t start, uint64_t size, const char 
 					 map->pid, name, start, size);
 }
 
-/* From when on @pid is what it was last: a map is begun anew with each exec. */
-static uint64_t last_image(const struct jp_truth *truth, uint32_t pid)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < truth->nr_incarnations; i++)
-		if (truth->incarnations[i].pid == pid)
-			last = truth->incarnations[i].before;
-	return last;
-}
-
 /* Whether its process loaded @code itself, and so told of it: what it has from its parent is as old
  * as it, and of what moves no map tells. */
 static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
@@ -135,7 +125,7 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
-	const uint64_t begun = last_image(map->all->view->evidence->truth, map->pid);
+	const uint64_t begun = jp_last_image(map->all->view->evidence->truth, map->pid);
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)

@@ -225,6 +225,10 @@ static void test_sharing(void)
 	check(code(child, 0x1004, 250) && code(parent, 0x2004, 350), "what either loads both have");
 	check(code(parent, 0x3004, 450) && !code(parent, 0x2004, 450) && code(child, 0x3004, 450),
 	      "what one moves is elsewhere for both");
+	check(code(parent, 0x3004, 450)->by_pid == child &&
+		      code(parent, 0x3004, 450)->by_tid == child &&
+		      code(child, 0x1004, 450)->by_pid == parent,
+	      "and who brought it there is known");
 	check(!code(parent, 0x1004, 550) && !code(child, 0x1004, 550),
 	      "what one unloads is gone for both");
 	check(code(parent, 0x3004, 650) && !code(child, 0x3004, 650) && code(child, 0x4004, 750) &&

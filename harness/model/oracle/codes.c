@@ -40,6 +40,8 @@ static int load_code(struct jp_truth_collector *collector, struct jp_truth_proce
 {
 	return add_code(collector, process,
 			&(struct jp_truth_code){.id = event->code.id,
+						.by_pid = event->pid,
+						.by_tid = event->tid,
 						.addr = event->code.addr,
 						.size = event->code.size,
 						.loaded = event->before,
@@ -79,6 +81,8 @@ static int take_away(struct jp_truth_collector *collector, struct jp_truth_proce
 	if (event->type == JP_EVENT_CODE_UNLOAD)
 		return 0;
 	moved = *code;
+	moved.by_pid = event->pid;
+	moved.by_tid = event->tid;
 	moved.addr = event->code.addr;
 	moved.loaded = event->before;
 	moved.unloaded = UINT64_MAX;

@@ -13,6 +13,7 @@
 
 struct jp_truth_code {
 	uint32_t id, pid;
+	uint32_t by_pid, by_tid; /* who loaded it, or moved it: what is inherited keeps its own */
 	uint64_t addr, size;
 	uint64_t loaded;   /* ns; the start of the load's bracket */
 	uint64_t unloaded; /* the end of the unload's; UINT64_MAX: never */

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records of jitdumps: each LOAD and MOVE says what the truth does of the code that it tells of,
+ * and a dump that tells of one function of its process tells of each that the process loaded or
+ * moved. What the truth has not at all is a stray (jit_order).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/map.h"
+#include "harness/base/search.h"
+#include "harness/format/elf/cfi_check.h"
+#include "harness/format/jit/jitdump_folder.h"
+#include "harness/judge/validator.h"
+#include "validators/last_image.h"
+
+/* Of the first function that has a layout. */
+struct laid_out {
+	const unsigned char *bytes; /* NULL: none was seen */
+	uint64_t size;
+};
+
+struct jitdump_records {
+	struct jp_view *view;
+	struct jp_jitdump_folder folder;
+	/* Of the dump that is read: what belongs to the next LOAD (at 0: nothing does), and
+	 * whether CLOSE was there. */
+	struct jp_jitdump_record lines, tables;
+	bool closed;
+	uint64_t loads, lined;
+	bool *told;            /* of each code of the truth */
+	struct jp_map dumps;   /* by process: it has one that tells of its code */
+	struct jp_map layouts; /* by id: struct laid_out */
+	uint64_t records, bad, codes, absent;
+};
+
+static int except(struct jitdump_records *state, const struct jp_jitdump_record *record,
+		  const char *cause, const char *name)
+{
+	state->bad++;
+	return jp_findings_except(&state->view->findings, "jitdump.records", cause,
+				  "offset %" PRIu64 " of a jitdump, of %" PRIu64 ": %.100s",
+				  record->at, record->time, name);
+}
+
+/* The first of the codes of @pid at @addr or above. */
+static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t addr)
+{
+	const struct jp_truth_code *codes = truth->codes;
+	size_t i;
+
+	jp_search(i, truth->nr_codes,
+		  codes[i].pid != pid ? codes[i].pid < pid : codes[i].addr < addr);
+	return i;
+}
+
+/* The code that the process of @record loaded, or moved, to @addr: of several the one of that time;
+ * NULL: none. */
+static const struct jp_truth_code *code_of(const struct jp_truth *truth,
+					   const struct jp_jitdump_record *record, uint64_t addr,
+					   uint64_t size, const char *name)
+{
+	const struct jp_truth_code *found = NULL;
+
+	for (size_t i = codes_from(truth, record->pid, addr);
+	     i < truth->nr_codes && truth->codes[i].pid == record->pid &&
+	     truth->codes[i].addr == addr;
+	     i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+
+		if (code->by_pid == record->pid && code->size == size &&
+		    (!name || strcmp(code->name, name) == 0) &&
+		    (!found || code->loaded <= record->time))
+			found = code;
+	}
+	return found;
+}
+
+/* What @record, of @code, says otherwise than the truth; NULL: nothing. Publishing lies within the
+ * bracket of what is published, and an index is the function's id (workloads/emit/publish.h). */
+static const char *contradicts(const struct jp_truth_code *code,
+			       const struct jp_jitdump_record *record, uint64_t vma, uint64_t index)
+{
+	if (record->time < code->loaded || record->time > code->ready)
+		return "other-time";
+	if (vma != code->addr)
+		return "other-vma";
+	if (record->tid != code->by_tid)
+		return "other-thread";
+	return index != code->id ? "other-index" : NULL;
+}
+
+/* As workloads/publish/jitdump.c invents them. */
+static bool lines_right(const struct jp_jitdump_record *lines, const struct jp_jitdump_record *load)
+{
+	struct jp_jitdump_line line, before = {.line = 0};
+	char file[512];
+	size_t at = 0;
+
+	snprintf(file, sizeof(file), "/jitproof/%.400s.jit", load->load.name);
+	for (; jp_jitdump_next_line(lines, &at, &line); before = line)
+		if (line.line <= before.line || line.addr < before.addr ||
+		    line.addr - load->load.addr >= load->load.size || strcmp(line.file, file) != 0)
+			return false;
+	return lines->debug.addr == load->load.addr && before.line;
+}
+
+/* As if they lay behind the code: all of them do, or none. */
+static bool tables_right(const struct jp_jitdump_record *tables,
+			 const struct jp_jitdump_record *load)
+{
+	const uint64_t size = tables->unwinding.size, hdr_size = tables->unwinding.hdr_size;
+	const struct jp_cfi_section frame = {tables->unwinding.eh_frame, size - hdr_size,
+					     (load->load.addr + load->load.size + 7) &
+						     ~UINT64_C(7)};
+	const struct jp_cfi_section index = {tables->unwinding.eh_frame_hdr, hdr_size,
+					     frame.addr + frame.size};
+	struct jp_cfi_sound sound;
+	int32_t to_frame, to_code;
+
+	if ((tables->unwinding.mapped_size && tables->unwinding.mapped_size != size) ||
+	    jp_cfi_check(&frame, &index, &sound, NULL) || !sound.index)
+		return false;
+	/* A sound index has one entry at least. */
+	memcpy(&to_frame, index.bytes + 4, sizeof(to_frame));
+	memcpy(&to_code, index.bytes + 12, sizeof(to_code));
+	return index.addr + 4 + (uint64_t)(int64_t)to_frame == frame.addr &&
+	       index.addr + (uint64_t)(int64_t)to_code == load->load.addr;
+}
+
+/* Functions of one layout have the same bytes, but for those that lead astray at an address of
+ * their own; and behind its call a function has one. *@right. 0 or -ENOMEM. */
+static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code *code,
+		       const unsigned char *bytes, bool *right)
+{
+	const struct jp_machine *machine = state->view->machine;
+	const struct jp_truth_layout *layout = code->layout;
+	struct laid_out *first = jp_map_at(&state->layouts, layout->id, sizeof(*first));
+
+	if (!first)
+		return -ENOMEM;
+	*right = layout->returns == UINT32_MAX ||
+		 layout->insns[layout->returns].offset > code->size ||
+		 machine->frames->after_call(bytes, layout->insns[layout->returns].offset);
+	if (!*right || code->frames)
+		return 0;
+	if (!first->bytes)
+		*first = (struct laid_out){bytes, code->size};
+	*right = first->size == code->size && memcmp(first->bytes, bytes, code->size) == 0;
+	return 0;
+}
+
+/* Notes that @record tells of @code, as its process should. */
+static int note_told(struct jitdump_records *state, const struct jp_jitdump_record *record,
+		     const struct jp_truth_code *code, const char *cause)
+{
+	const struct jp_truth *truth = state->view->evidence->truth;
+	bool *told = &state->told[code - truth->codes];
+
+	if (!jp_map_at(&state->dumps, code->pid, 1))
+		return -ENOMEM;
+	cause = cause ?: *told ? "twice" : NULL;
+	*told = true;
+	return cause ? except(state, record, cause, code->name) : 0;
+}
+
+static int judge_load(struct jitdump_records *state, const struct jp_jitdump_record *record)
+{
+	const struct jp_truth_code *code =
+		code_of(state->view->evidence->truth, record, record->load.addr, record->load.size,
+			record->load.name);
+	const struct jp_jitdump_record lines = state->lines, tables = state->tables;
+	const char *cause;
+	bool right = true;
+
+	state->lines.at = state->tables.at = 0;
+	state->loads++;
+	state->lined += lines.at != 0;
+	if (!code)
+		return 0;
+	if (judge_bytes(state, code, record->load.code, &right))
+		return -ENOMEM;
+	cause = contradicts(code, record, record->load.vma, record->load.index);
+	if (!cause && lines.at && !lines_right(&lines, record))
+		cause = "other-lines";
+	if (!cause && tables.at && !tables_right(&tables, record))
+		cause = "other-tables";
+	if (!cause && !right)
+		cause = "other-code";
+	return note_told(state, record, code, cause);
+}
+
+/* Whether the code that came to be @code was at @from until then. */
+static bool was_at(const struct jp_truth *truth, const struct jp_truth_code *code, uint64_t from)
+{
+	for (size_t i = codes_from(truth, code->pid, from);
+	     i < truth->nr_codes && truth->codes[i].pid == code->pid &&
+	     truth->codes[i].addr == from;
+	     i++)
+		if (truth->codes[i].id == code->id && truth->codes[i].ending == code->loaded)
+			return true;
+	return false;
+}
+
+static int judge_move(struct jitdump_records *state, const struct jp_jitdump_record *record)
+{
+	const struct jp_truth *truth = state->view->evidence->truth;
+	const struct jp_truth_code *code =
+		code_of(truth, record, record->move.to, record->move.size, NULL);
+	const char *cause;
+
+	if (!code)
+		return 0;
+	cause = contradicts(code, record, record->move.vma, record->move.index);
+	if (!cause && !was_at(truth, code, record->move.from))
+		cause = "other-origin";
+	return note_told(state, record, code, cause);
+}
+
+/* Lines and tables are of the LOAD behind them: both may be there, but once. */
+static int keep(struct jitdump_records *state, struct jp_jitdump_record *next,
+		const struct jp_jitdump_record *record)
+{
+	const struct jp_jitdump_record lost = *next;
+
+	*next = *record;
+	return lost.at ? except(state, &lost, "no-load", "no LOAD follows") : 0;
+}
+
+static int end_dump(struct jitdump_records *state)
+{
+	static const struct jp_jitdump_record none;
+	const struct jp_jitdump_record lines = state->lines;
+	int failed = keep(state, &state->tables, &none) ?: keep(state, &state->lines, &none);
+
+	/* A workload tells lines of all its functions. */
+	if (!failed && state->lined && state->lined != state->loads)
+		failed = except(state, &lines, "other-lines", "some LOADs have lines, others none");
+	state->closed = false;
+	state->loads = state->lined = 0;
+	return failed;
+}
+
+static int visit(void *context, const struct jp_jitdump_header *header,
+		 const struct jp_jitdump_record *record)
+{
+	struct jitdump_records *state = context;
+	bool behind = state->closed;
+
+	if (!record)
+		return end_dump(state);
+	state->records++;
+	state->closed |= record->type == JP_JITDUMP_CLOSE;
+	if (behind)
+		return except(state, record, "behind-close", "a reader may stop at CLOSE");
+	switch (record->type) {
+	case JP_JITDUMP_LOAD:
+		return judge_load(state, record);
+	case JP_JITDUMP_MOVE:
+		return judge_move(state, record);
+	case JP_JITDUMP_DEBUG_INFO:
+		return keep(state, &state->lines, record);
+	case JP_JITDUMP_UNWINDING_INFO:
+		return keep(state, &state->tables, record);
+	default:
+		return 0;
+	}
+}
+
+static int judge_absent(struct jitdump_records *state)
+{
+	const struct jp_truth *truth = state->view->evidence->truth;
+	uint64_t begun = 0;
+	int failed = 0;
+
+	for (size_t i = 0; i < truth->nr_codes && !failed; i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+
+		if (!i || code->pid != code[-1].pid)
+			begun = jp_last_image(truth, code->pid);
+		if (code->by_pid != code->pid || code->in_file || code->loaded < begun ||
+		    !jp_map_find(&state->dumps, code->pid))
+			continue;
+		state->codes++;
+		if (state->told[i])
+			continue;
+		state->absent++;
+		failed =
+			jp_findings_except(&state->view->findings, "jitdump.absent", "no-record",
+					   "%.100s of pid %u at %" PRIx64 ", there from %" PRIu64
+					   ": the process has a jitdump, and no record tells of it",
+					   code->name, code->pid, code->addr, code->loaded);
+	}
+	return failed;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	struct jitdump_records *state = view->state;
+	int failed = jp_jitdump_folder_read(view->evidence->dir, &state->folder, visit, state, err)
+			     ?: end_dump(state)
+			     ?: judge_absent(state);
+
+	if (!failed && state->folder.count) {
+		jp_findings_add_rate(&view->findings, "jitdump.records", state->bad,
+				     state->records);
+		jp_findings_add_rate(&view->findings, "jitdump.absent", state->absent,
+				     state->codes);
+	}
+	return failed;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	struct jitdump_records *state;
+
+	if (!view->asked->names || view->added_back)
+		return 0;
+	state = view->state = calloc(1, sizeof(*state));
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	state->told = calloc(view->evidence->truth->nr_codes + 1, sizeof(*state->told));
+	return state->told ? 0 : -ENOMEM;
+}
+
+static void free_records(void *context)
+{
+	struct jitdump_records *state = context;
+
+	jp_jitdump_folder_free(&state->folder);
+	jp_map_free(&state->dumps);
+	jp_map_free(&state->layouts);
+	free(state->told);
+	free(state);
+}
+
+static const struct jp_validator jitdump_records = {
+	.name = "jitdump_records",
+	.help = "does a jitdump tell of each function of its process as it was, and of all?",
+	.traits = JP_LACKS_ALL,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_records,
+};
+JP_REGISTER(validator, jitdump_records);
