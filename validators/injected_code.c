@@ -13,6 +13,7 @@
 #include "harness/base/search.h"
 #include "harness/format/jit/code_loads.h"
 #include "harness/judge/validator.h"
+#include "harness/model/files/injected_bytes.h"
 
 /* A mapping record of perf.data, by which injected.data's own are told from it. */
 struct captured {
@@ -27,6 +28,7 @@ struct injected_code {
 	size_t nr_captured, captured_capacity;
 	bool sorted;
 	uint64_t code_records, no_code;
+	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
 	bool *told;          /* of each load: a record was added for it */
 	struct jp_map dumps; /* by owner: how many of its loads were told */
@@ -89,10 +91,11 @@ static bool bears(const struct jp_code_load *load, const struct jp_event *record
 }
 
 /* Notes that @record tells of a load: whoever injects gives it the load's time. *@cause: it tells
- * of more than that. */
+ * of more than that, or of other code. */
 static int note_told(struct injected_code *state, const struct jp_event *record, const char **cause)
 {
 	const struct jp_code_load *loads = state->loads.loads;
+	const char *other = NULL;
 	bool told_of = false, borne = false;
 	uint64_t *told;
 	size_t i;
@@ -110,9 +113,11 @@ static int note_told(struct injected_code *state, const struct jp_event *record,
 		*told += !state->told[i];
 		state->told[i] = told_of = true;
 		borne |= bears(&loads[i], record);
+		other = jp_injected_bytes_wrong(state->finder, record, &loads[i],
+						state->evidence->truth->e_machine);
 	}
-	if (told_of && !borne)
-		*cause = "longer";
+	if (told_of)
+		*cause = borne ? other : "longer";
 	return 0;
 }
 
@@ -215,13 +220,15 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (failed)
 		return failed;
 	state->told = calloc(state->loads.count + 1, sizeof(*state->told));
-	return state->told ? 0 : -ENOMEM;
+	state->finder = jp_file_finder_of_run(view->evidence->dir);
+	return state->told && state->finder ? 0 : -ENOMEM;
 }
 
 static void free_code(void *context)
 {
 	struct injected_code *state = context;
 
+	jp_file_finder_free(state->finder);
 	jp_code_loads_free(&state->loads);
 	jp_map_free(&state->dumps);
 	free(state->told);

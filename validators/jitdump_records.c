@@ -244,6 +244,16 @@ static int end_dump(struct jitdump_records *state)
 	return failed;
 }
 
+static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
+{
+	const struct jp_jitdump_record whole = {.at = offsetof(struct jp_jitdump_header, elf_mach),
+						.time = header->timestamp};
+
+	return header->elf_mach == state->view->evidence->truth->e_machine
+		       ? 0
+		       : except(state, &whole, "other-machine", "the header's elf_mach");
+}
+
 static int visit(void *context, const struct jp_jitdump_header *header,
 		 const struct jp_jitdump_record *record)
 {
@@ -251,7 +261,7 @@ static int visit(void *context, const struct jp_jitdump_header *header,
 	bool behind = state->closed;
 
 	if (!record)
-		return end_dump(state);
+		return end_dump(state) ?: judge_header(state, header);
 	state->records++;
 	state->closed |= record->type == JP_JITDUMP_CLOSE;
 	if (behind)

@@ -391,6 +391,12 @@ class Published(Recorded):
         name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
         return [rd.Jitdump.load(one) for one in rd.Jitdump(self.place(self.fixture, name)).loads()]
 
+    def first_code(self) -> bytes:
+        """Of the first load."""
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        load = rd.Jitdump(self.place(self.fixture, name)).loads()[0]
+        return bytes(load[len(load) - rd.Jitdump.load(load)[2]:])
+
     def test_load_that_was_not_injected(self) -> None:
         path = self.place(self.fixture, "injected.data")
         injected = rd.PerfData.load(path)
@@ -416,6 +422,21 @@ class Published(Recorded):
                 self.passes()
             else:
                 self.fails(self.exactly(1, "injected.mappings", "longer"))
+
+    def test_file_of_other_code(self) -> None:
+        """Whoever shows or unwinds code reads it there, and the jitdump has it, too."""
+        folder = self.place(self.fixture, "jit")
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            raw = files.read_bytes(path)
+            code = self.first_code()
+            at = raw.index(code)
+            files.write_bytes(path, raw[:at] + b"\xcc" + raw[at + 1:])
+            self.fails(self.exactly(r"\d+", "injected.mappings", "other-bytes"))
+            files.write_bytes(path, raw[:18] + b"\xb7" + raw[19:])
+            self.fails(self.exactly(r"\d+", "injected.mappings", "other-machine"))
+            files.write_bytes(path, raw)
+        self.passes()
 
     def test_samples_that_injecting_altered(self) -> None:
         path = self.place(self.fixture, "injected.data")

@@ -93,6 +93,10 @@ class Records(Recorded):
             one[-size:] = b"\x90" * size
         self.says("other-code", r"\d+")
 
+    def test_machine(self) -> None:
+        self.dump.header = self.dump.header[:12] + struct.pack("<I", 183) + self.dump.header[16:]
+        self.says("other-machine")
+
     def lines(self) -> Lines:
         """As the workload invents them."""
         return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]

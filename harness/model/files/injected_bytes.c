@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/model/files/injected_bytes.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/order.h"
+#include "harness/base/shortage.h"
+
+/* Whether @fd has @size bytes at @offset, and these are @bytes. */
+static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t size)
+{
+	unsigned char piece[4096];
+
+	for (uint64_t at = 0; at < size;) {
+		const uint64_t wanted = jp_min(size - at, sizeof(piece));
+		ssize_t got;
+
+		if (offset > (uint64_t)INT64_MAX - size)
+			return false;
+		got = pread(fd, piece, wanted, (off_t)(offset + at));
+		if (got < 0)
+			jp_shortage_note(errno);
+		if (got <= 0 || memcmp(piece, bytes + at, (size_t)got) != 0)
+			return false;
+		at += (uint64_t)got;
+	}
+	return true;
+}
+
+const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct jp_event *record,
+				    const struct jp_code_load *load, uint32_t e_machine)
+{
+	const struct jp_wanted_file wanted = {.path = record->map.name, .pid = record->pid};
+	const Elf64_Half machine = (Elf64_Half)e_machine;
+	struct jp_found_file found;
+	const char *cause = NULL;
+
+	if (!jp_file_finder_injected(finder, record->map.name) ||
+	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &found, NULL))
+		return NULL;
+	/* A file of a run is never in memory alone. */
+	if (!holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
+		   sizeof(machine)))
+		cause = "other-machine";
+	else if (load->code && !holds(found.fd, record->map.pgoff, load->code, load->size))
+		cause = "other-bytes";
+	jp_found_file_close(&found);
+	return cause;
+}
