@@ -62,10 +62,10 @@ def dump(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], Changes
         altered = {}
         for name in dumps(case):
             one = Dump(case.path(name))
-            before = b"".join(one.records)
             change(case, one)
-            if b"".join(one.records) != before:
-                altered[name] = one.header + b"".join(one.records)
+            raw = one.header + b"".join(one.records)
+            if raw != case.read(name):
+                altered[name] = raw
         if not altered:
             raise Absent("the jitdumps hold nothing of the kind")
         return inject(case, altered)

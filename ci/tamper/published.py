@@ -9,12 +9,12 @@ from typing import Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.injected import FILE, WHAT
-from ci.tamper.jit import Dump, dump, each, joined, parts, perf_map, with_name
+from ci.tamper.jit import Dump, dump, each, joined, parts, perf_map, some, with_name
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import is_injected
 from harness.selftest import run_directory as rd
 
-UNWINDING = 4
+DEBUG, CLOSE, UNWINDING = 2, 3, 4
 
 
 def put(record: bytearray, at: int, layout: str, value: int) -> None:
@@ -97,6 +97,100 @@ add("jitdump.unwinding.bytes", dump(of_kind(UNWINDING, bad_unwinding)))
 add("jitdump.unwinding.deleted", dump(of_kind(UNWINDING, without)))
 
 
+def field(at: int, layout: str, value: Callable[[int], int]) -> Callable[[bytearray], None]:
+    """Another number at @at of a record."""
+    return lambda record: put(record, at, layout, value(
+        struct.unpack_from("<" + layout, record, at)[0]))
+
+
+def each_of(number: int, change: Callable[[bytearray], None]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    """All records of a type."""
+    def alter(case: Case, one: rd.Jitdump) -> None:
+        for record in one.records:
+            if Dump.kind(record) == number:
+                change(record)
+    return alter
+
+
+def without_close(one: rd.Jitdump) -> list[bytearray]:
+    return [record for record in one.records if Dump.kind(record) != CLOSE]
+
+
+def close_middle(case: Case, one: rd.Jitdump) -> None:
+    rest = without_close(one)
+    closing = [record for record in one.records if Dump.kind(record) == CLOSE]
+    one.records = rest[:len(rest) // 2] + closing + rest[len(rest) // 2:]
+
+
+def close_gone(case: Case, one: rd.Jitdump) -> None:
+    one.records = without_close(one)
+
+
+def before_middle(one: rd.Jitdump, kind: int, body: Callable[[int, int], bytes]) -> None:
+    """A record before the load in the middle, of what @body makes of its address and size."""
+    for load in some(one, 0.0):
+        _, addr, size, _ = Dump.load(load)
+        made = body(addr, size)
+        index = next(at for at, record in enumerate(one.records) if record is load)
+        one.records.insert(index, bytearray(struct.pack(
+            "<IIQ", kind, 16 + len(made), Dump.time(load)) + made))
+
+
+def debug_invented(case: Case, one: rd.Jitdump) -> None:
+    before_middle(one, DEBUG, lambda addr, size: struct.pack("<QQQII", addr, 1, addr, 1, 0) +
+                  b"/tampered/source.c\0")
+
+
+def move_invented(case: Case, one: rd.Jitdump) -> None:
+    loads = some(one, 0.0)
+    for load in loads:
+        pid, addr, size, _ = Dump.load(load)
+        index = get(load, 48)
+        one.records.insert(next(at for at, record in enumerate(one.records) if record is load) + 1,
+                           bytearray(struct.pack("<IIQIIQQQQQ", Dump.MOVE, 64,
+                                                 Dump.time(load) + 1, pid, pid, addr + 65536,
+                                                 addr, addr + 65536, size, index)))
+
+
+def header(at: int, layout: str, value: Callable[[int], int]) \
+        -> Callable[[Case, rd.Jitdump], None]:
+    def alter(case: Case, one: rd.Jitdump) -> None:
+        raw = bytearray(one.header)
+        field(at, layout, value)(raw)
+        one.header = bytes(raw)
+    return alter
+
+
+def last_byte(record: bytearray) -> None:
+    record[-1] ^= 0x5a
+
+
+def index_bit(record: bytearray) -> None:
+    """The version of its tables' index: padding may stand behind that."""
+    size, hdr_size = struct.unpack_from("<QQ", record, 16)
+    record[40 + size - hdr_size] ^= 1
+
+
+add("jitdump.load.tid", dump(each(field(20, "I", lambda old: old + 1))))
+add("jitdump.load.vma.0", dump(each(field(24, "Q", lambda old: 0))))
+add("jitdump.load.index.same", dump(each(field(48, "Q", lambda old: 1))))
+add("jitdump.load.index.+1000", dump(each(field(48, "Q", lambda old: old + 1000))))
+add("jitdump.code.last-byte", dump(each(last_byte)))
+add("jitdump.close.middle", dump(close_middle))
+add("harmless.jitdump.close.gone", dump(close_gone), harmless=True)
+add("jitdump.debug.invented", dump(debug_invented))
+add("jitdump.move.invented", dump(move_invented))
+add("jitdump.move.from.+4096", dump(each_of(Dump.MOVE, field(32, "Q", lambda old: old + 4096))))
+add("jitdump.unwinding.index", dump(each_of(UNWINDING, index_bit)))
+add("jitdump.unwinding.hdr-size", dump(each_of(UNWINDING, field(24, "Q", lambda old: old + 8))))
+add("jitdump.unwinding.mapped-size", dump(each_of(UNWINDING, field(
+    32, "Q", lambda old: old ^ 8))))
+add("jitdump.header.machine", dump(header(12, "I", lambda old: 183)))
+add("jitdump.header.pid", dump(header(20, "I", lambda old: old + 1)))
+add("jitdump.header.version", dump(header(4, "I", lambda old: 2)))
+
+
 def all_lines(change: Callable[[list[bytes]], list[bytes]], least: int) \
         -> Callable[[Case], Changes]:
     return perf_map(lambda lines: change(lines) if len(lines) >= least else lines)
@@ -176,6 +270,40 @@ def cut_file(case: Case) -> Changes:
     found = jit_files(case, 1)
     name = found[len(found) // 2]
     return {name: case.read(name)[:100]}
+
+
+def executable_parts(raw: bytearray) -> list[slice]:
+    """Where the code of an ELF file stands in it: its sections that are executable."""
+    start, = struct.unpack_from("<Q", raw, 40)
+    count, = struct.unpack_from("<H", raw, 60)
+    found = []
+    for at in range(start, start + 64 * count, 64):
+        kind_of, flags = struct.unpack_from("<IQ", raw, at + 4)
+        if kind_of == 1 and flags & 4:
+            offset, size = struct.unpack_from("<QQ", raw, at + 24)
+            found.append(slice(offset, offset + size))
+    return found
+
+
+@kind("jit-file.code")
+def other_code(case: Case) -> Changes:
+    changes = {}
+    for name in jit_files(case, 1):
+        raw = bytearray(case.read(name))
+        for code in executable_parts(raw):
+            raw[code] = b"\xcc" * (code.stop - code.start)
+        changes[name] = bytes(raw)
+    return changes
+
+
+@kind("jit-file.machine")
+def other_machine(case: Case) -> Changes:
+    changes = {}
+    for name in jit_files(case, 1):
+        raw = bytearray(case.read(name))
+        put(raw, 18, "H", 183)
+        changes[name] = bytes(raw)
+    return changes
 
 
 @kind("jit-file.zeroed")
