@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,16 +32,78 @@ void jp_survivor_signals(void (*handler)(int number))
 	sigaction(SIGHUP, &action, NULL);
 }
 
-pid_t jp_survivor_fork(struct jp_error *err)
+/* As fork(); the child gets SIGTERM once we are gone. */
+static pid_t fork_bound(struct jp_error *err)
 {
 	const pid_t own = getpid();
 	pid_t pid;
 
-	jp_children_adopt();
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != own)
+		raise(SIGTERM);
+	return 0;
+}
+
+static int wait_for_acting(void)
+{
+	int status;
+
+	while (waitpid(acting, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	acting = 0;
+	return status;
+}
+
+/* Children that were ours before exec, and what they leave behind, are not ours to end: where there
+ * are any, a process without them goes on in our place, and we end as it does. */
+static int leave_inherited(struct jp_error *err)
+{
+	siginfo_t info;
+	pid_t pid;
+	int status;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) && errno == ECHILD)
+		return 0;
+	pid = fork_bound(err);
+	if (pid <= 0)
+		return pid;
+	acting = pid;
+	jp_survivor_signals(pass_on);
+	status = wait_for_acting();
+	if (status >= 0 && WIFEXITED(status))
+		_exit(WEXITSTATUS(status));
+	if (status >= 0) {
+		jp_survivor_signals(SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	_exit(JP_EXIT_BROKEN);
+}
+
+pid_t jp_survivor_fork(int *channel, struct jp_error *err)
+{
+	int ends[2], ret = leave_inherited(err);
+	pid_t pid;
+
+	if (ret)
+		return ret;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
+	jp_children_adopt();
+	pid = fork_bound(err);
+	if (pid < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return pid;
+	}
+	close(ends[!pid]);
+	*channel = ends[!!pid];
 	if (pid) {
 		acting = pid;
 		jp_survivor_signals(pass_on);
@@ -49,9 +112,6 @@ pid_t jp_survivor_fork(struct jp_error *err)
 	/* What is made from here on would stay: nothing may end us unseen. */
 	if (jp_interrupt_watch())
 		return jp_fail(err, errno, "signals: %s", strerror(errno));
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != own)
-		raise(SIGTERM);
 	return 0;
 }
 
@@ -62,13 +122,10 @@ void jp_survivor_end(void)
 
 int jp_survivor_wait(void)
 {
-	int status;
+	const int status = wait_for_acting();
 
-	while (waitpid(acting, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
-	acting = 0;
-	jp_children_end();
+	if (status >= 0)
+		jp_children_end();
 	return status;
 }
 

@@ -8,12 +8,12 @@
 /*
  * A command in two processes. One acts. The other outlives it, however it ends, adopts and ends
  * what that leaves behind, and passes signals on to it. Should it be killed outright itself, the
- * one that acts gets SIGTERM. One pair in a program.
+ * one that acts gets SIGTERM. One pair in a program. Children from before exec are left alone.
  */
 
 /* As fork(): 0 in the one that acts, which watches signals from now on (interrupt.h); in the other
- * the pid of that; -errno and a message. */
-pid_t jp_survivor_fork(struct jp_error *err);
+ * the pid of that; -errno and a message. Messages (message.h) go to and fro by @channel. */
+pid_t jp_survivor_fork(int *channel, struct jp_error *err);
 /* In the one that survives: what to do about SIGINT, SIGTERM and SIGHUP from now on. */
 void jp_survivor_signals(void (*handler)(int number));
 /* Asks the one that acts to end. */

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -187,25 +186,15 @@ static int make_folder(const struct jp_run_start *start, int channel, struct jp_
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
 		       struct jp_error *err)
 {
-	const pid_t own = getpid();
-	pid_t runner;
-	int ends[2];
+	int channel;
+	const pid_t runner = jp_survivor_fork(&channel, err);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
-	runner = jp_survivor_fork(err);
-	if (runner < 0) {
-		close(ends[0]);
-		close(ends[1]);
+	if (runner < 0)
 		return runner;
-	}
-	if (runner) {
-		close(ends[0]);
-		return judge_and_stay(start, ends[1], status, err);
-	}
-	close(ends[1]);
-	judge->channel = ends[0];
-	judge->parent = own;
+	if (runner)
+		return judge_and_stay(start, channel, status, err);
+	judge->channel = channel;
+	judge->parent = getppid();
 	return make_folder(start, judge->channel, err);
 }
 

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/base/exits.h"
@@ -49,22 +47,16 @@ static int stay(const char *command, int end)
 bool jp_stay_behind(const char *command, int *status)
 {
 	struct jp_error err;
-	int ends[2];
-	pid_t pid;
+	int end;
+	const pid_t pid = jp_survivor_fork(&end, &err);
 
 	*status = JP_EXIT_BROKEN;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
-		fprintf(stderr, "jitproof %s: socketpair: %s\n", command, strerror(errno));
-		return true;
-	}
-	pid = jp_survivor_fork(&err);
 	if (pid < 0)
 		fprintf(stderr, "jitproof %s: %s\n", command, err.text);
-	close(ends[pid <= 0]);
-	if (pid > 0)
-		*status = stay(command, ends[1]);
+	else if (pid > 0)
+		*status = stay(command, end);
 	else
-		channel = ends[0];
+		channel = end;
 	return pid;
 }
 

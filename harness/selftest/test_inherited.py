@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a command has from whoever starts it: children from before its exec are left alone."""
+
+import os
+import signal
+import subprocess
+
+from ci.base import process
+from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
+
+ANON, MEMFD = os.path.join(FIXTURES, "anon"), os.path.join(FIXTURES, "memfd")
+# One of them leaves a child of its own, which becomes whose the first was.
+CHILDREN = """quiet() { exec "$@" >/dev/null 2>&1; }
+>pids; quiet sleep 60 & echo $! >>pids
+(quiet sleep 60 & echo $! >>pids; quiet sleep 0.02) &
+while [ $(wc -l <pids) -lt 2 ]; do :; done
+"""
+SHORT = ["--samples=20", "--seconds=2"]
+
+
+class Inherited(Folder):
+    def commands(self) -> list[list[str]]:
+        """Each that ends what is left behind."""
+        return [["repro", "fixture/anon", "--expected", FIXTURES + "/expected", "--from", ANON,
+                 "-o", self.place("x.tar")],
+                ["judge", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"],
+                ["explain", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"],
+                ["score", "--profiler=jitproof", *SHORT, "anon_exec"],
+                ["adapter", "check", "none"],
+                ["run", "attach/before-enable.map"]]
+
+    def shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
+        """The command in a shell's place, once that did @script."""
+        return process.run(["bash", "-c", script + 'exec "$@"', "-", JITPROOF, *command],
+                           cwd=self.home, timeout=60)
+
+    def test_children(self) -> None:
+        for command in self.commands():
+            with self.subTest(command=command[0]):
+                alone = process.run([JITPROOF, *command], timeout=60)
+                done = self.shell(CHILDREN, command)
+                pids = [int(pid) for pid in self.read("pids").split()]
+                self.assertEqual(len(pids), 2)
+                for pid in pids:
+                    os.kill(pid, signal.SIGKILL)  # it is there
+                self.assertEqual(done.returncode, alone.returncode, done.stderr)
+
+    def test_how_it_ends(self) -> None:
+        """With children from before, a signal still reaches the one that acts."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number), subprocess.Popen(
+                    ["bash", "-c", 'sleep 60 & echo $! >pid; exec "$@"', "-", JITPROOF, "score",
+                     "--profiler=jitproof", "-o", "out", "anon_exec"], cwd=self.home,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+                try:
+                    while not os.path.exists(self.place("out", "a")):
+                        self.assertIsNone(command.poll())
+                finally:
+                    command.send_signal(number)
+                self.assertEqual(command.wait(timeout=20), -number)
+                os.kill(int(self.read("pid")), signal.SIGKILL)
+            process.run(["rm", "-r", self.place("out")])
