@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/foreign_proc.h"
 #include "harness/base/number.h"
 
 void jp_children_adopt(void)
@@ -19,10 +21,12 @@ void jp_children_adopt(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static void kill_all(void)
+/* False: /proc tells of none. */
+static bool kill_all(void)
 {
-	jp_cleanup_closedir DIR *proc = opendir("/proc");
+	jp_cleanup_closedir DIR *proc = jp_foreign_proc() ? NULL : opendir("/proc");
 	struct dirent *entry;
+	bool any = false;
 
 	while (proc && (entry = readdir(proc))) {
 		char path[64], text[512], *close_name;
@@ -36,8 +40,9 @@ static void kill_all(void)
 		if (jp_file_text(path, text, sizeof(text)) > 0 &&
 		    (close_name = strrchr(text, ')')) &&
 		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())
-			kill((pid_t)pid, SIGKILL);
+			any |= !kill((pid_t)pid, SIGKILL);
 	}
+	return any;
 }
 
 void jp_children_end(void)
@@ -48,9 +53,9 @@ void jp_children_end(void)
 
 		if (pid < 0 && errno == ECHILD)
 			break;
-		if (pid == 0) {
-			kill_all();
+		if (pid == 0 && !kill_all())
+			break;
+		if (pid == 0)
 			waitpid(-1, NULL, 0);
-		}
 	}
 }
