@@ -108,7 +108,7 @@ static int check(const char *name, char *workload)
 	bool good;
 	int ret, status;
 
-	if (jp_stay_behind("adapter", &status))
+	if (!jp_command_can_record("adapter", &status) || jp_stay_behind("adapter", &status))
 		return status;
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(name, version, sizeof(version), &err);

@@ -164,7 +164,7 @@ static int record(int argc, char **argv)
 	struct jp_error err = {""};
 	int status;
 
-	if (!parse(&request, argc, argv, &status))
+	if (!parse(&request, argc, argv, &status) || !jp_command_can_record("record", &status))
 		return status;
 	catch_signals();
 	session = start(&request, &target, &err);

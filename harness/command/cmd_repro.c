@@ -255,6 +255,8 @@ static int repro(int argc, char **argv)
 
 	if (!parse(&options, argc, argv, &status))
 		return status;
+	if (!options.from && !jp_command_can_record("repro", &status))
+		return status;
 	cases = jp_cases_load(options.expected, &err);
 	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
 		fprintf(stderr, "jitproof repro: no case '%s' (see jitproof list)\n", options.name);

@@ -185,7 +185,7 @@ static int run(int argc, char **argv)
 	size_t plan = 0;
 	int status;
 
-	if (!parse(&options, argc, argv, &status))
+	if (!parse(&options, argc, argv, &status) || !jp_command_can_record("run", &status))
 		return status;
 	cases = jp_cases_load(options.expected, &err);
 	if (!cases || !cases->nr_cases) {

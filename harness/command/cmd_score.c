@@ -140,7 +140,7 @@ static int score(int argc, char **argv)
 	if (request.lists)
 		return jp_score_list(&request.plan, stdout, &err) ? jp_command_broken("score", &err)
 								  : JP_EXIT_OK;
-	if (jp_stay_behind("score", &status))
+	if (!jp_command_can_record("score", &status) || jp_stay_behind("score", &status))
 		return status;
 	if (jp_runner_open(&runner, request.seed, request.profilers, &err) ||
 	    jp_stay_folder(&dir, request.output, &err)) {

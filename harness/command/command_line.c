@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "harness/base/foreign_proc.h"
 #include "harness/command/command.h"
 
 static void print_help(const struct jp_command *command, const struct jp_option *options)
@@ -22,6 +23,18 @@ bool jp_command_line(const struct jp_option *options, int argc, char **argv, int
 		print_help(jp_registry_find(JP_COMMAND, argv[0]), options);
 	*status = ret < 0 ? jp_command_misused(argv[0], "%s", err.text) : JP_EXIT_OK;
 	return !ret;
+}
+
+bool jp_command_can_record(const char *command, int *status)
+{
+	if (!jp_foreign_proc())
+		return true;
+	fprintf(stderr,
+		"jitproof %s: /proc is of another pid namespace, and has other numbers for what "
+		"runs here (mount one of this namespace: unshare --mount-proc)\n",
+		command);
+	*status = JP_EXIT_BROKEN;
+	return false;
 }
 
 int jp_command_misused(const char *name, const char *fmt, ...)

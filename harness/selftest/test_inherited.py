@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a command has from whoever starts it: children from before its exec are left alone."""
+"""What a command has from whoever starts it: children from before its exec are left alone; with a
+/proc of another pid namespace nothing is recorded."""
 
 import os
 import signal
@@ -60,3 +61,23 @@ class Inherited(Folder):
                 self.assertEqual(command.wait(timeout=20), -number)
                 os.kill(int(self.read("pid")), signal.SIGKILL)
             process.run(["rm", "-r", self.place("out")])
+
+    def test_foreign_proc(self) -> None:
+        inside = ["unshare", *(["-Ur"] if os.geteuid() else []), "--pid", "--fork"]
+        if process.run([*inside, "true"]).returncode:
+            self.skipTest("no pid namespace")
+        *judging, score, adapter, run = self.commands()
+        for command in judging:
+            with self.subTest(command=command[0]):
+                status = process.run([JITPROOF, *command], timeout=60).returncode
+                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                self.assertEqual(done.returncode, status, done.stderr)
+        for command in (score, adapter, run, ["record", "-o", self.place("out"), "--", "true"],
+                        ["repro", "attach/before-enable.map", "-o", self.place("y.tar")]):
+            with self.subTest(command=command[0]):
+                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn("/proc is of another pid namespace", done.stderr)
+                # With one of its own it goes on.
+                done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=60)
+                self.assertNotIn("pid namespace", done.stderr)
