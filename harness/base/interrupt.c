@@ -37,6 +37,18 @@ int jp_interrupt_watch(void)
 	return 0;
 }
 
+void jp_interrupt_inherited(void)
+{
+	sigset_t open;
+
+	sigemptyset(&open);
+	sigaddset(&open, SIGCHLD);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&open, signals[i]);
+	sigprocmask(SIG_UNBLOCK, &open, NULL);
+	signal(SIGCHLD, SIG_DFL);
+}
+
 void jp_interrupt_size_limit(void)
 {
 	signal(SIGXFSZ, SIG_IGN);

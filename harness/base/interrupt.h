@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+/* Whoever started us may ignore SIGCHLD, and no child's end would be told, or block the signals
+ * that end us: not here. */
+void jp_interrupt_inherited(void);
 /* From now on a write beyond the limit on file sizes fails, as on a full disk: no death without a
  * word. */
 void jp_interrupt_size_limit(void);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a command has from whoever starts it: children from before its exec are left alone; with a
-/proc of another pid namespace nothing is recorded."""
+"""What a command has from whoever starts it: children from before its exec are left alone,
+signals that are ignored or blocked do what they do; with a /proc of another pid namespace nothing
+is recorded."""
 
 import os
 import signal
@@ -9,7 +10,7 @@ import subprocess
 from ci.base import process
 from harness.selftest.scratch import FIXTURES, Folder, JITPROOF
 
-ANON, MEMFD = os.path.join(FIXTURES, "anon"), os.path.join(FIXTURES, "memfd")
+ANON, MEMFD, GROWTH = (os.path.join(FIXTURES, name) for name in ("anon", "memfd", "growth"))
 # One of them leaves a child of its own, which becomes whose the first was.
 CHILDREN = """quiet() { exec "$@" >/dev/null 2>&1; }
 >pids; quiet sleep 60 & echo $! >>pids
@@ -60,6 +61,30 @@ class Inherited(Folder):
                     command.send_signal(number)
                 self.assertEqual(command.wait(timeout=20), -number)
                 os.kill(int(self.read("pid")), signal.SIGKILL)
+            process.run(["rm", "-r", self.place("out")])
+
+    def test_no_word_of_children(self) -> None:
+        for command in [["judge", ANON], ["inject", "-i", GROWTH + "/perf.data", "--jitdump-dir",
+                                          GROWTH, "-o", self.place("out")], *self.commands()]:
+            with self.subTest(command=command[0]):
+                status = process.run([JITPROOF, *command], timeout=60).returncode
+                done = self.shell("trap '' CHLD\n", command)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+
+    def test_blocked(self) -> None:
+        """The children inherit a mask from whoever starts them, as from here."""
+        numbers = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, old)
+        for words in (["score", "--profiler=jitproof", "-o", self.place("out"), "anon_exec"],
+                      ["record", "-o", self.place("out"), "--", "sleep", "60"]):
+            with self.subTest(command=words[0]), subprocess.Popen(
+                    [JITPROOF, *words], stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL) as command:
+                while not os.path.exists(self.place("out")):
+                    self.assertIsNone(command.poll())
+                command.send_signal(signal.SIGTERM)
+                self.assertEqual(command.wait(timeout=20), -signal.SIGTERM)
             process.run(["rm", "-r", self.place("out")])
 
     def test_foreign_proc(self) -> None:
