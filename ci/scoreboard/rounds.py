@@ -28,6 +28,7 @@ OPTIONS = {"eu_stackprof": ("--launch",), "codspeed_samply": ("--launch",),
 # Whose pids are those of any other such run: profilers would find its perf map.
 ALONE = ("inside", "namespaces", "nested")
 TIMEOUT_S = 300  # for one scene; each ends by itself long before
+UNJUDGED = 1  # the status where something went wrong, which the answer tells
 MISSING = 4  # the status for a profiler that is not here
 
 Score = dict[str, Any]
@@ -97,9 +98,9 @@ class Rounds:
         """Asks one profiler for one scene, and keeps the answer. Why it is missing, or ""."""
         done = process.run([self.binary, *self.words(profiler), "--json", "--seed=%d" % number,
                             scene], timeout=TIMEOUT_S, env=environment())
-        if done.returncode not in (0, MISSING):
+        if done.returncode not in (0, UNJUDGED, MISSING):
             raise Unusable("%s %s: %s" % (profiler, scene, done.stderr.strip()))
-        name, said = (scene, done.stdout) if done.returncode == 0 else \
+        name, said = (scene, done.stdout) if done.returncode != MISSING else \
             ("missing", done.stderr.strip().removeprefix("jitproof score: "))
         files.replace(os.path.dirname(self.place(number, profiler, scene)), {name: said})
         return said if name == "missing" else ""

@@ -9,8 +9,8 @@ from ci.scoreboard import page
 from ci.scoreboard.cells import Cell
 from harness.selftest.scratch import Folder
 
-# A jitproof of three scenes: `steady`, `shaky`, wrong in even rounds, and `stuck`, which cannot be
-# run as long as there is a file of that name.
+# A jitproof of three scenes: `steady`, `shaky`, wrong in even rounds, which its status tells too,
+# and `stuck`, which cannot be run as long as there is a file of that name.
 FAKE = """#!{python}
 import json, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -26,7 +26,8 @@ if profiler != "perf":
     print("jitproof score: nobody has it", file=sys.stderr)
     sys.exit(4)
 if scene == "stuck" and os.path.exists(here + "/stuck"):
-    sys.exit("it is stuck")
+    print("it is stuck", file=sys.stderr)
+    sys.exit(99)
 wrong = scene == "shaky" and seed % 2 == 0
 json.dump({{"profiler": profiler, "version": "1", "workloads": [{{
     "workload": scene, "outcome": "FAIL" if wrong else "PASS", "why": "", "watched_ns": 0,
@@ -34,6 +35,7 @@ json.dump({{"profiler": profiler, "version": "1", "workloads": [{{
     "wrong": {{"k": int(wrong), "n": 40, "good": not wrong}}, "skipped": {{}},
     "exceptions": [{{"metric": "names.wrong", "cause": "moonlight", "count": 1}}] * wrong}}]}},
     sys.stdout)
+sys.exit(wrong)
 """
 
 

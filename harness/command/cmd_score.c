@@ -117,7 +117,9 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 	jp_score_judge(&scores[0]);
 	jp_score_judge(&scores[1]);
 	tell(request, scores);
-	return jp_reading_ends("score", JP_EXIT_OK);
+	return jp_reading_ends("score", jp_score_failed(&scores[0]) || jp_score_failed(&scores[1])
+						? JP_EXIT_BAD
+						: JP_EXIT_OK);
 }
 
 static int score(int argc, char **argv)

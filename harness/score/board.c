@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/json.h"
+#include "harness/base/printable.h"
 #include "harness/base/wilson.h"
 
 enum { WORST = 10 };
@@ -43,14 +44,41 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 	fprintf(out, " %8s%c", text, is_good(row, column) ? ' ' : '!');
 }
 
+bool jp_score_failed(const struct jp_score *score)
+{
+	bool failed = false;
+
+	for (size_t i = 0; i < score->nr_rows; i++) {
+		const enum jp_outcome outcome = score->rows[i].result.outcome;
+
+		if (was_judged(&score->rows[i]))
+			return false;
+		failed |= outcome == JP_ERROR || outcome == JP_TIMEOUT || outcome == JP_CRASH;
+	}
+	return failed;
+}
+
+/* The outcome, and each line of why. */
+static void print_outcome(FILE *out, const struct jp_result *result)
+{
+	char text[sizeof(result->why)], *line = text, *rest;
+
+	snprintf(text, sizeof(text), "%s", result->why);
+	jp_printable(text);
+	rest = text + strcspn(text, "\n");
+	fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome), (int)(rest - line), line);
+	while (*rest) {
+		line = rest + 1;
+		rest = line + strcspn(line, "\n");
+		fprintf(out, "%-17s %.*s\n", "", (int)(rest - line), line);
+	}
+}
+
 static void print_row(FILE *out, const char *label, const struct jp_score_row *row)
 {
-	const struct jp_result *result = &row->result;
-
 	fprintf(out, "%-17s", label);
 	if (!was_judged(row)) {
-		fprintf(out, " %s: %.*s\n", jp_outcome_text(result->outcome),
-			(int)strcspn(result->why, "\n"), result->why);
+		print_outcome(out, &row->result);
 		return;
 	}
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++)

@@ -53,6 +53,9 @@ void jp_score_fill(struct jp_score_row *row);
 double jp_score_share(const struct jp_score_row *row, enum jp_score_column column);
 void jp_score_free(struct jp_score *score);
 
+/* Whether something went wrong with its rows (ERROR, TIMEOUT, CRASH), and none was judged. */
+bool jp_score_failed(const struct jp_score *score);
+
 /* board.c: the table, the worst samples, the verdict in one line; as one object of JSON. */
 void jp_score_print(FILE *out, const struct jp_score *score);
 void jp_score_verdict(const struct jp_score *score, char *text, size_t size);

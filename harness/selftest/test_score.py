@@ -104,6 +104,25 @@ class Score(Folder):
         self.assertIn(row["outcome"], ("ERROR", "SKIP"))
         self.assertRegex(row["why"], "it broke|perf_event_open")
         self.assertNotIn("whole", row)
+        self.assertEqual(done.returncode, 1 if row["outcome"] == "ERROR" else 0)
+
+    def test_nothing_to_judge(self) -> None:
+        """Where all went wrong it does not end as if all were well, and what it printed is told:
+        here an option that there is not, then memory."""
+        scenes = self.write("case wrong full : anon_exec --none : attach\n", "scenes")
+        own = ["score", "--profiler=jitproof", "--samples=20", "--scenes", scenes]
+        short = ["prlimit", "--as=65536000"]
+        for command, status, said in (
+                ([JITPROOF, *own, "wrong"], 1, ".*'--none'"),
+                ([JITPROOF, *own, "wrong", "anon_exec"], 0, ".*'--none'"),
+                ([*short, JITPROOF, *own, "anon_exec"], 1, ".*: mmap: Cannot allocate.*")):
+            with self.subTest(command=command):
+                done = process.run(command, timeout=60)
+                if "perf_event_open" in done.stdout:
+                    self.skipTest(done.stdout)
+                self.assertEqual(done.returncode, status, done.stdout)
+                self.assertRegex(done.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
+                                 " +it printed: " + said)
 
     def test_usage(self) -> None:
         for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",)):
