@@ -79,6 +79,7 @@ static const struct call calls[] = {
 	{.number = SYS_brk},
 	{.number = SYS_futex},
 	{.number = SYS_rt_sigaction},
+	{.number = SYS_fstatfs},
 	{.number = SYS_rt_sigprocmask},
 	{.number = SYS_rt_sigreturn},
 	{.number = SYS_sigaltstack},

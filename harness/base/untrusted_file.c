@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -55,6 +57,43 @@ static int reopen(int seen, int dir, const char *name, const struct stat *st)
 /* Files are looked at first: to open a device may do something. */
 enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
+/* A file of the kernel's, regular by its mode: to read one may do something, as of /proc/kmsg or
+ * tracefs' trace_pipe, or never end. */
+static bool is_kernels(int seen)
+{
+	static const uint32_t magics[] = {
+		PROC_SUPER_MAGIC,
+		SYSFS_MAGIC,
+		TRACEFS_MAGIC,
+		DEBUGFS_MAGIC,
+		BPF_FS_MAGIC,
+		CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC,
+		SECURITYFS_MAGIC,
+		SELINUX_MAGIC,
+		SMACK_MAGIC,
+		EFIVARFS_MAGIC,
+		PSTOREFS_MAGIC,
+		BINFMTFS_MAGIC,
+		RDTGROUP_SUPER_MAGIC,
+		NSFS_MAGIC,
+		XENFS_SUPER_MAGIC,
+		0x62656570 /* configfs */,
+		0x65735543 /* fusectl */,
+		0x19800202 /* mqueue */,
+		0x67596969 /* rpc_pipefs */,
+		0x6e667364 /* nfsd */,
+	};
+	struct statfs system;
+
+	if (fstatfs(seen, &system))
+		return false;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if (magics[i] == (uint32_t)system.f_type)
+			return true;
+	return false;
+}
+
 /* @seen (-1: errno says why) is what messages call @path; @name in @dir leads there again. */
 static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
 		     uint64_t *size, struct jp_error *err)
@@ -72,6 +111,11 @@ static int open_seen(int seen, int dir, const char *name, const char *path, int6
 	if (!S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: %s where a regular file was expected", path,
 			       kind_of(st.st_mode));
+	if (is_kernels(seen))
+		return jp_fail(err, EINVAL,
+			       "%s: a file of the kernel's where one on a disk or in memory was "
+			       "expected",
+			       path);
 	if (owner >= 0 && st.st_uid != owner)
 		return jp_fail(err, EPERM, "%s: belongs to user %u, expected user %lld", path,
 			       st.st_uid, (long long)owner);

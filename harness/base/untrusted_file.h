@@ -9,9 +9,9 @@
 
 /*
  * Opens for reading a file that others wrote at a place where anyone may write, such as /tmp: a
- * regular file, no symbolic link in the last part of @path, @owner's (-1: any). Never waits (a
- * FIFO). The descriptor, with its size in @size, or -errno and a message. What a confined process
- * may not open itself may be opened for it (confine.h).
+ * regular file, none of procfs and the like, no symbolic link in the last part of @path, @owner's
+ * (-1: any). Never waits (a FIFO). The descriptor, with its size in @size, or -errno and a message.
+ * What a confined process may not open itself may be opened for it (confine.h).
  */
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err);
 /* The same of @name in the folder @dir, which messages call @path. */

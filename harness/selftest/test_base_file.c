@@ -60,7 +60,6 @@ static void whole(reader read_it, const char *how)
 static void kinds(void)
 {
 	static const char sys[] = "/sys/devices/system/cpu/online"; /* of a page, it says */
-	struct stat status;
 	const char *link = scratch_path("link");
 	size_t size;
 	char *text;
@@ -84,10 +83,11 @@ static void kinds(void)
 	      "a FIFO is not waited for");
 	unlink(link);
 	text = jp_file_read(sys, SIZE, &size, NULL);
-	if (text && !stat(sys, &status) && (size_t)status.st_size > size)
-		check(!jp_file_read_regular(sys, SIZE, &size, NULL) && errno == ENODATA,
-		      "a part of the size is not taken for the whole");
+	check(!text || (!jp_file_read_regular(sys, SIZE, &size, NULL) && errno == EINVAL),
+	      "a file of the kernel's is none on a disk");
 	free(text);
+	check(!jp_file_read_regular("/proc/version", SIZE, &size, NULL) && errno == EINVAL,
+	      "nor is one of /proc");
 	if (pipe(fds) || jp_file_write(fds[1], "of a pipe", 9))
 		abort();
 	close(fds[1]);

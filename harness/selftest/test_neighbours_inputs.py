@@ -262,6 +262,14 @@ class Named(Inputs):
         opened = [line for line in self.read("strace").splitlines()
                   if re.search(r'"/dev/(watchdog|st0)"', line) and "O_PATH" not in line]
         self.assertEqual(opened, [])
+        # What is read of the kernel's log is gone from it.
+        path = self.sampled("/proc/kmsg", self.victim)
+        for command in (["judge", "--unwind"], ["explain"]):
+            subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
+                            self.program, *command, path], capture_output=True, check=False)
+            looked = [line for line in self.read("strace").splitlines() if "</proc/kmsg>" in line]
+            self.assertTrue(looked)
+            self.assertEqual([line for line in looked if "O_PATH" not in line], [])
 
     def test_escapes(self) -> None:
         """Names, words and paths with control characters reach no terminal."""
