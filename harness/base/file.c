@@ -11,6 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
+#include "harness/base/named_input.h"
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 
@@ -67,12 +68,15 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 
 char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error *err)
 {
-	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int fd = jp_named_input(path, err);
 
-	if (fd < 0 && errno == EACCES && jp_delegated())
-		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
-	return fd < 0 ? failed(err, errno, path, strerror(errno))
-		      : jp_file_read_fd(fd, path, limit, size, err);
+	if (fd == -EACCES && jp_delegated())
+		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	return jp_file_read_fd(fd, path, limit, size, err);
 }
 
 char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct jp_error *err)

@@ -15,8 +15,8 @@
  * errno.
  */
 
-/* @path, through links, to its end, whatever kind of file: also of /proc and /sys, whose size says
- * nothing. */
+/* @path to its end, as jp_named_input() opens it: also of /proc and /sys, whose size says nothing.
+ */
 char *jp_file_read(const char *path, size_t limit, size_t *size, struct jp_error *err);
 /* From where @fd is, which the message calls @name. */
 char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, struct jp_error *err);

@@ -19,6 +19,7 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/delegate.h"
+#include "harness/base/named_input.h"
 #include "harness/base/path.h"
 
 static const char *kind_of(mode_t mode)
@@ -316,13 +317,13 @@ int jp_named_open(const char *path, struct jp_error *err)
 	int fd = jp_delegate_ask(JP_DELEGATED_INPUT, path, NULL);
 
 	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES && jp_delegated()) {
-		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, NULL);
+		fd = jp_named_input(path, err);
+	if (fd == -EACCES && jp_delegated()) {
+		fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 		if (fd < 0)
 			fd = jp_delegate_ask(JP_DELEGATED_FOLDER, path, NULL);
 	}
-	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
+	return fd;
 }
 
 int jp_named_open_regular(const char *path)

@@ -33,7 +33,7 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 		      bool (*wanted)(const char *name), struct jp_error *err);
 void jp_folder_names_free(struct jp_folder_names *names);
 
-/* What this user named: through links, of any kind; a FIFO is waited for. */
+/* What this user named: as jp_named_input(), which waits for a FIFO. */
 int jp_named_open(const char *path, struct jp_error *err);
 /* The same where it is a regular file; nothing is waited for. -errno. */
 int jp_named_open_regular(const char *path);

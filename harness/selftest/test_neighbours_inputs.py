@@ -133,6 +133,41 @@ class Cases(Inputs):
         self.assertNotRegex(done.stdout, "(?m)^ok ")
         self.assertEqual(files.read(os.path.join(folder, "results.jsonl")), line)
 
+    def test_fifos(self) -> None:
+        """Nobody waits for another user's FIFO, by its name or a link's, whatever it stands for."""
+        anon, memfd = self.fixture("anon"), self.fixture("memfd")
+        capture, truth = memfd + "/perf.data", memfd + "/truth"
+        for owner in (neighbours.USER, 65534):
+            fifo, link = self.plant("fifo", os.mkfifo), self.their("link")
+            self.plant("link", lambda path: os.symlink(fifo, path))
+            os.makedirs(self.their("cases"), exist_ok=True)
+            self.plant("cases/s", os.mkfifo)
+            for path in (fifo, self.their("cases/s")):
+                os.chown(path, owner, owner)
+            cases = ["--expected", self.their("cases")]
+            for command in (["run", *cases], ["judge", *cases, anon],
+                            ["repro", "fixture/anon", *cases, "--from", anon, "-o",
+                             self.place("x.tar")],
+                            *([name, "--truth", truth, "--injected", path, capture]
+                              for name in ("judge", "explain") for path in (fifo, link)),
+                            ["judge", "--truth", fifo, capture], ["judge", "--truth", truth, fifo],
+                            ["score", "--profiler=jitproof", "--scenes", fifo],
+                            ["score", "--list", "--scenes", link]):
+                with self.subTest(command=command, owner=owner):
+                    self.assertIn("FIFO", self.refused(*command, timeout=10))
+
+    def test_own_pipes(self) -> None:
+        """With and without a name."""
+        os.mkfifo(self.place("mine"))
+        os.chown(self.place("mine"), self.victim, self.victim)
+        line = "case mine full : anon_exec : attach"
+        for script in (f"echo '{line}' >mine & exec \"$@\" --scenes mine",
+                       f"exec \"$@\" --scenes <(echo '{line}')",
+                       f"echo '{line}' | \"$@\" --scenes /dev/stdin"):
+            done = self.run_it("-c", script, "-", self.program, "score", "--list", program="bash",
+                               cwd=self.home)
+            self.assertIn("mine\n", done.stdout, done.stderr)
+
     def test_folders(self) -> None:
         """A run directory whose folders lead round, down for ever, to ours, or have odd names."""
         folder = self.folder()

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/named_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/delegate.h"
+#include "harness/base/trusted_user.h"
+
+int jp_named_again(int fd, int flags)
+{
+	char again[40];
+
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+	fd = open(again, O_RDONLY | O_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The same where there is no /proc: by the name, if that leads to what was seen. */
+static int open_by_name(int seen, const char *path)
+{
+	jp_cleanup_close int fd = -1;
+	struct stat was, now;
+
+	if (fstat(seen, &was))
+		return -errno;
+	fd = S_ISDIR(was.st_mode) ? openat(seen, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				  : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &now))
+		return -errno;
+	return now.st_dev == was.st_dev && now.st_ino == was.st_ino ? jp_steal_fd(&fd) : -ESTALE;
+}
+
+/* A file, a folder or a pipe: to open a device may do something, and who named a FIFO of another
+ * user's, or what was a file a moment ago, would wait as long as that one wants. Who is confined
+ * may be nobody, whose FIFOs are anyone's. */
+int jp_named_input(const char *path, struct jp_error *err)
+{
+	jp_cleanup_close int seen = open(path, O_PATH | O_CLOEXEC);
+	struct statfs system;
+	struct stat st;
+	int fd;
+
+	if (seen < 0 || fstat(seen, &st))
+		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode) && !S_ISFIFO(st.st_mode))
+		return jp_fail(err, EINVAL, "%s: expected a file, a folder or a pipe", path);
+	if (S_ISFIFO(st.st_mode) && (jp_delegated() || !jp_trusted_user(st.st_uid)) &&
+	    (fstatfs(seen, &system) || system.f_type != PIPEFS_MAGIC))
+		return jp_fail(err, EPERM, "%s: another user's FIFO, which is not waited for",
+			       path);
+	fd = jp_named_again(seen, S_ISREG(st.st_mode) ? O_NONBLOCK : 0);
+	if (fd == -ENOENT && !S_ISFIFO(st.st_mode))
+		fd = open_by_name(seen, path);
+	if (fd == -EWOULDBLOCK)
+		return jp_fail(err, EWOULDBLOCK, "%s: another process holds a lease of it", path);
+	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
+}
