@@ -10,6 +10,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/path.h"
+#include "harness/base/printable.h"
 #include "harness/base/shortage.h"
 #include "harness/outcome/case_folder.h"
 #include "harness/command/command.h"
@@ -259,7 +260,9 @@ static int repro(int argc, char **argv)
 		return status;
 	cases = jp_cases_load(options.expected, &err);
 	if (cases && (!options.from || options.expected) && !jp_cases_find(cases, options.name)) {
-		fprintf(stderr, "jitproof repro: no case '%s' (see jitproof list)\n", options.name);
+		fputs("jitproof repro: no case '", stderr);
+		jp_printable_put(stderr, options.name);
+		fputs("' (see jitproof list)\n", stderr);
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}

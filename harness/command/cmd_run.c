@@ -10,6 +10,7 @@
 #include "harness/command/run_judge.h"
 #include "harness/command/seed.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/printable.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
@@ -202,7 +203,7 @@ static int run(int argc, char **argv)
 		if (any)
 			continue;
 		fprintf(stderr, "jitproof run: no case matches '%s' (see jitproof list)\n",
-			options.globs.list[i]);
+			jp_printable(options.globs.list[i]));
 		jp_cases_free(cases);
 		return JP_EXIT_USAGE;
 	}

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/base/interrupt.h"
+#include "harness/base/printable.h"
 #include "harness/command/command.h"
 
 static int usage(FILE *out)
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
 		return finish(usage(stdout));
 	command = jp_registry_find(JP_COMMAND, argv[1]);
 	if (!command) {
-		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n", argv[1]);
+		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n",
+			jp_printable(argv[1]));
 		return JP_EXIT_USAGE;
 	}
 	return finish(command->run(argc - 1, argv + 1));

@@ -168,6 +168,17 @@ class CommandLine(Folder):
                 self.assertIn(said, done.stderr)
                 self.assertEqual(os.listdir(self.home), [])
 
+    def test_control_characters(self) -> None:
+        """What was typed reaches no terminal as it is."""
+        evil = "x\033[2Jy"
+        for arguments in (("repro", evil, "-o", "x"), ("run", evil), (evil,),
+                          ("workload", "anon_exec", "--publish=" + evil)):
+            with self.subTest(arguments):
+                done = run_binary(*arguments, cwd=self.home)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("x?[2Jy", done.stderr)
+                self.assertNotIn("\033", done.stdout + done.stderr)
+
     def test_help(self) -> None:
         for command in ("", "list", "run", "judge", "record", "workload"):
             with self.subTest(command):

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/printable.h"
 #include "harness/base/registry.h"
 #include "workloads/emit/workload.h"
 
@@ -130,10 +131,11 @@ int jp_publish_begin(const char *how, const char *dir)
 
 	nr_writers = ret < 0 ? 0 : (unsigned)ret;
 	if (ret < 0) {
-		fprintf(stderr,
-			"jitproof workload: publish '%s': expected none, both or one of those that "
-			"--help lists, and one of its faults\n",
-			how);
+		fputs("jitproof workload: publish '", stderr);
+		jp_printable_put(stderr, how);
+		fputs("': expected none, both or one of those that --help lists, and one of its "
+		      "faults\n",
+		      stderr);
 		return ret;
 	}
 	ret = 0;
