@@ -154,6 +154,21 @@ class Folders(neighbours.Neighbours):
         self.plant("link", lambda path: os.symlink(self.place("ours"), path))
         self.made(self.their("link", "..", "ours", "new"))
 
+    def test_workload_below_a_link(self) -> None:
+        """Its truth, and what it publishes."""
+        self.ours("ours")
+        self.ours("truths")
+        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
+        there = self.their("link")
+        for words in (["--truth", there + "/truth"],
+                      ["--truth", self.place("truths", "a"), "--publish=map", "--publish-dir",
+                       there],
+                      ["--truth", self.place("truths", "b"), "--publish=jitdump", "--publish-dir",
+                       there]):
+            with self.subTest(words):
+                self.assertIn("symbolic links", self.refused("workload", "anon_exec", *words))
+                self.assertEqual(os.listdir(self.place("ours")), [])
+
     def temporary(self, folder: str) -> None:
         """Nothing is made in @folder, which TMPDIR names."""
         memfd = self.fixture("memfd")

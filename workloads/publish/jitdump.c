@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "harness/format/jit/jitdump_format.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/registry.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/publish.h"
@@ -126,7 +128,8 @@ static int put_header(void)
 static int dump_open(const char *dir, const char *fault)
 {
 	const char *chosen = dir ? dir : getenv("TMPDIR");
-	char *real;
+	jp_cleanup_close int folder = -1;
+	char *real = NULL, link[40];
 	int ret;
 
 	unmap_marker(); /* in a forked child: the parent's */
@@ -134,8 +137,14 @@ static int dump_open(const char *dir, const char *fault)
 		close(dump.fd);
 	memset(&dump, 0, sizeof(dump));
 	dump.fault = (enum fault)jp_publish_fault(fault_names, fault);
+	if (!chosen || !*chosen)
+		chosen = "/tmp";
+	folder = jp_named_folder(chosen, strlen(chosen));
 	/* As the kernel will name the marker. */
-	real = realpath(chosen && *chosen ? chosen : "/tmp", NULL);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	errno = -folder;
+	if (folder >= 0)
+		real = realpath(link, NULL);
 	if (!real) {
 		perror(chosen);
 		dump.fd = -1;

@@ -8,13 +8,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/named_folder.h"
+
 int jp_own_file(const char *path)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(path, flags, 0600), ret;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	/* Not where another user's link leads. */
+	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path));
+	int fd, ret;
 	struct stat st;
 
-	if (fd < 0 && errno == EEXIST && lstat(path, &st) == 0) {
+	if (folder < 0) {
+		fprintf(stderr, "jitproof workload: %s: %s\n", path, strerror(-folder));
+		return folder;
+	}
+	fd = openat(folder, name, flags, 0600);
+	if (fd < 0 && errno == EEXIST && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
 			fprintf(stderr,
 				"jitproof workload: %s: exists, and is no regular file of ours: "
@@ -22,8 +33,8 @@ int jp_own_file(const char *path)
 				path);
 			return -EEXIST;
 		}
-		if (unlink(path) == 0)
-			fd = open(path, flags, 0600);
+		if (unlinkat(folder, name, 0) == 0)
+			fd = openat(folder, name, flags, 0600);
 	}
 	if (fd >= 0)
 		return fd;

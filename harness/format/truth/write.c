@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/named_folder.h"
 #include "harness/base/own_machine.h"
 
 static struct jp_truth_header *header;
@@ -199,6 +201,16 @@ static int attach(int fd, const char *path, struct jp_error *err)
 	return 0;
 }
 
+/* Not where another user's link leads. */
+static int open_truth(const char *path, int flags)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path));
+	int fd = folder < 0 ? folder : openat(folder, name, flags, 0644);
+
+	return fd == -1 ? -errno : fd;
+}
+
 int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 {
 	static int watching_forks;
@@ -208,11 +220,10 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	if (header)
 		return jp_fail(err, EALREADY, "%s: this process has opened its truth already",
 			       path);
-	fd = open(path, flags, 0644);
+	fd = open_truth(path, flags);
 	if (fd < 0)
-		return jp_fail(err, errno, "%s: %s%s", path, strerror(errno),
-			       errno == EEXIST ? ": the truth of another run is never added to"
-					       : "");
+		return jp_fail(err, -fd, "%s: %s%s", path, strerror(-fd),
+			       fd == -EEXIST ? ": the truth of another run is never added to" : "");
 	errno = 0;
 	if (count)
 		ret = create(fd, path, count, err);
