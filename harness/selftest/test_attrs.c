@@ -105,7 +105,8 @@ static void records(void)
 		uint64_t flags;
 		enum jp_perf_record_type type;
 	} table[] = {
-		{JP_PERF_ATTR_MMAP_DATA, JP_PERF_RECORD_MMAP2},
+		{JP_PERF_ATTR_MMAP_DATA, JP_PERF_RECORD_MMAP},
+		{JP_PERF_ATTR_MMAP2, JP_PERF_RECORD_MMAP2},
 		{JP_PERF_ATTR_COMM, JP_PERF_RECORD_COMM},
 		{JP_PERF_ATTR_COMM, JP_PERF_RECORD_FORK},
 		{JP_PERF_ATTR_TASK, JP_PERF_RECORD_EXIT},
@@ -120,6 +121,9 @@ static void records(void)
 		check(gives(&(struct jp_perf_attr){.flags = table[i].flags}, table[i].type) &&
 			      !gives(&none, table[i].type),
 		      "type %d for flags %#llx", table[i].type, (unsigned long long)table[i].flags);
+	check(!gives(&(struct jp_perf_attr){.flags = JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2},
+		     JP_PERF_RECORD_MMAP),
+	      "one of the two records of mappings");
 	check(gives(&pmu, JP_PERF_RECORD_AUX) && !gives(&none, JP_PERF_RECORD_AUX),
 	      "AUX for a PMU that registered itself");
 }

@@ -116,6 +116,8 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 	} else if (feature != JP_PERF_FEATURE_E_MACHINE && feature != JP_PERF_FEATURE_NRCPUS) {
 		return 0;
 	}
+	if (!size)
+		return 0; /* a stream has it so where there is none */
 	if (size < sizeof(word))
 		return jp_perf_bad(reader, offset,
 				   "expected at least 4 bytes of feature %llu, found %llu",
