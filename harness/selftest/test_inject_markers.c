@@ -7,6 +7,7 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/inject/inject_markers.h"
 #include "harness/inject/inject_summary.h"
+#include "harness/selftest/growth.h"
 #include "harness/selftest/scratch.h"
 
 static char said[1024];
@@ -106,15 +107,6 @@ static double cost(size_t count)
 	return (double)(jp_clock_thread_cpu() - begin);
 }
 
-/* Ten times as many take ten times as long, and a hundred times where each is held against all. */
-static void scale(void)
-{
-	enum { FEW = 1000, MANY = 10 * FEW };
-	double few = cost(FEW), many = cost(MANY);
-
-	check(many < 40 * few, "%d mappings take %.1f times as long as %d", MANY, many / few, FEW);
-}
-
 /* @count processes mapped another dump than the one that is at @path now. */
 static double cost_of_owner(const char *path, size_t count)
 {
@@ -207,7 +199,7 @@ int main(void)
 	const char *path = scratch_make("jit-17.dump");
 
 	known();
-	scale();
+	check_growth("mappings", cost);
 	scratch_write(path, "", 0);
 	owners(path);
 	scale_of_owner(path);

@@ -4,10 +4,11 @@
 #include "harness/base/clock.h"
 #include "harness/judge/validator.h"
 #include "harness/selftest/check.h"
+#include "harness/selftest/growth.h"
 #include "harness/selftest/made_events.h"
 
 enum { PID = 5, PIDS = 2, TIMES = 4, PAGES = 12, SOME = 40, PAGE = 0x1000 };
-enum { RX = JP_PROT_READ | JP_PROT_EXEC, FEW = 2000, MANY = 10 * FEW };
+enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
 /* How many of the UNMAPs, PROTECTs and REMAPs of @truth the validator counts. */
 static uint64_t counted(struct jp_truth *truth, const struct jp_spans *spans)
@@ -89,13 +90,16 @@ static void whole(uint64_t seed)
 	      (int)found);
 }
 
-static double cost(struct jp_event *acts, size_t count)
+static double cost(size_t count)
 {
+	struct jp_event *acts = calloc(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = 2 * count};
 	struct jp_spans spans;
 	uint64_t begin, found;
 	double spent;
 
+	if (!check(acts != NULL, "memory"))
+		return 0;
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t unmapped = count + i;
 
@@ -111,28 +115,14 @@ static double cost(struct jp_event *acts, size_t count)
 	spent = (double)(jp_clock_thread_cpu() - begin);
 	check(found == count, "each is ended");
 	jp_spans_free(&spans);
-	return spent;
-}
-
-/* Ten times as many take ten times as long, and a hundred times where each act looks at all spans.
- */
-static void scale(void)
-{
-	struct jp_event *acts = calloc((size_t)2 * MANY, sizeof(*acts));
-	double few, many;
-
-	if (!check(acts != NULL, "memory"))
-		return;
-	few = cost(acts, FEW);
-	many = cost(acts, MANY);
-	check(many < 40 * few, "%d spans take %.1f times as long as %d", MANY, many / few, FEW);
 	free(acts);
+	return spent;
 }
 
 int main(void)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		whole(seed);
-	scale();
+	check_growth("spans", cost);
 	return check_done();
 }
