@@ -89,8 +89,10 @@ static const struct jp_machine_frames frames = {
 };
 
 /* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. In user space
- * interrupts are on and no reserved flag is; segments are those of 64 bits, in which Xen sets three
- * bits more (arch/x86/include/asm/segment.h, xen/include/public/arch-x86/xen-x86_64.h). */
+ * interrupts are on and no reserved flag is, but for bit 1, which the CPU sets as it leaves an
+ * exec; segments are those of 64 bits, in which Xen sets three bits more
+ * (arch/x86/kernel/process_64.c, arch/x86/include/asm/segment.h,
+ * xen/include/public/arch-x86/xen-x86_64.h). */
 #define AS(dwarf)                                                                                  \
 	{                                                                                          \
 		.number = dwarf                                                                    \
@@ -105,7 +107,7 @@ static const struct jp_machine_register registers[] = {
 	AS(FP),
 	AS(SP),
 	AS(IP),
-	{.number = -1, .mask = ~UINT64_C(0x3d7dd5), .value = 0x202},
+	{.number = -1, .mask = ~UINT64_C(0x3d7dd7), .value = 0x200},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x33},
 	{.number = -1, .mask = ~UINT64_C(0xe000), .value = 0x2b},
 	AS(-1),
