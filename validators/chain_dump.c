@@ -67,7 +67,9 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	struct chain_dump *state = view->state;
 	uint64_t ip, sp, at = 0, known = 0;
 
-	if (event->type != JP_EVENT_SAMPLE || !event->asked || !event->asked->user_chain ||
+	/* What has no event's number may be of who walks by other rules. */
+	if (event->type != JP_EVENT_SAMPLE || !event->asked ||
+	    (!event->id && !view->evidence->info.first_enabled) || !event->asked->user_chain ||
 	    !event->sample.chain || !event->sample.nr_chain || event->sample.chain_deferred ||
 	    !event->sample.stack_size || view->machine->e_machine != EM_X86_64 ||
 	    !jp_machine_user(view->machine, event, &ip, &sp) || !event->sample.regs ||

@@ -168,29 +168,25 @@ static bool is_breakpoint(const struct record_rules *rules, const struct jp_even
 	       event->asked->clock == JP_CLOCK_BREAKPOINT;
 }
 
-/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one; another one
- * has one thread (which gets its process's number where it execs), unless it is of all of a CPU. */
+/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
 static int see_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct event_place {
 		uint64_t cpu, ip; /* 1 + its CPU; of a breakpoint */
-		uint32_t tid;
 	} * place;
-	const bool breakpoint = is_breakpoint(rules, event), inherit = event->asked->inherit;
+	const bool breakpoint = is_breakpoint(rules, event);
 	const struct event_place seen = {event->cpu + UINT64_C(1),
-					 breakpoint ? event->sample.ip : 0, event->tid};
+					 breakpoint ? event->sample.ip : 0};
 
-	if (!inherit && !breakpoint && rules->view->evidence->declared.system_wide)
+	if (!event->asked->inherit && !breakpoint)
 		return 0;
 	place = jp_map_at(&rules->places, event->id, sizeof(*place));
 	if (!place)
 		return -ENOMEM;
-	if (place->cpu && place->cpu != seen.cpu && (inherit || breakpoint))
+	if (place->cpu && place->cpu != seen.cpu)
 		*cause = "other-cpu";
 	else if (place->cpu && place->ip != seen.ip)
 		*cause = "other-address";
-	else if (place->cpu && place->tid != seen.tid && !inherit && event->tid != event->pid)
-		*cause = "other-thread";
 	*place = seen;
 	return 0;
 }
@@ -214,6 +210,13 @@ static const char *bad_dump(const struct record_rules *rules, const struct jp_ev
 	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
 }
 
+/* An event of ours that is of tasks is inherited, and one of all that a CPU runs is not; of others
+ * nobody knows. */
+static bool is_ours_of_tasks(const struct record_rules *rules, const struct jp_event *event)
+{
+	return rules->view->evidence->info.first_enabled && event->asked->inherit;
+}
+
 /* A task is not woken before its FORK is written, nor does who writes one do anything else
  * meanwhile: perf_event_task_output() takes the time of the record first, then the one in it. */
 static const char *bad_order(const struct record_rules *rules, struct record_order *order,
@@ -226,7 +229,10 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 	if (time < order->born)
 		return "before-fork";
 	if (event->type == JP_EVENT_SAMPLE)
-		return order->ended && order->ended + slack < event->time ? "after-exit" : NULL;
+		return is_ours_of_tasks(rules, event) && order->ended &&
+				       order->ended + slack < event->time
+			       ? "after-exit"
+			       : NULL;
 	if (time < order->wrote)
 		return "before-fork";
 	if (task && event->task.time < event->time)
@@ -238,8 +244,7 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 	order->time = event->time;
 	order->digest = digest;
 	/* A thread that execs takes the number of its process's first one. */
-	if (event->type == JP_EVENT_EXIT && event->tid != event->pid &&
-	    !rules->view->evidence->declared.system_wide)
+	if (event->type == JP_EVENT_EXIT && event->tid != event->pid)
 		order->ended = event->time;
 	return NULL;
 }

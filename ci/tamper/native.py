@@ -16,7 +16,7 @@ FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
 CONTEXT_GUEST = 2**64 - 2048
 EXACT_IP, BUSY_BIT, DATA = 1 << 14, 1 << 12, 1 << 13
 MAX_STACK, ATTR_FLAGS = 108, 40
-INHERIT, EXCLUDE_CALLCHAIN_KERNEL = 1 << 1, 1 << 21
+EXCLUDE_CALLCHAIN_KERNEL = 1 << 21
 Change = Callable[[Case, Any], Any]
 
 
@@ -225,13 +225,6 @@ def kernel_map_moved(case: Case, capture: Capture) -> Capture:
                                                (1 << 30), "<Q") for one in found})
 
 
-def shared_event(_: Case, capture: Capture) -> bool:
-    """An event that has samples of two threads, neither of which is its process's first."""
-    seen: dict[int, int] = {}
-    return any(seen.setdefault(one.one.get(rd.IDENTIFIER, 0), one.tid) != one.tid
-               for one in capture.samples() if one.tid != one.pid)
-
-
 def attr_where(name: str, there: Callable[[Case, Capture], bool], at: int, layout: str,
                value: Callable[[int], int]) -> None:
     make = changed_attr(put(at, layout, value))
@@ -245,7 +238,6 @@ def attr_where(name: str, there: Callable[[Case, Capture], bool], at: int, layou
 
 attr_where("attr.max-stack.2", lambda case, capture: any(
     len(one.chain) > 4 for one in capture.samples()), MAX_STACK, "H", lambda old: 2)
-attr_where("attr.no-inherit", shared_event, ATTR_FLAGS, "Q", lambda old: old & ~INHERIT)
 attr_where("attr.no-kernel-chain", lambda case, capture: any(
     is_kernels(case, one) for one in capture.samples()), ATTR_FLAGS, "Q",
            lambda old: old | EXCLUDE_CALLCHAIN_KERNEL)

@@ -85,7 +85,7 @@ static bool take_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *la
 		      struct jp_event *event, struct jp_regs *regs)
 {
 	const struct jp_machine *machine = layout->machine;
-	uint64_t mask = layout->regs_mask, abi;
+	uint64_t mask = layout->regs_mask, modes = 0, abi;
 	const unsigned char *values;
 
 	if (!jp_perf_take(rest, &abi))
@@ -110,11 +110,14 @@ static bool take_regs(struct jp_perf_rest *rest, const struct jp_perf_layout *la
 			continue;
 		one = &machine->registers[bit];
 		event->sample.regs_impossible |= (value & one->mask) != one->value;
+		modes |= one->mask ? value : 0;
 		if (one->number < 0)
 			continue;
 		regs->known |= UINT64_C(1) << one->number;
 		regs->r[one->number] = value;
 	}
+	/* Who does not know them writes 0 for all. */
+	event->sample.regs_impossible &= modes != 0;
 	event->sample.regs = regs;
 	return true;
 }
