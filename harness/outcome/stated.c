@@ -10,7 +10,7 @@
 #include "harness/base/number.h"
 #include "harness/base/untrusted_file.h"
 
-/* Whose @option the case's capture has, up to its value; NULL: it leaves that to the policy. */
+/* What the case's capture has for @option ("--freq="); NULL: it leaves that to the policy. */
 static const char *option_of(const struct jp_case *cas, const char *option)
 {
 	const size_t length = strlen(option);
