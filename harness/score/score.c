@@ -21,7 +21,10 @@ bool jp_score_column_is_bad(enum jp_score_column column)
 	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
 }
 
-/* By what validators say of their metrics; the rates of one column add up. */
+/*
+ * By what validators say of their metrics; the rates of one column add up. A plain count of faults
+ * is of things beside those that the rates are of.
+ */
 static void fill_by_role(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -41,11 +44,13 @@ static void fill_by_role(struct jp_score_row *row)
 			row->cells[column].n = metric->k;
 			row->cells[column].known = metric->k > 0;
 		} else {
+			const uint64_t n = metric->rate                     ? metric->n
+					   : jp_score_column_is_bad(column) ? metric->k
+									    : 0;
+
 			row->cells[column].k += metric->k;
-			if (metric->rate)
-				row->cells[column].n += metric->n;
-			if (metric->rate && metric->n)
-				row->cells[column].known = true;
+			row->cells[column].n += n;
+			row->cells[column].known |= n > 0;
 		}
 	}
 }
