@@ -79,7 +79,7 @@ static uint64_t switching(const struct books *books)
 	return all;
 }
 
-static void see_sample(struct books *books, const struct jp_event *event)
+static void see_sample(struct books *books, const struct jp_event *event, uint64_t digest)
 {
 	struct jp_sample_facts facts;
 	enum jp_sample_class class;
@@ -91,7 +91,7 @@ static void see_sample(struct books *books, const struct jp_event *event)
 	class = jp_sample_class_of(&facts);
 	if (class == JP_SAMPLE_OUTSIDE)
 		see_switching(books, event);
-	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += jp_sample_digest(event);
+	books->digest[books->view->in_injected ? INJECTED : CAPTURED] += digest;
 	found = &books->samples[books->view->in_injected ? INJECTED : CAPTURED][class];
 	if (!found->count++)
 		snprintf(found->first, sizeof(found->first),
@@ -112,37 +112,58 @@ static void see_record(struct books *books, const struct jp_event *event)
 	books->records[books->view->in_injected ? INJECTED : CAPTURED][event->record_type][owner]++;
 }
 
-/* A thread is in one place at a time, and an event gives one sample of it. */
-static int see_double(struct books *books, const struct jp_event *event)
+struct last_sample {
+	uint64_t time, end, digest; /* @end: where it ends in the file; 0: it is of none */
+	uint32_t attr;
+};
+
+/*
+ * perf reads where a ring's data ends, reads it once more for what it writes, and goes on from the
+ * first one: a record that came in between it writes again in its next round, which something
+ * parts from this one (perf_mmap__push() and perf_mmap__read_init() in tools/perf/util/mmap.c).
+ */
+static bool written_twice(const struct last_sample *last, const struct last_sample *again,
+			  const struct jp_event *event)
 {
-	struct last_sample {
-		uint64_t time;
-		uint32_t attr;
-	} * last;
+	return last->end && event->record && event->at > last->end && last->digest == again->digest;
+}
+
+/* A thread is in one place at a time, and an event gives one sample of it. */
+static int see_double(struct books *books, const struct jp_event *event, uint64_t digest)
+{
+	struct last_sample *last,
+		now = {.time = event->time, .digest = digest, .attr = event->attr};
 
 	if (!event->time || !event->tid || books->view->in_injected)
 		return 0;
+	if (event->record)
+		now.end = event->at + ((const struct jp_perf_record *)event->record)->size;
 	last = jp_map_at(&books->last, event->tid, sizeof(*last));
 	if (!last)
 		return -ENOMEM;
-	if (last->time == event->time && last->attr == event->attr) {
+	if (last->time == now.time && last->attr == now.attr) {
 		books->impossible++;
-		return jp_findings_except(&books->view->findings, "samples", "double",
+		return jp_findings_except(&books->view->findings, "samples",
+					  written_twice(last, &now, event) ? "written-twice"
+									   : "double",
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
 	}
-	*last = (struct last_sample){event->time, event->attr};
+	*last = now;
 	return 0;
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
 {
+	uint64_t digest;
+
 	if (event->type != JP_EVENT_SAMPLE) {
 		see_record(view->state, event);
 		return 0;
 	}
-	see_sample(view->state, event);
-	return see_double(view->state, event);
+	digest = jp_sample_digest(event);
+	see_sample(view->state, event, digest);
+	return see_double(view->state, event, digest);
 }
 
 static int add_samples(const struct books *books, enum books_of file, const char *name,

@@ -271,6 +271,18 @@ def lost_twice(context: Context) -> Iterator[Shown]:
                 ours["lost_events"], ours["lost_samples"])
 
 
+def record_twice(context: Context) -> Iterator[Shown]:
+    """Rounds that one CPU's samples begin read the other's ring at any moment."""
+    path = context.path("twice.data")
+    busy = "%s 1500 & %s 1500; wait" % (context.program, context.program)
+    for perf in context.perfs():
+        record(perf, "-a", "--no-buffering", "-F", "20000", "-e", "cpu-clock", "-o", path, "--",
+               "sh", "-c", busy)
+        lines = perf.run("script", "--ns", "-F", "tid,cpu,time", "-i", path).stdout.splitlines()
+        yield perf.version, len(set(lines)) < len(lines), \
+            "%d of %d samples are there twice" % (len(lines) - len(set(lines)), len(lines))
+
+
 FINDINGS = {
     "perf.attach-window": attach_window,
     "perf.exec-disabled": exec_disabled,
@@ -281,4 +293,5 @@ FINDINGS = {
     "perf.pipe-fields": pipe_fields,
     "perf.first-event": first_event,
     "perf.lost-twice": lost_twice,
+    "perf.record-twice": record_twice,
 }

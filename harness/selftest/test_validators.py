@@ -340,6 +340,19 @@ class Clock(Recorded):
         text = self.invent(1, 0)
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
+    def test_written_twice(self) -> None:
+        """One record, again in the next round."""
+        sample = self.perf.samples()[9]
+        again = copy.deepcopy(sample)
+        at = self.perf.records.index(sample)
+        while self.perf.records[at].kind != rd.FINISHED_ROUND:
+            at += 1
+        self.perf.records.insert(at + 1, again)
+        text = self.judge()[1]
+        self.assertIn("# samples: 1 with cause written-twice, which nothing allows", text)
+        again.cpu += 1
+        self.assertIn("# samples: 1 with cause double, which nothing allows", self.judge()[1])
+
     def test_invented(self) -> None:
         """Each once more, a little later. Threads that were not always on a CPU may have as many,
         but not as close: and what the events counted tells."""
