@@ -20,6 +20,7 @@ from adapting.protocol import main
 
 KERNEL = 1 << 63  # addresses from here on
 PAGE = os.sysconf("SC_PAGE_SIZE")
+NOBODY = str(2**32 - 1)  # the kernel's pid of a task that has ended, and is still on a CPU
 
 
 def user(words: Sequence[str]) -> Iterator[Frame]:
@@ -42,6 +43,7 @@ class OneCollect(Program):
         super().begin()
         # What was there before is not what is watched; the rest may be its children.
         self.others = {name for name in os.listdir("/proc") if name.isdigit()} - {str(self.pid)}
+        self.others.add(NOBODY)
 
     def command(self) -> Sequence[str]:
         return self.program(), str(self.options.freq), str(self.pid)
