@@ -21,7 +21,7 @@ struct sample_range {
 };
 
 struct sample_places {
-	struct sample_range *places; /* disjoint, in order */
+	struct sample_range *places; /* by start; each ends where the last up to it does */
 	size_t count;
 	struct sample_range *kernel; /* its mappings, by record */
 	size_t nr_kernel, kernel_capacity;
@@ -45,13 +45,10 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->count; i++)
 		state->places[i] = (struct sample_range){truth->list[i].start, truth->list[i].end};
-	qsort(state->places, truth->count, sizeof(*state->places), by_start);
-	for (size_t i = 0; i < truth->count; i++)
-		if (state->count && state->places[state->count - 1].end >= state->places[i].start)
-			state->places[state->count - 1].end =
-				jp_max(state->places[state->count - 1].end, state->places[i].end);
-		else
-			state->places[state->count++] = state->places[i];
+	state->count = truth->count;
+	qsort(state->places, state->count, sizeof(*state->places), by_start);
+	for (size_t i = 1; i < state->count; i++)
+		state->places[i].end = jp_max(state->places[i].end, state->places[i - 1].end);
 	return 0;
 }
 

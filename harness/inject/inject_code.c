@@ -19,10 +19,10 @@ void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
 
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps)
 {
-	for (size_t i = 0; i < dumps->nr_markers; i++)
-		free(dumps->markers[i].path);
-	for (size_t i = 0; i < dumps->nr_files; i++)
-		free(dumps->files[i].path);
+	while (dumps->nr_markers)
+		free(dumps->markers[--dumps->nr_markers].path);
+	while (dumps->nr_files)
+		free(dumps->files[--dumps->nr_files].path);
 	jp_text_pool_free(&dumps->known);
 	free(dumps->markers);
 	free(dumps->files);

@@ -49,10 +49,10 @@ static int find_places(struct jp_acts_at *at)
 		const struct jp_event *act = &at->acts[i];
 		uint64_t start, end;
 
-		if (!changes(act, &start, &end))
-			continue;
-		at->places[at->nr_places++] = (struct jp_act_place){act->pid, start};
-		at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
+		if (changes(act, &start, &end)) {
+			at->places[at->nr_places++] = (struct jp_act_place){act->pid, start};
+			at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
+		}
 	}
 	qsort(at->places, at->nr_places, sizeof(*at->places), by_place);
 	for (size_t i = 0; i < at->nr_places; i++)
