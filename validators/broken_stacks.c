@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/search.h"
 #include "harness/format/jit/code_loads.h"
@@ -230,8 +231,9 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	}
 	stacks->counts.samples++;
 	stacks->counts.kernel += !event->sample.user;
-	if (evidence->info.stack_dump && event->sample.stack_asked < stacks->counts.granted_least)
-		stacks->counts.granted_least = event->sample.stack_asked;
+	if (evidence->info.stack_dump)
+		stacks->counts.granted_least =
+			jp_min(stacks->counts.granted_least, event->sample.stack_asked);
 	for (enum jp_method method = 0; method < JP_METHODS; method++) {
 		enum jp_stack_answer answer;
 		int failed = 0;

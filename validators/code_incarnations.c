@@ -35,6 +35,11 @@ struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, u
 	return code ? &incarnations->incarnations[code - truth->codes] : NULL;
 }
 
+static bool is_up_to(const struct jp_truth_code *code, const struct jp_code_load *load)
+{
+	return code->pid == load->pid && code->addr <= load->addr;
+}
+
 /* The life that @load tells of, by place and name; of several the last that had begun by then. It
  * may be told of too early or too late: that shows in the names. NULL: none. */
 static struct jp_life *life_of(const struct jp_incarnations *incarnations,
@@ -44,12 +49,10 @@ static struct jp_life *life_of(const struct jp_incarnations *incarnations,
 	struct jp_life *found = NULL;
 
 	for (size_t i = jp_incarnations_from(incarnations, load->pid, load->addr);
-	     i < incarnations->count; i++) {
+	     i < incarnations->count && is_up_to(incarnations->incarnations[i].code, load); i++) {
 		struct jp_life *life = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = life->code;
 
-		if (code->pid != load->pid || code->addr > load->addr)
-			break;
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
 		    (!found || load->time >= minus(code->loaded, slack)))
@@ -142,7 +145,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 
 	*incarnations = (struct jp_incarnations){.evidence = evidence, .count = truth->nr_codes};
 	incarnations->incarnations =
-		calloc(truth->nr_codes + 1, sizeof(*incarnations->incarnations));
+		calloc(truth->nr_codes ?: 1, sizeof(*incarnations->incarnations));
 	if (!incarnations->incarnations)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_codes; i++) {

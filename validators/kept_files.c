@@ -159,6 +159,33 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
+/* It was kept because a record told it. */
+static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool told)
+{
+	if (!line->gen || line->snapshot || told)
+		return 0;
+	kept->wrong++;
+	return jp_findings_except(&kept->view->findings, "mappings.generation", "not-told",
+				  "no record tells generation %" PRIu64 " of inode %" PRIu64
+				  ": %.100s",
+				  line->gen, line->ino, line->path);
+}
+
+static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bool mapped)
+{
+	struct jp_error why;
+
+	kept->files++;
+	if (!mapped)
+		jp_fail(&why, ENOENT, "nothing of that inode was mapped");
+	else if (!jp_elf_store_check(kept->store, line, &why))
+		return 0;
+	kept->bad++;
+	return jp_findings_except(&kept->view->findings, "elf.files",
+				  mapped ? "unreadable" : "not-mapped", "%.80s: %s", line->path,
+				  why.text);
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct kept *kept = view->state;
@@ -166,30 +193,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	note_snapshots(kept);
-	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++) {
-		struct jp_error why;
-
-		kept->files++;
-		/* It was kept because a record told it. */
-		if (line->gen && !line->snapshot && !kept->told[i].generation) {
-			kept->wrong++;
-			failed = jp_findings_except(&view->findings, "mappings.generation",
-						    "not-told",
-						    "no record tells generation %" PRIu64
-						    " of inode %" PRIu64 ": %.100s",
-						    line->gen, line->ino, line->path);
-		}
-		if (failed)
-			break;
-		if (!kept->told[i].mapped)
-			jp_fail(&why, ENOENT, "nothing of that inode was mapped");
-		else if (!jp_elf_store_check(kept->store, line, &why))
-			continue;
-		kept->bad++;
-		failed = jp_findings_except(&view->findings, "elf.files",
-					    kept->told[i].mapped ? "unreadable" : "not-mapped",
-					    "%.80s: %s", line->path, why.text);
-	}
+	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++)
+		failed = judge_kept_generation(kept, line, kept->told[i].generation)
+				 ?: judge_kept_file(kept, line, kept->told[i].mapped);
 	/* The vDSO at least is kept of each run, whoever watches. */
 	if (!kept->files && view->evidence->watched.started)
 		failed = jp_findings_except(&view->findings, "elf.files", "none",

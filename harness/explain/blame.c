@@ -15,12 +15,10 @@ static struct jp_blame **slot(struct jp_blames *blames, const struct jp_cause *c
 			      const char *file)
 {
 	char key[4400];
-	int size = snprintf(key, sizeof(key), "%s %u %s", cause->id, pid, file ? file : "");
 	struct jp_text *text;
 
-	if (size >= (int)sizeof(key))
-		size = sizeof(key) - 1;
-	text = jp_text_keep(&blames->texts, key, size);
+	snprintf(key, sizeof(key), "%s %u %s", cause->id, pid, file ? file : "");
+	text = jp_text_keep(&blames->texts, key, strlen(key));
 	return text ? jp_map_at(&blames->at, text->number, sizeof(struct jp_blame *)) : NULL;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "harness/base/order.h"
+
 /* DWARF 4, sections 6.2 and 7. */
 enum {
 	VERSION = 4,
@@ -99,8 +101,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 	jp_bytes_add8(program, LNS_ADVANCE_PC);
 	jp_bytes_uleb(program, addr + size - at);
 	jp_bytes_add(program, (const unsigned char[]){0, 1, LNE_END_SEQUENCE}, 3);
-	if (lines->last < addr + size)
-		lines->last = addr + size;
+	lines->last = jp_max(lines->last, addr + size);
 }
 
 void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struct jp_bytes *info,

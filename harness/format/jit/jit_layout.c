@@ -94,7 +94,7 @@ static uint32_t lay_as_in_process(struct jp_jit_function **sorted, size_t count)
 
 int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 {
-	struct jp_jit_function **sorted = malloc((count + 1) * sizeof(*sorted));
+	struct jp_jit_function **sorted = malloc((count ?: 1) * sizeof(*sorted));
 	uint64_t packed = PACK_MOST;
 	bool in_order = true;
 	uint32_t files;

@@ -46,7 +46,7 @@ int jp_jitdump_folder_read(const char *dir, struct jp_jitdump_folder *folder,
 		jp_folder_names_free(&names);
 		return failed;
 	}
-	folder->dumps = calloc(names.count + 1, sizeof(struct jp_jitdump *));
+	folder->dumps = calloc(names.count ?: 1, sizeof(struct jp_jitdump *));
 	if (!folder->dumps)
 		failed = -ENOMEM;
 	for (size_t i = 0; i < names.count && !failed; i++) {

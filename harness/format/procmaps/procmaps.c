@@ -16,7 +16,8 @@ static bool number(struct cursor *line, unsigned int base, uint64_t max, uint64_
 {
 	const char *start = line->at;
 
-	for (*value = 0; line->at < line->end; line->at++) {
+	/* A line's end is its newline, which is no digit. */
+	for (*value = 0;; line->at++) {
 		unsigned int digit = 99;
 
 		if (*line->at >= '0' && *line->at <= '9')
