@@ -2,11 +2,13 @@
 #pragma once
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/judge/validator.h"
 
-static size_t exceptions; /* of the last judging */
+static size_t exceptions;       /* of the last judging */
+static char judged_error[1024]; /* why it makes the case an ERROR, or "" */
 
 /* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
  */
@@ -45,6 +47,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	if (metric)
 		found = *metric;
 	exceptions = view.findings.nr_exceptions;
+	snprintf(judged_error, sizeof(judged_error), "%s", view.findings.error);
 	validator->free(view.state);
 	jp_findings_free(&view.findings);
 	jp_spans_free(&known);
