@@ -200,24 +200,31 @@ static void lives_of_a_pid(void)
 	}
 }
 
-/* A record of a part is wrong as long as the whole was surely there. */
-static void parts(void)
+/* A record of a part is wrong as long as the whole was surely there: for longer than @slack. */
+static void parts(uint64_t slack)
 {
+	const uint64_t from = 1001, until = from + 2 * slack + 1000;
 	static const char record[] = "of the kernel's";
 	struct jp_event acts[] = {
 		LAUNCHED,
-		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
-		MADE_ACT(UNMAP, PID, PID, 2000, 2001, .map = {.addr = 0x10000, .len = 0x4000}),
+		MADE_ACT(MAP, PID, PID, 1000, from, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, until, until + 1,
+			 .map = {.addr = 0x10000, .len = 0x4000}),
 	};
 	struct jp_truth truth = {.version = 3,
 				 .acts = acts,
 				 .nr_acts = 3,
 				 .incarnations = &image,
 				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {.truth = &truth, .info = always};
-	static const struct {
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = slack, .enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
+	const struct {
 		uint64_t time, wrong;
-	} rows[] = {{1010, 0}, {1011, 1}, {1990, 1}, {1991, 0}};
+	} rows[] = {{from + slack - 1, 0},
+		    {from + slack, 1},
+		    {until - slack, 1},
+		    {until - slack + 1, 0}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event event =
@@ -228,9 +235,39 @@ static void parts(void)
 			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
 
 		check(metric.n == 1 && metric.k == rows[i].wrong,
-		      "a record of a half at %d: %d of %d wrong", (int)rows[i].time, (int)metric.k,
-		      (int)metric.n);
+		      "a record of a half at %lld: %d of %d wrong", (long long)rows[i].time,
+		      (int)metric.k, (int)metric.n);
 	}
+}
+
+/* A record is of a thread of its own process, whatever numbers others have. */
+static void threads(void)
+{
+	enum { OTHER_TID = 77 };
+	/* In the lower bits as the process, with another thread. */
+	const uint32_t other = PID | UINT32_C(1) << 31;
+	struct jp_truth_incarnation images[] = {image, image};
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(FORK, other, OTHER_TID, 1000, 1001, .task = {.ppid = PID, .ptid = PID}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = images,
+				 .nr_incarnations = 2};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+	struct jp_event event = MADE_EVENT(MAP, PID, 1500, .map.addr = 0x10000, .map.len = 0x4000,
+					   .map.pgoff = 0x10000, .map.prot = RX, .map.flags = 2,
+					   .map.has_identity = true, .map.name = "//anon");
+
+	images[1].pid = other;
+	check(!judge("mapping_records", &evidence, &event, 1, "mappings.invented").k,
+	      "a record of its first thread");
+	event.tid = OTHER_TID;
+	check(judge("mapping_records", &evidence, &event, 1, "mappings.invented").k == 1,
+	      "a record of another process's thread");
 }
 
 /* How much native code takes to enter is known of some activations only. */
@@ -287,6 +324,78 @@ static void pace_of_a_cpu(void)
 	}
 }
 
+/* Events are told apart by their number in the file, however many it has. */
+static void pace_of_events(void)
+{
+	enum { SAMPLES = 20, PERIOD = 1000, ATTRS = 1 << 16 };
+	static const struct jp_event_asked on_cpus = {.cpus = true};
+	struct jp_truth truth = {.version = 3, .incarnations = &image, .nr_incarnations = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+
+	for (uint32_t apart = 0; apart <= ATTRS; apart += ATTRS / 2) {
+		struct jp_event events[2 * SAMPLES];
+
+		for (uint32_t i = 0; i < 2 * SAMPLES; i++) {
+			events[i] = (struct jp_event)MADE_EVENT(
+				SAMPLE, PID, 1000 + i / 2 * PERIOD, .asked = &on_cpus,
+				.attr = i % 2 * apart, .sample = {.user = true, .period = PERIOD});
+			events[i].tid = PID + i % 2;
+		}
+		check(judge("sample_pace", &evidence, events, 2 * SAMPLES, "samples.pace").k ==
+			      !apart,
+		      "two events, %u apart, of one CPU: %s", apart,
+		      apart ? "each has its time" : "one");
+	}
+}
+
+/* What a host takes makes samples late, and no more of them. */
+static void pace_of_a_host(void)
+{
+	enum { SAMPLES = 20, PERIOD = 1000, TAKEN = 10 };
+	struct jp_truth truth = {.version = 3, .incarnations = &image, .nr_incarnations = 1};
+	struct jp_evidence evidence = {.truth = &truth,
+				       .info = always,
+				       .watched = {.started = 1, .ended = 100 * PERIOD, .cpus = 1}};
+	struct jp_event events[SAMPLES];
+
+	for (uint64_t taken = 0; taken <= TAKEN; taken += TAKEN) {
+		evidence.watched.stolen = taken * PERIOD;
+		for (uint64_t near = 0; near <= 1; near++) {
+			/* Each second one comes close behind the one before. */
+			for (uint64_t i = 0; i < SAMPLES; i++)
+				events[i] = (struct jp_event)MADE_EVENT(
+					SAMPLE, PID,
+					1000 + i * PERIOD - (near && i % 2 ? PERIOD * 9 / 10 : 0),
+					.sample = {.user = true, .period = PERIOD});
+			check(judge("sample_pace", &evidence, events, SAMPLES, "samples.pace").k ==
+				      (near && !taken),
+			      "samples %s, and a host took %d periods",
+			      near ? "in pairs" : "in step", (int)taken);
+		}
+	}
+}
+
+/* What perf's child is called until its exec has changed the name, it is called no longer. */
+static void launcher(void)
+{
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
+	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+
+	for (uint64_t time = 1001; time <= 1021; time += SLACK) {
+		const struct jp_event events[] = {
+			MADE_EVENT(COMM, PID, 900, .comm = {.name = "perf-exec"}),
+			MADE_EVENT(SAMPLE, PID, time, .sample = {.user = true}),
+		};
+		const struct jp_metric metric = judge("comm", &evidence, events, 2, "comm.threads");
+
+		check(metric.n == 1 && metric.k == (time > 1001 + SLACK),
+		      "a sample at %d: %d of %d are called wrongly", (int)time, (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
 int main(void)
 {
 	within_an_interval();
@@ -296,8 +405,13 @@ int main(void)
 	untold_name();
 	listed_names();
 	lives_of_a_pid();
-	parts();
+	parts(SLACK);
+	parts(UINT64_C(5) << 32);
+	threads();
 	edges();
 	pace_of_a_cpu();
+	pace_of_events();
+	pace_of_a_host();
+	launcher();
 	return check_done();
 }
