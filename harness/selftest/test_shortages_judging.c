@@ -12,6 +12,14 @@
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/shortages.h"
 
+/* Who gives all errors to its caller was not short of anything where it gives none. */
+static int short_of_nothing(int ret)
+{
+	if (!ret)
+		jp_shortage_begin();
+	return ret;
+}
+
 static int truth(const char *path, struct jp_error *err)
 {
 	struct jp_truth *truth = jp_truth_load(path, err);
@@ -31,7 +39,7 @@ static int truth(const char *path, struct jp_error *err)
 	jp_executables_free(&executables);
 	jp_tasks_free(&tasks);
 	jp_truth_free(truth);
-	return ret;
+	return short_of_nothing(ret);
 }
 
 static int elf_folder(const char *path, struct jp_error *err)
@@ -71,8 +79,7 @@ static int ranges(const char *path, struct jp_error *err)
 	}
 	jp_ranges_free(other);
 	jp_ranges_free(one);
-	if (!ret)
-		jp_shortage_begin(); /* who succeeds was not short of anything */
+	short_of_nothing(ret);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
@@ -114,7 +121,7 @@ static int inject(const char *path, struct jp_error *err)
 	jp_injection_close(inject);
 	unfinished |= is_unfinished(folder);
 	mix(summary.loads + summary.elf_bytes);
-	return ret;
+	return short_of_nothing(ret);
 }
 
 static int explain(const char *path, struct jp_error *err)
