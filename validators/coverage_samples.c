@@ -54,6 +54,17 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 	return false;
 }
 
+/* Whether @pid was allowed less by an act that began at @time. */
+static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
+{
+	const struct jp_event *end = truth->acts + truth->nr_acts;
+
+	for (const struct jp_event *act = truth->acts; act != end; act++)
+		if (act->type == JP_EVENT_PROTECT && act->pid == pid && act->before == time)
+			return true;
+	return false;
+}
+
 /*
  * Why the truth has no mapping at @ip, where it has a function. An interrupt is taken before the
  * fetch that would fault: who comes back to pages that were closed meanwhile can be sampled there,
@@ -62,15 +73,11 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_event *event,
 				uint64_t ip)
 {
-	const struct jp_truth *truth = coverage->evidence->truth;
 	const struct jp_span *closed = jp_coverage_ended(coverage, event->pid, ip, event->time);
+	bool taken_away =
+		closed && protects(coverage->evidence->truth, event->pid, closed->close_before);
 	struct jp_standing *standing;
-	bool taken_away = false;
 
-	for (size_t i = 0; closed && i < truth->nr_acts && !taken_away; i++)
-		taken_away = truth->acts[i].type == JP_EVENT_PROTECT &&
-			     truth->acts[i].pid == event->pid &&
-			     truth->acts[i].before == closed->close_before;
 	for (size_t i = 0; i < coverage->nr_standing; i++)
 		if (coverage->standing[i].tid == event->tid &&
 		    coverage->standing[i].closed == closed)

@@ -175,14 +175,14 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	const struct jp_jitdump_record lines = state->lines, tables = state->tables;
 	const char *cause;
 	bool right = true;
+	int failed;
 
 	state->lines.at = state->tables.at = 0;
 	state->loads++;
 	state->lined += lines.at != 0;
 	if (!code)
 		return 0;
-	if (judge_bytes(state, code, record->load.code, &right))
-		return -ENOMEM;
+	failed = judge_bytes(state, code, record->load.code, &right);
 	cause = contradicts(code, record, record->load.vma, record->load.index);
 	if (!cause && lines.at && !lines_right(&lines, record))
 		cause = "other-lines";
@@ -190,7 +190,7 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 		cause = "other-tables";
 	if (!cause && !right)
 		cause = "other-code";
-	return note_told(state, record, code, cause);
+	return failed ?: note_told(state, record, code, cause);
 }
 
 /* Whether the code that came to be @code was at @from until then. */

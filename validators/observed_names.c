@@ -102,10 +102,10 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	struct observed_names *names = view->state;
 	const struct jp_truth *truth = view->evidence->truth;
 	const uint64_t slack = view->evidence->info.slack, *user;
-	uint64_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
+	size_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
 	int failed = 0;
 
-	for (uint64_t i = 0; i < count && !failed; i++) {
+	for (size_t i = 0; i < count && !failed; i++) {
 		/* A caller's address is that of what follows the call. */
 		const uint64_t ip = user[i] - !!i, time = event->time;
 		const char *name = event->observed->names[i];

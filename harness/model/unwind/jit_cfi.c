@@ -180,7 +180,6 @@ static void build(struct jp_jit_cfi *jit)
 	frame_addr = end;
 	for (size_t i = 0; i < loads->count; i++) {
 		const struct jp_code_load *load = &loads->loads[i];
-		uint64_t bad = frames.bad;
 
 		if (!load->eh_frame)
 			continue;
@@ -188,9 +187,10 @@ static void build(struct jp_jit_cfi *jit)
 		function.offset = jit->vaddr[i];
 		function.eh_frame = load->eh_frame;
 		function.eh_frame_size = load->eh_frame_size;
+		frames.bad = 0;
 		if (jit->vaddr[i])
 			jp_jit_frames_add(&frames, &function, frame_addr);
-		if (!jit->vaddr[i] || frames.bad > bad) {
+		if (!jit->vaddr[i] || frames.bad) {
 			jit->vaddr[i] = 0;
 			jit->bad++;
 		}
