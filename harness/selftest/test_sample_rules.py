@@ -15,6 +15,7 @@ GUEST = 2**64 - 2048
 MAX_STACK, ATTR_FLAGS = 108, 40
 NO_KERNEL_CHAIN = 1 << 21
 DATA_MAP = 0xffff888000001000  # of all memory: no code is there
+FIRMWARE = 0xffffffef00000000  # there code begins
 
 
 class Rules(Recorded):
@@ -53,13 +54,16 @@ class Rules(Recorded):
     def test_kernel_addresses(self) -> None:
         sample = self.kernel()
         ip, chain = sample.ip, list(sample.chain)
-        for address in (DATA_MAP, 2**63):
+        for address in (DATA_MAP, 2**63, FIRMWARE - 1):
             sample.chain[2] = address
             self.found("modes.bad", "other-kernel-chain")
             sample.chain = [chain[0], address, *chain[2:]]
             sample.ip = address
             self.found("modes.bad", "user-address")
             sample.ip, sample.chain = ip, list(chain)
+        sample.chain[2] = FIRMWARE
+        self.none("modes.bad")
+        sample.chain[2] = chain[2]
         sample.chain.insert(2, GUEST)
         self.found("modes.bad", "other-part")
 

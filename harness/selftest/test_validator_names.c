@@ -132,8 +132,64 @@ static void callers_of_files(void)
 	      "a caller is judged where what it calls is not");
 }
 
+/* Why code has no name, or another: by what the capture has, and when the code was published. */
+static void causes(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_event map = MADE_EVENT(
+		MAP, PID, 1, MADE_MAP(0x1000, 0x1000, JP_PROT_READ | JP_PROT_EXEC, "//anon"));
+	static const struct {
+		size_t dumps;
+		bool injected, mapped, covered;
+		uint64_t published, time;
+		const char *found;
+		enum jp_name_how how;
+		const char *cause;
+	} rows[] = {
+		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "no-mapping"},
+		{1, true, true, true, 10, 100, NULL, JP_NAME_NO_MAP, "hidden"},
+		{1, true, true, false, 10, 100, "g", JP_NAME_MAP, "other-name"},
+		{1, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "not-published"},
+		{0, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{1, true, true, false, 101, 100, NULL, JP_NAME_NO_MAP, "late"},
+		{1, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "not-injected"},
+		{1, false, true, true, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{0, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{0, false, true, false, 100, 100, NULL, JP_NAME_NOT_IN_MAP, "not-published"},
+	};
+	struct jp_replay *spaces = jp_replay_new();
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_names *found = jp_names_new(finder);
+	const struct jp_incarnations none = {.count = 0};
+
+	if (!spaces || !found || jp_replay_apply(spaces, &map))
+		exit(99);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_asked asked = {.names = true, .injected = rows[i].injected};
+		const struct jp_view view = {.asked = &asked, .spaces = spaces};
+		const struct jp_code_loads loads = {.folder.count = rows[i].dumps};
+		const struct jp_naming naming = {&view, found, &loads, &none};
+		const struct jp_life life = {.code = &code, .published = rows[i].published};
+		const struct jp_code_name name = {
+			.life = &life,
+			.ip = code.addr,
+			.mapping = rows[i].mapped ? jp_replay_find(spaces, PID, code.addr) : NULL,
+			.found = rows[i].found,
+			.how = rows[i].how,
+			.covered = rows[i].covered};
+		const char *cause = jp_code_name_cause(&naming, &name, rows[i].time);
+
+		check(!strcmp(cause, rows[i].cause), "%zu jitdumps, published at %lld: %s",
+		      rows[i].dumps, (long long)rows[i].published, cause);
+	}
+	jp_names_free(found);
+	jp_file_finder_free(finder);
+	jp_replay_free(spaces);
+}
+
 int main(void)
 {
+	causes();
 	loads();
 	covered();
 	frames();
