@@ -142,27 +142,28 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 	const struct jp_evidence *evidence = view->evidence;
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_capture_info *info = &evidence->info;
+	const struct jp_truth_code *code;
+	struct jp_life *life;
 
 	*incarnations = (struct jp_incarnations){.evidence = evidence, .count = truth->nr_codes};
 	incarnations->incarnations =
 		calloc(truth->nr_codes ?: 1, sizeof(*incarnations->incarnations));
 	if (!incarnations->incarnations)
 		return -ENOMEM;
-	for (size_t i = 0; i < truth->nr_codes; i++) {
-		const struct jp_truth_code *code = &truth->codes[i];
-
-		incarnations->incarnations[i] = (struct jp_life){
+	life = incarnations->incarnations;
+	code = truth->codes;
+	for (size_t left = truth->nr_codes; left; left--, life++, code++) {
+		*life = (struct jp_life){
 			.code = code,
 			.published = UINT64_MAX,
 			.begin = jp_max(code->ready + info->slack, info->sampling),
 			.end = jp_min(minus(code->ending, info->slack), info->stopped),
 		};
-		await_permission(incarnations, view->truth, &incarnations->incarnations[i]);
+		await_permission(incarnations, view->truth, life);
 		incarnations->largest = jp_max(incarnations->largest, code->size);
 	}
 	for (size_t i = 0; i < loads->count; i++) {
-		struct jp_life *life = life_of(incarnations, &loads->loads[i]);
-
+		life = life_of(incarnations, &loads->loads[i]);
 		if (!life || !has_place(incarnations, &loads->loads[i])) {
 			add_stray(incarnations, &loads->loads[i]);
 			continue;

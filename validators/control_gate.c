@@ -28,13 +28,12 @@ static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 
 static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
 {
-	for (size_t i = 0; i < evidence->truth->nr_acts; i++) {
-		const struct jp_event *act = &evidence->truth->acts[i];
+	const struct jp_event *act = evidence->truth->acts;
 
+	for (size_t left = evidence->truth->nr_acts; left; left--, act++)
 		if (act->pid == pid && act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
 		    act->before >= from && act->after <= to && shut(evidence, act))
 			return true;
-	}
 	return false;
 }
 

@@ -84,7 +84,7 @@ static bool has_mark(const struct jp_mapping_points *points,
 static int demand_marks(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
-	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations + 1, sizeof(*ran));
+	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations ?: 1, sizeof(*ran));
 	uint64_t from, to;
 
 	if (!ran)
