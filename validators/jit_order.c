@@ -293,8 +293,8 @@ static int prepare(struct jp_jit_order *order, struct jp_error *err)
 	failed = jp_code_loads_read(evidence->dir, &order->loads, err);
 	if (failed)
 		return failed;
-	order->state = calloc(count + 1, sizeof(*order->state));
-	order->by_begin = calloc(count + 1, sizeof(*order->by_begin));
+	order->state = calloc(count ?: 1, sizeof(*order->state));
+	order->by_begin = calloc(count ?: 1, sizeof(*order->by_begin));
 	if (!order->state || !order->by_begin ||
 	    jp_incarnations_of(order->view, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
