@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/search.h"
 #include "harness/model/evidence/control.h"
 
 static bool is_gate(const struct jp_evidence *evidence, const char *gate)
@@ -28,12 +29,17 @@ static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 
 static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
 {
-	const struct jp_event *act = evidence->truth->acts;
+	const struct jp_truth *truth = evidence->truth;
+	size_t i;
 
-	for (size_t left = evidence->truth->nr_acts; left; left--, act++)
-		if (act->pid == pid && act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
-		    act->before >= from && act->after <= to && shut(evidence, act))
+	jp_search(i, truth->nr_acts, truth->acts[i].before < from);
+	for (; jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to; i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
+		    act->after <= to && shut(evidence, act))
 			return true;
+	}
 	return false;
 }
 
@@ -42,9 +48,8 @@ static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;
 
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		if (truth->acts[i].type == JP_EVENT_FORK && truth->acts[i].tid == tid &&
-		    !shut(evidence, &truth->acts[i]))
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.threads, tid, &i); i++)
+		if (!shut(evidence, &truth->acts[i]))
 			return false;
 	return is_gate(evidence, "none");
 }

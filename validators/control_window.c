@@ -44,12 +44,10 @@ static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;
 
-	for (size_t i = 0; i < truth->nr_acts; i++) {
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.threads, tid, &i); i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		for (size_t j = 0; act->type == JP_EVENT_FORK && act->task.ppid == act->pid &&
-				   act->tid == tid && j < evidence->snapshots.count;
-		     j++)
+		for (size_t j = 0; act->task.ppid == act->pid && j < evidence->snapshots.count; j++)
 			if (evidence->snapshots.list[j].pid == act->pid &&
 			    act->after >= evidence->snapshots.list[j].before &&
 			    act->before <= evidence->info.enabled)

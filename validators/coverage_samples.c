@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 
 /* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
  * that is identical, if there is any. */
@@ -43,12 +44,13 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 	const struct jp_truth *truth = coverage->evidence->truth;
 	uint64_t slack = coverage->evidence->info.slack;
 
-	for (size_t i = 0; i < truth->nr_acts; i++) {
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.processes, event->pid, &i); i++) {
 		const struct jp_event *act = &truth->acts[i];
 
-		if (act->type == JP_EVENT_WAIT && act->pid == event->pid &&
-		    act->tid == event->tid && act->wait.addr == ip &&
-		    act->before <= event->time + slack && event->time <= act->after + slack)
+		if (act->before > event->time + slack)
+			break;
+		if (act->type == JP_EVENT_WAIT && act->tid == event->tid && act->wait.addr == ip &&
+		    event->time <= act->after + slack)
 			return true;
 	}
 	return false;
@@ -57,10 +59,11 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 /* Whether @pid was allowed less by an act that began at @time. */
 static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
-	const struct jp_event *end = truth->acts + truth->nr_acts;
+	size_t i;
 
-	for (const struct jp_event *act = truth->acts; act != end; act++)
-		if (act->type == JP_EVENT_PROTECT && act->pid == pid && act->before == time)
+	jp_search(i, truth->nr_acts, truth->acts[i].before < time);
+	for (; i < truth->nr_acts && truth->acts[i].before == time; i++)
+		if (truth->acts[i].type == JP_EVENT_PROTECT && truth->acts[i].pid == pid)
 			return true;
 	return false;
 }

@@ -12,6 +12,7 @@
 
 #include "harness/model/space/mapping_name.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 
@@ -114,12 +115,16 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 {
 	const struct jp_truth *truth = gated->evidence->truth;
 
-	for (size_t i = 0; i < truth->nr_acts; i++) {
+	size_t i;
+
+	jp_search(i, truth->nr_acts, truth->acts[i].before < interval->enabled);
+	for (; jp_groups_next(&truth->acts_of.processes, interval->pid, &i) &&
+	       truth->acts[i].before <= interval->disabling;
+	     i++) {
 		const struct jp_event *act = &truth->acts[i];
 		const struct jp_mapping *known;
 
-		if (act->pid != interval->pid || act->before < interval->enabled ||
-		    act->after > interval->disabling || !(act->map.prot & JP_PROT_EXEC) ||
+		if (act->after > interval->disabling || !(act->map.prot & JP_PROT_EXEC) ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
 		known = jp_replay_find(gated->view->spaces, act->pid, act->map.addr);

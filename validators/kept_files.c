@@ -50,9 +50,9 @@ static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint6
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;
 
-	for (size_t i = 0; i < truth->nr_acts && truth->acts[i].before <= to; i++)
-		if (truth->acts[i].type == JP_EVENT_END && truth->acts[i].pid == pid &&
-		    truth->acts[i].after >= from)
+	for (size_t i = 0;
+	     jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to; i++)
+		if (truth->acts[i].type == JP_EVENT_END && truth->acts[i].after >= from)
 			return false;
 	return true;
 }

@@ -229,12 +229,12 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 /* When @act's mapping was next touched, at most: until then it was as @act made it. */
 static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *act)
 {
-	for (size_t i = act - truth->acts + 1; i < truth->nr_acts; i++) {
+	for (size_t i = act - truth->acts + 1;
+	     jp_groups_next(&truth->acts_of.processes, act->pid, &i); i++) {
 		const struct jp_event *next = &truth->acts[i];
 
-		if (next->pid == act->pid &&
-		    (jp_event_starts_process(next) || next->type == JP_EVENT_END ||
-		     jp_event_touches(next, act->map.addr, act->map.len)))
+		if (jp_event_starts_process(next) || next->type == JP_EVENT_END ||
+		    jp_event_touches(next, act->map.addr, act->map.len))
 			return next->before;
 	}
 	return UINT64_MAX;

@@ -267,8 +267,11 @@ static void gated_threads(void)
 			.truth = &truth,
 			.intervals = {.gate = "none", .intervals = &interval, .nr_intervals = 1},
 		};
-		const struct jp_control *control = jp_left_out_thread(&evidence, PID);
+		const struct jp_control *control;
 
+		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "indexed");
+		control = jp_left_out_thread(&evidence, PID);
+		jp_acts_of_free(&truth.acts_of);
 		check(!control == (born == 30), "born at %d: %s", (int)born,
 		      control ? control->name : "none left it out");
 	}

@@ -3,7 +3,8 @@
 #include <sys/mman.h>
 
 #include "harness/model/evidence/control.h"
-#include "harness/selftest/check.h"
+#include "harness/base/clock.h"
+#include "harness/selftest/growth.h"
 #include "harness/selftest/made_events.h"
 
 enum { PID = 9, OTHER = 10 };
@@ -94,6 +95,14 @@ static void given(void)
 	check(!extras.count && !extras.events, "freed");
 }
 
+/* As a truth of the first @count of its acts. */
+static void index_acts(struct jp_truth *truth, size_t count)
+{
+	truth->nr_acts = count;
+	jp_acts_of_free(&truth->acts_of);
+	check(!jp_acts_of_index(&truth->acts_of, truth->acts, count), "indexed");
+}
+
 /* A program that started while the gate was shut: the exec is left out, if it is that process's and
  * within the times. */
 static void gate_exec(void)
@@ -113,18 +122,20 @@ static void gate_exec(void)
 							   .nr_intervals = 1}};
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
 
+	index_acts(&truth, 2);
 	check(control->exec(&evidence, PID, 220, 230), "an exec while the gate is shut");
 	check(!control->exec(&evidence, PID, 221, 230) && !control->exec(&evidence, PID, 220, 229),
 	      "not outside of the times");
 	check(!control->exec(&evidence, OTHER, 220, 230), "not another process's");
-	truth.nr_acts = 1;
+	index_acts(&truth, 1);
 	check(!control->exec(&evidence, PID, 220, 230), "not what the truth does not hold");
-	truth.nr_acts = 2;
+	index_acts(&truth, 2);
 	acts[1].before = 300;
 	acts[1].after = 400;
 	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "not while anyone's gate is open");
 	acts[1].after = 401;
 	check(control->exec(&evidence, PID, 0, UINT64_MAX), "but once it begins to shut");
+	jp_acts_of_free(&truth.acts_of);
 }
 
 /* Every snapshot of a capture by policy `none`, and nothing of any other policy. */
@@ -170,6 +181,7 @@ static void window(void)
 		bool left_out;
 	} rows[] = {{80, 89, false}, {80, 90, true}, {200, 210, true}, {201, 210, false}};
 
+	index_acts(&truth, 1);
 	for (size_t i = 0; control && i < sizeof(rows) / sizeof(*rows); i++) {
 		born.before = rows[i].before;
 		born.after = rows[i].after;
@@ -177,6 +189,37 @@ static void window(void)
 		      (int)born.before, (int)born.after, rows[i].left_out);
 	}
 	check(control && !control->thread(&evidence, 78), "and of no other thread");
+	jp_acts_of_free(&truth.acts_of);
+}
+
+/* Each of @count threads and as many images of one process, asked for one by one. */
+static double cost(size_t count)
+{
+	struct jp_event *acts = calloc(2 * count, sizeof(*acts));
+	struct jp_truth truth = {.acts = acts};
+	const struct jp_evidence evidence = {.truth = &truth, .intervals = {.gate = "sideband"}};
+	uint64_t begin;
+	size_t found = 0;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		acts[2 * i] = (struct jp_event)MADE_ACT(FORK, PID, (uint32_t)(PID + 1 + i), 2 * i,
+							2 * i, .task = {.ppid = PID});
+		acts[2 * i + 1] = (struct jp_event)MADE_ACT(EXEC, PID, PID, 2 * i + 1, 2 * i + 1,
+							    .task = {.how = JP_HOW_EXEC});
+	}
+	index_acts(&truth, 2 * count);
+	begin = jp_clock_thread_cpu();
+	for (size_t i = 0; i < count; i++) {
+		found += !!jp_left_out_thread(&evidence, (uint32_t)(PID + 1 + i));
+		found += !!jp_left_out_exec(&evidence, PID, 2 * i, 2 * i + 1);
+	}
+	begin = jp_clock_thread_cpu() - begin;
+	check(!found, "an open gate leaves nothing out");
+	jp_acts_of_free(&truth.acts_of);
+	free(acts);
+	return (double)begin;
 }
 
 int main(void)
@@ -186,5 +229,6 @@ int main(void)
 	gate_exec();
 	window();
 	snapshot();
+	check_growth("threads and images", cost);
 	return check_done();
 }

@@ -155,7 +155,8 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 		      ?: jp_truth_build_codes(&collector)
 		      ?: jp_truth_find_files(&collector)
 		      ?: jp_truth_build_activations(&collector)
-		      ?: jp_acts_at_index(&truth->acts_at, truth->acts, truth->nr_acts);
+		      ?: jp_acts_at_index(&truth->acts_at, truth->acts, truth->nr_acts)
+		      ?: jp_acts_of_index(&truth->acts_of, truth->acts, truth->nr_acts);
 	sort_incarnations(truth);
 	if (ret == -E2BIG)
 		jp_fail(err, E2BIG,
@@ -210,6 +211,7 @@ void jp_truth_free(struct jp_truth *truth)
 		return;
 	jp_truth_reader_free(truth->reader);
 	jp_acts_at_free(&truth->acts_at);
+	jp_acts_of_free(&truth->acts_of);
 	free(truth->acts);
 	free(truth->files);
 	free(truth->incarnations);

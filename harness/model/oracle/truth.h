@@ -7,6 +7,7 @@
 
 #include "harness/format/truth/reader.h"
 #include "harness/model/oracle/acts_at.h"
+#include "harness/model/oracle/acts_of.h"
 
 /* What a truth file means: code, activations and files of each process over time, as indexed
  * tables. Every array is sorted as said. */
@@ -83,6 +84,7 @@ struct jp_truth {
 	/* What changed mappings, processes and threads; marks and waits. By before. */
 	struct jp_event *acts;
 	size_t nr_acts;
+	struct jp_acts_of acts_of;
 	struct jp_truth_incarnation *incarnations; /* by pid, before */
 	size_t nr_incarnations;
 	struct jp_truth_file *files; /* by from */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+
+int jp_groups_add(struct jp_groups *groups, uint32_t number, size_t index)
+{
+	uint64_t *pair = index <= UINT32_MAX
+				 ? jp_array_push(&groups->pairs, &groups->count, &groups->capacity)
+				 : NULL;
+
+	if (pair)
+		*pair = (uint64_t)number << 32 | index;
+	return pair ? 0 : -ENOMEM;
+}
+
+void jp_groups_sort(struct jp_groups *groups)
+{
+	if (groups->count)
+		qsort(groups->pairs, groups->count, sizeof(*groups->pairs), jp_by_value);
+}
+
+void jp_groups_free(struct jp_groups *groups)
+{
+	free(groups->pairs);
+	*groups = (struct jp_groups){0};
+}
+
+bool jp_groups_next(const struct jp_groups *groups, uint32_t number, size_t *index)
+{
+	const uint64_t least = (uint64_t)number << 32 | *index;
+	size_t i;
+
+	if (*index > UINT32_MAX)
+		return false;
+	jp_search(i, groups->count, groups->pairs[i] < least);
+	if (i == groups->count || groups->pairs[i] >> 32 != number)
+		return false;
+	*index = (uint32_t)groups->pairs[i];
+	return true;
+}
