@@ -207,7 +207,7 @@ static void tell(const struct story *story)
 	jp_truth_free(truth);
 }
 
-enum { PID = 5, PAGE = 0x1000 };
+enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
 static double cost(size_t count)
 {
@@ -238,11 +238,72 @@ static double cost(size_t count)
 	return spent;
 }
 
+static double load_cost(const struct jp_event *acts, size_t count)
+{
+	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = count};
+	struct jp_executables all = {0};
+	struct jp_error err = {""};
+	uint64_t begin = jp_clock_thread_cpu();
+
+	check(!jp_executables_load(&all, &made, &err), "%zu acts: %s", count, err.text);
+	jp_executables_free(&all);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* A mark with as many lines as acts while it was read. */
+static double cost_of_lines(size_t count)
+{
+	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
+	char *text = malloc(64 * count + 1), *end = text;
+	double spent;
+
+	if (!check(acts && text, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		/* Shuffled: acts come in no order of places. */
+		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
+
+		end += sprintf(end, "%zx-%zx r-xp 0 0:0 0 \n", (2 * i + 1) * PAGE,
+			       (2 * i + 2) * PAGE);
+		acts[i + 1] = (struct jp_event)MADE_ACT(MAP, PID, PID, i + 2, i + 2,
+							MADE_MAP(at, PAGE, RX, "//anon"));
+	}
+	acts[0] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 1, count + 3, .maps.text = text);
+	spent = load_cost(acts, count + 1);
+	free(text);
+	free(acts);
+	return spent;
+}
+
+/* Each fork after one more executable mapping that came and went. */
+static double cost_of_forks(size_t count)
+{
+	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
+	double spent;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < 3 * count; i += 3) {
+		const uint32_t forked = (uint32_t)(PID + 1 + i);
+
+		acts[i] = acts[i + 1] = (struct jp_event)MADE_ACT(
+			MAP, PID, PID, i + 1, i + 1, MADE_MAP(PAGE, PAGE, RX, "//anon"));
+		acts[i + 1].type = JP_EVENT_UNMAP;
+		acts[i + 2] = (struct jp_event)MADE_ACT(FORK, forked, forked, i + 2, i + 2,
+							.task = {.ppid = PID, .ptid = PID});
+	}
+	spent = load_cost(acts, 3 * count);
+	free(acts);
+	return spent;
+}
+
 int main(void)
 {
 	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
 		tell(&stories[i]);
 	check_growth("marks", cost);
+	check_growth("lines of a mark and acts meanwhile", cost_of_lines);
+	check_growth("forks and mappings that are gone", cost_of_forks);
 	return check_done();
 }

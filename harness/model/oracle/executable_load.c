@@ -25,6 +25,30 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 	return failed;
 }
 
+/* Those of the list that may have ceased at @time or later: what is over is so for later forks. */
+static int find_recent(struct jp_memory_replay *replay, uint64_t time)
+{
+	const struct jp_executables *all = replay->all;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < replay->nr_recent; i++)
+		if (all->list[replay->recent[i]].close_after >= time)
+			replay->recent[kept++] = replay->recent[i];
+	replay->nr_recent = kept;
+	for (; replay->nr_listed < all->count; replay->nr_listed++) {
+		size_t *added;
+
+		if (all->list[replay->nr_listed].close_after < time)
+			continue;
+		added = jp_array_push(&replay->recent, &replay->nr_recent,
+				      &replay->recent_capacity);
+		if (!added)
+			return -ENOMEM;
+		*added = replay->nr_listed;
+	}
+	return 0;
+}
+
 static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
 		   const struct jp_event *event)
 {
@@ -34,10 +58,12 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 
 	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
 	/* What ceased about the time of the fork the child has, or not, as long as it lives. */
-	for (size_t i = 0, count = all->count; i < count; i++) {
-		struct jp_executable *added, copy = all->list[i];
+	if (find_recent(replay, event->before))
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->nr_recent; i++) {
+		struct jp_executable *added, copy = all->list[replay->recent[i]];
 
-		if (copy.pid != parent->pid || copy.close_after < event->before)
+		if (copy.pid != parent->pid)
 			continue;
 		copy.pid = child->pid;
 		copy.open_before = event->before;
@@ -98,6 +124,7 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 	}
 	jp_processes_free(&replay.processes);
 	free(replay.running);
+	free(replay.recent);
 	failed = failed ?: jp_executables_index(all);
 	if (failed == -ENOMEM)
 		jp_fail(err, ENOMEM, "truth: no memory for its mappings");

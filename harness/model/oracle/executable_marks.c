@@ -8,7 +8,11 @@
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/model/oracle/truth.h"
+
+/* What lies above cannot be rounded up. */
+#define LAST_PAGE (-(uint64_t)JP_MEMORY_PAGE)
 
 struct touched {
 	uint64_t start, end;
@@ -19,7 +23,7 @@ struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
-	struct touched *touched;
+	struct touched *touched; /* once all are found: disjoint, by place */
 	size_t count, capacity;
 };
 
@@ -35,13 +39,18 @@ static bool shares(const struct jp_memory_space *space, uint32_t pid)
 	return false;
 }
 
+/* Whole pages, as the kernel has them. */
 static int touch(struct mark_reading *reading, uint64_t start, uint64_t len)
 {
-	struct touched *touched =
-		jp_array_push(&reading->touched, &reading->count, &reading->capacity);
+	const uint64_t end = jp_min(start + jp_min(len, UINT64_MAX - start), LAST_PAGE);
+	struct touched *touched;
 
+	if (start >= end)
+		return 0;
+	touched = jp_array_push(&reading->touched, &reading->count, &reading->capacity);
 	if (touched)
-		*touched = (struct touched){start, start + len};
+		*touched = (struct touched){start,
+					    (end + JP_MEMORY_PAGE - 1) & -(uint64_t)JP_MEMORY_PAGE};
 	return touched ? 0 : -ENOMEM;
 }
 
@@ -78,6 +87,32 @@ static int find_running(struct jp_memory_replay *replay, const struct jp_event *
 	return 0;
 }
 
+static int by_start(const void *left, const void *right)
+{
+	const struct touched *a = left, *b = right;
+
+	return jp_compare(a->start, b->start);
+}
+
+/* One of what overlaps, or meets: to find a place is a search then, however many acts there were.
+ */
+static void merge_touched(struct mark_reading *reading)
+{
+	struct touched *all = reading->touched;
+	size_t kept = 0;
+
+	if (!reading->count)
+		return;
+	qsort(all, reading->count, sizeof(*all), by_start);
+	for (size_t i = 1; i < reading->count; i++) {
+		if (all[i].start <= all[kept].end)
+			all[kept].end = jp_max(all[kept].end, all[i].end);
+		else
+			all[++kept] = all[i];
+	}
+	reading->count = kept + 1;
+}
+
 /* What the acts touched that happened while the text was read: there it is as it was before, or
  * after. 0 or -ENOMEM. */
 static int find_touched(struct mark_reading *reading)
@@ -93,6 +128,7 @@ static int find_touched(struct mark_reading *reading)
 	     !failed && act < end && act->before <= mark->after; act++)
 		if (jp_memory_acted(act))
 			failed = touch_all(reading, act);
+	merge_touched(reading);
 	return failed;
 }
 
@@ -101,24 +137,13 @@ static int find_touched(struct mark_reading *reading)
 static bool quiet(const struct mark_reading *reading, uint64_t start, uint64_t end, uint64_t *from,
 		  uint64_t *to)
 {
-	bool moved = true;
+	size_t i;
 
+	jp_search(i, reading->count, reading->touched[i].end <= start);
 	*from = start;
-	while (moved && *from < end) {
-		moved = false;
-		*to = end;
-		for (size_t i = 0; i < reading->count; i++) {
-			const struct touched *touched = &reading->touched[i];
-
-			if (touched->start <= *from && *from < touched->end) {
-				*from = (touched->end + JP_MEMORY_PAGE - 1) &
-					-(uint64_t)JP_MEMORY_PAGE;
-				moved = true;
-			} else if (touched->start > *from) {
-				*to = jp_min(*to, touched->start);
-			}
-		}
-	}
+	if (i < reading->count && reading->touched[i].start <= start)
+		*from = reading->touched[i++].end;
+	*to = i < reading->count ? jp_min(end, reading->touched[i].start) : end;
 	return *from < end;
 }
 

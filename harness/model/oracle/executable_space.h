@@ -36,6 +36,9 @@ struct jp_memory_replay {
 	 * number of those looked at. */
 	const struct jp_event **running;
 	size_t nr_running, running_capacity, nr_seen;
+	/* For the forks, the same: indices of all->list, and how many of it were looked at. */
+	size_t *recent;
+	size_t nr_recent, recent_capacity, nr_listed;
 };
 
 /* Whether @act changes mappings. */
