@@ -15,6 +15,7 @@
 #include "harness/base/named_input.h"
 #include "harness/base/number.h"
 #include "harness/base/search.h"
+#include "harness/base/shortage.h"
 #include "harness/base/trusted_path.h"
 #include "harness/base/untrusted_file.h"
 
@@ -31,8 +32,26 @@ static bool ours(int fd)
 static int open_named(const char *path)
 {
 	jp_cleanup_close int at = jp_named_folder(path, strlen(path));
+	int fd = at < 0 ? at : openat(at, ".", TO_LIST);
 
-	return at < 0 ? at : openat(at, ".", TO_LIST);
+	return fd < 0 && at >= 0 ? -errno : fd;
+}
+
+/* Of a folder that is not there nothing can be read; one that cannot be opened for want of
+ * something would have its files refused as if they were another's. */
+static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
+		       struct jp_error *err)
+{
+	int failed;
+
+	delegate->folders[i].path = path;
+	delegate->folders[i].fd = open_named(path);
+	failed = delegate->folders[i].fd < 0 ? delegate->folders[i].fd : 0;
+	delegate->folders[i].real = realpath(path, NULL);
+	if (!failed && !delegate->folders[i].real)
+		failed = -errno;
+	return jp_is_shortage(-failed) ? jp_fail(err, -failed, "%s: %s", path, strerror(-failed))
+				       : 0;
 }
 
 static int by_path(const void *left, const void *right)
@@ -67,11 +86,11 @@ int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *rea
 	if (delegate->input < 0)
 		return delegate->input;
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
-		if (!paths[i] || (!i && standard))
-			continue;
-		delegate->folders[i].path = paths[i];
-		delegate->folders[i].fd = open_named(paths[i]);
-		delegate->folders[i].real = realpath(paths[i], NULL);
+		const int failed =
+			paths[i] && (i || !standard) ? open_folder(delegate, i, paths[i], err) : 0;
+
+		if (failed)
+			return failed;
 	}
 	return 0;
 }

@@ -17,14 +17,22 @@ void jp_shortage_begin(void)
 	atomic_store(&noted, 0);
 }
 
-void jp_shortage_note(int error)
+bool jp_is_shortage(int error)
 {
 	static const int shortages[] = {ENOMEM, EMFILE, ENFILE, ENOBUFS, EIO};
-	int none = 0;
 
 	for (size_t i = 0; i < sizeof(shortages) / sizeof(*shortages); i++)
 		if (error == shortages[i])
-			atomic_compare_exchange_strong(&noted, &none, error);
+			return true;
+	return false;
+}
+
+void jp_shortage_note(int error)
+{
+	int none = 0;
+
+	if (jp_is_shortage(error))
+		atomic_compare_exchange_strong(&noted, &none, error);
 }
 
 int jp_shortage(char *text, size_t size)

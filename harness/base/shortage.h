@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -12,6 +13,8 @@
  * then. One for the process, whatever thread it came up in.
  */
 
+/* Whether @error, of errno, says that something is short, and not that it is not there. */
+bool jp_is_shortage(int error);
 /* What was noted is forgotten: something new begins. */
 void jp_shortage_begin(void);
 /* @error is of errno; nothing is noted where it is no shortage. */

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a confined process may still do, and what is done for it. */
+#include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -126,13 +128,41 @@ static bool make(void)
 	       !chmod(scratch, 0711);
 }
 
+/* With few descriptors left: an error that says so, or all folders are open. */
+static void few_descriptors(const char *in, const char *other)
+{
+	const struct jp_readable readable = {.input = in, .folders = {other}};
+	struct rlimit old, few;
+	bool opened = false;
+	int refused = 0;
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	for (rlim_t most = 3; most < MOST && !opened; most++) {
+		struct jp_delegate delegate;
+		struct jp_error err = {""};
+		int failed;
+
+		few = (struct rlimit){most, old.rlim_max};
+		setrlimit(RLIMIT_NOFILE, &few);
+		failed = jp_delegate_open(&delegate, &readable, &err);
+		setrlimit(RLIMIT_NOFILE, &old);
+		opened = !failed;
+		refused += failed == -EMFILE;
+		check(failed ? failed == -EMFILE && strstr(err.text, strerror(EMFILE))
+			     : delegate.folders[0].fd >= 0 && delegate.folders[1].fd >= 0,
+		      "%d descriptors: %s", (int)most, failed ? err.text : "enough");
+		jp_delegate_close(&delegate);
+	}
+	check(opened && refused > 1, "enough in the end");
+}
+
 int main(void)
 {
 	const struct jp_confine confine = {
 		.readable = {.input = scratch_make("in"), .harmless = harmless}};
 	struct jp_error err = {""};
 	struct jp_new_file file;
-	char kept[128];
+	char kept[128], other[128];
 	const pid_t own = getpid();
 	const bool root = !geteuid();
 	int status = -1, ret;
@@ -145,6 +175,8 @@ int main(void)
 	check(jp_new_file_open(&file, kept, 0600, &err) >= 0 &&
 		      !jp_output_folder_begin(scratch_path("made"), &err),
 	      "outputs %s", err.text);
+	snprintf(other, sizeof(other), "%s", scratch_path("else"));
+	few_descriptors(confine.readable.input, other);
 	ret = jp_confine_enter(&confine, &status, &err);
 	if (!ret) {
 		if (root) { /* else all of it is our own, and refused to nobody */
