@@ -41,17 +41,13 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 }
 
 __attribute__((noreturn)) static void child(const struct jp_workload_process *process,
-					    char *const *argv)
+					    char *const *argv, int null, int output)
 {
-	int null = open("/dev/null", O_RDONLY);
-	int output = open(process->output, O_WRONLY | O_CREAT | O_APPEND, 0644);
-
 	setpgid(0, 0);
 	/* Should the runner be killed outright, its workload goes too. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	jp_interrupt_as_usual();
-	if (null < 0 || output < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 ||
-	    dup2(output, 2) < 0)
+	if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
 		_exit(127);
 	for (int i = 0; i < 2; i++)
 		if (fcntl(process->child_fd[i], F_SETFD, 0))
@@ -64,12 +60,21 @@ __attribute__((noreturn)) static void child(const struct jp_workload_process *pr
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err)
 {
-	pid_t pid = fork();
+	/* Here, where it can be said what is short. */
+	jp_cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	jp_cleanup_close int output =
+		null < 0 ? -1
+			 : open(process->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	pid_t pid;
 
+	if (output < 0)
+		return jp_fail(err, errno, "%s: %s", null < 0 ? "/dev/null" : process->output,
+			       strerror(errno));
+	pid = fork();
 	if (pid < 0)
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
-		child(process, argv);
+		child(process, argv, null, output);
 	setpgid(pid, pid); /* both do: either may be first */
 	process->pid = pid;
 	process->group = true;
