@@ -143,7 +143,8 @@ def wrong(command: Command, good: Done, done: Done) -> str | None:
         return f"died of signal {-done.status}"
     if same(command, good, done):
         return None
-    told = done.err.strip() or re.search(r"# (ERROR|SKIP) |^Bail out!|^# .*:", done.out, re.M)
+    told = done.err.strip() or re.search(
+        r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", done.out, re.M)
     if not done.status and not re.search(r"# SKIP ", done.out):
         return "status 0, and other results"
     if not told:
