@@ -66,6 +66,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	const struct window_count *state = view->state;
 	struct jp_findings *findings = &view->findings;
 
+	findings->contradicted = state->never;
 	if (state->never)
 		snprintf(findings->error, sizeof(findings->error),
 			 "%" PRIu64 " of %" PRIu64

@@ -47,8 +47,9 @@ struct jp_findings {
 		const char *validator, *lack; /* constants: who did not judge, for want of what */
 	} * skipped;
 	size_t nr_skipped, skipped_capacity;
-	char error[1024]; /* not "": the case is an ERROR, for this reason */
-	bool failed;      /* memory ran out, and metrics are missing */
+	char error[1024];  /* not "": the case is an ERROR, for this reason */
+	bool contradicted; /* which is that the runner saw otherwise: no figure is worth anything */
+	bool failed;       /* memory ran out, and metrics are missing */
 };
 
 void jp_findings_free(struct jp_findings *findings);

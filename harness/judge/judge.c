@@ -234,10 +234,12 @@ static int collect(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
 		const char *error = work->failed ? work->err.text : work->view.findings.error;
+		const bool outranks = work->view.findings.contradicted && !findings->contradicted;
 
 		if (jp_findings_append(findings, &work->view.findings))
 			return -ENOMEM;
-		if ((work->failed || *error) && !*findings->error)
+		findings->contradicted |= outranks;
+		if ((work->failed || *error) && (outranks || !*findings->error))
 			snprintf(findings->error, sizeof(findings->error), "%s: %s",
 				 work->validator->name, error);
 	}

@@ -118,10 +118,11 @@ static bool find(const struct jp_case *cas, const char *dir, const char *environ
 		result->info = judgement.info;
 		result->findings = judgement.findings;
 		*again = judgement.again;
-		jp_check_files(evidence->truth, &judgement, result);
-		check_bounds(cas, evidence->truth->version, result);
 		jp_check_window(evidence, result);
 		jp_check_stated(evidence, &judgement.file, environment, result);
+		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
+		jp_check_files(evidence->truth, &judgement, result);
+		check_bounds(cas, evidence->truth->version, result);
 		result->stolen = jp_watched_stolen_share(&evidence->watched);
 	}
 	jp_evidence_free(evidence);
@@ -182,6 +183,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	if (jp_check_crash(dir, result))
 		return;
 	result->outcome = JP_PASS;
+	result->contradicted = false;
 	result->why[0] = '\0';
 	environment = jp_run_dir_read(dir, "env.json", &size);
 	if (!find(cas, dir, environment, result, &again)) {

@@ -75,15 +75,25 @@ static void fill_stacks(struct jp_score_row *row)
 		(struct jp_score_cell){true, verdicts[JP_WRONG] + verdicts[JP_EXTRA], judged};
 }
 
+/* Both are what others state. */
+static uint64_t sum_of(uint64_t one, uint64_t other)
+{
+	return one > UINT64_MAX - other ? UINT64_MAX : one + other;
+}
+
 void jp_score_fill(struct jp_score_row *row)
 {
-	const uint64_t lost = row->result.info.lost_samples;
+	const struct jp_capture_info *info = &row->result.info;
+	const uint64_t lost = sum_of(info->lost_samples, info->lost_sideband);
 
 	memset(row->cells, 0, sizeof(row->cells));
+	/* Of another window, or of another clock: the row tells the contradiction instead. */
+	if (row->result.contradicted)
+		return;
 	fill_stacks(row);
 	fill_by_role(row);
-	row->cells[JP_SCORE_LOST] = (struct jp_score_cell){row->result.info.stopped != 0, lost,
-							   lost + row->result.info.samples};
+	row->cells[JP_SCORE_LOST] =
+		(struct jp_score_cell){info->stopped != 0, lost, sum_of(lost, info->samples)};
 }
 
 double jp_score_share(const struct jp_score_row *row, enum jp_score_column column)
@@ -101,8 +111,10 @@ double jp_score_share(const struct jp_score_row *row, enum jp_score_column colum
 
 void jp_score_free(struct jp_score *score)
 {
-	for (size_t i = 0; i < score->nr_rows; i++)
+	for (size_t i = 0; i < score->nr_rows; i++) {
 		jp_findings_free(&score->rows[i].result.findings);
+		jp_cases_free(score->rows[i].own);
+	}
 	jp_cases_free(score->scenes);
 	free(score->rows);
 	score->rows = NULL;

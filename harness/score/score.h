@@ -16,7 +16,7 @@ enum jp_score_column {
 	JP_SCORE_WHOLE,    /* judged stacks that are whole */
 	JP_SCORE_INVENTED, /* with a frame that cannot be, or that is not there */
 	JP_SCORE_TASKS,    /* records of threads, processes and their names, wrong or missing */
-	JP_SCORE_LOST,     /* samples that it knows it lost */
+	JP_SCORE_LOST,     /* samples and records that it knows it lost */
 	JP_SCORE_COLUMNS
 };
 const char *jp_score_column_text(enum jp_score_column column);
@@ -26,8 +26,9 @@ bool jp_score_column_is_bad(enum jp_score_column column);
 struct jp_score_row {
 	const char *scene; /* its name, results/scenes */
 	const struct jp_case *cas;
-	bool watched;  /* else the result says why not */
-	bool launched; /* else attached to */
+	struct jp_cases *own; /* where the case is of no score's scenes */
+	bool watched;         /* else the result says why not */
+	bool launched;        /* else attached to */
 	struct jp_result result;
 	struct jp_score_cell {
 		bool known;
