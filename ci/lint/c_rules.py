@@ -28,7 +28,7 @@ MAY_OPEN = {
     "harness/format/rundir/run_dir.c": "it makes the folders",
     "harness/format/truth/write.c": "it is written by the workload",
     "harness/format/perfdata/reduce.c": "it changes a copy of our own",
-    "harness/command/cmd_judge.c": "it lists the folder that was named",
+    "harness/outcome/case_folders.c": "it lists the folder that was named",
     "harness/command/cmd_repro.c": "the folder that was named",
     "harness/command/main.c": "/dev/null",
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/new_file.h"
 #include "harness/base/path.h"
@@ -16,50 +14,12 @@
 #include "harness/command/reading.h"
 #include "harness/command/truth_request.h"
 #include "harness/outcome/case_folder.h"
+#include "harness/outcome/case_folders.h"
 #include "harness/outcome/expect.h"
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/report/results.h"
 #include "harness/run/cases.h"
-
-/* Case folders of a run directory, in the order of names. */
-struct folders {
-	char **paths;
-	size_t count, capacity;
-};
-
-static int add_folder(struct folders *folders, const char *path)
-{
-	char **folder = jp_array_push(&folders->paths, &folders->count, &folders->capacity);
-
-	return folder && (*folder = strdup(path)) ? 0 : -ENOMEM;
-}
-
-/* A folder that holds `case` is a case; others are looked into, two levels deep. */
-static int find_cases(struct folders *folders, const char *dir, int depth)
-{
-	struct dirent **names;
-	int count, ret = 0;
-
-	if (jp_case_folder_is(dir))
-		return add_folder(folders, dir);
-	if (depth == 2)
-		return 0;
-	count = scandir(dir, &names, NULL, alphasort);
-	for (int i = 0; i < count; i++) {
-		char path[4096];
-		struct stat status;
-
-		if (!ret && names[i]->d_name[0] != '.' &&
-		    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names[i]->d_name) &&
-		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
-			ret = find_cases(folders, path, depth + 1);
-		free(names[i]);
-	}
-	if (count >= 0)
-		free(names);
-	return count < 0 ? -errno : ret;
-}
 
 /* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
  * was cut short must not look whole. */
@@ -77,8 +37,8 @@ static size_t announced(const char *dir)
 	return plan;
 }
 
-static int judge_folders(const struct folders *folders, size_t plan, const struct jp_cases *known,
-			 bool definitions_from_known, FILE *results)
+static int judge_folders(const struct jp_case_folders *folders, size_t plan,
+			 const struct jp_cases *known, bool definitions_from_known, FILE *results)
 {
 	struct jp_cases **own = calloc(folders->count, sizeof(struct jp_cases *));
 	struct jp_report report = {.jsonl = results};
@@ -131,7 +91,7 @@ out:
 
 static int judge_dir(const char *dir, const char *expected, const char *results)
 {
-	struct folders folders = {0};
+	struct jp_case_folders folders = {0};
 	struct jp_error err = {""};
 	struct jp_cases *known = NULL;
 	struct jp_new_file file = {0};
@@ -140,7 +100,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 
 	if (results && !(out = jp_new_file_stream(&file, results, &err)))
 		jp_command_broken("judge", &err);
-	else if (find_cases(&folders, dir, 0))
+	else if (jp_case_folders_find(&folders, dir))
 		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
 	else if (!folders.count)
 		fprintf(stderr,
@@ -158,9 +118,7 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 		status = jp_command_broken("judge", &err);
 	jp_new_file_drop(&file);
 out:
-	for (size_t i = 0; i < folders.count; i++)
-		free(folders.paths[i]);
-	free(folders.paths);
+	jp_case_folders_free(&folders);
 	jp_cases_free(known);
 	return status;
 }

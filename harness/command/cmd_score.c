@@ -8,19 +8,21 @@
 #include "harness/command/reading.h"
 #include "harness/command/seed.h"
 #include "harness/command/stay.h"
+#include "harness/score/again.h"
 #include "harness/score/take.h"
 
 struct score_request {
 	struct jp_score_plan plan;
 	const char *profilers[3]; /* NULL behind the last */
 	const char *output;
+	const char *kept; /* runs of before, to be judged again */
 	uint64_t seed;
 	bool json, lists;
 };
 
 static bool parse(struct score_request *request, int argc, char **argv, int *status)
 {
-	enum { ONE = 1, TWO = 2, LIST = 4 };
+	enum { ONE = 1, TWO = 2, LIST = 4, AGAIN = 8 };
 	struct jp_score_plan *plan = &request->plan;
 	struct jp_operands scenes = {0};
 	const struct jp_option options[] = {
@@ -32,6 +34,8 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		 .help = "two of them, and where they differ"},
 		{"--list", .set = &request->lists, .modes = LIST,
 		 .help = "print the scenes that there are, and run none"},
+		{"--again", .value = "DIR", .text = &request->kept, .modes = AGAIN,
+		 .help = "judge again what -o DIR kept, and run none"},
 		{"--launch", .set = &plan->launches, .help = "let the profiler start it"},
 		{"--attach", .clear = &plan->launches,
 		 .help = "to a workload that runs already (default)"},
@@ -122,6 +126,30 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 						: JP_EXIT_OK);
 }
 
+/* The same of runs that were kept: who has no rights cannot list them. */
+static int judge_again(const struct score_request *request)
+{
+	struct jp_case_folders folders = {0};
+	struct jp_score score = {0};
+	struct jp_error err = {""};
+	int status = JP_EXIT_BROKEN;
+
+	if (jp_case_folders_find(&folders, request->kept) || !folders.count) {
+		fprintf(stderr, "jitproof score: %s: no case is in it\n", request->kept);
+	} else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status)) {
+		if (jp_score_again(&folders, &score, &err)) {
+			status = jp_command_broken("score", &err);
+		} else {
+			tell(request, &score);
+			status = jp_score_failed(&score) ? JP_EXIT_BAD : JP_EXIT_OK;
+		}
+		status = jp_reading_ends("score", status);
+	}
+	jp_score_free(&score);
+	jp_case_folders_free(&folders);
+	return status;
+}
+
 static int score(int argc, char **argv)
 {
 	struct score_request request = {
@@ -142,6 +170,8 @@ static int score(int argc, char **argv)
 	if (request.lists)
 		return jp_score_list(&request.plan, stdout, &err) ? jp_command_broken("score", &err)
 								  : JP_EXIT_OK;
+	if (request.kept)
+		return judge_again(&request);
 	if (!jp_command_can_record("score", &status) || jp_stay_behind("score", &status))
 		return status;
 	if (jp_runner_open(&runner, request.seed, request.profilers, &err) ||

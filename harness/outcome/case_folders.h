@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stddef.h>
+
+/* Case folders of a run directory, in the order of names. */
+struct jp_case_folders {
+	char **paths;
+	size_t count, capacity;
+};
+
+/* @dir itself, or what lies in it, two levels deep. 0; -errno where it cannot be read. */
+int jp_case_folders_find(struct jp_case_folders *folders, const char *dir);
+void jp_case_folders_free(struct jp_case_folders *folders);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/score/again.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/outcome/case_folder.h"
+
+static bool was_launched(const struct jp_case *cas)
+{
+	return strncmp(cas->capture_argv[0], "launch", 6) == 0;
+}
+
+/* Whose capture it was: of "attach-by NAME", or our own. */
+static const char *profiler_of(const struct jp_case *cas)
+{
+	const char *word = cas->capture_argv[0];
+	size_t length = strlen(word);
+
+	return length > 3 && strcmp(word + length - 3, "-by") == 0 && cas->capture_argv[1]
+		       ? cas->capture_argv[1]
+		       : "jitproof";
+}
+
+static int judge_folder(struct jp_score *score, const char *dir, struct jp_error *err)
+{
+	struct jp_score_row *row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
+
+	if (!row)
+		return jp_fail(err, ENOMEM, "no memory for a row");
+	row->cpu = UINT64_MAX;
+	row->own = jp_case_folder_definition(dir, err);
+	if (!row->own)
+		return -EINVAL;
+	row->cas = &row->own->cases[0];
+	row->scene =
+		strrchr(row->cas->name, '/') ? strrchr(row->cas->name, '/') + 1 : row->cas->name;
+	row->launched = was_launched(row->cas);
+	score->profiler = profiler_of(row->cas);
+	score->launches = row->launched;
+	jp_case_folder_judge(row->cas, dir, &row->result);
+	jp_score_fill(row);
+	return 0;
+}
+
+int jp_score_again(const struct jp_case_folders *folders, struct jp_score *score,
+		   struct jp_error *err)
+{
+	int ret = 0;
+
+	*score = (struct jp_score){.profiler = "jitproof", .version = "(again)"};
+	for (size_t i = 0; !ret && i < folders->count; i++)
+		ret = judge_folder(score, folders->paths[i], err);
+	return ret;
+}

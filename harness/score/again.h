@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/base/error.h"
+#include "harness/outcome/case_folders.h"
+#include "harness/score/score.h"
+
+/* Judges again what a score, or a run, kept in @folders. What the profiler took of the CPU is not
+ * known then. 0; or -errno and a message. */
+int jp_score_again(const struct jp_case_folders *folders, struct jp_score *score,
+		   struct jp_error *err);
