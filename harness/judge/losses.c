@@ -11,8 +11,11 @@ void jp_losses_see(struct jp_losses *losses, const struct jp_event *event)
 		losses->throttled++;
 	if (event->type != JP_EVENT_LOST && event->type != JP_EVENT_LOST_SAMPLES)
 		return;
-	/* Of an event that gives both, either may be what was lost. */
-	lost = event->asked && event->asked->sideband ? &losses->sideband : &losses->samples;
+	/* Of an event that gives both, either may be what was lost; a stream says which. */
+	lost = event->asked && event->asked->sideband &&
+			       !(event->observed && event->type == JP_EVENT_LOST_SAMPLES)
+		       ? &losses->sideband
+		       : &losses->samples;
 	if (__builtin_add_overflow(*lost, event->lost.lost, lost))
 		*lost = UINT64_MAX;
 }

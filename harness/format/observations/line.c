@@ -260,10 +260,12 @@ static const char *take_lost(struct jp_observation_line *parser, char *line)
 	const char *what = word(&line);
 	bool samples = what && strcmp(what, "samples") == 0;
 
+	event->observed = &parser->observed;
 	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
 	if ((!samples && (!what || strcmp(what, "records") != 0)) ||
 	    !number(&line, UINT64_MAX, &event->lost.lost) || *line)
 		return "samples or records, and how many";
+	parser->observed.nr_names = 0;
 	return NULL;
 }
 
