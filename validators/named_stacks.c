@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/base/order.h"
 #include "harness/format/observations/declared.h"
 #include "harness/judge/validator.h"
 #include "validators/frame_names.h"
+#include "validators/sample_class.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_guess.h"
 
@@ -18,6 +20,11 @@ enum { FRAMES = JP_FRAME_MOST };
 
 static const struct jp_role named_samples = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
+/* Samples that no thread gave. */
+static const struct jp_role impossible = {.column = "invented"};
+/* What native code may have of the samples in paths: as validators/books.c has it, of what is
+ * astray and of what is below. */
+static const double USUAL = 0.013;
 
 struct named_stacks {
 	struct jp_view *view;
@@ -26,6 +33,7 @@ struct named_stacks {
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* after a function that the thread was not in */
 	uint64_t unnamed;
+	uint64_t renamed, astray; /* in a path, with native names alone; with one innermost */
 	uint64_t time;
 	uint32_t pid, nr_seen;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
@@ -134,15 +142,26 @@ static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp
 	return true;
 }
 
+/* Whether any frame is named after an emitted function. */
+static bool has_emitted(const struct named_stacks *stacks)
+{
+	for (uint32_t i = 0; i < stacks->nr_seen; i++)
+		if (stacks->seen[i] >= JP_FRAME_FIRST)
+			return true;
+	return false;
+}
+
 /* Native, of a file, or emitted and without its name. What has a native function's name may be
- * where a path ends. */
+ * where a path ends: few are. */
 static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
 {
 	if (!is_in_named_path(stacks->view->evidence, event))
 		return 0;
 	stacks->counts.off_code++;
-	if (stacks->nr_seen && stacks->seen[0] != JP_FRAME_UNNAMED)
+	if (stacks->nr_seen && stacks->seen[0] != JP_FRAME_UNNAMED) {
+		*(has_emitted(stacks) ? &stacks->astray : &stacks->renamed) += 1;
 		return 0;
+	}
 	stacks->unnamed++;
 	if (!stacks->view->asked->names)
 		return 0;
@@ -168,22 +187,46 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				    stacks, &stacks->truth));
 }
 
+/* 0 where so few of the samples in paths are no fault. */
+static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
+{
+	const uint64_t inside = jp_max(stacks->counts.samples + stacks->counts.off_code,
+				       jp_sample_due(stacks->view->evidence));
+	const struct jp_metric share = jp_metric_rate("", count, inside);
+
+	return inside && share.lo > USUAL ? count : 0;
+}
+
 /* What threads in a path show without a name is unnamed, and there is much or little of it. */
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
-	uint64_t all = stacks->counts.samples + stacks->unnamed;
+	const uint64_t renamed = beyond_usual(stacks, stacks->renamed);
+	const uint64_t astray = beyond_usual(stacks, stacks->astray);
+	uint64_t all = stacks->counts.samples + stacks->unnamed + renamed;
 	uint64_t right = stacks->counts.samples - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
+	if (!failed && astray)
+		failed = jp_findings_except(&view->findings, "samples", "astray",
+					    "%" PRIu64 " stacks with emitted code have a native "
+					    "function innermost",
+					    astray);
+	jp_findings_add_as(&view->findings, &impossible,
+			   jp_metric_count("samples.impossible", astray));
 	if (failed || !view->asked->names)
 		return failed;
+	if (renamed)
+		failed = jp_findings_except(&view->findings, "names.unnamed", "other-name",
+					    "%" PRIu64 " stacks of threads in a path have no "
+					    "emitted function's name",
+					    renamed);
 	jp_findings_add_as(&view->findings, &named_samples,
 			   jp_metric_rate("names.right", right, all));
 	jp_findings_add_as(&view->findings, &misnamed_samples,
 			   jp_metric_rate("names.wrong", stacks->misnamed, all));
-	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed, all);
-	return 0;
+	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, all);
+	return failed;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

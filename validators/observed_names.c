@@ -12,6 +12,7 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "validators/frame_names.h"
+#include "validators/sample_class.h"
 
 enum frame_place { LEAF, CALLER, PLACES };
 enum answer { RIGHT, WRONG, UNNAMED, ANSWERS };
@@ -87,8 +88,15 @@ static int judge(struct observed_names *names, const struct jp_event *event,
 static int judge_native(struct observed_names *names, const struct jp_event *event, uint64_t ip,
 			const char *name)
 {
+	const struct jp_truth_code *at =
+		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
+
+	/* Whose process is not there then has no memory to be named; the sample is the fault. */
+	if (!jp_sample_watched(names->view->evidence, event->pid, event->time))
+		return 0;
 	names->native++;
-	if (!name || !is_function(names, name))
+	/* A frame where a function begins is no caller's, and yet rightly named. */
+	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;
 	return jp_findings_except(&names->view->findings, "names.invented", "native",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 
@@ -177,6 +178,29 @@ void jp_sample_facts_end(struct jp_sample_facts_of *of)
 	free(of->waits);
 }
 
+uint64_t jp_sample_due(const struct jp_evidence *evidence)
+{
+	const struct jp_truth *truth = evidence->truth;
+	uint64_t cpu = 0;
+
+	if (!evidence->declared.period)
+		return 0;
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		const struct jp_truth_activation *one = &truth->activations[i];
+
+		if (one->cpu != UINT64_MAX && one->enter >= evidence->info.sampling &&
+		    one->leave <= evidence->info.stopped)
+			cpu += jp_min(one->cpu, one->leave - one->enter);
+	}
+	return cpu / evidence->declared.period;
+}
+
+bool jp_sample_stackless(const struct jp_evidence *evidence, const struct jp_event *event)
+{
+	return evidence->declared.observed && !event->observed->nr_names &&
+	       jp_truth_is_inside(evidence->truth, event->tid, event->time, evidence->info.slack);
+}
+
 struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
 				       bool has, uint64_t ip, uint64_t sp)
 {
@@ -186,7 +210,8 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
 	const struct jp_truth_activation *activation;
 	struct jp_sample_facts facts = {
-		.code = has && jp_truth_code_at(truth, event->pid, ip, time),
+		.code = has ? jp_truth_code_at(truth, event->pid, ip, time) != NULL
+			    : jp_sample_stackless(evidence, event),
 		.in_window = jp_sample_in_window(evidence, time),
 		.watched = jp_sample_watched(evidence, event->pid, time),
 		.user_part = has,

@@ -9,7 +9,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
@@ -20,10 +22,15 @@
 enum { FRAMES = JP_FRAME_MOST };
 /* As validators/cpu_time.c has it: what the event misses, and what chance does. */
 static const double OFF = 0.16, SIGMAS = 4.5;
+/* Of what the CPU time says; with fewer, those that are missing may have had any name. */
+static const double ENOUGH = 0.9;
 
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role true_samples = {.column = "seen", .total = true};
+/* Samples that no thread gave. */
+static const struct jp_role impossible_samples = {.column = "invented"};
 static const struct jp_role named_samples = {.column = "right"};
+static const struct jp_role misnamed_samples = {.column = "wrong"};
 
 struct summed {
 	struct jp_view *view;
@@ -31,13 +38,21 @@ struct summed {
 	bool by_name;
 	/* Of activations with equal stacks, one each. */
 	const struct jp_truth_activation **kinds;
+	double *taken; /* CPU time of each kind, at most */
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	uint64_t emitted, all, unnamed;
-	uint64_t never; /* what no activation has */
+	uint64_t inside;  /* with emitted code anywhere on the stack */
+	uint64_t unknown; /* that may have been there: no frames, or names of no function */
+	uint64_t named, right_named; /* addresses in emitted code that have a name to be judged */
+	uint64_t never;              /* what no activation has */
+	uint64_t excess;             /* what they had no time for */
+	uint64_t impossible;         /* below native code */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
-	uint32_t nr_seen;
+	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
+	double least, most;      /* samples, by the CPU time */
+	bool all_named;
 };
 
 /* Equal paths that were entered from equal frames show equal stacks. */
@@ -67,20 +82,53 @@ static int by_kind(const void *left, const void *right)
 	return 0;
 }
 
+/* What an activation took from @from to @to, at least and at most: where it reaches beyond, nobody
+ * knows when it was on a CPU; and who was killed inside has not told. */
+static double taken(const struct jp_truth_activation *one, uint64_t from, uint64_t to, bool most)
+{
+	const bool told = one->cpu != UINT64_MAX;
+	double inside;
+
+	from = jp_max(from, one->enter);
+	to = jp_min(to, one->leave);
+	if (to <= from)
+		return 0;
+	inside = (double)(to - from);
+	if (most)
+		return told ? fmin((double)one->cpu, inside) : inside;
+	return told ? fmax((double)one->cpu - ((double)(one->leave - one->enter) - inside), 0) : 0;
+}
+
+/* At most: from the moment the runner asked for it until the profiler had ended, for sums have no
+ * time. */
+static double taken_at_most(const struct summed *summed, const struct jp_truth_activation *one)
+{
+	const struct jp_capture_info *info = &summed->view->evidence->info;
+	const struct jp_watched_info *watched = &summed->view->evidence->watched;
+
+	if (!watched->started)
+		return taken(one, 0, UINT64_MAX, true);
+	return taken(one, jp_min(watched->started, info->sampling),
+		     jp_max(watched->ended, info->stopped), true);
+}
+
 static int list_kinds(struct summed *summed, const struct jp_truth *truth)
 {
 	size_t count = 0;
 
 	summed->kinds = calloc(truth->nr_activations + 1, sizeof(*summed->kinds));
-	if (!summed->kinds)
+	summed->taken = calloc(truth->nr_activations + 1, sizeof(*summed->taken));
+	if (!summed->kinds || !summed->taken)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_activations; i++)
 		summed->kinds[i] = &truth->activations[i];
 	if (truth->nr_activations)
 		qsort(summed->kinds, truth->nr_activations, sizeof(*summed->kinds), by_kind);
-	for (size_t i = 0; i < truth->nr_activations; i++)
+	for (size_t i = 0; i < truth->nr_activations; i++) {
 		if (!count || !same_kind(summed->kinds[count - 1], summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
+		summed->taken[count - 1] += taken_at_most(summed, summed->kinds[i]);
+	}
 	summed->nr_kinds = count;
 	return 0;
 }
@@ -115,26 +163,30 @@ static enum jp_verdict fit(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* The best that any activation of the process gives; JP_UNJUDGED: none was ever there. */
-static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function)
+/* The best that any activation of the process gives; JP_UNJUDGED: none was ever there. *@possible:
+ * the CPU time of all that may show this stack. */
+static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
+			    double *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	enum jp_verdict most = JP_UNJUDGED;
 
-	for (size_t i = 0; i < summed->nr_kinds && most != JP_EXACT; i++) {
+	for (size_t i = 0; i < summed->nr_kinds; i++) {
 		const struct jp_truth_activation *kind = summed->kinds[i];
-		struct jp_truth_guess guess = {.ip = event->sample.ip, .activation = kind};
+		struct jp_truth_guess guess = {.activation = kind};
 
 		if (kind->pid != event->pid)
 			continue;
+		guess.ip = summed->by_name ? 0 : summed->seen[0];
 		if (summed->by_name)
-			guess.name = event->observed->names[0];
+			guess.name = event->observed->names[summed->first];
 		while (jp_truth_stack_guess(evidence->truth, kind->pid, kind->tid, kind->enter, 0,
 					    evidence->declared.method, &guess,
 					    &summed->truth) == JP_STACK_FOUND &&
 		       guess.activation == kind) {
 			enum jp_verdict verdict = fit(summed);
 
+			*possible += verdict >= JP_GAP ? summed->taken[i] : 0;
 			if (verdict <= most)
 				continue;
 			most = verdict;
@@ -161,15 +213,36 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 	return 0;
 }
 
+/* No stack has more samples than all activations that show it had CPU time for. */
+static int count_excess(struct summed *summed, const struct jp_event *event, double possible)
+{
+	const uint64_t period = summed->view->evidence->declared.period;
+	const double due = period ? possible / (double)period : INFINITY;
+	const double most = due * (1 + OFF) + SIGMAS * sqrt(due + 1);
+	const uint64_t weight = event->observed->weight;
+
+	if ((double)weight <= most)
+		return 0;
+	summed->excess += weight - (uint64_t)most;
+	return jp_findings_except(&summed->view->findings, "samples", "too-many",
+				  "%" PRIu64 " samples of one stack of pid %u at %" PRIx64
+				  " %.100s: its activations had CPU time for %.0f",
+				  weight, event->pid, event->sample.ip,
+				  event->observed->names[0] ?: "", most);
+}
+
 static int count(struct summed *summed, const struct jp_event *event)
 {
 	const uint64_t weight = event->observed->weight;
 	struct jp_method_count *count =
 		&summed->counts.methods[summed->view->evidence->declared.method];
+	double possible = 0;
 	uint32_t function = 0;
-	enum jp_verdict verdict = best(summed, event, &function);
+	enum jp_verdict verdict = best(summed, event, &function, &possible);
 	const bool never = verdict == JP_UNJUDGED;
 
+	if (verdict >= JP_GAP && count_excess(summed, event, possible))
+		return -ENOMEM;
 	if (never) {
 		verdict = JP_WRONG;
 		summed->never += weight;
@@ -194,8 +267,8 @@ static int count(struct summed *summed, const struct jp_event *event)
 	}
 }
 
-/* Whether some function was there at any time. */
-static bool ever_code(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
+/* Whether some function was there at any time. @name: one that was called so; NULL: any. */
+static bool ever_code(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
 {
 	size_t i;
 
@@ -203,7 +276,8 @@ static bool ever_code(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
 		  truth->codes[i].pid < pid ||
 			  (truth->codes[i].pid == pid && truth->codes[i].addr <= ip));
 	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--)
-		if (ip - truth->codes[i - 1].addr < truth->codes[i - 1].size)
+		if (ip - truth->codes[i - 1].addr < truth->codes[i - 1].size &&
+		    (!name || strcmp(truth->codes[i - 1].name, name) == 0))
 			return true;
 	return false;
 }
@@ -215,7 +289,74 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 		return false;
 	if (summed->by_name)
 		return summed->seen[0] >= JP_FRAME_FIRST;
-	return ever_code(summed->view->evidence->truth, event->pid, event->sample.ip);
+	return ever_code(summed->view->evidence->truth, event->pid, event->sample.ip, NULL);
+}
+
+/* The first frame of emitted code; the number of all: there is none. */
+static uint32_t first_emitted(const struct summed *summed, const struct jp_event *event)
+{
+	uint32_t i = 0;
+
+	while (i < summed->nr_seen &&
+	       !(summed->by_name ? summed->seen[i] >= JP_FRAME_FIRST
+				 : ever_code(summed->view->evidence->truth, event->pid,
+					     summed->seen[i] - !!i, NULL)))
+		i++;
+	return i;
+}
+
+/* Emitted code that called native code: what is below that must be possible. */
+static int judge_below(struct summed *summed, const struct jp_event *event)
+{
+	uint32_t function;
+	double possible = 0;
+	enum jp_verdict verdict;
+
+	summed->nr_seen -= summed->first;
+	memmove(summed->seen, summed->seen + summed->first,
+		summed->nr_seen * sizeof(*summed->seen));
+	verdict = best(summed, event, &function, &possible);
+	if (verdict >= JP_SINGLE)
+		return 0;
+	summed->impossible += event->observed->weight;
+	return jp_findings_except(&summed->view->findings, "samples", "astray",
+				  "%" PRIu64 " samples of pid %u: %u native frames, and then a "
+				  "stack that cannot be",
+				  event->observed->weight, event->pid, summed->first);
+}
+
+/* Names of sums are judged where all code has one: a sum in a file may have none. */
+static bool all_named(const struct jp_truth *truth)
+{
+	for (size_t i = 0; i < truth->nr_codes; i++)
+		if (truth->codes[i].in_file)
+			return false;
+	return true;
+}
+
+static bool has_names(const struct summed *summed)
+{
+	return summed->view->asked->names && summed->all_named &&
+	       !(summed->view->evidence->declared.lacks & JP_LACKS_NAMES);
+}
+
+/* The name beside an address is that of a function that lived there, at whatever time. */
+static int judge_name(struct summed *summed, const struct jp_event *event)
+{
+	const struct jp_truth *truth = summed->view->evidence->truth;
+	const char *name = event->observed->names[0];
+
+	summed->named += event->observed->weight;
+	if (name && ever_code(truth, event->pid, event->sample.ip, name)) {
+		summed->right_named += event->observed->weight;
+		return 0;
+	}
+	summed->unnamed += name ? 0 : event->observed->weight;
+	return jp_findings_except(&summed->view->findings, name ? "names.wrong" : "names.unnamed",
+				  name ? "other-name" : "no-name",
+				  "%" PRIu64 " samples of pid %u at %" PRIx64 ": %s%.100s",
+				  event->observed->weight, event->pid, event->sample.ip,
+				  name ? "named " : "no name", name ?: "");
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -235,71 +376,124 @@ static int see(struct jp_view *view, const struct jp_event *event)
 					: user[i];
 	if (summed->by_name && (!summed->nr_seen || summed->seen[0] == JP_FRAME_UNNAMED))
 		summed->unnamed += observed->weight;
+	summed->first = first_emitted(summed, event);
+	if (summed->first < summed->nr_seen)
+		summed->inside += observed->weight;
+	else if (summed->by_name || !summed->nr_seen)
+		summed->unknown += observed->weight;
+	if (summed->first && summed->first < summed->nr_seen)
+		return judge_below(summed, event);
 	if (!is_emitted(summed, event))
 		return 0;
 	summed->emitted += observed->weight;
 	summed->counts.samples += observed->weight;
+	if (!summed->by_name && has_names(summed) && judge_name(summed, event))
+		return -ENOMEM;
 	return count(summed, event);
 }
 
-/* Samples that the CPU time within the window says: at least those of whole activations, at most
- * those of all that overlap it. */
-static void expected(const struct jp_evidence *evidence, double *least, double *most)
-{
-	const struct jp_truth *truth = evidence->truth;
-
-	*least = *most = 0;
-	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
-		double samples = (double)one->cpu / (double)evidence->declared.period;
-
-		if (one->cpu == UINT64_MAX || one->leave < evidence->info.sampling ||
-		    one->enter > evidence->info.stopped)
-			continue;
-		*most += samples;
-		if (one->enter >= evidence->info.sampling && one->leave <= evidence->info.stopped)
-			*least += samples;
-	}
-}
-
-static int judge_weight(struct summed *summed)
+/* Samples that the CPU time says: at least within the window, and at most. */
+static void expect(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	struct jp_findings *findings = &summed->view->findings;
-	double least, most, chance;
+	const struct jp_truth *truth = evidence->truth;
 
-	if (!evidence->declared.period || evidence->truth->version < JP_TRUTH_VERSION_CPU)
-		return 0;
-	expected(evidence, &least, &most);
-	chance = SIGMAS * sqrt(most + 1);
-	jp_findings_add_as(findings, &seen_samples, jp_metric_count("cpu.samples", summed->all));
-	jp_findings_add_as(findings, &true_samples,
-			   jp_metric_count("cpu.expected", (uint64_t)(least + 0.5)));
-	if ((double)summed->all >= least * (1 - OFF) - chance)
-		return 0;
-	return jp_findings_except(findings, "cpu.samples", "too-few",
-				  "%" PRIu64 " samples, by the CPU time there are %.1f at least",
-				  summed->all, least);
+	for (size_t i = 0; i < truth->nr_activations; i++) {
+		const struct jp_truth_activation *one = &truth->activations[i];
+
+		summed->least += taken(one, evidence->info.sampling, evidence->info.stopped, false);
+		summed->most += taken_at_most(summed, one);
+	}
+	summed->least /= (double)evidence->declared.period;
+	summed->most /= (double)evidence->declared.period;
 }
 
-/* Names of sums are judged where all code has one: a sum in a file may have none. */
-static bool all_named(const struct jp_truth *truth)
+/*
+ * Of the samples that may have been in activations, and of those that the CPU time may say, the
+ * numbers that come closest to each other: what is possible is no fault.
+ */
+static int judge_weight(struct summed *summed)
 {
-	for (size_t i = 0; i < truth->nr_codes; i++)
-		if (truth->codes[i].in_file)
-			return false;
-	return true;
+	const double surely = (double)summed->inside;
+	const double perhaps = (double)(summed->inside + summed->unknown);
+	const double seen = fmin(fmax(surely, summed->least), perhaps);
+	const double due = fmin(fmax(seen, summed->least), summed->most);
+	const double chance = SIGMAS * sqrt(summed->most + 1);
+	struct jp_findings *findings = &summed->view->findings;
+
+	jp_findings_add_as(findings, &seen_samples,
+			   jp_metric_count("cpu.samples", (uint64_t)(seen + 0.5)));
+	jp_findings_add_as(findings, &true_samples,
+			   jp_metric_count("cpu.expected", (uint64_t)(due + 0.5)));
+	if (perhaps < summed->least * (1 - OFF) - chance)
+		return jp_findings_except(findings, "cpu.samples", "too-few",
+					  "%.0f samples, by the CPU time there are %.1f at least",
+					  perhaps, summed->least);
+	if (surely > summed->most * (1 + OFF) + chance)
+		return jp_findings_except(findings, "cpu.samples", "too-many",
+					  "%.0f samples, by the CPU time there are %.1f at most",
+					  surely, summed->most);
+	return 0;
+}
+
+/* Samples in activations that no function's name is left for. */
+static uint64_t misnamed(const struct summed *summed)
+{
+	const double due = summed->least * (1 - OFF) - SIGMAS * sqrt(summed->most + 1);
+	const double lack = due - (double)(summed->inside + summed->unnamed);
+
+	if (lack <= 0 || (double)(summed->inside + summed->unknown) < ENOUGH * summed->least)
+		return 0;
+	return (uint64_t)lack;
+}
+
+static void add_names(const struct summed *summed)
+{
+	struct jp_findings *findings = &summed->view->findings;
+
+	jp_findings_add_as(findings, &named_samples,
+			   jp_metric_rate("names.right", summed->right_named, summed->named));
+	jp_findings_add_as(findings, &misnamed_samples,
+			   jp_metric_rate("names.wrong",
+					  summed->named - summed->right_named - summed->unnamed,
+					  summed->named));
+}
+
+/* By the stacks that the names are of: one that cannot be says nothing of its name, and where most
+ * cannot be, nothing is known. */
+static void add_functions(const struct summed *summed)
+{
+	const enum jp_method method = summed->view->evidence->declared.method;
+	const uint64_t *verdicts = summed->counts.methods[method].verdicts;
+	const uint64_t impossible = verdicts[JP_WRONG] + verdicts[JP_EXTRA] - summed->never;
+	const uint64_t judged = summed->emitted - impossible + summed->unnamed + misnamed(summed);
+
+	if (judged >= impossible)
+		jp_findings_add_as(&summed->view->findings, &named_samples,
+				   jp_metric_rate("names.right",
+						  summed->emitted - impossible - summed->never,
+						  judged));
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct summed *summed = view->state;
-	int failed = jp_stack_counts_add(&summed->counts, view) ?: judge_weight(summed);
+	const struct jp_evidence *evidence = view->evidence;
+	int failed = jp_stack_counts_add(&summed->counts, view);
 
-	if (!failed && view->asked->names && summed->by_name && all_named(view->evidence->truth))
-		jp_findings_add_as(&view->findings, &named_samples,
-				   jp_metric_rate("names.right", summed->emitted - summed->never,
-						  summed->emitted + summed->unnamed));
+	if (evidence->declared.period && evidence->truth->version >= JP_TRUTH_VERSION_CPU) {
+		expect(summed);
+		failed = failed ?: judge_weight(summed);
+	}
+	jp_findings_add_as(
+		&view->findings, &impossible_samples,
+		jp_metric_count("samples.impossible", summed->excess + summed->impossible));
+	if (!has_names(summed))
+		return failed;
+	if (summed->by_name)
+		add_functions(summed);
+	else
+		add_names(summed);
 	return failed;
 }
 
@@ -315,6 +509,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	summed->view = view;
 	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
+	summed->all_named = all_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
 		       ?: list_kinds(summed, evidence->truth);
 }
@@ -327,6 +522,7 @@ static void free_summed(void *state)
 	jp_stack_counts_free(&summed->counts);
 	jp_frame_names_free(&summed->names);
 	free(summed->kinds);
+	free(summed->taken);
 	free(summed);
 }
 

@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "harness/base/json.h"
+#include "harness/base/order.h"
 #include "harness/base/printable.h"
 #include "harness/base/wilson.h"
 
 enum { WORST = 10 };
-/* Samples by CPU time are a statistic: a tenth is no fault, and few samples prove none. */
+/* Samples by CPU time are a statistic: a tenth more or less is no fault, and few prove none. */
 static const double SEEN_ENOUGH = 0.9;
 
 static bool was_judged(const struct jp_score_row *row)
@@ -21,11 +22,12 @@ static bool was_judged(const struct jp_score_row *row)
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
 	const struct jp_score_cell *cell = &row->cells[column];
+	const uint64_t least = jp_min(cell->k, cell->n), most = jp_max(cell->k, cell->n);
 	double share = jp_score_share(row, column), low, high;
 
 	if (share < 0 || column != JP_SCORE_SEEN)
 		return share < 0 || share >= 1;
-	jp_wilson(cell->k < cell->n ? cell->k : cell->n, cell->n, &low, &high);
+	jp_wilson(least, most, &low, &high);
 	return high >= SEEN_ENOUGH;
 }
 

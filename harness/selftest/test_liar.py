@@ -3,8 +3,11 @@
 
 import json
 import os
+import shutil
+from typing import Any
 
 from ci.base import files, process
+from harness.selftest import lies
 from harness.selftest.scratch import Folder, JITPROOF
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -16,14 +19,18 @@ case threads full : anon_exec --threads=3 : attach
 COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
 
 
+def red_of(row: dict[str, Any]) -> set[str]:
+    return {column for column in COLUMNS if column in row and not row[column]["good"]}
+
+
 class Liar(Folder):
     told = ""  # what the last score says
 
-    def red(self, lie: str, scene: str = "anon_exec") -> set[str]:
+    def red(self, lie: str, scene: str = "anon_exec", *options: str) -> set[str]:
         self.write(files.read(os.path.join(HERE, "liar.py")), "profilers", "liar.py")
         done = process.run(
             [JITPROOF, "score", "--profiler", "liar", "--json", "--samples=100", "--seconds=30",
-             "--scenes", self.write(SCENES, "scenes"), scene], timeout=120, env={
+             "--scenes", self.write(SCENES, "scenes"), *options, scene], timeout=120, env={
                  **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_LIE": lie,
                  "JITPROOF_TREE": os.path.join(HERE, "../..")})
         if done.returncode == 4:
@@ -33,7 +40,20 @@ class Liar(Folder):
             self.skipTest(row["why"])
         self.assertIn("lost", row, row["why"])
         self.told = "%s: %s" % (lie, row)
-        return {column for column in COLUMNS if column in row and not row[column]["good"]}
+        return red_of(row)
+
+    def again(self, *streams: tuple[str, lies.Stream]) -> dict[str, Any]:
+        """What a score says of the kept run with each of these (name, stream) in it."""
+        kept = self.place("kept/a/runs/score/anon_exec")
+        for name, stream in streams:
+            folder = self.place("lies", name)
+            shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
+            os.unlink(os.path.join(folder, "observations"))
+            files.write(os.path.join(folder, "observations"), stream.text())
+        done = process.run([JITPROOF, "score", "--json", "--again", self.place("lies")])
+        self.assertEqual(done.stderr, "")
+        rows = json.loads(done.stdout)["workloads"]
+        return dict(zip(sorted(name for name, _ in streams), rows, strict=True))
 
     def test_truthful(self) -> None:
         for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse"):
@@ -76,3 +96,28 @@ class Liar(Folder):
 
     def test_lost(self) -> None:
         self.assertEqual(self.red("lost"), {"lost"})
+
+    def test_forms(self) -> None:
+        """One recording, told in each form, truly and with each lie that shows there."""
+        self.red("none", "anon_exec", "-o", self.place("kept"))
+        told = files.read(self.place("kept/a/runs/score/anon_exec/observations"))
+        streams = []
+        for form, lie in [(form, lies.full) for form in lies.FORMS] + list(lies.LIES):
+            stream = lies.Stream(told)
+            form(stream)
+            lie(stream)
+            streams.append(("%s %s" % (form.__name__, lie.__name__), stream))
+        rows = self.again(*streams)
+        # Whether a true stream has all samples is a matter of the host.
+        for form in lies.FORMS:
+            row = rows["%s full" % form.__name__]
+            self.assertEqual(red_of(row) - {"seen"}, set(), row)
+        for (form, lie), deserved in lies.LIES.items():
+            row = rows["%s %s" % (form.__name__, lie.__name__)]
+            with self.subTest(form=form.__name__, lie=lie.__name__):
+                if deserved is None:
+                    self.assertEqual((row["outcome"], red_of(row)), ("ERROR", set()), row)
+                    self.assertIn("before the capture began, or of after", row["why"])
+                else:
+                    self.assertEqual(red_of(row) - {"seen"}, deserved - {"seen"}, row)
+                    self.assertLessEqual(deserved, red_of(row), row)

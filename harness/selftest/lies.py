@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Lies about one true stream of observations, in each form that a stream has, with the cells of a
+score that each deserves. Each is far beyond what chance or a loaded machine does."""
+
+import collections
+from typing import Callable
+
+Line = list[str]
+Lie = Callable[["Stream"], None]
+
+HEADER = ("jitproof-observations", "declares", "period", "profiler", "unwinder")
+
+
+class Stream:
+    """Its lines as words, the header's apart."""
+
+    def __init__(self, text: str) -> None:
+        lines = [line.split(" ") for line in text.splitlines()]
+        self.header = [line for line in lines if line[0] in HEADER]
+        self.things = [line for line in lines if line[0] not in HEADER]
+
+    def text(self) -> str:
+        return "".join(" ".join(line) + "\n" for line in self.header + self.things)
+
+    def samples(self) -> list[Line]:
+        return [line for line in self.things if line[0] == "sample"]
+
+    def only_samples(self, *declares: str) -> None:
+        self.things = self.samples()
+        self.header.append(["declares", *declares])
+
+    def change(self, change: Callable[[Line, int], list[Line]]) -> None:
+        """Of each sample and its number."""
+        self.things = [line for line in self.things if line[0] != "sample"] + [
+            new for number, line in enumerate(self.samples()) for new in change(line, number)]
+
+    def frames(self, change: Callable[[list[str]], list[str]]) -> None:
+        self.change(lambda line, _: [line[:4] + change(line[4:])])
+
+    def names(self, change: Callable[[str], str]) -> None:
+        """Of emitted functions; "": none."""
+        def renamed(frame: str) -> str:
+            address, has, name = frame.rpartition("=")
+            if not has and (frame.startswith("0x") or frame == NATIVE):
+                return frame
+            return (address + has + change(name)).rstrip("=") or "?"
+
+        self.frames(lambda frames: [renamed(frame) for frame in frames])
+
+    def period(self, factor: int) -> None:
+        for line in self.header:
+            if line[0] == "period":
+                line[1] = str(int(line[1]) * factor)
+
+
+# The forms of a stream, all of them true.
+
+NATIVE = "[native]"
+
+
+def full(stream: Stream) -> None:
+    pass
+
+
+def names(stream: Stream) -> None:
+    stream.only_samples("no-addresses", "no-mappings", "no-tasks")
+    stream.frames(lambda frames: [frame.partition("=")[2] or NATIVE for frame in frames])
+
+
+def sums(stream: Stream) -> None:
+    stream.only_samples("no-time")
+    counts = collections.Counter(tuple(line[2:]) for line in stream.things)
+    stream.things = [["sample", str(count), *rest] for rest, count in counts.items()]
+
+
+def sums_of_names(stream: Stream) -> None:
+    names(stream)
+    stream.header.pop()
+    stream.change(lambda line, _: [line[:3] + ["-"] + line[4:]])
+    sums(stream)
+    stream.header[-1] += ["no-addresses", "no-threads"]
+
+
+FORMS = (full, names, sums, sums_of_names)
+
+
+# The lies.
+
+def drop(stream: Stream) -> None:
+    stream.change(lambda line, number: [line] if number % 10 == 0 else [])
+
+
+def drop_weight(stream: Stream) -> None:
+    stream.change(lambda line, _: [[line[0], str(int(line[1]) // 10 or 1), *line[2:]]]
+                  if int(line[1]) >= 10 else [])
+
+
+def silent(stream: Stream) -> None:
+    stream.change(lambda line, _: [])
+
+
+def again(stream: Stream) -> None:
+    """Each twice, 7 ns apart."""
+    stream.change(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
+
+
+def twice(stream: Stream) -> None:
+    stream.change(lambda line, _: [line, line])
+
+
+def heavy(stream: Stream) -> None:
+    stream.change(lambda line, _: [[line[0], str(int(line[1]) * 50), *line[2:]]])
+
+
+def one_stack(stream: Stream) -> None:
+    """All that there is, many times, of the stack of one."""
+    emitted = next(line for line in stream.samples()
+                   if "=" in line[4] or not line[4].startswith(("0x", "[")))
+    total = 50 * sum(int(line[1]) for line in stream.samples())
+    stream.things = [["sample", str(total), *emitted[2:]]]
+
+
+def stackless(stream: Stream) -> None:
+    stream.change(lambda line, number: [line if number % 3 else line[:4]])
+
+
+def reverse(stream: Stream) -> None:
+    stream.frames(lambda frames: frames[::-1])
+
+
+def leaf_twice(stream: Stream) -> None:
+    stream.frames(lambda frames: frames[:1] + frames)
+
+
+def page_off(stream: Stream) -> None:
+    def moved(frame: str) -> str:
+        address, has, name = frame.partition("=")
+        return "%#x" % (int(address, 16) + (1 << 30)) + has + name
+
+    stream.frames(lambda frames: [moved(frame) for frame in frames])
+
+
+def mangled(stream: Stream) -> None:
+    stream.names(lambda name: "_Z%d%s" % (len(name), name))
+
+
+def unknown(stream: Stream) -> None:
+    """What most folded stacks call what they have no name for."""
+    stream.names(lambda name: "[unknown]")
+
+
+def nameless(stream: Stream) -> None:
+    stream.names(lambda name: "")
+
+
+def swapped(stream: Stream) -> None:
+    known = sorted({frame.partition("=")[2] for line in stream.samples()
+                    for frame in line[4:] if "=" in frame})
+    other = dict(zip(known, known[1:] + known[:1]))
+    stream.names(lambda name: other[name])
+
+
+def other_thread(stream: Stream) -> None:
+    stream.change(lambda line, _: [line[:3] + [str(int(line[3]) + 1)] + line[4:]])
+
+
+def stranger(stream: Stream) -> None:
+    """Each tenth also of a process that is not there."""
+    stream.change(lambda line, number: [line] + (
+        [line[:2] + ["999999", "999999"] + line[4:]] if number % 10 == 0 else []))
+
+
+def lost_samples(stream: Stream) -> None:
+    stream.things.append(["lost", "0", "samples", "7"])
+
+
+def lost_records(stream: Stream) -> None:
+    stream.things.append(["lost", "0", "records", "7"])
+
+
+def long_period(stream: Stream) -> None:
+    stream.period(50)
+
+
+def wall_clock(stream: Stream) -> None:
+    stream.change(lambda line, _: [[line[0], str(int(line[1]) + 17 * 10**17), *line[2:]]])
+
+
+def microseconds(stream: Stream) -> None:
+    stream.change(lambda line, _: [[line[0], str(int(line[1]) // 1000), *line[2:]]])
+
+
+# (form, lie): the cells that are red. None: the row is an ERROR that says the contradiction.
+LIES: dict[tuple[Lie, Lie], set[str] | None] = {
+    (full, drop): {"seen"},
+    (names, drop): {"seen"},
+    (sums, drop_weight): {"seen"},
+    (full, silent): {"seen"},
+    (names, silent): {"seen"},
+    (sums_of_names, silent): {"seen"},
+    (full, again): {"seen"},
+    (names, again): {"seen"},
+    (full, twice): {"invented"},
+    (names, twice): {"invented"},
+    (sums, heavy): {"seen", "invented"},
+    (sums_of_names, heavy): {"seen", "invented"},
+    (sums, one_stack): {"seen", "invented"},
+    (sums_of_names, one_stack): {"seen", "invented"},
+    (full, stackless): {"whole"},
+    (full, leaf_twice): {"whole", "invented"},
+    (names, reverse): {"invented"},
+    (sums, reverse): {"invented"},
+    (sums_of_names, reverse): {"invented"},
+    (sums, page_off): {"seen"},
+    (names, mangled): {"right"},
+    (sums, mangled): {"right", "wrong"},
+    (sums_of_names, mangled): {"right"},
+    (names, unknown): {"right"},
+    (sums_of_names, unknown): {"right"},
+    (names, nameless): {"right"},
+    (sums, nameless): {"right"},
+    (sums_of_names, nameless): {"right"},
+    (sums, swapped): {"right", "wrong"},
+    (full, other_thread): {"seen", "whole", "invented"},
+    (full, stranger): {"invented"},
+    (full, lost_samples): {"lost"},
+    (names, lost_samples): {"lost"},
+    (sums, lost_samples): {"lost"},
+    (full, lost_records): {"lost"},
+    (full, long_period): {"seen"},
+    (full, wall_clock): None,
+    (names, microseconds): None,
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Doubles: a thread is in one place at a time, and an event gives one sample of it. Nothing but the
+ * thread and the time is needed to see that.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/map.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/judge/validator.h"
+#include "validators/digest.h"
+
+/* Samples that no thread gave. */
+static const struct jp_role impossible = {.column = "invented"};
+
+struct sample_doubles {
+	struct jp_map last; /* tid -> struct last_sample */
+	uint64_t doubles;
+};
+
+struct last_sample {
+	uint64_t time, end, digest; /* @end: where it ends in the file; 0: it is of none */
+	uint32_t attr;
+};
+
+/*
+ * perf reads where a ring's data ends, reads it once more for what it writes, and goes on from the
+ * first one: a record that came in between it writes again in its next round, which something
+ * parts from this one (perf_mmap__push() and perf_mmap__read_init() in tools/perf/util/mmap.c).
+ */
+static bool written_twice(const struct last_sample *last, const struct last_sample *again,
+			  const struct jp_event *event)
+{
+	return last->end && event->record && event->at > last->end && last->digest == again->digest;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct sample_doubles *state = view->state;
+	struct last_sample *last, now = {.time = event->time, .attr = event->attr};
+
+	if (event->type != JP_EVENT_SAMPLE || !event->time || !event->tid)
+		return 0;
+	now.digest = jp_sample_digest(event);
+	if (event->record)
+		now.end = event->at + ((const struct jp_perf_record *)event->record)->size;
+	last = jp_map_at(&state->last, event->tid, sizeof(*last));
+	if (!last)
+		return -ENOMEM;
+	if (last->time == now.time && last->attr == now.attr) {
+		state->doubles++;
+		return jp_findings_except(&view->findings, "samples",
+					  written_twice(last, &now, event) ? "written-twice"
+									   : "double",
+					  "at %" PRIu64 ", %u/%u: two samples of one event",
+					  event->time, event->pid, event->tid);
+	}
+	*last = now;
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct sample_doubles *state = view->state;
+
+	jp_findings_add_as(&view->findings, &impossible,
+			   jp_metric_count("samples.doubles", state->doubles));
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	view->state = calloc(1, sizeof(struct sample_doubles));
+	return view->state ? 0 : -ENOMEM;
+}
+
+static void free_doubles(void *context)
+{
+	struct sample_doubles *state = context;
+
+	jp_map_free(&state->last);
+	free(state);
+}
+
+static const struct jp_validator sample_doubles = {
+	.name = "sample_doubles",
+	.help = "has no thread two samples of one event at one time?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_doubles,
+};
+JP_REGISTER(validator, sample_doubles);
