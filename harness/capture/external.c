@@ -17,6 +17,7 @@
 
 #include "harness/base/arguments.h"
 #include "harness/base/clock.h"
+#include "harness/base/number.h"
 #include "harness/base/path.h"
 #include "harness/capture/adapter.h"
 #include "harness/capture/probe.h"
@@ -33,7 +34,8 @@ struct jp_external {
 	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
-	unsigned int said; /* under the session's lock, as all that follows */
+	unsigned int said;  /* under the session's lock, as all that follows */
+	unsigned int asked; /* what it may say */
 	struct jp_error err;
 };
 
@@ -49,22 +51,47 @@ static void refuse(struct jp_external *external, const char *line)
 	jp_adapter_words(&external->adapter, &external->err);
 }
 
+/* The answer that @line is; 0: none. */
+static unsigned int answer_of(const char *line)
+{
+	static const struct {
+		const char *word;
+		enum said said;
+	} answers[] = {{"sampling", SAMPLING},
+		       {"stopped", STOPPED},
+		       {"done", DONE},
+		       {"enabled", SWITCHED},
+		       {"disabled", SWITCHED}};
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+		if (strcmp(line, answers[i].word) == 0)
+			return answers[i].said;
+	return 0;
+}
+
+static bool is_count(const char *line, uint64_t *count)
+{
+	static const char word[] = "samples ";
+
+	return strncmp(line, word, sizeof(word) - 1) == 0 &&
+	       jp_number(line + sizeof(word) - 1, 0, UINT64_MAX, count);
+}
+
+/* An answer that comes before its question would be believed once it is asked. */
 static void take(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
+	const unsigned int answer = answer_of(line);
 	uint64_t samples;
 
-	if (strcmp(line, "sampling") == 0)
-		external->said |= SAMPLING;
-	else if (strcmp(line, "stopped") == 0)
-		external->said |= STOPPED;
-	else if (strcmp(line, "done") == 0)
-		external->said |= DONE;
-	else if (strcmp(line, "enabled") == 0 || strcmp(line, "disabled") == 0)
-		external->said |= SWITCHED;
+	if (answer & external->asked & ~external->said)
+		external->said |= answer;
+	else if (answer && !external->err.text[0])
+		jp_fail(&external->err, EPROTO,
+			"the profiler's adapter said '%s', for which nobody asked", line);
 	else if (strcmp(line, "exited") == 0)
 		session->exited = true;
-	else if (sscanf(line, "samples %" SCNu64, &samples) == 1)
+	else if (is_count(line, &samples))
 		session->samples = samples;
 	else if (!external->err.text[0] &&
 		 !jp_profiler_crashed(session->dir, "record", line, &external->err))
@@ -118,6 +145,20 @@ static int wait_for(struct jp_external *external, unsigned int what, const char 
 		jp_adapter_words(&external->adapter, err);
 	pthread_mutex_unlock(&session->lock);
 	return ret;
+}
+
+/* Gives an order, and waits for its answer. */
+static int ask(struct jp_external *external, const char *order, unsigned int what, const char *when,
+	       struct jp_error *err)
+{
+	struct jp_session *session = external->session;
+
+	pthread_mutex_lock(&session->lock);
+	external->asked |= what;
+	external->said &= ~what;
+	pthread_mutex_unlock(&session->lock);
+	return jp_adapter_say(&external->adapter, order, err)
+		       ?: wait_for(external, what, when, err);
 }
 
 static void add_options(struct jp_arguments *arguments, const struct jp_session *session)
@@ -201,6 +242,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	if (!external)
 		return jp_fail(err, ENOMEM, "no memory for a profiler");
 	external->session = session;
+	external->asked = SAMPLING;
 	external->adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
 		      ?: start(external, argv + 1, environment, err)
@@ -213,11 +255,8 @@ int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err
 {
 	struct jp_external *external = session->external;
 
-	pthread_mutex_lock(&session->lock);
-	external->said &= ~(unsigned int)SWITCHED;
-	pthread_mutex_unlock(&session->lock);
-	return jp_adapter_say(&external->adapter, on ? "enable" : "disable", err)
-		       ?: wait_for(external, SWITCHED, "when its events were to be switched", err);
+	return ask(external, on ? "enable" : "disable", SWITCHED,
+		   "when its events were to be switched", err);
 }
 
 /* What unwinding needs of the files that are mapped: only while the process lives. */
@@ -239,8 +278,7 @@ void jp_external_stop(struct jp_session *session)
 	struct jp_error err = {""};
 
 	want_files(session);
-	if (jp_adapter_say(&external->adapter, "stop", &err) ||
-	    wait_for(external, STOPPED, "when it was to stop", &err)) {
+	if (ask(external, "stop", STOPPED, "when it was to stop", &err)) {
 		pthread_mutex_lock(&session->lock);
 		if (!external->err.text[0])
 			external->err = err;
@@ -251,10 +289,10 @@ void jp_external_stop(struct jp_session *session)
 int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_external *external = session->external;
-	int ret = external->err.text[0] ? jp_fail(err, EIO, "%s", external->err.text)
-					: jp_adapter_say(&external->adapter, "finish", err);
 
-	return ret ?: wait_for(external, DONE, "before it was done", err);
+	if (external->err.text[0])
+		return jp_fail(err, EIO, "%s", external->err.text);
+	return ask(external, "finish", DONE, "before it was done", err);
 }
 
 /* Whether it goes by itself: what is done says so, and listens no more. */

@@ -118,10 +118,21 @@ class Adapters(Folder):
                 (("sampled\n", "exit"), "said 'sampled', which is no word of the protocol"),
                 (("\n", "wait"), "said '', which is no word of the protocol"),
                 (("error \n", "wait"), "said 'error ', which is no word of the protocol"),
+                (("stopped\n", "wait"), "said 'stopped', for which nobody asked"),
                 (("error no reason\n", "wait"), "^no reason")):
             with self.subTest(answer):
                 self.errs(self.answers(version=VERSION, launch=answer, attach=answer), said,
                           "launch", "attach")
+
+    def test_words_while_it_records(self) -> None:
+        """Answers to what nobody asked would be believed later."""
+        for word, said in (("sampling", "said 'sampling', for which nobody asked"),
+                           ("stopped", "said 'stopped', for which nobody asked"),
+                           ("samples -5", "said 'samples -5', which is no word"),
+                           ("samples 2x", "said 'samples 2x', which is no word")):
+            with self.subTest(word):
+                answer = ("sampling\n%s\n" % word, "wait")
+                self.errs(self.answers(version=VERSION, attach=answer), said, "attach")
 
     def test_dies_while_it_records(self) -> None:
         answer = ("sampling\nsamples 0\n", "raise")
