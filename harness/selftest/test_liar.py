@@ -70,8 +70,10 @@ class Liar(Folder):
     def test_stacks(self) -> None:
         for lie in ("caller", "leaf"):
             self.assertEqual(self.red(lie), {"whole"}, self.told)
-        for lie in ("invent", "order", "later"):
+        for lie in ("invent", "order"):
             self.assertEqual(self.red(lie), {"whole", "invented"}, self.told)
+        # Whether the thread was on a CPU 3 ms later is the machine's load.
+        self.assertEqual(self.red("later") - {"seen"}, {"whole", "invented"}, self.told)
         self.assertEqual(self.red("truncate", "deep"), {"whole"})
         # Whether the other thread was in its code just then is chance.
         self.assertEqual(self.red("tids", "threads") - {"seen"}, {"whole", "invented"})
