@@ -136,16 +136,21 @@ void jp_spans_sort(struct jp_spans *spans)
 		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
 }
 
-/* And of all who have the same address space. */
-static int follow_all(struct jp_spans *spans, uint32_t pid, uint64_t before, uint64_t after)
+/* And, where memory changed, of all who have the same address space: who joins them or goes changes
+ * nothing for the others. */
+static int follow_act(struct jp_spans *spans, const struct jp_event *act)
 {
-	uint32_t one = pid;
+	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
+			    act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
+	/* What ends with its process is never stale: nobody is left to be sampled in it. */
+	const uint64_t after = act->type == JP_EVENT_END ? UINT64_MAX : act->after;
+	uint32_t one = act->pid;
 	int failed;
 
 	do {
-		failed = follow(spans, spans->own, one, before, after);
-		one = jp_replay_sharing(spans->own, one);
-	} while (!failed && one != pid);
+		failed = follow(spans, spans->own, one, act->before, after);
+		one = shared ? jp_replay_sharing(spans->own, one) : act->pid;
+	} while (!failed && one != act->pid);
 	return failed;
 }
 
@@ -160,10 +165,8 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 		const struct jp_event *act = &truth->acts[i];
 
 		failed = jp_replay_apply(spans->own, act);
-		/* What ends with its process is never stale: nobody is left to be sampled in it. */
 		if (!failed)
-			failed = follow_all(spans, act->pid, act->before,
-					    act->type == JP_EVENT_END ? UINT64_MAX : act->after);
+			failed = follow_act(spans, act);
 	}
 	jp_spans_sort(spans);
 	return failed;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/order.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/growth.h"
 #include "harness/selftest/made_events.h"
@@ -146,6 +147,34 @@ static double cost(size_t count)
 	return spent;
 }
 
+/* All in one address space, and nothing is mapped once they are there. */
+static double cost_of_sharers(size_t count)
+{
+	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
+	struct jp_truth truth = {.acts = acts, .nr_acts = count + 1};
+	struct jp_spans spans;
+	uint64_t begun, least = UINT64_MAX;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 1, 1,
+					    MADE_MAP(0x1000, 0x1000, RX, "//anon"));
+	for (size_t i = 1; i <= count; i++)
+		acts[i] = (struct jp_event)MADE_ACT(FORK, (uint32_t)(1000 + i),
+						    (uint32_t)(1000 + i), i + 1, i + 1,
+						    .task = {.ppid = PID, .how = JP_HOW_SHARE});
+	/* The first time takes the memory from the kernel, which is work of another kind. */
+	for (int i = 0; i < 3; i++) {
+		begun = jp_clock_thread_cpu();
+		check(!jp_spans_of_truth(&truth, &spans) && spans.count == count + 1,
+		      "a span of each");
+		jp_spans_free(&spans);
+		least = jp_min(least, jp_clock_thread_cpu() - begun);
+	}
+	free(acts);
+	return (double)least;
+}
+
 int main(void)
 {
 	struct jp_event acts[] = {
@@ -168,5 +197,6 @@ int main(void)
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		whole(seed);
 	check_growth("acts", cost);
+	check_growth("processes that share", cost_of_sharers);
 	return check_done();
 }

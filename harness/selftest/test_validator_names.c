@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of code, and what covers it, on evidence that no recorded run has. */
-#include "harness/selftest/check.h"
+#include "harness/base/clock.h"
+#include "harness/selftest/growth.h"
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
 #include "validators/code_names.h"
 #include "validators/frame_names.h"
+#include "validators/last_image.h"
 
 enum { PID = 9, SLACK = 10 };
 #define CODE(at, called, ...)                                                                      \
@@ -187,6 +189,29 @@ static void causes(void)
 	jp_replay_free(spaces);
 }
 
+/* Of each of @count processes that have two images. */
+static double cost_of_images(size_t count)
+{
+	struct jp_truth_incarnation *all = calloc(2 * count, sizeof(*all));
+	const struct jp_truth truth = {.incarnations = all, .nr_incarnations = 2 * count};
+	size_t right = 0;
+	uint64_t spent;
+
+	if (!check(all != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < 2 * count; i++)
+		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
+	spent = jp_clock_thread_cpu();
+	for (size_t i = 0; i < count; i++)
+		right += jp_last_image(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
+	spent = jp_clock_thread_cpu() - spent;
+	check(right == count && !jp_last_image(&truth, 0) &&
+		      !jp_last_image(&truth, (uint32_t)(count + 1)),
+	      "the last image of each, and none of others");
+	free(all);
+	return (double)spent;
+}
+
 int main(void)
 {
 	causes();
@@ -195,5 +220,6 @@ int main(void)
 	frames();
 	cover();
 	callers_of_files();
+	check_growth("images", cost_of_images);
 	return check_done();
 }
