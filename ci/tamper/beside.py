@@ -122,6 +122,20 @@ for name, (number, field, change) in FIELDS.items():
     add("truth." + name, partial(sealed, number=number, field=field, change=change))
 
 
+# Words of which a type makes no use, and who writes: (kind of record, field of it)
+SPARE = {"exit.spare": (T.PROCESS_EXIT, 6), "thread.spare": (T.THREAD_START, 7),
+         "unmap.spare": (T.UNMAP, 8), "unload.spare": (T.CODE_UNLOAD, 7), "comm.spare": (T.COMM, 7),
+         "maps.spare": (T.MAPS, 7), "gone.spare": (T.GONE, 6),
+         "text.tid": (T.TEXT, 3), "layout.pid": (T.LAYOUT, 2), "path.tid": (T.PATH, 3),
+         "root.tid": (T.ROOT, 3), "map.tid": (T.MAP, 3), "unmap.tid": (T.UNMAP, 3),
+         "file.pid": (T.FILE, 2), "file.tid": (T.FILE, 3), "comm.pid": (T.COMM, 2),
+         "maps.tid": (T.MAPS, 3), "exit.tid": (T.PROCESS_EXIT, 3), "end.tid": (T.THREAD_EXIT, 3),
+         "gone.tid": (T.GONE, 3), "unload.tid": (T.CODE_UNLOAD, 3)}
+for name, (number, field) in SPARE.items():
+    add("truth." + name, partial(sealed, number=number, field=field,
+                                 change=lambda old: old + 4_000_000))
+
+
 @kind("truth.doubled.load")
 def doubled(case: Case) -> Changes:
     """Each third function loaded twice, under the same id."""

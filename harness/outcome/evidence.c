@@ -35,6 +35,10 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 	if (truth->overflow)
 		jp_note(result, JP_ERROR, "the truth is full: %" PRIu64 " records were lost",
 			truth->overflow);
+	if (truth->strangers)
+		jp_note(result, JP_ERROR,
+			"the truth has %" PRIu64 " records of threads that it never lets begin",
+			truth->strangers);
 	if (info->slack > MAX_SLACK_NS)
 		jp_note(result, JP_ERROR,
 			"the clocks of truth and capture differ by %" PRIu64

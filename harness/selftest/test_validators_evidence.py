@@ -228,6 +228,26 @@ class Evidence(Recorded):
         self.assertLessEqual({"coverage.area", "processes", "files", "broken.dump"}, found)
         self.assertIn("names.right", whole - found)
 
+    def test_words_that_a_record_has_no_use_for(self) -> None:
+        for kind, field in ((rd.Truth.COMM, 7), (rd.Truth.MAPS, 9), (rd.Truth.THREAD_START, 7),
+                            (rd.Truth.UNMAP, 8), (rd.Truth.PROCESS_EXIT, 6)):
+            with self.subTest(kind=kind):
+                for index in self.truth.of(kind)[:1]:
+                    right = list(self.truth.get(index))
+                    self.truth.set(index, *right[:field], 1, *right[field + 1:])
+                    self.errs("the truth has 1 gaps")
+                    self.truth.set(index, *right)
+
+    def test_records_of_nobody(self) -> None:
+        """Every record is of a thread that began."""
+        for field in (2, 3):
+            with self.subTest(field=field):
+                index = self.truth.of(rd.Truth.TEXT)[0]
+                right = list(self.truth.get(index))
+                self.truth.set(index, *right[:field], right[field] + 70_000, *right[field + 1:])
+                self.errs("the truth has 1 records of threads that it never lets begin")
+                self.truth.set(index, *right)
+
     def test_foreign_ids_in_an_enter(self) -> None:
         index = self.truth.of(rd.Truth.ENTER)[0]
         slot = list(self.truth.get(index))

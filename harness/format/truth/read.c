@@ -11,6 +11,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
 
@@ -26,6 +27,53 @@ static int by_time(const void *a, const void *b)
 /* The first type that no file of a version has: a higher version brought it. */
 static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
+
+/* Whether the words that a record of its type has no use for hold anything. */
+static bool is_overfull(const struct jp_truth_record *record)
+{
+	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
+	/* One more than are used; 0: all are. */
+	static const uint8_t used[JP_TRUTH_TYPES] = {
+		[JP_TRUTH_PROCESS_START] = 4, [JP_TRUTH_PROCESS_EXIT] = 1,
+		[JP_TRUTH_THREAD_START] = 2,  [JP_TRUTH_THREAD_EXIT] = 1,
+		[JP_TRUTH_PROTECT] = 4,       [JP_TRUTH_UNMAP] = 3,
+		[JP_TRUTH_CODE_MOVE] = 3,     [JP_TRUTH_CODE_UNLOAD] = 2,
+		[JP_TRUTH_MARK] = 3,          [JP_TRUTH_WAIT] = 3,
+		[JP_TRUTH_MAPS] = 2,          [JP_TRUTH_COMM] = 2,
+		[JP_TRUTH_GONE] = 1,
+	};
+
+	for (unsigned int i = used[record->type]; i && i <= WORDS; i++)
+		if (record->a[i - 1])
+			return true;
+	return false;
+}
+
+/* Every record is of a thread that began: that of its beginning may stand behind it in the file. */
+static int count_strangers(struct jp_truth_reader *reader)
+{
+	const struct jp_truth_items *items = reader->items;
+	struct jp_map began = {0};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
+		const struct jp_truth_record *record = items->believed[i];
+		const uint64_t thread = (uint64_t)record->pid << 32 | record->tid;
+
+		if ((record->type == JP_TRUTH_PROCESS_START ||
+		     record->type == JP_TRUTH_THREAD_START) &&
+		    !jp_map_at(&began, thread, 1))
+			ret = -ENOMEM;
+	}
+	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
+		const struct jp_truth_record *record = items->believed[i];
+
+		reader->strangers +=
+			!jp_map_find(&began, (uint64_t)record->pid << 32 | record->tid);
+	}
+	jp_map_free(&began);
+	return ret;
+}
 
 /* Separates the committed slots from the torn ones. */
 static int believe(struct jp_truth_reader *reader, size_t count)
@@ -47,7 +95,7 @@ static int believe(struct jp_truth_reader *reader, size_t count)
 		reader->gaps += torn;
 		torn = 0;
 		if (!record->type || record->type >= types_of[reader->version] ||
-		    record->before > record->after)
+		    record->before > record->after || is_overfull(record))
 			jp_truth_mark_corrupt(reader);
 		else
 			items->believed[items->nr_believed++] = record;
@@ -55,7 +103,7 @@ static int believe(struct jp_truth_reader *reader, size_t count)
 	reader->torn += torn; /* at the end: being written when the writer was killed */
 	reader->records = items->nr_believed;
 	qsort(items->believed, items->nr_believed, sizeof(*items->believed), by_time);
-	return 0;
+	return count_strangers(reader);
 }
 
 static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,

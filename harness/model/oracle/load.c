@@ -200,6 +200,7 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	truth->e_machine = reader->e_machine;
 	truth->records = reader->records;
 	truth->overflow = reader->overflow;
+	truth->strangers = reader->strangers;
 	truth->torn += reader->torn;
 	truth->gaps += reader->gaps;
 	return truth;

@@ -79,8 +79,9 @@ struct jp_truth_file {
 struct jp_truth {
 	uint32_t version, e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
-	 * follows, or that another fact needs; overflow: records lost to a full file */
-	uint64_t records, torn, gaps, overflow;
+	 * follows, or that another fact needs; overflow: records lost to a full file;
+	 * strangers: of threads that no record began */
+	uint64_t records, torn, gaps, overflow, strangers;
 	/* What changed mappings, processes and threads; marks and waits. By before. */
 	struct jp_event *acts;
 	size_t nr_acts;
