@@ -13,9 +13,10 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
+#include "validators/gate_names.h"
+#include "validators/record_fields.h"
 
 enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
-enum { SHARED = 1, PRIVATE = 2 }; /* MAP_* */
 
 /* What a thread's next record must come after, and what its last one was. */
 struct record_order {
@@ -54,90 +55,20 @@ static const char *bad_type(const struct jp_event *event)
 		       : NULL;
 }
 
-/*
- * The bits of its header: perf_misc_flags() of a sample that no hardware took, perf_event_mmap() of
- * a mapping, whose bit for a build id may be left over, perf_event_comm() of a name by an exec.
- * Another profiler's reader of /proc writes bits of its own.
- */
-static const char *bad_misc(const struct jp_event *event)
-{
-	uint32_t known = JP_PERF_MISC_CPUMODE;
-
-	if (!event->id)
-		return NULL;
-	switch (event->type) {
-	case JP_EVENT_SAMPLE:
-		if (event->asked->clock == JP_CLOCK_NONE)
-			return NULL;
-		break;
-	case JP_EVENT_MAP:
-		known |= JP_PERF_MISC_MMAP_BUILD_ID;
-		if (!(event->map.prot & JP_PROT_EXEC))
-			known |= JP_PERF_MISC_MMAP_DATA;
-		break;
-	case JP_EVENT_COMM:
-		known = JP_PERF_MISC_COMM_EXEC;
-		break;
-	case JP_EVENT_FORK:
-	case JP_EVENT_EXIT:
-		known = 0;
-		break;
-	default:
-		return NULL;
-	}
-	return event->misc & ~known ? "other-misc" : NULL;
-}
-
-/* perf_event_mmap_event(): shared or private, and what else a mapping keeps of mmap()'s flags. */
-static const char *bad_map(const struct jp_event *event)
-{
-	/* MAP_LOCKED, MAP_HUGETLB, and of old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
-	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000, types = SHARED | PRIVATE;
-	const uint32_t type = event->map.flags & types;
-
-	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)
-		return NULL;
-	if (event->map.flags & ~(kept | types) || !type || type == types)
-		return "other-flags";
-	return event->map.prot & ~(JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC) ? "other-protection"
-										: NULL;
-}
-
-/* What happened while our events were on was told by one of them, but for what was read in /proc.
- */
-static const char *bad_writer(const struct record_rules *rules, const struct jp_event *event)
+/* Whether an event of ours told it as it happened: but for what is read in /proc and a count of
+ * what was lost, ours makes no records. */
+static bool is_told(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = rules->view->evidence;
-	const bool told = event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
-			  event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT;
 
-	return told && evidence->info.first_enabled && !event->id && event->asked->ids &&
-			       !event->kernel_map && event->time >= evidence->info.first_enabled &&
-			       !jp_snapshots_within(&evidence->snapshots, event->pid, event->time)
-		       ? "no-event"
-		       : NULL;
-}
-
-/* perf_event_ksymbol() and perf_event_bpf_event() tell of something: an address of the kernel and a
- * name, or what happened to a program that has a number. All of these are where they are in either
- * order of bytes. */
-static const char *bad_content(const struct jp_event *event)
-{
-	static const unsigned char none[8];
-	const struct jp_perf_record *record = event->record;
-	const unsigned char *body = (const unsigned char *)(record + 1);
-	const size_t size = record->size - sizeof(*record);
-
-	switch (event->record_type) {
-	case JP_PERF_RECORD_KSYMBOL: /* u64 address, u32 length, u16 type, u16 flags, name */
-		return size < 17 || !memcmp(body, none, 8) || !body[16] ? "no-content" : NULL;
-	case JP_PERF_RECORD_BPF_EVENT: /* u16 type, u16 flags, u32 id */
-		return size < 8 || !memcmp(body, none, 2) || !memcmp(body + 4, none, 4)
-			       ? "no-content"
-			       : NULL;
-	default:
-		return NULL;
-	}
+	if (!evidence->info.first_enabled || !event->asked->ids || event->kernel_map ||
+	    event->type == JP_EVENT_LOST_SAMPLES)
+		return false;
+	return (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
+		event->type != JP_EVENT_FORK) ||
+	       (event->time >= evidence->info.first_enabled &&
+		!jp_snapshots_within(&evidence->snapshots, event->pid, event->time) &&
+		!jp_gate_backfilled(evidence, event));
 }
 
 /* perf_event_header__init_id() tells of the task that runs: it maps, execs, forks or ends; only a
@@ -174,9 +105,8 @@ static int see_place(struct record_rules *rules, const struct jp_event *event, c
 	struct event_place {
 		uint64_t cpu, ip; /* 1 + its CPU; of a breakpoint */
 	} * place;
-	const bool breakpoint = is_breakpoint(rules, event);
-	const struct event_place seen = {event->cpu + UINT64_C(1),
-					 breakpoint ? event->sample.ip : 0};
+	const bool breakpoint = event->type == JP_EVENT_SAMPLE && is_breakpoint(rules, event);
+	struct event_place seen = {event->cpu + UINT64_C(1), breakpoint ? event->sample.ip : 0};
 
 	if (!event->asked->inherit && !breakpoint)
 		return 0;
@@ -185,8 +115,9 @@ static int see_place(struct record_rules *rules, const struct jp_event *event, c
 		return -ENOMEM;
 	if (place->cpu && place->cpu != seen.cpu)
 		*cause = "other-cpu";
-	else if (place->cpu && place->ip != seen.ip)
+	else if (breakpoint && place->ip && place->ip != seen.ip)
 		*cause = "other-address";
+	seen.ip = seen.ip ?: place->ip;
 	*place = seen;
 	return 0;
 }
@@ -305,15 +236,16 @@ static int see_live(struct record_rules *rules, const struct jp_event *event, co
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	const uint32_t cpus = rules->view->evidence->watched.cpus;
-	const bool is_located = sample && event->asked->ids && event->asked->cpus;
+	const bool is_located =
+		event->asked->cpus && (sample ? event->asked->ids : is_told(rules, event));
 	int failed;
 
-	*cause = bad_misc(event) ?: (sample ? bad_dump(rules, event) : bad_task(event));
+	*cause = jp_record_live_field(event) ?: (sample ? bad_dump(rules, event) : bad_task(event));
 	if (!*cause && event->asked->cpus && cpus && event->cpu >= cpus)
 		*cause = "no-such-cpu";
 	failed = !*cause && is_located ? see_place(rules, event, cause) : 0;
 	failed = failed ?: !*cause && event->asked->threads ? see_order(rules, event, cause) : 0;
-	return failed ?: !*cause && is_located ? see_event(rules, event, cause) : 0;
+	return failed ?: !*cause && sample && is_located ? see_event(rules, event, cause) : 0;
 }
 
 static int except(struct record_rules *rules, const char *cause, const struct jp_event *event)
@@ -329,6 +261,7 @@ static int except(struct record_rules *rules, const char *cause, const struct jp
 
 static int see(struct jp_view *view, const struct jp_event *event)
 {
+	const struct jp_evidence *evidence = view->evidence;
 	struct record_rules *rules = view->state;
 	const char *cause;
 	int failed = 0;
@@ -336,9 +269,9 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
-	cause = bad_type(event) ?: bad_content(event) ?: bad_writer(rules, event);
-	if (!cause && (event->id || rules->view->evidence->info.first_enabled))
-		cause = bad_map(event);
+	cause = bad_type(event) ?: jp_record_field(event, evidence->info.first_enabled);
+	if (!cause && !event->id && is_told(rules, event))
+		cause = "no-event";
 	if (!cause && is_the_kernels(event))
 		failed = see_live(rules, event, &cause);
 	return cause && !failed ? except(rules, cause, event) : failed;

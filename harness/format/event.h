@@ -126,6 +126,7 @@ struct jp_event {
 	uint64_t before; /* of perf.data: the same as time */
 	uint64_t at;     /* the record's offset in the file; its block's where it was compressed */
 	uint32_t pid, tid, cpu;
+	uint32_t reserved;       /* what follows the CPU in the record: the kernel writes 0 */
 	uint32_t by_pid, by_tid; /* who ran as the kernel wrote it; of samples: not set */
 	uint64_t id;             /* event id, 0 where the file gives none */
 	uint32_t attr;           /* which attr of the file, by index */

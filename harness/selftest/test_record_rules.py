@@ -57,6 +57,64 @@ class Rules(Recorded):
         struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], self.perf.attrs[0].ids[0])
         self.bad(1, "not-asked")
 
+    def test_no_event(self) -> None:
+        """But for what it reads in /proc, each record of ours is of an event."""
+        for one in (self.perf.samples()[20], self.side(rd.MMAP2)):
+            with self.subTest(kind=one.kind):
+                right = copy.deepcopy(one)
+                if isinstance(one, rd.Sample):
+                    one.id = 0
+                else:
+                    struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], 0)
+                self.bad(1, "no-event")
+                one.__dict__.update(right.__dict__)
+
+    def test_sideband_on_another_cpu(self) -> None:
+        """An event is on one CPU, whatever it tells."""
+        live = [one for one in self.perf.records if isinstance(one, rd.Side) and one.time and
+                one.kind == rd.MMAP2]
+        self.assertGreater(len(live), 4)
+        self.tail(live[2], rd.CPU, 1 if self.cpu(live[2]) == 0 else -1)
+        self.bad(2, "other-cpu")
+
+    def cpu(self, one: rd.Side) -> int:
+        cpu: int = struct.unpack_from("<I", one.body, one.tail()[rd.CPU])[0]
+        return cpu
+
+    def test_what_follows_the_cpu(self) -> None:
+        self.tail(self.side(rd.MMAP2), rd.CPU, 1, 4)
+        self.bad(1, "other-reserved")
+
+    def test_what_follows_a_name(self) -> None:
+        one = next(one for one in self.perf.maps()
+                   if one.time and one.pid and len(one.name) % 8 < 6)
+        at = 64 + len(one.name) + 2
+        one.body[at] = 1
+        self.bad(1, "other-padding")
+
+    def test_mapping_of_another_mode(self) -> None:
+        for mode in (0, 3, 5):
+            one = self.side(rd.MMAP2)
+            one.misc = one.misc & ~7 | mode
+            self.bad(1, "other-misc")
+
+    def test_kernel_that_nobody_reads(self) -> None:
+        """Ours reads where it lies, and in pgoff says so again."""
+        start, size = 2**64 - 2**31, 1 << 24
+        body = struct.pack("<iIQQQ24s", -1, 0, start, size, start, b"[kernel.kallsyms]_text")
+        one = self.perf.side(rd.MMAP, body, 1, rd.KERNEL, 2**32 - 1, 0)
+        struct.pack_into("<Q", one.body, one.tail()[rd.CPU], 0)
+        self.perf.records.insert(0, one)
+        self.passes()
+        for at, layout, value in ((4, "I", 7), (8, "Q", start + 4096), (8, "Q", 4096),
+                                  (16, "Q", 0), (24, "Q", 0), (32, "B", 65),
+                                  (one.tail()[rd.TID], "I", 1)):
+            with self.subTest(at=at, value=value):
+                right = bytes(one.body)
+                struct.pack_into("<" + layout, one.body, at, value)
+                self.bad(1, "other-kernel-map")
+                one.body[:] = right
+
     def test_act_of_another_task(self) -> None:
         for kind in (rd.MMAP2, rd.COMM, rd.FORK):
             for part in (0, 4):

@@ -160,6 +160,7 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->pid = layout->tid ? load32(bytes + layout->tid) : 0;
 	event->tid = layout->tid ? load32(bytes + layout->tid + 4) : 0;
 	event->cpu = layout->cpu ? load32(bytes + layout->cpu) : 0;
+	event->reserved = layout->cpu ? load32(bytes + layout->cpu + 4) : 0;
 	event->id = layout->id ? jp_perf_word(bytes + layout->id) : 0;
 	set_time(event, layout->time ? jp_perf_word(bytes + layout->time) : 0);
 	event->sample.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0;
@@ -366,6 +367,7 @@ static void take_trailer(const struct jp_perf_layout *layout, const unsigned cha
 	event->by_pid = event->pid;
 	event->by_tid = event->tid;
 	event->cpu = layout->end_cpu ? load32(end - layout->end_cpu) : 0;
+	event->reserved = layout->end_cpu ? load32(end - layout->end_cpu + 4) : 0;
 	event->id = layout->end_id ? jp_perf_word(end - layout->end_id) : 0;
 	set_time(event, layout->end_time ? jp_perf_word(end - layout->end_time) : 0);
 }

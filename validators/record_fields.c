@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/record_fields.h"
+
+#include <string.h>
+
+#include "harness/format/perfdata/format.h"
+#include "harness/format/truth/format.h"
+
+enum { SHARED = 1, PRIVATE = 2 }; /* MAP_* */
+enum { WORD = sizeof(uint64_t) };
+
+/*
+ * The bits of its header: perf_misc_flags() of a sample that no hardware took, perf_event_mmap() of
+ * a mapping, whose bit for a build id may be left over, perf_event_comm() of a name by an exec.
+ * Another profiler's reader of /proc writes bits of its own.
+ */
+static const char *bad_misc(const struct jp_event *event)
+{
+	uint32_t known = JP_PERF_MISC_CPUMODE;
+
+	switch (event->type) {
+	case JP_EVENT_SAMPLE:
+		if (event->asked->clock == JP_CLOCK_NONE)
+			return NULL;
+		break;
+	case JP_EVENT_MAP:
+		known |= JP_PERF_MISC_MMAP_BUILD_ID;
+		if (!(event->map.prot & JP_PROT_EXEC))
+			known |= JP_PERF_MISC_MMAP_DATA;
+		break;
+	case JP_EVENT_COMM:
+		known = JP_PERF_MISC_COMM_EXEC;
+		break;
+	case JP_EVENT_FORK:
+	case JP_EVENT_EXIT:
+		known = 0;
+		break;
+	default:
+		return NULL;
+	}
+	/* Who maps is in user space: perf_event_mmap(). */
+	if (event->type == JP_EVENT_MAP &&
+	    (event->misc & JP_PERF_MISC_CPUMODE) != JP_PERF_MISC_USER)
+		return "other-misc";
+	return event->misc & ~known ? "other-misc" : NULL;
+}
+
+/* perf_event_mmap_event(): shared or private, and what else a mapping keeps of mmap()'s flags. */
+static const char *bad_map(const struct jp_event *event)
+{
+	/* MAP_LOCKED, MAP_HUGETLB, and of old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
+	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000, types = SHARED | PRIVATE;
+	const uint32_t type = event->map.flags & types;
+
+	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)
+		return NULL;
+	if (event->map.flags & ~(kept | types) || !type || type == types)
+		return "other-flags";
+	return event->map.prot & ~(JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC) ? "other-protection"
+										: NULL;
+}
+
+/* perf_event_ksymbol() and perf_event_bpf_event() tell of something: an address of the kernel and a
+ * name, or what happened to a program that has a number. All of these are where they are in either
+ * order of bytes. */
+static const char *bad_content(const struct jp_event *event)
+{
+	static const unsigned char none[8];
+	const struct jp_perf_record *record = event->record;
+	const unsigned char *body = (const unsigned char *)(record + 1);
+	const size_t size = record->size - sizeof(*record);
+
+	switch (event->record_type) {
+	case JP_PERF_RECORD_KSYMBOL: /* u64 address, u32 length, u16 type, u16 flags, name */
+		return size < 17 || !memcmp(body, none, 8) || !body[16] ? "no-content" : NULL;
+	case JP_PERF_RECORD_BPF_EVENT: /* u16 type, u16 flags, u32 id */
+		return size < 8 || !memcmp(body, none, 2) || !memcmp(body + 4, none, 4)
+			       ? "no-content"
+			       : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* perf_event_mmap_event() and perf_event_comm_event() fill what is left of a name's last word. */
+static const char *bad_name(const struct jp_event *event)
+{
+	static const char none[WORD];
+	const char *name = event->type == JP_EVENT_MAP    ? event->map.name
+			   : event->type == JP_EVENT_COMM ? event->comm.name
+							  : NULL;
+	const size_t used = name ? strlen(name) + 1 : 0;
+
+	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
+}
+
+/* What ours makes of /proc/kallsyms and /proc/modules is nobody's act, and of no event. */
+static const char *bad_kernel_map(const struct jp_event *event)
+{
+	static const char text[] = "[kernel.kallsyms]_text";
+	const bool is_text = strcmp(event->map.name, text) == 0;
+	const uint64_t end = event->map.addr + event->map.len;
+
+	return event->pid != UINT32_MAX || event->tid || event->by_pid != event->pid ||
+			       event->by_tid || event->reserved ||
+			       event->misc != JP_PERF_MISC_KERNEL || event->map.name[0] != '[' ||
+			       event->map.pgoff != (is_text ? event->map.addr : 0) ||
+			       end <= event->map.addr || !(event->map.addr >> 63)
+		       ? "other-kernel-map"
+		       : NULL;
+}
+
+const char *jp_record_field(const struct jp_event *event, bool ours)
+{
+	const char *cause = bad_content(event);
+
+	if (!cause && ours && event->kernel_map)
+		return bad_kernel_map(event);
+	return !cause && (event->id || ours) ? bad_map(event) : cause;
+}
+
+const char *jp_record_live_field(const struct jp_event *event)
+{
+	if (!event->id)
+		return NULL;
+	/* perf_event_header__init_id() writes the CPU and a zero. */
+	return event->reserved ? "other-reserved" : bad_misc(event) ?: bad_name(event);
+}
