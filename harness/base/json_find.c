@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "harness/base/number.h"
+
 enum { MAX_DEPTH = 64 };
 
 static const char *blanks(const char *at)
@@ -64,7 +66,8 @@ static bool copy_string(const char *at, char *value, size_t size)
 	return true;
 }
 
-bool jp_json_find(const char *text, const char *const *path, char *value, size_t size)
+/* The value at @path; NULL: there is none. */
+static const char *find(const char *text, const char *const *path)
 {
 	const char *at = blanks(text);
 
@@ -73,31 +76,58 @@ bool jp_json_find(const char *text, const char *const *path, char *value, size_t
 		size_t length = strlen(*path);
 
 		if (*at != '{')
-			return false;
+			return NULL;
 		at = blanks(at + 1);
 		for (;;) {
 			bool found;
 
 			end = skip_string(at);
 			if (!end)
-				return false;
+				return NULL;
 			found = (size_t)(end - at) == length + 2 &&
 				strncmp(at + 1, *path, length) == 0;
 			at = blanks(end);
 			if (*at++ != ':')
-				return false;
+				return NULL;
 			at = blanks(at);
 			if (found)
 				break;
 			at = skip_value(at);
 			if (!at)
-				return false;
+				return NULL;
 			at = blanks(at);
 			if (*at++ != ',')
-				return false;
+				return NULL;
 			at = blanks(at);
 		}
 		path++;
 	}
-	return copy_string(at, value, size);
+	return at;
+}
+
+bool jp_json_find(const char *text, const char *const *path, char *value, size_t size)
+{
+	const char *at = find(text, path);
+
+	return at && copy_string(at, value, size);
+}
+
+bool jp_json_find_number(const char *text, const char *const *path, uint64_t *value)
+{
+	const char *at = find(text, path);
+	char digits[24];
+	size_t length = at ? strspn(at, "0123456789") : 0;
+
+	if (!length || length >= sizeof(digits))
+		return false;
+	memcpy(digits, at, length);
+	digits[length] = '\0';
+	return jp_number(digits, 0, UINT64_MAX, value);
+}
+
+bool jp_json_is_object(const char *text)
+{
+	const char *at = blanks(text), *end = *at == '{' ? skip_value(at) : NULL;
+
+	return end && !*blanks(end);
 }

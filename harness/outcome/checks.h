@@ -12,10 +12,19 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 		    struct jp_result *result);
 /* window.c: whether `capture` states what the runner saw. */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
-/* stated.c: whether the rest of it is what the case asked for, and what else is in the folder
- * agrees on the machine. @environment: the text of env.json, NULL where there is none. */
+/* stated.c: whether the rest of it is what the case asked for. @environment: the text of env.json,
+ * NULL where there is none. */
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		     const char *environment, struct jp_result *result);
+/* environment.c: whether all that tells of the machine tells the same. @file: of our own capture,
+ * NULL: another's. */
+void jp_check_environment(const struct jp_evidence *evidence,
+			  const struct jp_perfdata_summary *file, const char *environment,
+			  struct jp_result *result);
+/* figures.c: whether the figures that ours states, and what its file says of itself, are those of
+ * what it wrote. */
+void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
+		      struct jp_result *result);
 /* Whether most samples lie where the truth rules them out, though enough were taken: a fault of who
  * took them, and no lack of evidence. */
 void jp_check_elsewhere(struct jp_result *result);

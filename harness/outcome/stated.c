@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "harness/base/json_find.h"
 #include "harness/base/number.h"
 #include "harness/base/untrusted_file.h"
 
@@ -52,26 +51,6 @@ static void check_text(struct jp_result *result, const char *key, const char *st
 			stated, asked);
 }
 
-/* The kernel and the CPUs, which the runner and our capture each write down. */
-static void check_machine(const struct jp_evidence *evidence,
-			  const struct jp_perfdata_summary *file, const char *environment,
-			  struct jp_result *result)
-{
-	static const char *const path[] = {"kernel", NULL};
-	char kernel[sizeof(file->release)];
-
-	if (file->cpus && (evidence->watched.cpus > file->cpus || evidence->info.cpus > file->cpus))
-		jp_note(result, JP_ERROR,
-			"the runner saw %" PRIu64 " CPUs, the capture states %" PRIu64
-			"; by perf.data the machine has %u",
-			evidence->watched.cpus, evidence->info.cpus, file->cpus);
-	if (*file->release && environment &&
-	    jp_json_find(environment, path, kernel, sizeof(kernel)) &&
-	    strcmp(kernel, file->release) != 0)
-		jp_note(result, JP_ERROR, "env.json states kernel %s, perf.data %s", kernel,
-			file->release);
-}
-
 static bool is_published(const char *name)
 {
 	return fnmatch("perf-*.map", name, 0) == 0 || fnmatch("jit-*.dump", name, 0) == 0;
@@ -100,6 +79,7 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_case *cas = result->cas;
 
+	jp_check_environment(evidence, is_ours(cas) ? file : NULL, environment, result);
 	/* Earlier runs state fewer keys. */
 	if (!evidence->watched.silent || !is_ours(cas))
 		return;
@@ -107,10 +87,16 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 		jp_note(result, JP_ERROR, "the capture states no %s, as ours does", info->absent);
 		return;
 	}
-	check_machine(evidence, file, environment, result);
+	jp_check_figures(evidence, file, result);
 	check_published(evidence, result);
 	check_number(result, "--freq=", "frequency_asked", info->frequency_asked);
 	check_number(result, "--stack=", "stack_dump", info->stack_dump);
+	if (option_of(cas, "--synth="))
+		check_text(result, "policy", info->policy, option_of(cas, "--synth="));
+	if ((evidence->watched.chain != 0) == (option_of(cas, "--no-chain") != NULL))
+		jp_note(result, JP_ERROR,
+			"the runner asked for callchains: %" PRIu64 "; the case asks for another",
+			evidence->watched.chain);
 	check_text(result, "capture", info->capture, cas->capture_argv[0]);
 	check_text(result, "order", info->order, option_of(cas, "--order=") ?: "enable-first");
 	check_text(result, "event", info->event,

@@ -91,6 +91,8 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	uname(&name);
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
+	/* Since 1 all keys of `watched` are written: harness/outcome/environment.c. */
+	jp_json_u64(&json, "format", 1);
 	jp_json_string(&json, "kernel", name.release);
 	jp_json_string(&json, "version", name.version);
 	jp_json_string(&json, "machine", name.machine);

@@ -226,7 +226,9 @@ static int write_statements(struct gathered *all)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
 				   ? 0 /* no runner of that time wrote any */
 				   : jp_watched_write(watched, all->dir, all->err))
-				  ?: jp_run_dir_write(all->dir, "maps", "", all->err);
+				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
+				  /* Of where it was recorded nothing is known. */
+				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
 }
 
 /* What no profiler can know is no fault of one: the kernel has no record of it. */

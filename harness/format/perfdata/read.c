@@ -42,6 +42,14 @@ static int look_ahead(struct jp_perf_reader *reader)
 	return ret == -ENOMEM ? jp_perf_no_memory(reader) : ret;
 }
 
+static void count_sample(struct jp_perfdata_summary *summary, uint64_t time)
+{
+	if (!summary->samples++ || time < summary->first_sample)
+		summary->first_sample = time;
+	if (time > summary->last_sample)
+		summary->last_sample = time;
+}
+
 static int deliver(void *context, const struct jp_pending *pending)
 {
 	struct jp_perf_reader *reader = context;
@@ -65,7 +73,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 				   pending->record->type, pending->record->size);
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
-		reader->summary->samples++;
+		count_sample(reader->summary, event->time);
 		if (layout->deferred)
 			jp_perf_deferred_join(&reader->deferred, event);
 		break;
@@ -208,7 +216,7 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 {
 	int ret = jp_source_open(&reader->source, path, reader->err);
 
-	*reader->summary = (struct jp_perfdata_summary){.monotonic = true};
+	*reader->summary = (struct jp_perfdata_summary){.monotonic = true, .counts_lost = true};
 	if (ret && ret != -EISDIR)
 		return ret;
 	reader->path = path;

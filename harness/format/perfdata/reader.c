@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/format/perfdata/described.h"
 #include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/swap.h"
@@ -94,6 +95,30 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	return ret;
 }
 
+/* Numbers, which nobody needs to read the records. */
+static void read_numbers(struct jp_perf_reader *reader, uint64_t feature,
+			 const unsigned char *bytes, uint64_t size)
+{
+	struct jp_perfdata_summary *summary = reader->summary;
+
+	switch (feature) {
+	case JP_PERF_FEATURE_EVENT_DESC:
+		summary->described = jp_perf_described(&reader->attrs, bytes, size);
+		break;
+	case JP_PERF_FEATURE_SAMPLE_TIME:
+		summary->has_sample_times = size >= 2 * sizeof(uint64_t);
+		for (unsigned int i = 0; summary->has_sample_times && i < 2; i++)
+			summary->sample_times[i] =
+				jp_perf_read64(reader, bytes + i * sizeof(uint64_t));
+		break;
+	case JP_PERF_FEATURE_CLOCKID:
+		summary->has_clock_resolution = size >= sizeof(uint64_t);
+		if (summary->has_clock_resolution)
+			summary->clock_resolution = jp_perf_read64(reader, bytes);
+		break;
+	}
+}
+
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset)
 {
@@ -114,6 +139,7 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		text = summary->release;
 		room = sizeof(summary->release);
 	} else if (feature != JP_PERF_FEATURE_E_MACHINE && feature != JP_PERF_FEATURE_NRCPUS) {
+		read_numbers(reader, feature, bytes, size);
 		return 0;
 	}
 	if (!size)
@@ -129,6 +155,8 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 	}
 	if (feature == JP_PERF_FEATURE_NRCPUS) {
 		summary->cpus = word;
+		if (size >= 2 * sizeof(word))
+			summary->cpus_on = jp_perf_read32(reader, bytes + sizeof(word));
 		return 0;
 	}
 	if (word > size - sizeof(word))
@@ -155,6 +183,8 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	if (!jp_perf_attr_monotonic(attr))
 		reader->summary->monotonic = false;
 	reader->summary->attrs = (uint32_t)reader->attrs.count;
+	reader->summary->last_ids = nr_ids;
+	reader->summary->counts_lost &= !!(attr->read_format & JP_PERF_FORMAT_LOST);
 	if (!reader->summary->e_machine)
 		set_machine(reader, jp_machine_guess(attr->sample_regs_user));
 	return 0;

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/described.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/format/perfdata/swap.h"
+
+/* What is left of a feature: sizes in it are claims. */
+struct feature_rest {
+	const unsigned char *at;
+	uint64_t size;
+};
+
+static const unsigned char *take(struct feature_rest *rest, uint64_t size)
+{
+	const unsigned char *at = rest->at;
+
+	if (size > rest->size)
+		return NULL;
+	rest->at += size;
+	rest->size -= size;
+	return at;
+}
+
+static bool take_word(bool swapped, struct feature_rest *rest, uint32_t *word)
+{
+	const unsigned char *at = take(rest, sizeof(*word));
+
+	if (!at)
+		return false;
+	memcpy(word, at, sizeof(*word));
+	*word = swapped ? __builtin_bswap32(*word) : *word;
+	return true;
+}
+
+/* When the reader of a ring is woken shows in no record, and the size is the writer's. */
+static bool same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes, uint32_t size,
+		      const struct jp_perf_attr *attr)
+{
+	struct jp_perf_attr described = {0}, held = *attr;
+
+	memcpy(&described, bytes, size < sizeof(described) ? size : sizeof(described));
+	if (attrs->swapped)
+		jp_perf_swap_attr(&described);
+	described.size = held.size;
+	described.wakeup_events = held.wakeup_events;
+	return memcmp(&described, &held, sizeof(held)) == 0;
+}
+
+/* As ours names them, which is as perf does: ":u" where none samples the kernel. */
+static bool same_name(const struct jp_perf_attrs *attrs, const char *name, uint32_t size,
+		      const struct jp_perf_attr *attr)
+{
+	static const char *const software[] = {[JP_PERF_SW_CPU_CLOCK] = "cpu-clock",
+					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
+					       [JP_PERF_SW_DUMMY] = "dummy"};
+	const bool user = attrs->all[0].attr.flags & JP_PERF_ATTR_EXCLUDE_KERNEL;
+	const char *given =
+		attr->type == JP_PERF_TYPE_BREAKPOINT ? "breakpoint"
+		: attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_DUMMY
+			? software[attr->config]
+			: NULL;
+	char expected[32];
+
+	snprintf(expected, sizeof(expected), "%s%s", given ?: "", user ? ":u" : "");
+	return given && strnlen(name, size) < size && strcmp(name, expected) == 0;
+}
+
+enum jp_described jp_perf_described(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
+				    uint64_t size)
+{
+	struct feature_rest rest = {bytes, size};
+	enum jp_described found = JP_DESCRIBED_ALIKE;
+	uint32_t count, each, ids, length;
+
+	if (!take_word(attrs->swapped, &rest, &count) || !take_word(attrs->swapped, &rest, &each) ||
+	    count != attrs->count)
+		return JP_DESCRIBED_OTHER;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct jp_perf_attr *attr = &attrs->all[i].attr;
+		const unsigned char *own = take(&rest, each), *name;
+
+		if (!own || !same_attr(attrs, own, each, attr) ||
+		    !take_word(attrs->swapped, &rest, &ids) ||
+		    !take_word(attrs->swapped, &rest, &length))
+			return JP_DESCRIBED_OTHER;
+		name = take(&rest, length);
+		if (!name || !take(&rest, ids * sizeof(uint64_t)))
+			return JP_DESCRIBED_OTHER;
+		if (!same_name(attrs, (const char *)name, length, attr))
+			found = JP_DESCRIBED_OTHER_NAME;
+	}
+	return rest.size ? JP_DESCRIBED_OTHER : found;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The machine: the runner writes it into env.json and `watched`, a capture into perf.data, the
+ * workload into the truth. Where two of them tell the same, they agree. */
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/json_find.h"
+#include "harness/format/perfdata/machine.h"
+
+enum { WHOLE = 1 }; /* the format since which `watched` has all its keys */
+
+static uint64_t number_of(const char *environment, const char *key)
+{
+	const char *const path[] = {key, NULL};
+	uint64_t number;
+
+	return jp_json_find_number(environment, path, &number) ? number : 0;
+}
+
+/* @held "": the other file does not say. */
+static void check_text(struct jp_result *result, const char *environment, const char *key,
+		       const char *where, const char *held)
+{
+	const char *const path[] = {key, NULL};
+	char stated[128];
+
+	if (*held && jp_json_find(environment, path, stated, sizeof(stated)) &&
+	    strcmp(stated, held) != 0)
+		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where, held);
+}
+
+/* What our own capture writes down of it. */
+static void check_file(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
+		       const char *environment, struct jp_result *result)
+{
+	const struct jp_watched_info *watched = &evidence->watched;
+	const uint64_t cpus = number_of(environment, "cpus");
+
+	check_text(result, environment, "kernel", "perf.data", file->release);
+	check_text(result, environment, "machine", "perf.data", file->arch);
+	if (cpus && file->cpus_on && cpus != file->cpus_on)
+		jp_note(result, JP_ERROR, "env.json states %" PRIu64 " CPUs, perf.data %" PRIu32,
+			cpus, file->cpus_on);
+	if (file->cpus && (watched->cpus > file->cpus || evidence->info.cpus > file->cpus))
+		jp_note(result, JP_ERROR,
+			"the runner saw %" PRIu64 " CPUs, the capture states %" PRIu64
+			"; by perf.data the machine has %u",
+			watched->cpus, evidence->info.cpus, file->cpus);
+}
+
+static void check_runner(const struct jp_evidence *evidence, const char *environment,
+			 struct jp_result *result)
+{
+	const struct jp_watched_info *watched = &evidence->watched;
+	const struct jp_machine *machine = jp_machine_find(evidence->truth->e_machine);
+	char most[32];
+
+	if (number_of(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
+		jp_note(result, JP_ERROR,
+			"watched states no %s, as the runner does since format %d",
+			watched->cpus ? "silent" : "cpus", WHOLE);
+	check_text(result, environment, "machine", "the truth", machine ? machine->name : "");
+	snprintf(most, sizeof(most), "%" PRIu64, watched->max_stack);
+	check_text(result, environment, "perf_event_max_stack", "the runner", most);
+}
+
+void jp_check_environment(const struct jp_evidence *evidence,
+			  const struct jp_perfdata_summary *file, const char *environment,
+			  struct jp_result *result)
+{
+	if (!evidence->watched.started)
+		return;
+	if (!environment || !jp_json_is_object(environment)) {
+		jp_note(result, JP_ERROR, "env.json holds no object, as the runner writes");
+		return;
+	}
+	check_runner(evidence, environment, result);
+	if (file && evidence->watched.silent)
+		check_file(evidence, file, environment, result);
+}

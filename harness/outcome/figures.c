@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What our own capture tells twice: `capture` and the features of perf.data count what else is in
+ * the folder. Each figure that nothing depends on is one that a reader believes. */
+#include "harness/outcome/checks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PAGE = 4096, TICK_MIN_NS = 100 * 1000, TICK_MAX_NS = 100 * 1000 * 1000 };
+
+struct figure {
+	const char *key;
+	uint64_t stated, least, most;
+};
+
+static void check_bounds(const struct figure *figures, size_t count, struct jp_result *result)
+{
+	for (const struct figure *one = figures; one < figures + count; one++)
+		if (one->stated < one->least || one->stated > one->most)
+			jp_note(result, JP_ERROR,
+				"the capture states %s %" PRIu64 "; there are %" PRIu64
+				" to %" PRIu64,
+				one->key, one->stated, one->least, one->most);
+}
+
+/* A ring has a power of two of pages: perf_mmap(), kernel/events/core.c. */
+static void check_ring(struct jp_result *result, const char *key, uint64_t size)
+{
+	if (size < PAGE || (size & (size - 1)))
+		jp_note(result, JP_ERROR,
+			"the capture states %s %" PRIu64 ": no ring has that size", key, size);
+}
+
+static void check_capture(const struct jp_evidence *evidence,
+			  const struct jp_perfdata_summary *file, struct jp_result *result)
+{
+	const struct jp_capture_info *info = &evidence->info;
+	const uint64_t any = UINT64_MAX, shown = evidence->snapshots.count;
+	/* Who attaches lists threads until no new one is found, and may open one's events twice. */
+	const bool lists = info->threads > 1 || info->thread_passes;
+	const uint64_t doubles = lists ? any : 0, least = info->breakpoints ? 0 : 1;
+	const struct figure figures[] = {
+		{"first_enabled", info->first_enabled, 1, any},
+		{"cpus", info->cpus, 1, any},
+		{"frequency", info->frequency, least, info->frequency_asked},
+		{"snapshots", info->snapshots, shown, shown},
+		/* Two that agree, or as many as are tried. */
+		{"snapshot_readings", info->snapshot_readings, 2 * shown, shown ? any : 0},
+		{"snapshots_unstable", info->snapshots_unstable, 0, shown},
+		{"duplicates", info->duplicates, 0, doubles},
+		{"duplicates_sideband", info->duplicates_sideband, 0, doubles},
+		{"breakpoints_hit", info->breakpoints_hit, 0, info->breakpoints},
+		/* The last event is that of the sideband: one of each thread and CPU. */
+		{"cpus of each thread", info->threads * info->cpus, file->last_ids, file->last_ids},
+	};
+
+	check_bounds(figures, sizeof(figures) / sizeof(*figures), result);
+	check_ring(result, "ring_sampling", info->ring_sampling);
+	check_ring(result, "ring_sideband", info->ring_sideband);
+	if (info->format_lost != file->counts_lost)
+		jp_note(result, JP_ERROR,
+			"the capture states format_lost %s; the events of perf.data %s",
+			info->format_lost ? "yes" : "no",
+			file->counts_lost ? "count what was lost" : "do not count what was lost");
+}
+
+/* A feature may be missing, as whoever copies a file may leave it out. */
+static void check_features(const struct jp_perfdata_summary *file, struct jp_result *result)
+{
+	const uint64_t tick = file->clock_resolution;
+
+	if (file->described == JP_DESCRIBED_OTHER || file->described == JP_DESCRIBED_OTHER_NAME)
+		jp_note(result, JP_ERROR, "perf.data describes other events than it has%s",
+			file->described == JP_DESCRIBED_OTHER ? "" : ", by their names");
+	if (file->has_sample_times && (file->sample_times[0] != file->first_sample ||
+				       file->sample_times[1] != file->last_sample))
+		jp_note(result, JP_ERROR,
+			"perf.data states samples from %" PRIu64 " to %" PRIu64 "; they are from "
+			"%" PRIu64 " to %" PRIu64,
+			file->sample_times[0], file->sample_times[1], file->first_sample,
+			file->last_sample);
+	/* hrtimer_get_res(): 1 ns, or without high resolution a tick. */
+	if (file->has_clock_resolution && tick != 1 && (tick < TICK_MIN_NS || tick > TICK_MAX_NS))
+		jp_note(result, JP_ERROR,
+			"perf.data states a clock of %" PRIu64 " ns: there is none", tick);
+}
+
+void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
+		      struct jp_result *result)
+{
+	check_capture(evidence, file, result);
+	check_features(file, result);
+}
