@@ -20,7 +20,7 @@ from adapting.protocol import main
 
 KERNEL = 1 << 63  # addresses from here on
 PAGE = os.sysconf("SC_PAGE_SIZE")
-NOBODY = str(2**32 - 1)  # the kernel's pid of a task that has ended, and is still on a CPU
+NOBODY = str(2**32 - 1)  # the kernel's pid or tid of a task that has ended, and is still on a CPU
 
 
 def user(words: Sequence[str]) -> Iterator[Frame]:
@@ -63,7 +63,7 @@ class OneCollect(Program):
         stream = self.stream(file, ("no-tasks", "system-wide"), "cfi-or-frame-pointers",
                              10**9 // self.options.freq)
         for kind, when, pid, *words in self.lines():
-            if pid in self.others:
+            if pid in self.others or words[0] == NOBODY:
                 continue
             if kind == "S":
                 stream.sample(int(when), int(pid), int(words[0]), user(words[1:]))
