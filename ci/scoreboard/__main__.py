@@ -35,7 +35,11 @@ def report(boards: list[page.Board]) -> None:
     for board, scene, cell in vary:
         print("%s %s %s" % (board.profiler, scene, cell))
     print("%d of %d cells that were asked more than once vary" % (len(vary), len(again)))
-    known = page.known_causes()
+    reasons = page.written("varies")
+    for board, scene, _ in vary:
+        if not page.why_varies(board.profiler, scene, reasons):
+            print("no reason yet: %s %s" % (board.profiler, scene))
+    known = page.written("known")
     for board in boards:
         for line in page.unexplained(board, known):
             print("no cause yet: " + line)

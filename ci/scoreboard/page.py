@@ -138,6 +138,31 @@ def causes(board: Board, known: Known) -> Iterator[tuple[str, str, list[tuple[st
         yield scene, "; ".join(cause + count for cause, count in told), list(why)
 
 
+def variations(boards: list[Board], reasons: Known) -> Iterator[str]:
+    """Which cells differ from round to round, and why; those of one reason in one line."""
+    found: dict[tuple[str, str], list[str]] = {}
+    asked = 0
+    for board in boards:
+        for scene, cell in board.cells.items():
+            asked += len(cell.rows) > 1
+            if cell.varies:
+                why = why_varies(board.profiler, scene, reasons)
+                found.setdefault((board.profiler, why), []).append(scene)
+    if found:
+        yield from ("## Where the rounds differ", "",
+                    "In %d of the %d cells that were asked more than once." %
+                    (sum(map(len, found.values())), asked), "",
+                    "| profiler | workloads | why |", "|---|---|---|")
+        yield from ("| %s | %s | %s |" % (profiler, ", ".join(scenes), why)
+                    for (profiler, why), scenes in found.items())
+        yield ""
+
+
+def why_varies(profiler: str, scene: str, reasons: Known) -> str:
+    return next((one["text"] for one in reasons
+                 if fits(profiler, one["profiler"]) and fits(scene, one["scene"])), "")
+
+
 def unexplained(board: Board, known: Known) -> Iterator[str]:
     for scene, said, why in causes(board, known):
         if not all(text for text, _ in why):
@@ -181,10 +206,11 @@ def section(board: Board, known: Known) -> Iterator[str]:
         yield ""
 
 
-def known_causes() -> Known:
-    known: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
-        "known"]
-    return known
+def written(table: str) -> Known:
+    """`known` (causes) or `varies` (reasons), as people wrote them down."""
+    found: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
+        table]
+    return found
 
 
 def times(boards: list[Board]) -> str:
@@ -196,8 +222,9 @@ def times(boards: list[Board]) -> str:
 
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
-    known = known_causes()
-    lines = [HEAD % (day, kernel, machine, times(boards)), *tables(boards)]
+    known = written("known")
+    lines = [HEAD % (day, kernel, machine, times(boards)), *tables(boards),
+             *variations(boards, written("varies"))]
     for board in boards:
         lines += section(board, known)
     if missing:

@@ -81,6 +81,7 @@ class Scoreboard(Folder):
         status, said = self.board()
         self.assertEqual(status, 0, said)
         self.assertIn("perf shaky varies: ok / wrong 1\n1 of 3 cells", said)
+        self.assertIn("no reason yet: perf shaky\n", said)
         self.assertIn("no cause yet: perf shaky: names.wrong: moonlight (1)", said)
         self.board()
         self.board()
@@ -88,12 +89,22 @@ class Scoreboard(Folder):
         self.assertIn("| shaky | varies: ok / wrong 2 of 80 |", text)
         self.assertIn("| steady | ok |", text)
         self.assertIn("asked 4 times", text)
+        self.assertIn("In 1 of the 3 cells that were asked more than once.", text)
+        self.assertIn("| perf | shaky |  |", text)
         self.assertIn("2 of 3 workloads without a fault; seen 3/3, nothing wrong 2/3.", text)
         before = text
         self.calls()
         self.assertEqual(self.board("--page")[0], 0)
         self.assertEqual(files.read(self.place("page")), before)
         self.assertFalse(os.path.exists(self.place("build", "calls")))
+
+    def test_reasons(self) -> None:
+        """The first that fits counts, for the profiler and the scene."""
+        reasons = [{"profiler": "{a,b}", "scene": "x*", "text": "one"},
+                   {"profiler": "*", "scene": "*", "text": "other"}]
+        self.assertEqual([page.why_varies(*asked, reasons[:count]) for asked, count in (
+            (("a", "xy"), 2), (("a", "y"), 2), (("c", "x"), 2), (("c", "x"), 1))],
+            ["one", "other", "other", ""])
 
     def test_missing(self) -> None:
         """Asked once for, it is not here: no page without anybody on it."""
