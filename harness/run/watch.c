@@ -78,7 +78,7 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, ui
 		case JP_WAIT_COMPLETE:
 			return 0;
 		case JP_WAIT_EXITED:
-			return jp_fail(err, EPIPE, "the workload ended while it was watched");
+			return jp_workload_process_ended(&watch->process, watch->deadline, err);
 		case JP_WAIT_DEADLINE:
 			break;
 		}

@@ -158,6 +158,14 @@ static int gone(struct jp_workload_process *process, uint64_t deadline, const ch
 		       when);
 }
 
+int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
+			      struct jp_error *err)
+{
+	if (process->external || !process->group)
+		return jp_fail(err, EPIPE, "the workload ended while it was watched");
+	return gone(process, deadline, "while it was watched", err);
+}
+
 /* Takes one line into @text; @when tells in messages what was waited for. */
 static int take_line(struct jp_workload_process *process, char *text, size_t size,
 		     uint64_t deadline, const char *when, struct jp_error *err)

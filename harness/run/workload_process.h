@@ -45,6 +45,9 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 /* "step @command", waits for "done". */
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err);
+/* It is no more while it should be watched: -EPIPE, with how it ended, where it is our child. */
+int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
+			      struct jp_error *err);
 /* "stop", waits for the exit; an exit other than 0 is -ECHILD with its text. */
 int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,
 			     struct jp_error *err);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "workloads/emit/workload.h"
@@ -29,12 +30,17 @@ static int vanish(void *context, const char *arg)
 	_exit(5);
 }
 
+/* Is killed by a signal later on. */
+static int expire(void *context, const char *arg)
+{
+	const struct itimerval later = {.it_value = {.tv_usec = 500000}};
+
+	return setitimer(ITIMER_REAL, &later, NULL);
+}
+
 static const struct jp_step no_steps[] = {{NULL, NULL}};
 static const struct jp_step bad_steps[] = {
-	{"refuse", refuse},
-	{"hang", hang},
-	{"vanish", vanish},
-	{NULL, NULL},
+	{"refuse", refuse}, {"hang", hang}, {"vanish", vanish}, {"expire", expire}, {NULL, NULL},
 };
 
 /* A process that leaves the group and the session, and would live on. */

@@ -152,7 +152,7 @@ class Mappings(Recorded):
                 sample.ip, 0, 0, 0)
         self.truth.append(*wait)
         self.assertNotIn("coverage.stray", self.fails("coverage.stale"))
-        for field, wrong in ((3, sample.tid + 1), (5, sample.time - 500), (6, sample.ip + 1)):
+        for field, wrong in ((3, sample.pid), (5, sample.time - 500), (6, sample.ip + 1)):
             self.truth.set(len(self.truth.slots) - 1, *wait[:field], wrong, *wait[field + 1:])
             self.fails(stray)
 
