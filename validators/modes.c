@@ -14,6 +14,7 @@
 
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
+#include "validators/sample_class.h"
 
 struct modes {
 	const struct jp_evidence *evidence;
@@ -74,8 +75,13 @@ static const char *bad_registers(const struct modes *modes, const struct jp_even
 
 	if (!event->asked || !event->asked->regs)
 		return NULL;
-	if (!jp_machine_user(modes->view->machine, event, ip, &sp))
-		return event->sample.regs_abi == 1 ? "32-bit" : "no-registers";
+	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
+		if (event->sample.regs_abi != 1)
+			return "no-registers";
+		/* Ours have 64 bits; who watches all CPUs sees others. */
+		return jp_sample_watched(modes->view->evidence, event->pid, UINT64_MAX) ? "32-bit"
+											: NULL;
+	}
 	if (kernels(*ip) || kernels(sp) || event->sample.regs_impossible)
 		return "kernel-registers";
 	/* Samples of a clock skid nowhere: both come from what the interrupt found. */

@@ -472,6 +472,14 @@ class Modes(Recorded):
         self.bad("other-chain", other_chain)
         self.bad("other-period", lambda sample: sample.one.update({rd.PERIOD: 1000}))
 
+    def test_strangers_of_32_bits(self) -> None:
+        """Who watches all CPUs meets them."""
+        sample = self.perf.samples()[5]
+        sample.abi, sample.pid, sample.tid = 1, 1, 1
+        text = self.judge()[1]
+        self.assertIn(" + 1 unwatched = 40", text)
+        self.assertNotIn("modes.bad", text)
+
     def test_in_the_kernel(self) -> None:
         """Its user part is judged as any, and counted apart; it has rules of its own."""
         sample = self.perf.samples()[11]
