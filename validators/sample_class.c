@@ -197,7 +197,7 @@ uint64_t jp_sample_due(const struct jp_evidence *evidence)
 
 bool jp_sample_stackless(const struct jp_evidence *evidence, const struct jp_event *event)
 {
-	return event->observed && !event->observed->nr_names &&
+	return evidence->declared.observed && event->observed && !event->observed->nr_names &&
 	       jp_truth_is_inside(evidence->truth, event->tid, event->time, evidence->info.slack);
 }
 

@@ -65,7 +65,9 @@ class Liar(Folder):
             self.assertEqual(self.red(lie), {"seen"}, self.told)
         for lie in ("double", "kernel"):
             self.assertEqual(self.red(lie, "threads"), {"invented"}, self.told)
-        self.assertEqual(self.red("weights"), {"seen"})
+        red = self.red("weights")
+        # What a host took of the time may have been the other half's.
+        self.assertTrue(red == {"seen"} or (not red and "the host took" in self.told), self.told)
 
     def test_stacks(self) -> None:
         for lie in ("caller", "leaf"):
