@@ -392,8 +392,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return count(summed, event);
 }
 
-/* Samples that the CPU time says: at least within the window, and at most. In what a host took of
- * it none came; sums have no gaps that tell how much of it was the workload's. */
+/* Samples that the CPU time says: at least within the window, and at most. */
 static void expect(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
@@ -405,8 +404,7 @@ static void expect(struct summed *summed)
 		summed->least += taken(one, evidence->info.sampling, evidence->info.stopped, false);
 		summed->most += taken_at_most(summed, one);
 	}
-	summed->least = fmax(summed->least - jp_watched_stolen(&evidence->watched), 0) /
-			(double)evidence->declared.period;
+	summed->least /= (double)evidence->declared.period;
 	summed->most /= (double)evidence->declared.period;
 }
 

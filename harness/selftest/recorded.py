@@ -105,7 +105,9 @@ class Recorded(Folder):
 
     def stolen(self, ns: int) -> None:
         """The runner saw that the host took so much."""
-        rd.steal(self.dir, ns)
+        path = os.path.join(self.dir, "watched")
+        whole = files.read(path).split("cpus")[0]
+        files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen %d\n" % ns)
 
     @staticmethod
     def exactly(count: int | str, metric: str, cause: str) -> str:

@@ -511,13 +511,6 @@ def write_facts(directory: str, facts: dict[str, str]) -> None:
         file.writelines(f"{key} {value}\n" for key, value in facts.items())
 
 
-def steal(directory: str, ns: int) -> None:
-    """The runner saw that the host took so much of two CPUs."""
-    path = os.path.join(directory, "watched")
-    whole = files.read(path).split("cpus")[0]
-    files.write(path, whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen %d\n" % ns)
-
-
 def thin(source: str, target: str, wanted: int) -> None:
     """A fixture of @source with about @wanted samples, evenly taken."""
     os.makedirs(os.path.join(target, "elf"))

@@ -65,9 +65,7 @@ class Liar(Folder):
             self.assertEqual(self.red(lie), {"seen"}, self.told)
         for lie in ("double", "kernel"):
             self.assertEqual(self.red(lie, "threads"), {"invented"}, self.told)
-        red = self.red("weights")
-        # What a host took of the time may have been the other half's.
-        self.assertTrue(red == {"seen"} or (not red and "the host took" in self.told), self.told)
+        self.assertEqual(self.red("weights"), {"seen"})
 
     def test_stacks(self) -> None:
         for lie in ("caller", "leaf"):
