@@ -55,7 +55,8 @@ both("native.chain.caller.0x1234", is_native, chain(
 
 
 def without_words(_: Case, sample: rd.Sample) -> rd.Sample:
-    if sample.user() is None or sample.word(sample.regs.get(rd.X86_BP, 0) + 8) is None:
+    """Where the frame pointer leads to a caller: else no walk reads a word."""
+    if sample.user() is None or not sample.word(sample.regs.get(rd.X86_BP, 0) + 8):
         return sample
     return clone(sample, stack=bytearray(len(sample.stack)))
 
