@@ -212,16 +212,15 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 }
 
 /*
- * What is no fault has a bound all the same. Between the return from a path and the first time that
- * native code takes, and where a handler begins and ends, lie some instructions that no truth tells
- * of. A process is not in the truth until it has said so, and the last samples come while the
- * events are being stopped: until who stops them says so, and more where a host keeps its CPU.
+ * What is no fault has a bound all the same: here, and in sample_class.h. A process is not in the
+ * truth until it has said so, and the last samples come while the events are being stopped: until
+ * who stops them says so, and more where a host keeps its CPU.
  */
 static int add_shares(struct books *books)
 {
-	static const double astray = 0.003, below = 0.01, old_edge = 0.05, outside = 0.003,
-			    kernel = 0.003;
-	const double unwatched = books->evidence->declared.system_wide ? 1 : 0.02;
+	static const double old_edge = 0.05, outside = 0.003, kernel = 0.003;
+	const double unwatched =
+		books->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
 	const struct jp_truth *truth = books->evidence->truth;
 	const struct sample_tally *samples = books->samples[CAPTURED];
 	/* Whoever drops samples in emitted code has no more of the others for that. */
@@ -230,9 +229,11 @@ static int add_shares(struct books *books)
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
 		       jp_sample_due(books->evidence));
 	uint64_t all = books->view->held->samples;
-	double edge = truth->version < JP_TRUTH_VERSION_CPU ? old_edge : edge_share(truth) + astray;
-	int failed = add_share(books, JP_SAMPLE_ASTRAY, within, astray)
-		       ?: add_share(books, JP_SAMPLE_BELOW, within, below)
+	double edge = truth->version < JP_TRUTH_VERSION_CPU
+			      ? old_edge
+			      : edge_share(truth) + JP_SAMPLE_ASTRAY_USUAL;
+	int failed = add_share(books, JP_SAMPLE_ASTRAY, within, JP_SAMPLE_ASTRAY_USUAL)
+		       ?: add_share(books, JP_SAMPLE_BELOW, within, JP_SAMPLE_BELOW_USUAL)
 		       ?: add_share(books, JP_SAMPLE_EDGE, within, edge)
 		       ?: add_share(books, JP_SAMPLE_OUTSIDE, all, outside)
 		       ?: add_share(books, JP_SAMPLE_KERNEL, all, kernel)

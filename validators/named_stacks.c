@@ -22,9 +22,9 @@ static const struct jp_role named_samples = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
 /* Samples that no thread gave. */
 static const struct jp_role impossible = {.column = "invented"};
-/* What native code may have of the samples in paths: as validators/books.c has it, of what is
- * astray and of what is below. */
-static const double USUAL = 0.013;
+/* What native code may have of the samples in paths: by names, what is below cannot be told from
+ * what is astray. */
+static const double USUAL = JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL;
 
 struct named_stacks {
 	struct jp_view *view;

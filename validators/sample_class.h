@@ -17,6 +17,13 @@ enum jp_sample_class {
 	JP_SAMPLE_UNWATCHED, /* of a process that is not in the truth then */
 	JP_SAMPLE_CLASSES
 };
+/* What share of the samples in activations may be astray, or below, and is no fault: between the
+ * return from a path and the first time that native code takes, and where a handler begins and
+ * ends, lie some instructions that no truth tells of. */
+#define JP_SAMPLE_ASTRAY_USUAL 0.003
+#define JP_SAMPLE_BELOW_USUAL  0.01
+/* And of all samples, of processes that have not told yet that they are there. */
+#define JP_SAMPLE_UNWATCHED_USUAL 0.02
 const char *jp_sample_class_text(enum jp_sample_class class);
 
 /* What decides. */
