@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,16 +11,20 @@
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 
-int jp_wait_readable(int fd, uint64_t deadline)
+/* -EPIPE: nothing is there, and the process behind @pidfd (-1: none) is no more. */
+static int wait_for(int fd, int pidfd, uint64_t deadline)
 {
-	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
-				{.fd = jp_interrupt_fd(), .events = POLLIN}};
+	struct pollfd fds[3] = {{.fd = fd, .events = POLLIN},
+				{.fd = jp_interrupt_fd(), .events = POLLIN},
+				{.fd = pidfd, .events = POLLIN}};
 
 	for (;;) {
-		int ret = poll(fds, 2, jp_clock_left_ms(deadline));
+		int ret = poll(fds, 3, jp_clock_left_ms(deadline));
 
 		if (ret > 0 && fds[0].revents)
 			return 0;
+		if (ret > 0 && fds[2].revents)
+			return -EPIPE;
 		if (jp_interrupt_signal())
 			return -EINTR;
 		if (ret < 0 && errno != EINTR)
@@ -29,24 +34,35 @@ int jp_wait_readable(int fd, uint64_t deadline)
 	}
 }
 
+int jp_wait_readable(int fd, uint64_t deadline)
+{
+	return wait_for(fd, -1, deadline);
+}
+
+/* The first line, which ends at @end. */
+static int take(struct jp_lines *lines, const char *end, char *text, size_t size)
+{
+	const size_t length = (size_t)(end - lines->text);
+	const bool whole = !memchr(lines->text, '\0', length);
+
+	snprintf(text, size, "%.*s", (int)length, lines->text);
+	lines->filled -= length + 1;
+	memmove(lines->text, end + 1, lines->filled);
+	return whole ? 0 : -EBADMSG;
+}
+
 int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text, size_t size)
 {
 	for (;;) {
-		char *end = memchr(lines->text, '\n', lines->filled);
+		const char *end = memchr(lines->text, '\n', lines->filled);
 		ssize_t got;
 		int ret;
 
-		if (end) {
-			size_t length = (size_t)(end - lines->text);
-
-			snprintf(text, size, "%.*s", (int)length, lines->text);
-			lines->filled -= length + 1;
-			memmove(lines->text, end + 1, lines->filled);
-			return 0;
-		}
+		if (end)
+			return take(lines, end, text, size);
 		if (lines->filled == sizeof(lines->text))
 			return -EPROTO;
-		ret = jp_wait_readable(fd, deadline);
+		ret = wait_for(fd, lines->writer ?: -1, deadline);
 		if (ret)
 			return ret;
 		got = read(fd, lines->text + lines->filled, sizeof(lines->text) - lines->filled);

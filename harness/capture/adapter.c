@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,7 +100,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	jp_cleanup_arguments struct jp_arguments command = {0};
 	char path[4096 + 128], **environment;
 
-	*adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
+	*adapter =
+		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
 	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err);
 	if (ret)
 		return ret;
@@ -121,6 +123,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 		} else {
 			setpgid(adapter->pid, adapter->pid); /* both do: either may be first */
+			adapter->pidfd = (int)syscall(SYS_pidfd_open, adapter->pid, 0);
+			adapter->lines.writer = adapter->pidfd > 0 ? adapter->pidfd : 0;
 		}
 	}
 	if (in[0] >= 0)
@@ -134,35 +138,79 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	return ret;
 }
 
+/* How it ended, without reaping it: its CLD_ code; 0: it did not. */
+static int ending(const struct jp_adapter *adapter, int *status)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)adapter->pid, &info, WEXITED | WNOWAIT | WNOHANG))
+		return 0;
+	*status = info.si_status;
+	return info.si_pid ? info.si_code : 0;
+}
+
+static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
+{
+	int status;
+
+	/* Who ends closes its files first. */
+	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
+	switch (ending(adapter, &status)) {
+	case 0:
+		return jp_fail(came, EPIPE, "closed its standard output and lived on");
+	case CLD_EXITED:
+		return jp_fail(came, EPIPE, "ended with status %d", status);
+	default:
+		return jp_fail(came, EPIPE, "was killed by signal %d (%s)", status,
+			       strsignal(status));
+	}
+}
+
+bool jp_adapter_left(const struct jp_adapter *adapter)
+{
+	int status;
+
+	return ending(adapter, &status) == CLD_EXITED && !status;
+}
+
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *err)
+		    struct jp_error *came)
 {
 	int ret = jp_lines_next(&adapter->lines, adapter->out, deadline, text, size);
 
 	if (ret == -EPROTO)
-		return jp_fail(err, EPROTO,
-			       "the profiler's adapter said %zu bytes without a newline",
+		return jp_fail(came, EPROTO, "said %zu bytes without a newline",
 			       adapter->lines.filled);
+	if (ret == -EBADMSG)
+		return jp_fail(came, EPROTO, "said '%.300s' and a NUL byte", text);
 	if (ret == -ETIMEDOUT)
-		return jp_fail(err, ETIMEDOUT, "the profiler did not answer in time");
+		return jp_fail(came, ETIMEDOUT, "said nothing in time");
 	if (ret == -EPIPE)
-		return jp_fail(err, EPIPE, "the profiler's adapter ended");
-	return ret ? jp_fail(err, -ret, "waiting for the profiler: %s", strerror(-ret)) : 0;
+		return fail_ended(adapter, came);
+	return ret ? jp_fail(came, -ret, "cannot be heard: %s", strerror(-ret)) : 0;
 }
 
-int jp_adapter_say(struct jp_adapter *adapter, const char *word, struct jp_error *err)
+int jp_adapter_say(struct jp_adapter *adapter, const char *word)
 {
+	return dprintf(adapter->in, "%s\n", word) > 0 ? 0 : -errno;
+}
+
+int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came)
+{
+	char line[1024];
 	int ret;
 
-	if (dprintf(adapter->in, "%s\n", word) > 0)
+	close(adapter->in);
+	adapter->in = -1;
+	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, came);
+	if (ret == -EPIPE && jp_adapter_left(adapter))
 		return 0;
-	ret = jp_fail(err, errno, "the profiler's adapter does not listen: %s", strerror(errno));
-	if (err)
-		jp_adapter_words(adapter, err);
-	return ret;
+	if (ret == -ETIMEDOUT)
+		return jp_fail(came, ETIMEDOUT, "lived on");
+	return ret ?: jp_fail(came, EPROTO, "said '%.300s'", line);
 }
 
-void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err)
+static void add_words(const struct jp_adapter *adapter, struct jp_error *err)
 {
 	enum { MOST = 600 };
 	size_t used = strlen(err->text);
@@ -184,9 +232,20 @@ void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err)
 	snprintf(err->text + used, sizeof(err->text) - used, "; its last words: %s", words);
 }
 
+int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const char *when,
+		      const char *expected, struct jp_error *err)
+{
+	const int ret = jp_fail(err, EPROTO, "profiler %s: %s %s; expected %s", adapter->name, came,
+				when, expected);
+
+	if (err)
+		add_words(adapter, err);
+	return ret;
+}
+
 void jp_adapter_end(struct jp_adapter *adapter, bool kill_it)
 {
-	int *const fds[] = {&adapter->in, &adapter->out, &adapter->words_fd};
+	int *const fds[] = {&adapter->in, &adapter->out, &adapter->words_fd, &adapter->pidfd};
 	struct rusage usage = {0};
 
 	if (adapter->pid && kill_it)

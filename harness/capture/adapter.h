@@ -15,7 +15,9 @@
  * The core knows the protocol and no profiler.
  */
 struct jp_adapter {
+	const char *name;
 	pid_t pid;    /* leads a group of its own; 0: none */
+	int pidfd;    /* -1: none */
 	int in, out;  /* we write, we read; -1: closed */
 	int words_fd; /* its standard error, -1: none */
 	int status;   /* once it ended, as of waitpid() */
@@ -29,13 +31,21 @@ struct jp_adapter {
  * ends) left open. */
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err);
-/* Its next line. -EPIPE: it ended; -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC ns); -EINTR: the run
- * was interrupted. */
+/* Its next line; else @came is what came instead, to go on behind its name. -EPIPE: it ended;
+ * -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC ns); -EINTR: the run was interrupted; -EPROTO: no
+ * line of text. */
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
-		    struct jp_error *err);
-int jp_adapter_say(struct jp_adapter *adapter, const char *word, struct jp_error *err);
-/* Adds the last of what it said on its standard error to @err: why an adapter is broken. */
-void jp_adapter_words(const struct jp_adapter *adapter, struct jp_error *err);
+		    struct jp_error *came);
+/* 0: it listens. */
+int jp_adapter_say(struct jp_adapter *adapter, const char *word);
+/* It said its last word: waits until it ends, by itself and with status 0. As above. */
+int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came);
+/* Whether it ended so. */
+bool jp_adapter_left(const struct jp_adapter *adapter);
+/* Why an adapter is broken, into @err: @came @when, not what was @expected; and the last of what it
+ * said on its standard error. -EPROTO. */
+int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const char *when,
+		      const char *expected, struct jp_error *err);
 /* Tells it that nothing more comes, which ends it; kills it and what it started where @kill. */
 void jp_adapter_end(struct jp_adapter *adapter, bool kill);
 

@@ -74,10 +74,18 @@ void jp_session_promises(const struct jp_session *session, struct jp_watched_inf
 /* Samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
 /* Waits until @samples are in (0: no limit), besides those of before the window, or the capture
- * needs no more, or every watched process has exited, or @deadline (CLOCK_MONOTONIC ns). Returns
- * what happened. */
-enum jp_wait { JP_WAIT_SAMPLES, JP_WAIT_COMPLETE, JP_WAIT_EXITED, JP_WAIT_DEADLINE };
+ * needs no more, or every watched process has exited, or the capture failed, or @deadline
+ * (CLOCK_MONOTONIC ns). Returns what happened. */
+enum jp_wait {
+	JP_WAIT_SAMPLES,
+	JP_WAIT_COMPLETE,
+	JP_WAIT_EXITED,
+	JP_WAIT_FAILED,
+	JP_WAIT_DEADLINE
+};
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
+/* Whether it failed already: there is nothing to wait for, and jp_session_finish() says why. */
+bool jp_session_failed(struct jp_session *session);
 /* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on, where the events are ours; may be
  * called by a signal handler. */
 void jp_session_interrupt(struct jp_session *session);

@@ -27,46 +27,50 @@
 #include "harness/capture/worker.h"
 #include "harness/format/rundir/run_dir.h"
 
-enum said { SAMPLING = 1, STOPPED = 2, DONE = 4, ENDED = 8, SWITCHED = 16 };
+/* What it is told, what it answers, and where in the protocol that is, for messages. */
+static const struct order {
+	const char *word, *answer, *before, *after;
+} orders[] = {
+	{NULL, "sampling", "before it sampled", "while it recorded"},
+	{"enable", "enabled", "when told to enable its events", "while it recorded"},
+	{"disable", "disabled", "when told to disable its events", "while it recorded"},
+	{"stop", "stopped", "when told to stop", "after it had stopped"},
+	{"finish", "done", "when told to finish", "after it was done"},
+};
+enum { BEGIN, ENABLE, DISABLE, STOP, FINISH };
 
 struct jp_external {
 	struct jp_session *session;
 	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
-	unsigned int said;  /* under the session's lock, as all that follows */
-	unsigned int asked; /* what it may say */
+	const struct order *order; /* under the session's lock, as all that follows */
+	bool answered;             /* that order's answer came */
+	bool ended;                /* it says nothing any more */
 	struct jp_error err;
 };
 
-/* "error WHY", or no word of the protocol at all. */
-static void refuse(struct jp_external *external, const char *line)
+static bool is_done(const struct jp_external *external)
 {
-	if (strncmp(line, "error ", 6) == 0 && line[6]) {
-		snprintf(external->err.text, sizeof(external->err.text), "%s", line + 6);
-		return;
-	}
-	jp_fail(&external->err, EPROTO,
-		"the profiler's adapter said '%.300s', which is no word of the protocol", line);
-	jp_adapter_words(&external->adapter, &external->err);
+	return external->order == &orders[FINISH] && external->answered;
 }
 
-/* The answer that @line is; 0: none. */
-static unsigned int answer_of(const char *line)
+/* @came is not what must come now. What came first is what went wrong. */
+static void refuse(struct jp_external *external, const char *came)
 {
-	static const struct {
-		const char *word;
-		enum said said;
-	} answers[] = {{"sampling", SAMPLING},
-		       {"stopped", STOPPED},
-		       {"done", DONE},
-		       {"enabled", SWITCHED},
-		       {"disabled", SWITCHED}};
+	const struct order *order = external->order;
+	char expected[64];
 
-	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
-		if (strcmp(line, answers[i].word) == 0)
-			return answers[i].said;
-	return 0;
+	if (external->err.text[0])
+		return;
+	if (!external->answered)
+		snprintf(expected, sizeof(expected), "'%s'", order->answer);
+	else
+		snprintf(expected, sizeof(expected), "%s",
+			 is_done(external) ? "its end" : "'samples N' or 'exited'");
+	jp_adapter_broken(&external->adapter, came,
+			  external->answered ? order->after : order->before, expected,
+			  &external->err);
 }
 
 static bool is_count(const char *line, uint64_t *count)
@@ -81,21 +85,26 @@ static bool is_count(const char *line, uint64_t *count)
 static void take(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
-	const unsigned int answer = answer_of(line);
+	const bool records =
+		(external->order != &orders[BEGIN] || external->answered) && !is_done(external);
+	struct jp_error came;
 	uint64_t samples;
 
-	if (answer & external->asked & ~external->said)
-		external->said |= answer;
-	else if (answer && !external->err.text[0])
-		jp_fail(&external->err, EPROTO,
-			"the profiler's adapter said '%s', for which nobody asked", line);
-	else if (strcmp(line, "exited") == 0)
+	if (!external->answered && strcmp(line, external->order->answer) == 0) {
+		external->answered = true;
+	} else if (records && strcmp(line, "exited") == 0) {
 		session->exited = true;
-	else if (is_count(line, &samples))
+	} else if (records && is_count(line, &samples)) {
 		session->samples = samples;
-	else if (!external->err.text[0] &&
-		 !jp_profiler_crashed(session->dir, "record", line, &external->err))
-		refuse(external, line);
+	} else if (!external->err.text[0] &&
+		   !jp_profiler_crashed(session->dir, "record", line, &external->err)) {
+		if (strncmp(line, "error ", 6) == 0 && line[6]) {
+			jp_fail(&external->err, EIO, "%s", line + 6);
+			return;
+		}
+		jp_fail(&came, EPROTO, "said '%.300s'", line);
+		refuse(external, came.text);
+	}
 }
 
 /* Listens until the adapter ends. */
@@ -107,58 +116,70 @@ static void *listen_to(void *context)
 	int ret = 0;
 
 	while (!ret) {
-		struct jp_error err = {""};
+		struct jp_error came = {""};
+		bool left;
 
-		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &err);
+		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &came);
+		left = ret == -EPIPE && jp_adapter_left(&external->adapter);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
 			take(external, line);
-		else
-			external->said |= ENDED;
-		session->exited |= ret;
-		if (ret && ret != -EPIPE && !external->err.text[0])
-			external->err = err;
+		else if (!left || !is_done(external))
+			refuse(external, came.text);
+		external->ended = ret;
+		session->failed |= external->err.text[0] != '\0';
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
 	}
 	return NULL;
 }
 
-/* Until it said @what; -EIO where it says something is wrong first, or ends. */
-static int wait_for(struct jp_external *external, unsigned int what, const char *when,
-		    struct jp_error *err)
+/* Until it answered, and (where @ends) ended; -EIO where something is wrong first, or @seconds
+ * pass: then it is said that it did @otherwise. */
+static int wait_for(struct jp_external *external, bool ends, unsigned int seconds,
+		    const char *otherwise, struct jp_error *err)
 {
-	enum { SECONDS = 60 };
 	struct jp_session *session = external->session;
-	const struct timespec until = jp_clock_timespec(jp_clock_now() + SECONDS * JP_NS_PER_S);
+	const struct timespec until = jp_clock_timespec(jp_clock_now() + seconds * JP_NS_PER_S);
 	int error = 0, ret = 0;
 
 	pthread_mutex_lock(&session->lock);
-	while (!(external->said & (what | ENDED)) && !external->err.text[0] && !error)
+	while (!(ends ? external->ended : external->answered) && !external->err.text[0] && !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
+	if (error)
+		refuse(external, otherwise);
+	session->failed |= external->err.text[0] != '\0';
 	if (external->err.text[0])
 		ret = jp_fail(err, EIO, "%s", external->err.text);
-	else if (!(external->said & what))
-		ret = jp_fail(err, EIO, "the profiler's adapter %s %s",
-			      external->said & ENDED ? "ended" : "did not answer", when);
-	if (ret && !external->err.text[0] && err)
-		jp_adapter_words(&external->adapter, err);
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
 
+enum { ANSWER_S = 60, END_S = 10 };
+
+static int wait_for_answer(struct jp_external *external, struct jp_error *err)
+{
+	return wait_for(external, false, ANSWER_S, "said nothing in time", err);
+}
+
 /* Gives an order, and waits for its answer. */
-static int ask(struct jp_external *external, const char *order, unsigned int what, const char *when,
-	       struct jp_error *err)
+static int ask(struct jp_external *external, const struct order *order, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
+	int ret = 0;
 
 	pthread_mutex_lock(&session->lock);
-	external->asked |= what;
-	external->said &= ~what;
+	if (external->err.text[0])
+		ret = jp_fail(err, EIO, "%s", external->err.text);
+	external->order = order;
+	external->answered = false;
 	pthread_mutex_unlock(&session->lock);
-	return jp_adapter_say(&external->adapter, order, err)
-		       ?: wait_for(external, what, when, err);
+	if (ret)
+		return ret;
+	if (!jp_adapter_say(&external->adapter, order->word))
+		return wait_for_answer(external, err);
+	/* How it ended says more, where it did. */
+	return wait_for(external, false, 1, "does not listen", err);
 }
 
 static void add_options(struct jp_arguments *arguments, const struct jp_session *session)
@@ -242,21 +263,18 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	if (!external)
 		return jp_fail(err, ENOMEM, "no memory for a profiler");
 	external->session = session;
-	external->asked = SAMPLING;
-	external->adapter = (struct jp_adapter){.in = -1, .out = -1, .words_fd = -1};
+	external->order = &orders[BEGIN];
+	external->adapter = (struct jp_adapter){.pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
 		      ?: start(external, argv + 1, environment, err)
 		      ?: jp_thread_start(&external->listener, listen_to, external, err);
 	external->listens = !ret;
-	return ret || wait_for(external, SAMPLING, "before it sampled", err) ? -EIO : 0;
+	return ret || wait_for_answer(external, err) ? -EIO : 0;
 }
 
 int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
 {
-	struct jp_external *external = session->external;
-
-	return ask(external, on ? "enable" : "disable", SWITCHED,
-		   "when its events were to be switched", err);
+	return ask(session->external, &orders[on ? ENABLE : DISABLE], err);
 }
 
 /* What unwinding needs of the files that are mapped: only while the process lives. */
@@ -274,44 +292,22 @@ static void want_files(struct jp_session *session)
 
 void jp_external_stop(struct jp_session *session)
 {
-	struct jp_external *external = session->external;
-	struct jp_error err = {""};
-
 	want_files(session);
-	if (ask(external, "stop", STOPPED, "when it was to stop", &err)) {
-		pthread_mutex_lock(&session->lock);
-		if (!external->err.text[0])
-			external->err = err;
-		pthread_mutex_unlock(&session->lock);
-	}
+	/* What is wrong is for the end to say. */
+	ask(session->external, &orders[STOP], NULL);
 }
 
 int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_external *external = session->external;
 
-	if (external->err.text[0])
-		return jp_fail(err, EIO, "%s", external->err.text);
-	return ask(external, "finish", DONE, "before it was done", err);
-}
+	int ret = ask(external, &orders[FINISH], err);
 
-/* Whether it goes by itself: what is done says so, and listens no more. */
-static bool leaves(struct jp_external *external)
-{
-	enum { SECONDS = 10 };
-	struct jp_session *session = external->session;
-	const struct timespec until = jp_clock_timespec(jp_clock_now() + SECONDS * JP_NS_PER_S);
-	int error = 0;
-
-	if (!(external->said & DONE))
-		return false;
+	if (ret)
+		return ret;
 	close(external->adapter.in);
 	external->adapter.in = -1;
-	pthread_mutex_lock(&session->lock);
-	while (external->listens && !(external->said & ENDED) && !error)
-		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
-	pthread_mutex_unlock(&session->lock);
-	return !error;
+	return wait_for(external, true, END_S, "lived on", err);
 }
 
 /* For scoreboards. */
@@ -329,8 +325,8 @@ void jp_external_free(struct jp_session *session)
 
 	if (!external)
 		return;
-	/* The listening thread goes by the end of what it reads. */
-	if (external->adapter.pid && !leaves(external))
+	/* The listening thread goes by its end. */
+	if (external->adapter.pid && !(external->ended && jp_adapter_left(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);

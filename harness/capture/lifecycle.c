@@ -158,6 +158,16 @@ uint64_t jp_session_samples(struct jp_session *session)
 	return samples;
 }
 
+bool jp_session_failed(struct jp_session *session)
+{
+	bool failed;
+
+	pthread_mutex_lock(&session->lock);
+	failed = session->failed;
+	pthread_mutex_unlock(&session->lock);
+	return failed;
+}
+
 void jp_session_interrupt(struct jp_session *session)
 {
 	int error = errno;
@@ -175,8 +185,10 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
 
 	pthread_mutex_lock(&session->lock);
 	for (;;) {
-		if (samples && session->samples >= samples + session->early &&
-		    !session->by_complete)
+		if (session->failed)
+			what = JP_WAIT_FAILED;
+		else if (samples && session->samples >= samples + session->early &&
+			 !session->by_complete)
 			what = JP_WAIT_SAMPLES;
 		else if (session->complete)
 			what = JP_WAIT_COMPLETE;

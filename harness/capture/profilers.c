@@ -19,26 +19,28 @@
 
 static int ask_version(const char *name, char **args, char *text, size_t size, struct jp_error *err)
 {
+	const uint64_t deadline = jp_clock_now() + VERSION_NS;
 	struct jp_adapter adapter;
-	struct jp_error why;
-	char line[256];
+	struct jp_error came;
+	char line[1024];
 	int ret = jp_adapter_start(&adapter, name, args, NULL, NULL, err);
 
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), jp_clock_now() + VERSION_NS, &why);
-	if (!ret && strncmp(line, "skip ", 5) == 0)
+	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, &came);
+	if (!ret && strncmp(line, "skip ", 5) == 0) {
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
-	else if (!ret && strncmp(line, "version ", 8) != 0)
-		ret = jp_fail(err, EPROTO, "profiler %s: said '%.200s'; expected 'version ...'",
-			      name, line);
-	else if (!ret)
-		snprintf(text, size, "%s", line + 8);
-	else
-		ret = jp_fail(err, -ret, "profiler %s: %s when asked for its version", name,
-			      why.text);
-	if (ret && ret != -ENOENT && err)
-		jp_adapter_words(&adapter, err);
+	} else if (!ret && strncmp(line, "version ", 8) == 0 && line[8]) {
+		snprintf(text, size, "%.*s", (int)size - 1, line + 8);
+		if (jp_adapter_leave(&adapter, deadline, &came))
+			ret = jp_adapter_broken(&adapter, came.text, "after its version", "its end",
+						err);
+	} else {
+		if (!ret)
+			jp_fail(&came, EPROTO, "said '%.300s'", line);
+		ret = jp_adapter_broken(&adapter, came.text, "when asked for its version",
+					"'version ...' or 'skip WHY'", err);
+	}
 	jp_adapter_end(&adapter, ret != 0);
 	/* The one program that it needs itself: the shell's status for it. */
 	if (ret && WIFEXITED(adapter.status) && WEXITSTATUS(adapter.status) == 127)
@@ -147,12 +149,36 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
+/* Its one answer, and its end. */
+static int take_injected(struct jp_adapter *adapter, const char *dir, uint64_t deadline,
+			 struct jp_error *err)
+{
+	struct jp_error came;
+	char line[1024];
+	int ret = jp_adapter_line(adapter, line, sizeof(line), deadline, &came);
+
+	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
+		return -ECHILD;
+	if (!ret && strncmp(line, "error ", 6) == 0 && line[6])
+		return jp_fail(err, EIO, "%s", line + 6);
+	if (!ret && strcmp(line, "done") == 0) {
+		ret = jp_adapter_leave(adapter, deadline, &came);
+		if (ret)
+			jp_adapter_broken(adapter, came.text, "after it was done", "its end", err);
+		return ret;
+	}
+	if (!ret)
+		ret = jp_fail(&came, EPROTO, "said '%.300s'", line);
+	jp_adapter_broken(adapter, came.text, "when asked to inject", "'done'", err);
+	return ret;
+}
+
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	struct jp_adapter adapter;
-	char line[1000], words[4096];
+	char words[4096];
 	int ret;
 
 	ret = jp_path_build(words, sizeof(words), err, "%s/inject.txt", dir);
@@ -167,14 +193,7 @@ int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t 
 	ret = jp_adapter_start(&adapter, name, arguments.list, words, NULL, err);
 	if (ret)
 		return ret;
-	ret = jp_adapter_line(&adapter, line, sizeof(line), deadline, err);
-	if (!ret && jp_profiler_crashed(dir, "inject", line, err))
-		ret = -ECHILD;
-	else if (!ret && strcmp(line, "done") != 0)
-		ret = jp_fail(err, EPROTO, "profiler %s: said '%.300s'; expected 'done'", name,
-			      line);
-	if (ret && ret != -ECHILD)
-		jp_adapter_words(&adapter, err);
+	ret = take_injected(&adapter, dir, deadline, err);
 	jp_adapter_end(&adapter, ret != 0);
 	return ret;
 }

@@ -42,6 +42,7 @@ struct jp_session {
 	uint64_t samples;       /* all of them, */
 	uint64_t early;         /* and those of before info.sampling */
 	bool exited;            /* every watched process has */
+	bool failed;            /* who records is broken: finish says why */
 	bool complete;          /* the capture needs no more */
 	bool by_complete;       /* the policy says when, whatever the number of samples */
 };

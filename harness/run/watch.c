@@ -15,7 +15,9 @@
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS (5 * JP_NS_PER_S)
-/* How often a wait for samples looks whether the run was interrupted. */
+/* Its threads are gone already: so is it, or it is its profiler that ended. */
+#define ENDING_NS JP_NS_PER_S
+/* How often a wait looks whether the run was interrupted, or who records has failed. */
 #define SLICE_NS (100 * JP_NS_PER_MS)
 
 int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
@@ -65,20 +67,40 @@ static uint64_t samples_wanted(const struct jp_case *cas)
 	return (uint64_t)cas->samples + cas->samples / 4 + 100;
 }
 
+static uint64_t next_look(const struct jp_watched *watch)
+{
+	const uint64_t slice = jp_clock_now() + SLICE_NS;
+
+	return slice < watch->deadline ? slice : watch->deadline;
+}
+
+/* Why is for jp_session_finish() to say. */
+static int fail_session(struct jp_error *err)
+{
+	return jp_fail(err, jp_interrupt_signal() ? EINTR : EPIPE,
+		       "the profiler ended before the workload did");
+}
+
+static int workload_ended(struct jp_watched *watch, struct jp_error *err)
+{
+	const uint64_t soon = jp_clock_now() + ENDING_NS;
+
+	return jp_workload_process_ended(&watch->process,
+					 soon < watch->deadline ? soon : watch->deadline, err);
+}
+
 static int wait_samples(struct jp_watched *watch, struct jp_session *session, uint64_t wanted,
 			struct jp_error *err)
 {
 	for (;;) {
-		uint64_t slice = jp_clock_now() + SLICE_NS;
-
-		if (slice > watch->deadline)
-			slice = watch->deadline;
-		switch (jp_session_wait(session, wanted, slice)) {
+		switch (jp_session_wait(session, wanted, next_look(watch))) {
 		case JP_WAIT_SAMPLES:
 		case JP_WAIT_COMPLETE:
 			return 0;
 		case JP_WAIT_EXITED:
-			return jp_workload_process_ended(&watch->process, watch->deadline, err);
+			return workload_ended(watch, err);
+		case JP_WAIT_FAILED:
+			return fail_session(err);
 		case JP_WAIT_DEADLINE:
 			break;
 		}
@@ -139,6 +161,22 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	return code == EOPNOTSUPP ? -EOPNOTSUPP : -EIO;
 }
 
+/* A workload that another starts is that other's to bring here. */
+static int wait_ready(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
+{
+	bool external = watch->process.external;
+
+	for (;;) {
+		int ret = jp_workload_process_wait_ready(
+			&watch->process, external ? next_look(watch) : watch->deadline, err);
+
+		if (ret != -ETIMEDOUT || jp_clock_now() >= watch->deadline)
+			return ret;
+		if (jp_session_failed(session))
+			return fail_session(err);
+	}
+}
+
 /* Until the workload may end. */
 static int watch_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session *session, struct jp_error *err)
@@ -149,7 +187,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 	if (launches(watch)) {
 		jp_workload_process_started(&watch->process);
 		watch->process.external = !target->pid;
-		ret = jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
+		ret = wait_ready(watch, session, err);
 		target->pid = watch->process.pid;
 		base = jp_session_samples(session);
 	}
@@ -173,7 +211,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	watch->seen.ending = jp_clock_now();
 	watch->seen.silent = jp_session_end_sampling(session);
 	/* Another's child must end before that other is done. */
-	if (watch->process.external && !ret)
+	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
 	/* Where a capture ended early, why it did says more than that it did. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))

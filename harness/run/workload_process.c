@@ -143,9 +143,9 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		       strsignal(info.si_status));
 }
 
-/* It closed the ready descriptor: it died, or is about to, or only stopped talking. */
-static int gone(struct jp_workload_process *process, uint64_t deadline, const char *when,
-		struct jp_error *err)
+/* It died, or is about to; or it lives on: @otherwise. */
+static int gone(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
+		const char *when, struct jp_error *err)
 {
 	struct jp_error end = {""};
 	int ret = describe_end(process, deadline, &end);
@@ -153,7 +153,7 @@ static int gone(struct jp_workload_process *process, uint64_t deadline, const ch
 	if (ret == -EINTR)
 		return ret;
 	if (ret == -ETIMEDOUT)
-		return jp_fail(err, EPIPE, "the workload closed its ready descriptor %s", when);
+		return jp_fail(err, EPIPE, "%s %s", otherwise, when);
 	return jp_fail(err, EPIPE, "%s %s", ret ? end.text : "the workload exited with status 0",
 		       when);
 }
@@ -163,7 +163,8 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 {
 	if (process->external || !process->group)
 		return jp_fail(err, EPIPE, "the workload ended while it was watched");
-	return gone(process, deadline, "while it was watched", err);
+	return gone(process, deadline, "the profiler ended, and the workload lived on",
+		    "while it was watched", err);
 }
 
 /* Takes one line into @text; @when tells in messages what was waited for. */
@@ -175,12 +176,15 @@ static int take_line(struct jp_workload_process *process, char *text, size_t siz
 	if (ret == -EPROTO)
 		return jp_fail(err, EPROTO, "the workload said %zu bytes without a newline %s",
 			       process->lines.filled, when);
+	if (ret == -EBADMSG)
+		return jp_fail(err, EPROTO, "the workload said '%s' and a NUL byte %s", text, when);
 	if (ret == -ETIMEDOUT)
 		return jp_fail(err, ETIMEDOUT, "the workload said nothing in time %s", when);
 	if (ret == -EINTR)
 		return jp_fail(err, EINTR, "interrupted %s", when);
 	if (ret == -EPIPE)
-		return gone(process, deadline, when, err);
+		return gone(process, deadline, "the workload closed its ready descriptor", when,
+			    err);
 	return ret ? jp_fail(err, -ret, "the ready descriptor: %s", strerror(-ret)) : 0;
 }
 

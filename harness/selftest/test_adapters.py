@@ -90,10 +90,14 @@ class Adapters(Folder):
 
     def test_version(self) -> None:
         for answer, said in (
-                (("", "raise"), "ended when asked for its version; .*broken on purpose"),
-                (("", "exit"), "ended when asked for its version"),
-                (("\n", "exit"), "said ''; expected 'version ...'"),
-                (("vers 1\n", "exit"), "said 'vers 1'; expected 'version ...'")):
+                (("", "raise"), "fake: ended with status 1 when asked for its version; expected "
+                                "'version ...' or 'skip WHY'; .*broken on purpose"),
+                (("", "exit"), "ended with status 0 when asked for its version"),
+                (("\n", "exit"), "said '' when asked for its version"),
+                (("version \n", "exit"), "said 'version ' when asked for its version"),
+                (("version 1\n", "raise"), "ended with status 1 after its version; expected its "
+                                           "end; .*broken on purpose"),
+                (("vers 1\n", "exit"), "said 'vers 1' when asked for its version")):
             with self.subTest(answer):
                 self.errs(self.answers(version=answer), said, "launch", "attach", "inject")
 
@@ -113,12 +117,12 @@ class Adapters(Folder):
 
     def test_recording(self) -> None:
         for answer, said in (
-                (("", "raise"), "ended before it sampled; .*broken on purpose"),
-                (("", "exit"), "ended before it sampled"),
-                (("sampled\n", "exit"), "said 'sampled', which is no word of the protocol"),
-                (("\n", "wait"), "said '', which is no word of the protocol"),
-                (("error \n", "wait"), "said 'error ', which is no word of the protocol"),
-                (("stopped\n", "wait"), "said 'stopped', for which nobody asked"),
+                (("", "raise"), "ended with status 1 before it sampled; expected 'sampling'; "
+                                ".*broken on purpose"),
+                (("samples 5\n", "wait"), "said 'samples 5' before it sampled"),
+                (("exited\n", "wait"), "said 'exited' before it sampled"),
+                (("error \n", "wait"), "said 'error ' before it sampled"),
+                (("skip it\n", "wait"), "said 'skip it' before it sampled"),
                 (("error no reason\n", "wait"), "^no reason")):
             with self.subTest(answer):
                 self.errs(self.answers(version=VERSION, launch=answer, attach=answer), said,
@@ -126,27 +130,28 @@ class Adapters(Folder):
 
     def test_words_while_it_records(self) -> None:
         """Answers to what nobody asked would be believed later."""
-        for word, said in (("sampling", "said 'sampling', for which nobody asked"),
-                           ("stopped", "said 'stopped', for which nobody asked"),
-                           ("samples -5", "said 'samples -5', which is no word"),
-                           ("samples 2x", "said 'samples 2x', which is no word")):
+        for word in ("stopped", "done", "enabled", "samples -5", "samples 2x", "skip it"):
             with self.subTest(word):
                 answer = ("sampling\n%s\n" % word, "wait")
-                self.errs(self.answers(version=VERSION, attach=answer), said, "attach")
+                self.errs(self.answers(version=VERSION, attach=answer),
+                          "said '%s' while it recorded" % word, "attach")
 
     def test_dies_while_it_records(self) -> None:
         answer = ("sampling\nsamples 0\n", "raise")
         self.errs(self.answers(version=VERSION, attach=answer),
-                  "(ended when it was to stop|does not listen).*broken on purpose", "attach")
+                  "ended with status 1 while it recorded; .*broken on purpose", "attach")
 
     def test_writes_nothing(self) -> None:
         answer = ("sampling\nsamples 1000\n", "wait")
         self.errs(self.answers(version=VERSION, attach=answer), "perf.data: No such file", "attach")
 
     def test_injecting(self) -> None:
-        for answer, said in ((("", "raise"), "adapter ended; its last words: .*on purpose"),
-                             (("\n", "exit"), "said ''; expected 'done'"),
-                             (("merged\n", "exit"), "said 'merged'; expected 'done'"),
+        for answer, said in ((("", "raise"), "ended with status 1 when asked to inject; expected "
+                                             "'done'; its last words: .*on purpose"),
+                             (("\n", "exit"), "said '' when asked to inject"),
+                             (("merged\n", "exit"), "said 'merged' when asked to inject"),
+                             (("done\n", "raise"), "ended with status 1 after it was done"),
+                             (("error no jitdump\n", "exit"), "^no jitdump"),
                              (("done\n", "exit"), "injected.data: No such file")):
             with self.subTest(answer):
                 self.errs(self.answers(version=VERSION, inject=answer), said, "inject")
@@ -165,3 +170,95 @@ class Adapters(Folder):
                 perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
                 adapter = LIAR.format(perf=os.path.realpath(perf), lie=lie)
                 self.errs(adapter, said, "attach")
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Of broken_adapter.py: what comes of each fault, at each place when, and what was expected there.
+CAME = {"word": "said 'wrong'", "empty": "said ''", "long": "said 1024 bytes without a newline",
+        "nul": r"said '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
+        "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
+        "closes": "closed its standard output and lived on"}
+PLACES = {"sampling": ("before it sampled", "'sampling'"),
+          "recording": ("while it recorded", "'samples N' or 'exited'"),
+          "stop": ("when told to stop", "'stopped'"),
+          # The next order follows at once.
+          "stopped": ("(after it had stopped|when told to finish)",
+                      "('samples N' or 'exited'|'done')"),
+          "finish": ("when told to finish", "'done'"),
+          "done": ("after it was done", "its end")}
+MORE = {"twice.sampling": ("said 'sampling'", "recording"),
+        "early.sampling": ("said 'stopped'", "sampling"),
+        "twice.stop": ("said 'stopped'", "stopped"), "early.stop": ("said 'done'", "stop"),
+        "twice.finish": ("said 'done'", "done"), "lives.done": ("lived on", "done")}
+ASKED = {"version": ("when asked for its version", "'version ...' or 'skip WHY'"),
+         "versioned": ("after its version", "its end")}
+
+
+def message(came: str, place: tuple[str, str]) -> str:
+    return "profiler broken: %s %s; expected %s; its last words: last words" % (came, *place)
+
+
+class Broken(Folder):
+    """In one way, in one place: an ERROR at once that tells all, and nothing is left running."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(files.read(os.path.join(HERE, "broken_adapter.py")), "profilers", "broken.py")
+
+    def jitproof(self, *arguments: str, fault: str = "") -> Any:
+        return process.run([JITPROOF, *arguments], timeout=90, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_FAULT": fault})
+
+    def run_faults(self, way: str, faults: dict[str, str], fault: str = "") -> None:
+        self.write("".join(
+            "case %s check : anon_exec : %s-by broken --freq=999 : samples=1 seconds=60\n"
+            "\tbroken.chain =0\n" % (name, way) for name in faults), "expected", "broken")
+        out = self.place(way + fault)
+        self.jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
+                      fault=fault)
+        for line in files.read(os.path.join(out, "results.jsonl")).splitlines():
+            result = json.loads(line)
+            with self.subTest(way=way, case=result["case"], fault=fault):
+                if result["outcome"] == "SKIP":
+                    self.skipTest(result["why"])
+                self.assertEqual(result["outcome"], "ERROR", result["why"])
+                self.assertRegex(result["why"], "^" + faults[result["case"].split("/")[1]])
+                self.assertLess(result["seconds"], 20 if "lives" in result["case"] else 8)
+
+    def test_recording(self) -> None:
+        faults = {fault + "." + place: message(came, told) for fault, came in CAME.items()
+                  for place, told in PLACES.items() if (fault, place) != ("exit0", "done")}
+        faults.update((name, message(came, PLACES[place])) for name, (came, place) in MORE.items())
+        self.run_faults("attach", faults)
+        self.run_faults("launch", faults)
+
+    def test_version(self) -> None:
+        for fault, came in CAME.items():
+            for place, told in ASKED.items():
+                if (fault, place) != ("exit0", "versioned"):
+                    self.run_faults("attach", {"it": message(came, told)}, fault + "." + place)
+
+    def test_score(self) -> None:
+        for fault in ("word.recording", "killed.stop", "closes.sampling", "twice.finish"):
+            for way in ("--attach", "--launch"):
+                done = self.jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
+                                     fault=fault)
+                row, = json.loads(done.stdout)["workloads"]
+                with self.subTest(fault=fault, way=way):
+                    self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
+                    self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
+        done = self.jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("score: profiler broken: said 'wrong' when asked", done.stderr)
+
+    def test_check(self) -> None:
+        for fault in ("word.recording", "exit0.stop", "nul.sampling"):
+            done = self.jitproof("adapter", "check", "broken", fault=fault)
+            place = PLACES[fault.split(".")[1]]
+            with self.subTest(fault=fault):
+                self.assertEqual(done.returncode, 1, done)
+                self.assertEqual(len(re.findall("(?m)^# " + message(CAME[fault.split(".")[0]],
+                                                                    place), done.stdout)), 2, done)
+                self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
+        done = self.jitproof("adapter", "check", "broken", fault="long.version")
+        self.assertRegex(done.stdout, "# profiler broken: said 1024 .*\nnot ok 1 version\nBail out")

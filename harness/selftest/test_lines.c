@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines from a pipe: in pieces, past deadlines, too long, to its end. */
+/* Lines from a pipe: in pieces, past deadlines, too long, no text, to its end. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/clock.h"
@@ -20,6 +22,7 @@ static void put(const char *text)
 int main(void)
 {
 	struct jp_lines lines = {.filled = 0};
+	pid_t writer;
 	char text[64], overlong[sizeof(lines.text) + 1];
 	uint64_t start;
 
@@ -42,6 +45,28 @@ int main(void)
 	check(!jp_lines_next(&lines, ends[0], UINT64_MAX, text, sizeof(text)) &&
 		      !strcmp(text, "three"),
 	      "until its other half comes");
+
+	check(write(ends[1], "on\0e\nnext\n", 10) == 10, "a NUL byte is written");
+	check(jp_lines_next(&lines, ends[0], 0, text, sizeof(text)) == -EBADMSG &&
+		      !strcmp(text, "on"),
+	      "a NUL byte is no text");
+	check(!jp_lines_next(&lines, ends[0], 0, text, sizeof(text)) && !strcmp(text, "next"),
+	      "the line after it is");
+
+	writer = fork();
+	if (!writer) {
+		put("its last\n");
+		_exit(0);
+	}
+	lines.writer = (int)syscall(SYS_pidfd_open, writer, 0);
+	check(!jp_lines_next(&lines, ends[0], UINT64_MAX, text, sizeof(text)) &&
+		      !strcmp(text, "its last"),
+	      "what a process said");
+	check(jp_lines_next(&lines, ends[0], UINT64_MAX, text, sizeof(text)) == -EPIPE,
+	      "its end is the end, though the pipe is still open");
+	close(lines.writer);
+	lines.writer = 0;
+	waitpid(writer, NULL, 0);
 
 	memset(overlong, 'x', sizeof(overlong) - 1);
 	overlong[sizeof(overlong) - 1] = '\0';
