@@ -22,6 +22,7 @@
 #include "harness/capture/adapter.h"
 #include "harness/capture/probe.h"
 #include "harness/capture/profilers.h"
+#include "harness/capture/published_links.h"
 #include "harness/capture/session.h"
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
@@ -331,6 +332,7 @@ void jp_external_free(struct jp_session *session)
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
+	jp_published_links_remove(session->dir);
 	/* What it launched would be in it. */
 	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
 		write_cost(session->dir, external->adapter.cpu);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """An adapter that is broken in one way, in one place of the protocol: $JITPROOF_FAULT, or the
-case's name, such as `word.stop`. It records nothing."""
+case's name, such as `word.stop`. It records nothing, and leaves $JITPROOF_LINK in /tmp."""
 
 import os
 import select
@@ -65,6 +65,9 @@ def record() -> None:
                          stdout=subprocess.DEVNULL)
         for fd in keep:
             os.close(fd)
+    link = os.environ.get("JITPROOF_LINK")
+    if link:
+        os.symlink(os.path.join(FOLDER, link), os.path.join("/tmp", link))
     at("sampling", "sampling")
     at("recording")
     hear("stop")

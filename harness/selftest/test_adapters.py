@@ -5,7 +5,9 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from typing import Any
+from unittest import mock
 
 from ci.base import files, process
 from harness.selftest.scratch import Folder, JITPROOF
@@ -194,6 +196,11 @@ ASKED = {"version": ("when asked for its version", "'version ...' or 'skip WHY'"
          "versioned": ("after its version", "its end")}
 
 
+def remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
 def message(came: str, place: tuple[str, str]) -> str:
     return "profiler broken: %s %s; expected %s; its last words: last words" % (came, *place)
 
@@ -237,6 +244,21 @@ class Broken(Folder):
             for place, told in ASKED.items():
                 if (fault, place) != ("exit0", "versioned"):
                     self.run_faults("attach", {"it": message(came, told)}, fault + "." + place)
+
+    def test_links(self) -> None:
+        """What a killed adapter leaves in /tmp goes, if it is this case's, and nothing else."""
+        with tempfile.TemporaryDirectory(dir="/tmp") as other:
+            maps = ["/tmp/perf-%d.map" % (2 ** 31 - number) for number in range(2, 6)]
+            for path in maps:
+                self.addCleanup(remove, path)
+            theirs, elsewhere, plain, case = maps
+            os.symlink(os.path.join(other, os.path.basename(theirs)), theirs)
+            # The folder is this case's, the file is not what adapters link to.
+            os.symlink(self.place("attach/broken/killed.stop/truth"), elsewhere)
+            files.write(plain, "")
+            with mock.patch.dict(os.environ, JITPROOF_LINK=os.path.basename(case)):
+                self.run_faults("attach", {"killed.stop": message(CAME["killed"], PLACES["stop"])})
+            self.assertEqual([os.path.lexists(path) for path in maps], [True, True, True, False])
 
     def test_score(self) -> None:
         for fault in ("word.recording", "killed.stop", "closes.sampling", "twice.finish"):
