@@ -19,6 +19,7 @@
 enum { FRAMES = JP_FRAME_MOST };
 
 static const struct jp_role named_samples = {.column = "right"};
+static const struct jp_role named_callers = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
 /* Samples that no thread gave. */
 static const struct jp_role impossible = {.column = "invented"};
@@ -33,7 +34,8 @@ struct named_stacks {
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* after a function that the thread was not in */
 	uint64_t unnamed;
-	uint64_t renamed, astray; /* in a path, with native names alone; with one innermost */
+	uint64_t callers, nameless; /* in whole stacks, of emitted code; those without their name */
+	uint64_t renamed, astray;   /* in a path, with native names alone; with one innermost */
 	uint64_t time;
 	uint32_t pid, nr_seen;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
@@ -87,6 +89,20 @@ static int except(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
+/* Who has no name for a caller has its frame all the same. */
+static void count_callers(struct named_stacks *stacks)
+{
+	const struct jp_truth_stack *truth = &stacks->truth;
+	const uint32_t nr_must = truth->faithful ? truth->nr_seen : truth->nr_whole;
+
+	for (uint32_t i = 1; i < stacks->nr_seen && stacks->nr_seen == nr_must; i++) {
+		if (stacks->must[i] < JP_FRAME_FIRST)
+			continue;
+		stacks->callers++;
+		stacks->nameless += stacks->seen[i] == JP_FRAME_UNNAMED;
+	}
+}
+
 static int count(struct named_stacks *stacks, const struct jp_event *event,
 		 enum jp_stack_answer answer)
 {
@@ -105,6 +121,8 @@ static int count(struct named_stacks *stacks, const struct jp_event *event,
 	count->verdicts[verdict]++;
 	count->predicted += verdict >= JP_GAP;
 	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
+	if (verdict >= JP_GAP)
+		count_callers(stacks);
 	stacks->misnamed += answer != JP_STACK_FOUND;
 	if (answer != JP_STACK_FOUND)
 		return except(stacks, event, "wrong",
@@ -223,6 +241,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 					    renamed);
 	jp_findings_add_as(&view->findings, &named_samples,
 			   jp_metric_rate("names.right", right, all));
+	jp_findings_add_as(&view->findings, &named_callers,
+			   jp_metric_rate("callers.right", stacks->callers - stacks->nameless,
+					  stacks->callers));
 	jp_findings_add_as(&view->findings, &misnamed_samples,
 			   jp_metric_rate("names.wrong", stacks->misnamed, all));
 	jp_findings_add_rate(&view->findings, "names.unnamed", stacks->unnamed + renamed, all);

@@ -27,6 +27,8 @@ static const struct jp_role unjudged_names = {.bound = JP_MOST_UNJUDGED};
 static const struct jp_role right_names = {.steady = true, .column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
 static const struct jp_role invented_names = {.column = "wrong"};
+static const struct jp_role right_callers = {.column = "right"};
+static const struct jp_role wrong_callers = {.column = "wrong"};
 
 /* Whether some function was ever called so. */
 static bool is_function(struct observed_names *names, const char *name)
@@ -62,11 +64,27 @@ static const char *cause_of(struct observed_names *names, const struct jp_truth_
 	return is_function(names, name) ? "other-function" : "other-name";
 }
 
+/* What begins at @ip. A frame there is no caller's: it was interrupted, and is named after that. */
+static const struct jp_truth_code *begins_at(const struct observed_names *names,
+					     const struct jp_event *event, uint32_t pid,
+					     uint64_t ip)
+{
+	const struct jp_truth_code *code =
+		jp_truth_code_at(names->view->evidence->truth, pid, ip, event->time);
+
+	return code && code->addr == ip ? code : NULL;
+}
+
 static int judge(struct observed_names *names, const struct jp_event *event,
 		 const struct jp_truth_code *code, uint64_t ip, const char *name,
 		 enum frame_place place)
 {
-	enum answer answer = !name ? UNNAMED : strcmp(name, code->name) == 0 ? RIGHT : WRONG;
+	const struct jp_truth_code *next =
+		place == CALLER ? begins_at(names, event, code->pid, ip + 1) : NULL;
+	enum answer answer = !name                                               ? UNNAMED
+			     : strcmp(name, code->name) == 0                     ? RIGHT
+			     : next && next != code && !strcmp(name, next->name) ? RIGHT
+										 : WRONG;
 	static const char *const metrics[PLACES][ANSWERS] = {
 		{NULL, "names.wrong", "names.unnamed"},
 		{NULL, "callers.wrong", "callers.unnamed"},
@@ -142,6 +160,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	static const char *const of[ANSWERS] = {"right", "wrong", "unnamed"};
 	static const struct jp_role *const roles[PLACES][ANSWERS] = {
 		[LEAF] = {[RIGHT] = &right_names, [WRONG] = &wrong_names},
+		[CALLER] = {[RIGHT] = &right_callers, [WRONG] = &wrong_callers},
 	};
 	const struct observed_names *names = view->state;
 	struct jp_findings *findings = &view->findings;

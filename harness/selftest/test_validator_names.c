@@ -134,6 +134,36 @@ static void callers_of_files(void)
 	      "a caller is judged where what it calls is not");
 }
 
+/* A frame where a function begins was interrupted there: it is named after that, and not after what
+ * ends before it. */
+static void interrupted_at_its_begin(void)
+{
+	struct jp_truth_code codes[] = {
+		CODE(0x1ff0, "before", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
+		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
+	};
+	static const uint64_t reach[] = {0x2000, 0x2010};
+	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x2008, 0x2000};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+
+	for (int i = 0; i < 3; i++) {
+		const char *names[] = {"f", i == 0 ? "f" : i == 1 ? "before" : "g"};
+		const struct jp_observed observed = {.names = names, .nr_names = 2};
+		const struct jp_event event = MADE_EVENT(
+			SAMPLE, PID, 100, .observed = &observed,
+			.sample = {.ip = 0x2008, .user = true, .chain = chain, .nr_chain = 3});
+
+		check(judge("observed_names", &evidence, &event, 1, "callers.right").k == (i < 2),
+		      "a caller at the begin of f, behind another, is called %s", names[1]);
+	}
+}
+
 /* Why code has no name, or another: by what the capture has, and when the code was published. */
 static void causes(void)
 {
@@ -220,6 +250,7 @@ int main(void)
 	frames();
 	cover();
 	callers_of_files();
+	interrupted_at_its_begin();
 	check_growth("images", cost_of_images);
 	return check_done();
 }
