@@ -16,6 +16,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
 #include "validators/frame_names.h"
+#include "validators/sample_class.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"
 
@@ -30,7 +31,6 @@ static const struct jp_role true_samples = {.column = "seen", .total = true};
 /* Samples that no thread gave. */
 static const struct jp_role impossible_samples = {.column = "invented"};
 static const struct jp_role named_samples = {.column = "right"};
-static const struct jp_role misnamed_samples = {.column = "wrong"};
 
 struct summed {
 	struct jp_view *view;
@@ -43,23 +43,24 @@ struct summed {
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	uint64_t emitted, all, unnamed;
-	uint64_t inside;  /* with emitted code anywhere on the stack */
-	uint64_t unknown; /* that may have been there: no frames, or names of no function */
-	uint64_t named, right_named; /* addresses in emitted code that have a name to be judged */
-	uint64_t never;              /* what no activation has */
-	uint64_t excess;             /* what they had no time for */
-	uint64_t impossible;         /* below native code */
+	uint64_t inside;     /* with emitted code anywhere on the stack */
+	uint64_t unknown;    /* that may have been there: no frames, or names of no function */
+	uint64_t never;      /* what no activation has */
+	uint64_t excess;     /* what they had no time for */
+	uint64_t impossible; /* below native code */
+	uint64_t below;      /* the same, and possible: few are */
+	uint64_t unwatched;  /* of processes that were never there */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
 	double least, most;      /* samples, by the CPU time */
 	bool all_named;
 };
 
-/* Equal paths that were entered from equal frames show equal stacks. */
+/* Equal paths that a thread entered from equal frames show equal stacks. */
 static bool same_kind(const struct jp_truth_activation *one,
 		      const struct jp_truth_activation *other)
 {
-	return one->pid == other->pid && one->path == other->path &&
+	return one->pid == other->pid && one->tid == other->tid && one->path == other->path &&
 	       one->root[JP_CHAIN] == other->root[JP_CHAIN] &&
 	       one->root[JP_DUMP] == other->root[JP_DUMP] && one->interrupted == other->interrupted;
 }
@@ -70,6 +71,7 @@ static int by_kind(const void *left, const void *right)
 	const struct jp_truth_activation *b = *(const struct jp_truth_activation *const *)right;
 	const uintptr_t keys[][2] = {
 		{a->pid, b->pid},
+		{a->tid, b->tid},
 		{(uintptr_t)a->path, (uintptr_t)b->path},
 		{(uintptr_t)a->root[JP_CHAIN], (uintptr_t)b->root[JP_CHAIN]},
 		{(uintptr_t)a->root[JP_DUMP], (uintptr_t)b->root[JP_DUMP]},
@@ -163,19 +165,20 @@ static enum jp_verdict fit(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* The best that any activation of the process gives; JP_UNJUDGED: none was ever there. *@possible:
- * the CPU time of all that may show this stack. */
+/* The best that any activation of the process, or of the thread, gives; JP_UNJUDGED: none was ever
+ * there. *@possible: the CPU time of all that may show this stack. */
 static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
 			    double *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
+	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
 	enum jp_verdict most = JP_UNJUDGED;
 
 	for (size_t i = 0; i < summed->nr_kinds; i++) {
 		const struct jp_truth_activation *kind = summed->kinds[i];
 		struct jp_truth_guess guess = {.activation = kind};
 
-		if (kind->pid != event->pid)
+		if (kind->pid != event->pid || (has_threads && kind->tid != event->tid))
 			continue;
 		guess.ip = summed->by_name ? 0 : summed->seen[0];
 		if (summed->by_name)
@@ -267,21 +270,6 @@ static int count(struct summed *summed, const struct jp_event *event)
 	}
 }
 
-/* Whether some function was there at any time. @name: one that was called so; NULL: any. */
-static bool ever_code(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
-{
-	size_t i;
-
-	jp_search(i, truth->nr_codes,
-		  truth->codes[i].pid < pid ||
-			  (truth->codes[i].pid == pid && truth->codes[i].addr <= ip));
-	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--)
-		if (ip - truth->codes[i - 1].addr < truth->codes[i - 1].size &&
-		    (!name || strcmp(truth->codes[i - 1].name, name) == 0))
-			return true;
-	return false;
-}
-
 /* Whether it was in emitted code, by its address or by its name. */
 static bool is_emitted(struct summed *summed, const struct jp_event *event)
 {
@@ -289,7 +277,8 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 		return false;
 	if (summed->by_name)
 		return summed->seen[0] >= JP_FRAME_FIRST;
-	return ever_code(summed->view->evidence->truth, event->pid, event->sample.ip, NULL);
+	return jp_truth_code_ever(summed->view->evidence->truth, event->pid, event->sample.ip,
+				  NULL);
 }
 
 /* The first frame of emitted code; the number of all: there is none. */
@@ -299,8 +288,8 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 
 	while (i < summed->nr_seen &&
 	       !(summed->by_name ? summed->seen[i] >= JP_FRAME_FIRST
-				 : ever_code(summed->view->evidence->truth, event->pid,
-					     summed->seen[i] - !!i, NULL)))
+				 : jp_truth_code_ever(summed->view->evidence->truth, event->pid,
+						      summed->seen[i] - !!i, NULL)))
 		i++;
 	return i;
 }
@@ -316,8 +305,10 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 	memmove(summed->seen, summed->seen + summed->first,
 		summed->nr_seen * sizeof(*summed->seen));
 	verdict = best(summed, event, &function, &possible);
-	if (verdict >= JP_SINGLE)
+	if (verdict >= JP_SINGLE) {
+		summed->below += event->observed->weight;
 		return 0;
+	}
 	summed->impossible += event->observed->weight;
 	return jp_findings_except(&summed->view->findings, "samples", "astray",
 				  "%" PRIu64 " samples of pid %u: %u native frames, and then a "
@@ -325,38 +316,9 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 				  event->observed->weight, event->pid, summed->first);
 }
 
-/* Names of sums are judged where all code has one: a sum in a file may have none. */
-static bool all_named(const struct jp_truth *truth)
-{
-	for (size_t i = 0; i < truth->nr_codes; i++)
-		if (truth->codes[i].in_file)
-			return false;
-	return true;
-}
-
 static bool has_names(const struct summed *summed)
 {
-	return summed->view->asked->names && summed->all_named &&
-	       !(summed->view->evidence->declared.lacks & JP_LACKS_NAMES);
-}
-
-/* The name beside an address is that of a function that lived there, at whatever time. */
-static int judge_name(struct summed *summed, const struct jp_event *event)
-{
-	const struct jp_truth *truth = summed->view->evidence->truth;
-	const char *name = event->observed->names[0];
-
-	summed->named += event->observed->weight;
-	if (name && ever_code(truth, event->pid, event->sample.ip, name)) {
-		summed->right_named += event->observed->weight;
-		return 0;
-	}
-	summed->unnamed += name ? 0 : event->observed->weight;
-	return jp_findings_except(&summed->view->findings, name ? "names.wrong" : "names.unnamed",
-				  name ? "other-name" : "no-name",
-				  "%" PRIu64 " samples of pid %u at %" PRIx64 ": %s%.100s",
-				  event->observed->weight, event->pid, event->sample.ip,
-				  name ? "named " : "no name", name ?: "");
+	return summed->by_name && summed->view->asked->names && summed->all_named;
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -368,6 +330,11 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	summed->all += observed->weight;
+	/* The sample is the fault, whatever else it says. */
+	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX)) {
+		summed->unwatched += observed->weight;
+		return 0;
+	}
 	summed->nr_seen = 0;
 	jp_event_user_chain(event, &user);
 	for (uint64_t i = 0; i < observed->nr_names && i < FRAMES; i++)
@@ -387,8 +354,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	summed->emitted += observed->weight;
 	summed->counts.samples += observed->weight;
-	if (!summed->by_name && has_names(summed) && judge_name(summed, event))
-		return -ENOMEM;
 	return count(summed, event);
 }
 
@@ -447,18 +412,6 @@ static uint64_t misnamed(const struct summed *summed)
 	return (uint64_t)lack;
 }
 
-static void add_names(const struct summed *summed)
-{
-	struct jp_findings *findings = &summed->view->findings;
-
-	jp_findings_add_as(findings, &named_samples,
-			   jp_metric_rate("names.right", summed->right_named, summed->named));
-	jp_findings_add_as(findings, &misnamed_samples,
-			   jp_metric_rate("names.wrong",
-					  summed->named - summed->right_named - summed->unnamed,
-					  summed->named));
-}
-
 /* By the stacks that the names are of: one that cannot be says nothing of its name, and where most
  * cannot be, nothing is known. */
 static void add_functions(const struct summed *summed)
@@ -475,6 +428,37 @@ static void add_functions(const struct summed *summed)
 						  judged));
 }
 
+/* @count of @n, which is no fault up to @usual. */
+static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double usual,
+		       const char *cause)
+{
+	const struct jp_metric share = jp_metric_rate("", count, n);
+
+	if (!n || share.lo <= usual)
+		return 0;
+	jp_findings_except(&summed->view->findings, "samples", cause,
+			   "%" PRIu64 " of %" PRIu64 " samples; at most %.1f %% are usual", count,
+			   n, 100 * usual);
+	return count;
+}
+
+/* Samples that no thread gave. */
+static uint64_t impossible(struct summed *summed)
+{
+	const struct jp_evidence *evidence = summed->view->evidence;
+	uint64_t count = summed->excess + summed->impossible;
+
+	/* Code in files is native, and what it calls is. */
+	if (summed->all_named)
+		count += beyond(summed, summed->below,
+				jp_max(summed->inside, (uint64_t)summed->least),
+				JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below");
+	if (!evidence->declared.system_wide)
+		count += beyond(summed, summed->unwatched, summed->all, JP_SAMPLE_UNWATCHED_USUAL,
+				"unwatched");
+	return count;
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct summed *summed = view->state;
@@ -485,15 +469,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 		expect(summed);
 		failed = failed ?: judge_weight(summed);
 	}
-	jp_findings_add_as(
-		&view->findings, &impossible_samples,
-		jp_metric_count("samples.impossible", summed->excess + summed->impossible));
-	if (!has_names(summed))
-		return failed;
-	if (summed->by_name)
+	jp_findings_add_as(&view->findings, &impossible_samples,
+			   jp_metric_count("samples.impossible", impossible(summed)));
+	if (has_names(summed))
 		add_functions(summed);
-	else
-		add_names(summed);
 	return failed;
 }
 
@@ -509,7 +488,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	summed->view = view;
 	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
-	summed->all_named = all_named(evidence->truth);
+	summed->all_named = jp_frame_all_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
 		       ?: list_kinds(summed, evidence->truth);
 }

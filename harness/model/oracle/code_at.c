@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
 #include "harness/base/search.h"
 #include "harness/model/oracle/truth.h"
 
@@ -37,4 +39,15 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 		at = addr ? code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return NULL;
+}
+
+bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
+{
+	size_t i = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+
+	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--)
+		if (ip - truth->codes[i - 1].addr < truth->codes[i - 1].size &&
+		    (!name || strcmp(truth->codes[i - 1].name, name) == 0))
+			return true;
+	return false;
 }

@@ -112,3 +112,5 @@ void jp_truth_free(struct jp_truth *truth);
  * before the fork counts too), or NULL. */
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time);
+/* Whether some function was there at any time. @name: one that was called so; NULL: any. */
+bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Summed names: is what a profiler calls each address of a stack that it counted, and does not say
+ * when, a function that lived there at any time? Without addresses summed_stacks judges by stacks.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/judge/validator.h"
+#include "validators/frame_names.h"
+#include "validators/sample_class.h"
+
+struct summed_names {
+	struct jp_view *view;
+	struct jp_frame_names functions;
+	uint64_t emitted, right, unnamed; /* addresses in emitted code */
+	uint64_t native, invented;        /* addresses in none; with the name of some */
+};
+
+static const struct jp_role right_names = {.column = "right"};
+static const struct jp_role wrong_names = {.column = "wrong"};
+static const struct jp_role invented_names = {.column = "wrong"};
+
+/* A caller's address is what its call returns to; but what was interrupted where a function begins
+ * is named after that. */
+static int judge(struct summed_names *names, const struct jp_event *event, uint64_t ip, bool caller,
+		 const char *name)
+{
+	const struct jp_truth *truth = names->view->evidence->truth;
+	const uint64_t weight = event->observed->weight;
+	const bool emitted = jp_truth_code_ever(truth, event->pid, ip - caller, NULL);
+	const bool right = name && (jp_truth_code_ever(truth, event->pid, ip - caller, name) ||
+				    jp_truth_code_ever(truth, event->pid, ip, name));
+
+	if (emitted) {
+		names->emitted += weight;
+		names->right += right ? weight : 0;
+		names->unnamed += name ? 0 : weight;
+	} else {
+		names->native += weight;
+	}
+	if (right ||
+	    (!emitted && (!name || jp_frame_number(&names->functions, name) < JP_FRAME_FIRST)))
+		return 0;
+	names->invented += emitted ? 0 : weight;
+	return jp_findings_except(&names->view->findings,
+				  !emitted ? "names.invented"
+				  : name   ? "names.wrong"
+					   : "names.unnamed",
+				  !emitted ? "native"
+				  : name   ? "other-name"
+					   : "no-name",
+				  "%" PRIu64 " samples of pid %u at %" PRIx64 "%s: %s%.100s",
+				  weight, event->pid, ip, emitted ? "" : ", in no emitted code",
+				  name ? "named " : "no name", name ?: "");
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	const uint64_t *user;
+	size_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
+	int failed = 0;
+
+	/* Who was never there has no memory to be named; the sample is the fault. */
+	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
+		return 0;
+	for (size_t i = 0; i < count && !failed; i++)
+		failed = judge(view->state, event, user[i], i, event->observed->names[i]);
+	return failed;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct summed_names *names = view->state;
+	struct jp_findings *findings = &view->findings;
+
+	jp_findings_add_as(findings, &right_names,
+			   jp_metric_rate("names.right", names->right, names->emitted));
+	jp_findings_add_as(findings, &wrong_names,
+			   jp_metric_rate("names.wrong",
+					  names->emitted - names->right - names->unnamed,
+					  names->emitted));
+	jp_findings_add_as(findings, &invented_names,
+			   jp_metric_rate("names.invented", names->invented, names->native));
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	const struct jp_evidence *evidence = view->evidence;
+	const uint32_t lacks = evidence->declared.lacks;
+	struct summed_names *names;
+
+	if (!(lacks & JP_LACKS_TIME) || lacks & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) ||
+	    !view->asked->names || !jp_frame_all_named(evidence->truth))
+		return 0;
+	names = view->state = calloc(1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	names->view = view;
+	return jp_frame_names_init(&names->functions, evidence->truth);
+}
+
+static void free_names(void *state)
+{
+	struct summed_names *names = state;
+
+	jp_frame_names_free(&names->functions);
+	free(names);
+}
+
+static const struct jp_validator summed_names = {
+	.name = "summed_names",
+	.help = "is what a counted address is called a function that lived there?",
+	.traits = JP_LACKS_ALL,
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_names,
+};
+JP_REGISTER(validator, summed_names);
