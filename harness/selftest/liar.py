@@ -75,6 +75,13 @@ def without(*kinds: str) -> Callable[[str], str]:
     return lambda stream: re.sub(r"(?m)^(%s) .*\n" % "|".join(kinds), "", stream)
 
 
+def parent(stream: str) -> str:
+    """What a child does, its parent did."""
+    of = dict(re.findall(r"(?m)^fork \d+ (\d+) \d+ (\d+ \d+)$", stream))
+    return samples(stream, lambda words, _: [
+        *words[:2], of.get(words[2], " ".join(words[2:4])), *words[4:]])
+
+
 def later(stream: str) -> str:
     """Says nothing of the first half of its window."""
     times = [int(time) for time in re.findall(r"(?m)^sample (\d+)", stream)]
@@ -101,6 +108,7 @@ LIES: dict[str, Callable[[str], str]] = {
                                     r"\1 \2 \3 1 1", stream),
     "lost": lambda stream: stream + "lost 0 samples 7\n",
     "tids": tids_swapped,
+    "parent": parent,
     "double": doubled,
     "stale": stale,
     "nearest": nearest,

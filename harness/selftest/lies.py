@@ -37,15 +37,40 @@ class Stream:
     def frames(self, change: Callable[[list[str]], list[str]]) -> None:
         self.change(lambda line, _: [line[:4] + change(line[4:])])
 
-    def names(self, change: Callable[[str], str]) -> None:
-        """Of emitted functions; "": none."""
+    def names(self, change: Callable[[str], str], first: int = 0) -> None:
+        """Of emitted functions; "": none. @first: of callers alone."""
         def renamed(frame: str) -> str:
             address, has, name = frame.rpartition("=")
             if not has and (frame.startswith("0x") or frame == NATIVE):
                 return frame
             return (address + has + change(name)).rstrip("=") or "?"
 
-        self.frames(lambda frames: [renamed(frame) for frame in frames])
+        self.frames(lambda frames: frames[:first] + [renamed(frame) for frame in frames[first:]])
+
+    def known(self) -> list[str]:
+        """The names of emitted functions."""
+        frames = {frame for line in self.samples() for frame in line[4:]}
+        return sorted({frame.rpartition("=")[2] for frame in frames
+                       if "=" in frame or not (frame.startswith("0x") or frame == NATIVE)})
+
+    def addresses(self, change: Callable[[int], int], first: int = 0, last: int = 9999) -> None:
+        def moved(frame: str) -> str:
+            address, has, name = frame.partition("=")
+            return "%#x" % change(int(address, 16)) + has + name
+
+        self.frames(lambda frames: [moved(frame) if first <= at < last else frame
+                                    for at, frame in enumerate(frames)])
+
+    def times(self, change: Callable[[int], int]) -> None:
+        self.change(lambda line, _: [[line[0], str(change(int(line[1]))), *line[2:]]])
+
+    def middle(self) -> str:
+        times = sorted(int(line[1]) for line in self.samples())
+        return str(times[len(times) // 2])
+
+    def emitted_maps(self) -> list[Line]:
+        return [line for line in self.things
+                if line[0] == "map" and "x" in line[4] and not "".join(line[8:])]
 
     def period(self, factor: int) -> None:
         for line in self.header:
@@ -133,11 +158,27 @@ def leaf_twice(stream: Stream) -> None:
 
 
 def page_off(stream: Stream) -> None:
-    def moved(frame: str) -> str:
-        address, has, name = frame.partition("=")
-        return "%#x" % (int(address, 16) + (1 << 30)) + has + name
+    stream.addresses(lambda address: address + (1 << 30))
 
-    stream.frames(lambda frames: [moved(frame) for frame in frames])
+
+def rounded_down(stream: Stream) -> None:
+    stream.addresses(lambda address: address & ~15)
+
+
+def call_sites(stream: Stream) -> None:
+    """A caller's address is one within the call, as symbolizers want it."""
+    stream.addresses(lambda address: address - 1, first=1)
+
+
+def rootless(stream: Stream) -> None:
+    stream.frames(lambda frames: frames[:-1] if len(frames) > 1 else frames)
+
+
+def kernel(stream: Stream) -> None:
+    """Each third has a frame of the kernel in front."""
+    stream.change(lambda line, number: [
+        line if number % 3 else
+        line[:4] + [NATIVE if NATIVE in line else "0xffffffff81000010"] + line[4:]])
 
 
 def mangled(stream: Stream) -> None:
@@ -153,11 +194,32 @@ def nameless(stream: Stream) -> None:
     stream.names(lambda name: "")
 
 
+def other_names(stream: Stream) -> Callable[[str], str]:
+    known = stream.known()
+    return dict(zip(known, known[1:] + known[:1])).__getitem__
+
+
 def swapped(stream: Stream) -> None:
-    known = sorted({frame.partition("=")[2] for line in stream.samples()
-                    for frame in line[4:] if "=" in frame})
-    other = dict(zip(known, known[1:] + known[:1]))
-    stream.names(lambda name: other[name])
+    stream.names(other_names(stream))
+
+
+def callers_swapped(stream: Stream) -> None:
+    stream.names(other_names(stream), first=1)
+
+
+def callers_nameless(stream: Stream) -> None:
+    stream.names(lambda name: "", first=1)
+
+
+def cut_names(stream: Stream) -> None:
+    stream.names(lambda name: name[:8])
+
+
+def native_named(stream: Stream) -> None:
+    """What has no name gets that of a function."""
+    known = stream.known()
+    stream.frames(lambda frames: [frame if "=" in frame else frame + "=" + known[0]
+                                  for frame in frames])
 
 
 def other_thread(stream: Stream) -> None:
@@ -167,7 +229,29 @@ def other_thread(stream: Stream) -> None:
 def stranger(stream: Stream) -> None:
     """Each tenth also of a process that is not there."""
     stream.change(lambda line, number: [line] + (
-        [line[:2] + ["999999", "999999"] + line[4:]] if number % 10 == 0 else []))
+        [line[:2] + ["999999", "999999" if line[3] != "-" else "-"] + line[4:]]
+        if number % 10 == 0 else []))
+
+
+def inner_pids(stream: Stream) -> None:
+    """Those of a pid namespace."""
+    stream.change(lambda line, _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
+
+
+def phantom_thread(stream: Stream) -> None:
+    pid = stream.samples()[0][2]
+    stream.things.append(["fork", stream.middle(), pid, "999999", pid, pid])
+
+
+def image_lost(stream: Stream) -> None:
+    """An exec that never was."""
+    stream.things.append(["exec", stream.middle(), stream.samples()[0][2], "other"])
+
+
+def unmapped(stream: Stream) -> None:
+    """Emitted code is made data, says the profiler."""
+    for line in stream.emitted_maps():
+        stream.things.append(["map", stream.middle(), *line[2:4], "rw-p", *line[5:]])
 
 
 def lost_samples(stream: Stream) -> None:
@@ -183,11 +267,20 @@ def long_period(stream: Stream) -> None:
 
 
 def wall_clock(stream: Stream) -> None:
-    stream.change(lambda line, _: [[line[0], str(int(line[1]) + 17 * 10**17), *line[2:]]])
+    stream.times(lambda time: time + 17 * 10**17)
 
 
 def microseconds(stream: Stream) -> None:
-    stream.change(lambda line, _: [[line[0], str(int(line[1]) // 1000), *line[2:]]])
+    stream.times(lambda time: time // 1000)
+
+
+def milliseconds(stream: Stream) -> None:
+    """A clock that ticks once a millisecond."""
+    stream.times(lambda time: time // 10**6 * 10**6)
+
+
+def early(stream: Stream) -> None:
+    stream.times(lambda time: time - 20 * 10**6)
 
 
 # (form, lie): the cells that are red. None: the row is an ERROR that says the contradiction.
@@ -211,7 +304,19 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (names, reverse): {"invented"},
     (sums, reverse): {"invented"},
     (sums_of_names, reverse): {"invented"},
-    (sums, page_off): {"seen"},
+    (sums, page_off): {"seen", "wrong"},
+    (full, rounded_down): {"whole", "invented"},
+    (sums, rounded_down): {"whole", "invented"},
+    (full, call_sites): {"whole", "invented"},
+    (sums, call_sites): {"whole", "invented"},
+    (full, rootless): {"whole"},
+    (names, rootless): {"whole"},
+    (sums, rootless): {"whole"},
+    (sums_of_names, rootless): {"whole"},
+    (full, kernel): {"invented"},
+    (names, kernel): {"invented"},
+    (sums, kernel): {"invented"},
+    (sums_of_names, kernel): {"invented"},
     (names, mangled): {"right"},
     (sums, mangled): {"right", "wrong"},
     (sums_of_names, mangled): {"right"},
@@ -221,8 +326,28 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (sums, nameless): {"right"},
     (sums_of_names, nameless): {"right"},
     (sums, swapped): {"right", "wrong"},
+    (full, callers_swapped): {"right", "wrong"},
+    (names, callers_swapped): {"whole", "invented"},
+    (sums, callers_swapped): {"right", "wrong"},
+    (full, callers_nameless): {"right"},
+    (names, callers_nameless): {"right"},
+    (sums, callers_nameless): {"right"},
+    (full, cut_names): {"right", "wrong"},
+    (names, cut_names): {"right"},
+    (sums, cut_names): {"right", "wrong"},
+    (full, native_named): {"wrong"},
+    (sums, native_named): {"wrong"},
     (full, other_thread): {"seen", "whole", "invented"},
+    (sums, other_thread): {"whole", "invented"},
     (full, stranger): {"invented"},
+    (sums, stranger): {"invented"},
+    (sums_of_names, stranger): {"invented"},
+    (full, inner_pids): {"seen", "invented"},
+    (sums, inner_pids): {"seen", "invented"},
+    (sums_of_names, inner_pids): {"seen", "invented"},
+    (full, phantom_thread): {"tasks"},
+    (full, image_lost): {"tasks", "mapped", "whole"},
+    (full, unmapped): {"mapped", "whole"},
     (full, lost_samples): {"lost"},
     (names, lost_samples): {"lost"},
     (sums, lost_samples): {"lost"},
@@ -230,4 +355,6 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (full, long_period): {"seen"},
     (full, wall_clock): None,
     (names, microseconds): None,
+    (full, milliseconds): {"whole", "invented"},
+    (full, early): {"whole", "invented"},
 }

@@ -11,7 +11,9 @@ from typing import Callable, Sequence
 sys.path.insert(0, os.path.abspath(__file__ + "/../../profiler"))
 from adapting.observations import Frame, Stream
 from harness.selftest import run_directory as rd
+from harness.selftest.run_directory import Truth
 
+FORK = 1  # how a PROCESS_START came
 NamesOf = Callable[[int, int, int], str | None]
 
 
@@ -19,20 +21,31 @@ class Names:
     """What the truth calls each address over time: who was there last."""
 
     def __init__(self, directory: str) -> None:
-        truth = rd.Truth(os.path.join(directory, "truth"))
+        truth = Truth(os.path.join(directory, "truth"))
         parts: dict[int, dict[int, bytes]] = {}
-        for slot in map(truth.get, truth.of(rd.Truth.TEXT)):
+        for slot in map(truth.get, truth.of(Truth.TEXT)):
             parts.setdefault(slot[6] & 0xffffffff, {})[slot[1]] = struct.pack("<3Q", *slot[7:])
         texts = {id: b"".join(of[part] for part in sorted(of)).split(b"\0")[0].decode()
                  for id, of in parts.items()}
-        self.loads = sorted((slot[4], slot[2], slot[6], slot[7], texts[slot[8] >> 32])
-                            for slot in map(truth.get, truth.of(rd.Truth.CODE_LOAD)))
+        loads = {slot[9] & 0xffffffff: slot for slot in map(truth.get, truth.of(Truth.CODE_LOAD))}
+        self.places = [(slot[4], slot[2], slot[6], slot[7], texts[slot[8] >> 32])
+                       for slot in loads.values()]
+        for slot in map(truth.get, truth.of(Truth.CODE_MOVE)):
+            load = loads[slot[6]]
+            self.places.append((slot[4], slot[2], slot[7], load[7], texts[load[8] >> 32]))
+        self.places.sort()
+        # A forked child has what its parent had.
+        self.forks = {slot[2]: (slot[6] & 0xffffffff, slot[4])
+                      for slot in map(truth.get, truth.of(Truth.PROCESS_START)) if slot[7] == FORK}
 
     def at(self, pid: int, address: int, time: int) -> str | None:
         found = None
-        for loaded, owner, start, size, text in self.loads:
+        for loaded, owner, start, size, text in self.places:
             if loaded <= time and owner == pid and start <= address < start + size:
                 found = text
+        if not found and pid in self.forks:
+            parent, forked = self.forks[pid]
+            return self.at(parent, address, min(time, forked))
         return found
 
 

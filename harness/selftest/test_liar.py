@@ -56,7 +56,7 @@ class Liar(Folder):
         return dict(zip(sorted(name for name, _ in streams), rows, strict=True))
 
     def test_truthful(self) -> None:
-        for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse"):
+        for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse", "code_move"):
             self.assertEqual(self.red("none", scene), set(), scene)
         self.assertEqual(self.red("sums"), set())
 
@@ -95,6 +95,10 @@ class Liar(Folder):
     def test_tasks(self) -> None:
         for lie in ("fork", "exit", "exec", "comm", "strays"):
             self.assertEqual(self.red(lie, "fork_exec"), {"tasks"}, self.told)
+
+    def test_processes(self) -> None:
+        """The parent has no code where its child does."""
+        self.assertEqual(self.red("parent", "fork_exec"), {"seen", "wrong"}, self.told)
 
     def test_lost(self) -> None:
         self.assertEqual(self.red("lost"), {"lost"})
