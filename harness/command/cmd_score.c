@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "harness/base/interrupt.h"
+#include "harness/base/path.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
@@ -19,6 +20,9 @@ struct score_request {
 	uint64_t seed;
 	bool json, lists;
 };
+
+/* Where the runs of each profiler are kept. */
+static const char *const runs_of[2] = {"a/runs", "b/runs"};
 
 static bool parse(struct score_request *request, int argc, char **argv, int *status)
 {
@@ -84,7 +88,7 @@ static int take(struct score_request *request, const struct jp_runner *runner,
 
 		/* Two profilers run the same workloads: each in a folder of its own. */
 		request->plan.profiler = request->profilers[i];
-		if (jp_run_dir_case(dir, i ? "b/runs" : "a/runs", path, sizeof(path), &err))
+		if (jp_run_dir_case(dir, runs_of[i], path, sizeof(path), &err))
 			ret = -EIO;
 		request->plan.dir = path;
 		ret = ret ?: jp_score_take(&request->plan, runner, &scores[i], &err);
@@ -126,27 +130,53 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 						: JP_EXIT_OK);
 }
 
+/* Of each profiler, as take() kept them; or folders of cases anywhere, of one. */
+static int find_kept(const char *kept, struct jp_case_folders *folders)
+{
+	for (int i = 0; i < 2; i++) {
+		struct jp_error err;
+		char path[4096];
+
+		if (jp_path_build(path, sizeof(path), &err, "%s/%s", kept, runs_of[i]) ||
+		    (!access(path, F_OK) && jp_case_folders_find(&folders[i], path)))
+			return -EIO;
+	}
+	return folders[0].count ? 0 : jp_case_folders_find(&folders[0], kept);
+}
+
+static int tell_again(const struct score_request *request, const struct jp_case_folders *folders)
+{
+	struct score_request again = *request;
+	struct jp_score scores[2] = {0};
+	struct jp_error err = {""};
+	int status = JP_EXIT_OK;
+
+	if (jp_score_again(&folders[0], &scores[0], &err) ||
+	    jp_score_again(&folders[1], &scores[1], &err)) {
+		status = jp_command_broken("score", &err);
+	} else {
+		again.profilers[1] = folders[1].count ? scores[1].profiler : NULL;
+		tell(&again, scores);
+		if (jp_score_failed(&scores[0]) || jp_score_failed(&scores[1]))
+			status = JP_EXIT_BAD;
+	}
+	jp_score_free(&scores[0]);
+	jp_score_free(&scores[1]);
+	return status;
+}
+
 /* The same of runs that were kept: who has no rights cannot list them. */
 static int judge_again(const struct score_request *request)
 {
-	struct jp_case_folders folders = {0};
-	struct jp_score score = {0};
-	struct jp_error err = {""};
+	struct jp_case_folders folders[2] = {0};
 	int status = JP_EXIT_BROKEN;
 
-	if (jp_case_folders_find(&folders, request->kept) || !folders.count) {
+	if (find_kept(request->kept, folders) || !folders[0].count)
 		fprintf(stderr, "jitproof score: %s: no case is in it\n", request->kept);
-	} else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status)) {
-		if (jp_score_again(&folders, &score, &err)) {
-			status = jp_command_broken("score", &err);
-		} else {
-			tell(request, &score);
-			status = jp_score_failed(&score) ? JP_EXIT_BAD : JP_EXIT_OK;
-		}
-		status = jp_reading_ends("score", status);
-	}
-	jp_score_free(&score);
-	jp_case_folders_free(&folders);
+	else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status))
+		status = jp_reading_ends("score", tell_again(request, folders));
+	jp_case_folders_free(&folders[0]);
+	jp_case_folders_free(&folders[1]);
 	return status;
 }
 

@@ -106,6 +106,9 @@ class Liar(Folder):
     def test_forms(self) -> None:
         """One recording, told in each form, truly and with each lie that shows there."""
         self.red("none", "anon_exec", "-o", self.place("kept"))
+        done = process.run([JITPROOF, "score", "--json", "--again", self.place("kept")])
+        self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],
+                         ["anon_exec"])
         told = files.read(self.place("kept/a/runs/score/anon_exec/observations"))
         streams = []
         for form, lie in [(form, lies.full) for form in lies.FORMS] + list(lies.LIES):
