@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-ANSWERS = ("sampling", "stopped", "done")
+ANSWERS = ("sampling", "stopped", "done", "enabled", "disabled")
 OPTIONS = dict(word.split("=", 1) for word in sys.argv[2:] if word.startswith("--") and "=" in word)
 FOLDER = sys.argv[sys.argv.index("--dir") + 1] if "--dir" in sys.argv else ""
 FAULT, _, PLACE = (os.environ.get("JITPROOF_FAULT") or os.path.basename(FOLDER)).partition(".")
@@ -54,15 +54,21 @@ def hear(wanted: str) -> None:
         if wanted == "stop":
             samples *= 10
             say(b"samples %d\n" % samples)
-    if os.read(0, 4096).decode().strip() != wanted:
+    word = os.read(0, 4096).decode().strip()
+    if word in ("enable", "disable"):
+        at(word, word + "d")
+        hear(wanted)
+    elif word != wanted:
         sys.exit(1)
 
 
 def record() -> None:
     if sys.argv[1] == "launch":
+        gate = [sys.argv[at + 1].split("=", 1) for at, word in enumerate(sys.argv)
+                if word == "--gated"]
         keep = [int(word.split("=")[1]) for word in sys.argv if word.startswith("--keep-fd=")]
         subprocess.Popen(sys.argv[sys.argv.index("--") + 1:], pass_fds=keep,
-                         stdout=subprocess.DEVNULL)
+                         stdout=subprocess.DEVNULL, env={**os.environ, **dict(gate)})
         for fd in keep:
             os.close(fd)
     link = os.environ.get("JITPROOF_LINK")

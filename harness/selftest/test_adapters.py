@@ -187,7 +187,10 @@ PLACES = {"sampling": ("before it sampled", "'sampling'"),
           "stopped": ("(after it had stopped|when told to finish)",
                       "('samples N' or 'exited'|'done')"),
           "finish": ("when told to finish", "'done'"),
-          "done": ("after it was done", "its end")}
+          "done": ("after it was done", "its end"),
+          "enable": ("when told to enable its events", "'enabled'"),
+          "disable": ("when told to disable its events", "'disabled'")}
+ALWAYS = list(PLACES)[:6]
 MORE = {"twice.sampling": ("said 'sampling'", "recording"),
         "early.sampling": ("said 'stopped'", "sampling"),
         "twice.stop": ("said 'stopped'", "stopped"), "early.stop": ("said 'done'", "stop"),
@@ -217,9 +220,12 @@ class Broken(Folder):
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_FAULT": fault})
 
     def run_faults(self, way: str, faults: dict[str, str], fault: str = "") -> None:
+        watched, gate = (("fork_exec --tasks=2", way), "control=gate") if way == "gated" else \
+            (("anon_exec", way), "")
         self.write("".join(
-            "case %s check : anon_exec : %s-by broken --freq=999 : samples=1 seconds=60\n"
-            "\tbroken.chain =0\n" % (name, way) for name in faults), "expected", "broken")
+            "case %s check : %s : %s-by broken --freq=999 : samples=1 seconds=60 %s\n"
+            "\tbroken.chain =0\n" % (name, *watched, gate) for name in faults),
+            "expected", "broken")
         out = self.place(way + fault)
         self.jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
                       fault=fault)
@@ -233,11 +239,18 @@ class Broken(Folder):
                 self.assertLess(result["seconds"], 20 if "lives" in result["case"] else 8)
 
     def test_recording(self) -> None:
-        faults = {fault + "." + place: message(came, told) for fault, came in CAME.items()
-                  for place, told in PLACES.items() if (fault, place) != ("exit0", "done")}
+        faults = {fault + "." + place: message(came, PLACES[place]) for fault, came in CAME.items()
+                  for place in ALWAYS if (fault, place) != ("exit0", "done")}
         faults.update((name, message(came, PLACES[place])) for name, (came, place) in MORE.items())
         self.run_faults("attach", faults)
         self.run_faults("launch", faults)
+
+    def test_gated(self) -> None:
+        faults = {fault + "." + place: message(CAME[fault], PLACES[place])
+                  for fault in ("word", "nul", "killed", "closes")
+                  for place in ("sampling", "enable", "disable")}
+        faults["early.enable"] = message("said 'disabled'", PLACES["enable"])
+        self.run_faults("gated", faults)
 
     def test_version(self) -> None:
         for fault, came in CAME.items():
