@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,22 +193,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	}
 }
 
-/* Who lived to tell of its end has told of its name before. */
-static void check_truth(struct comm *comm)
-{
-	const struct jp_tasks *tasks = &comm->tasks;
-	char *error = comm->view->findings.error;
-
-	for (size_t i = 0; i < tasks->count && !*error; i++) {
-		const struct jp_task *task = &tasks->tasks[i];
-		const struct jp_task_name *name = jp_tasks_name(tasks, task->tid, task->before);
-
-		if (task->ending != UINT64_MAX && (!name || !name->text))
-			snprintf(error, sizeof(comm->view->findings.error),
-				 "the truth has no name of thread %u/%u", task->pid, task->tid);
-	}
-}
-
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	struct comm *comm;
@@ -227,7 +210,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct comm *comm = view->state;
 
-	check_truth(comm);
 	jp_findings_add_as(&view->findings, &wrong_names,
 			   jp_metric_rate("comm.records", comm->wrong_records, comm->records));
 	jp_findings_add_as(&view->findings, &wrong_names,

@@ -87,8 +87,7 @@ def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) ->
         fields = list(case.truth.get(index))
         fields[field] = change(fields[field]) & (2**64 - 1 if field > 3 else 2**32 - 1)
         slot = bytearray(case.truth.slots[index])
-        struct.pack_into("<HHIIQQ4Q", slot, 4, *fields)
-        struct.pack_into("<I", slot, 0, T.seal_of(slot))
+        T.pack(slot, fields)
         new[index] = bytes(slot)
     if all(bytes(case.truth.slots[index]) == slot for index, slot in new.items()):
         raise Absent("the records say this already")

@@ -39,6 +39,16 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 		jp_note(result, JP_ERROR,
 			"the truth has %" PRIu64 " records of threads that it never lets begin",
 			truth->strangers);
+	if (truth->disorder)
+		jp_note(result, JP_ERROR,
+			"the truth has %" PRIu64
+			" records whose times no thread can have written there",
+			truth->disorder);
+	if (truth->unpaired)
+		jp_note(result, JP_ERROR,
+			"the truth has %" PRIu64
+			" beginnings and ends of threads and processes that lack the others",
+			truth->unpaired);
 	if (info->slack > MAX_SLACK_NS)
 		jp_note(result, JP_ERROR,
 			"the clocks of truth and capture differ by %" PRIu64

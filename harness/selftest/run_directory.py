@@ -448,9 +448,14 @@ class Truth:
         """type, part, pid, tid, before, after, a[0..3]"""
         return struct.unpack_from("<HHIIQQ4Q", self.slots[index], 4)
 
+    @staticmethod
+    def pack(slot: bytearray, fields: Sequence[int]) -> None:
+        """With the seal that fits."""
+        struct.pack_into("<HHIIQQ4Q", slot, 4, *fields)
+        struct.pack_into("<I", slot, 0, Truth.seal_of(slot))
+
     def set(self, index: int, *fields: int) -> None:
-        struct.pack_into("<HHIIQQ4Q", self.slots[index], 4, *fields)
-        self.seal(index)
+        Truth.pack(self.slots[index], fields)
 
     def append(self, *fields: int) -> None:
         self.slots.append(bytearray(Truth.SLOT))

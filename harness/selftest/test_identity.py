@@ -140,7 +140,7 @@ class Identity(Recorded):
         truth.save(path)
         status, text = judge(self.dir)
         self.assertEqual(status, 1, text)
-        self.assertRegex(text, r"comm: the truth has no name of thread \d+/\d+")
+        self.assertRegex(text, r"the truth has \d+ beginnings and ends of threads")
         self.assertTrue(re.search(r"ERROR:1", text), text)
 
 

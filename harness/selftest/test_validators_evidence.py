@@ -248,6 +248,24 @@ class Evidence(Recorded):
                 self.errs("the truth has 1 records of threads that it never lets begin")
                 self.truth.set(index, *right)
 
+    def test_times_of_no_thread(self) -> None:
+        """A thread does one thing after another: each record bounds those beside it."""
+        self.take("clock")
+        index = self.truth.of(rd.Truth.MAP)[0]
+        right = list(self.truth.get(index))
+        self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
+        self.errs(r"the truth has \d+ records whose times no thread can have written there")
+
+    def test_lives_without_an_end(self) -> None:
+        self.take("clock")
+        for kind in (rd.Truth.PROCESS_EXIT, rd.Truth.THREAD_EXIT):
+            with self.subTest(kind=kind):
+                index = self.truth.of(kind)[0]
+                right = list(self.truth.get(index))
+                self.truth.set(index, rd.Truth.TEXT, *right[1:])
+                self.errs("the truth has 1 beginnings and ends of threads and processes")
+                self.truth.set(index, *right)
+
     def test_foreign_ids_in_an_enter(self) -> None:
         index = self.truth.of(rd.Truth.ENTER)[0]
         slot = list(self.truth.get(index))

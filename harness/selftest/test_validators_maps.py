@@ -412,5 +412,14 @@ class EqualMappings(Recorded):
         """Where another thread mapped something meanwhile the text contradicts nothing."""
         first = self.truth.get(self.truth.of(rd.Truth.MAP)[-1])
         until = self.truth.get(self.truth.of(rd.Truth.PROCESS_EXIT)[0])[5]
-        self.truth.append(*first[:5], until, first[6] - (1 << 30), PAGE, rd.READ | rd.EXECUTE, 0)
+        pid, made = first[2], self.truth.get(self.truth.of(rd.Truth.PROCESS_START)[0])[5]
+        other, name = (0, pid, pid + 1, made, made), self.truth.next_id
+        self.truth.next_id += 1
+        fork = self.perf.fork(pid, pid, made, pid + 1)
+        self.perf.insert(self.perf.side(rd.FORK, fork.body[:24], made, 0, pid, pid))
+        self.truth.append(rd.Truth.THREAD_START, *other, pid << 32, 0, 0, 0)
+        self.truth.append(rd.Truth.TEXT, *other, name | 1 << 32, ord("a"), 0, 0)
+        self.truth.append(rd.Truth.COMM, *other, name, 0, 0, 0)
+        self.truth.append(rd.Truth.MAP, *other[:3], first[4], until, first[6] - (1 << 30), PAGE,
+                          rd.READ | rd.EXECUTE, 0)
         self.passes()

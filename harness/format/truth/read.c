@@ -14,6 +14,7 @@
 #include "harness/base/map.h"
 #include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
+#include "harness/format/truth/order.h"
 
 static int by_time(const void *a, const void *b)
 {
@@ -102,6 +103,9 @@ static int believe(struct jp_truth_reader *reader, size_t count)
 	}
 	reader->torn += torn; /* at the end: being written when the writer was killed */
 	reader->records = items->nr_believed;
+	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
+	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
+		return -ENOMEM;
 	qsort(items->believed, items->nr_believed, sizeof(*items->believed), by_time);
 	return count_strangers(reader);
 }

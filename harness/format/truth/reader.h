@@ -46,8 +46,9 @@ struct jp_truth_reader {
 	uint32_t version, e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file;
-	 * strangers: of threads that no record began */
-	uint64_t records, torn, gaps, overflow, strangers;
+	 * strangers: of threads that no record began; disorder: that no thread writes behind those
+	 * before it; unpaired: beginnings and ends without what goes with them */
+	uint64_t records, torn, gaps, overflow, strangers, disorder, unpaired;
 	struct jp_truth_items *items; /* private */
 };
 

@@ -201,6 +201,8 @@ struct jp_truth *jp_truth_load(const char *path, struct jp_error *err)
 	truth->records = reader->records;
 	truth->overflow = reader->overflow;
 	truth->strangers = reader->strangers;
+	truth->disorder = reader->disorder;
+	truth->unpaired = reader->unpaired;
 	truth->torn += reader->torn;
 	truth->gaps += reader->gaps;
 	return truth;

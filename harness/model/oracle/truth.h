@@ -80,8 +80,8 @@ struct jp_truth {
 	uint32_t version, e_machine;
 	/* torn: slots and facts that are not believed; gaps: those of them that a committed record
 	 * follows, or that another fact needs; overflow: records lost to a full file;
-	 * strangers: of threads that no record began */
-	uint64_t records, torn, gaps, overflow, strangers;
+	 * strangers, disorder, unpaired: struct jp_truth_reader */
+	uint64_t records, torn, gaps, overflow, strangers, disorder, unpaired;
 	/* What changed mappings, processes and threads; marks and waits. By before. */
 	struct jp_event *acts;
 	size_t nr_acts;
