@@ -191,6 +191,18 @@ static int note_unsure(struct cpu_time *cpu, const struct jp_cpu_sum *sum, const
 	return 0;
 }
 
+/* The timer goes on in time that the host takes from a virtual machine, which is none of the
+ * thread's: so there may be more than by CPU time, but never more than by the clock, nor than the
+ * host took of all CPUs, where the runner asked: each CPU's is told in ticks, and rounded down. */
+static double most_by_cpu(const struct cpu_time *cpu, const struct jp_cpu_sum *sum)
+{
+	const struct jp_watched_info *watched = &cpu->evidence->watched;
+	const double own = sum->expected * (1 + OFF), clock = fmax(own, sum->on);
+	const double taken = jp_watched_stolen(watched) + TICK_NS * (double)watched->cpus;
+
+	return watched->silent ? fmin(clock, own + taken / (double)cpu->period) : clock;
+}
+
 /* Compares what there is with what must be; @missing more may be lacking. */
 static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		 const char *what, uint32_t number)
@@ -199,9 +211,7 @@ static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double miss
 	double chance = SIGMAS * sqrt(sum->variance + 1);
 	double sure = sum->due - chance - missing - cpu->stolen;
 	double least = sum->due - chance - missing - fmin(sum->hidden, cpu->stolen);
-	/* The timer goes on in time that the host takes from a virtual machine, which is none of
-	 * the thread's: so there may be more than by CPU time, but never more than by the clock. */
-	double most = jp_max(sum->expected * (1 + OFF), sum->on) + chance;
+	double most = most_by_cpu(cpu, sum) + chance;
 	const char *cause = (double)sum->all < least    ? "too-few"
 			    : (double)sum->inner > most ? "too-many"
 							: NULL;

@@ -358,6 +358,19 @@ class Clock(Recorded):
         but not as close: and what the events counted tells."""
         self.only(self.invent(1, 1000), "event.samples", "samples.pace")
 
+    def test_more_than_the_cpu_time(self) -> None:
+        """Beyond a thread's own time its event has what the host took, and no more."""
+        for index in self.truth.of(rd.Truth.LEAVE):
+            slot = list(self.truth.get(index))
+            slot[7] = slot[7] >> 9 << 8 | slot[7] & 0xff
+            self.truth.set(index, *slot)
+        path = os.path.join(self.dir, "watched")
+        for taken in (0, 4_000_000_000):
+            self.stolen(taken)
+            files.write(path, files.read(path) + "silent %s\n" % self.facts["stopped"])
+            many = re.search(r"(?m)^# cpu.samples: \d+ with cause too-many", self.judge()[1])
+            self.assertEqual(many is None, taken > 0)
+
     def test_more_than_the_clock_gives(self) -> None:
         self.assertRegex(self.invent(20, 1000),
                          r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
