@@ -245,15 +245,17 @@ static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *tex
 static void write_files(void)
 {
 	pid_t own = getpid(), other;
+	uint32_t early;
 
 	put_file(100, 0x1000, 11, "00ff /a program");
-	add_code(0x5010, "told of before its library", 105);
+	early = add_code(0x5010, "told of before its library", 105);
 	put_file(110, 0x5000, 12, "- /library");
 	add_code(0x7000, "between the files", 110);
 	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
 	other = fork();
 	if (!other) {
 		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
+		put_at(JP_TRUTH_CODE_UNLOAD, 300, early, 0, 0, 0);
 		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
 		add_code(0x5020, "where a library was", 310);
 		put_at(JP_TRUTH_PROCESS_START, 400, own, JP_HOW_EXEC, 0, 0);

@@ -256,6 +256,12 @@ class Evidence(Recorded):
         self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
         self.errs(r"the truth has \d+ records whose times no thread can have written there")
 
+    def test_code_that_outlives_its_memory(self) -> None:
+        self.take("clock")
+        del self.truth.slots[self.truth.of(rd.Truth.CODE_UNLOAD)[0]]
+        self.truth.next_slot = len(self.truth.slots)
+        self.errs("the truth has 1 gaps")
+
     def test_lives_without_an_end(self) -> None:
         self.take("clock")
         for kind in (rd.Truth.PROCESS_EXIT, rd.Truth.THREAD_EXIT):

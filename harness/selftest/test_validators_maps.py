@@ -113,9 +113,12 @@ class Mappings(Recorded):
         record = self.emitted_maps()[0]
         index = [index for index in self.truth.of(rd.Truth.UNMAP)
                  if self.truth.get(index)[6] == record.start][0]
-        slot = list(self.truth.get(index))
-        slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
-        self.truth.set(index, *slot)
+        gone = self.truth.get(index)
+        for at in (index, *self.truth.of(rd.Truth.CODE_UNLOAD)):
+            slot = list(self.truth.get(at))
+            if slot[4] <= gone[5] and slot[5] >= gone[4]:  # of what is unmapped
+                slot[4] = slot[5] = int(self.facts["stopped"]) - 1000
+                self.truth.set(at, *slot)
         self.fails(self.exactly(1, "coverage.stale", "munmap"), re.escape(record.range()))
 
     def protect(self, pid: int, start: int, size: int, prot: int, before: int, after: int) -> None:

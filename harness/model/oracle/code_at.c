@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "harness/base/search.h"
-#include "harness/model/oracle/truth.h"
+#include "harness/model/oracle/collect.h"
 
 /* The first of codes[..high) of @pid that lies behind (@addr, @time). */
 static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid, uint64_t addr,
@@ -50,4 +50,43 @@ bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
 		    (!name || strcmp(truth->codes[i - 1].name, name) == 0))
 			return true;
 	return false;
+}
+
+/* Whether any code lives on in what @act unmapped. */
+static bool leaves_code(const struct jp_truth *truth, const struct jp_event *act)
+{
+	uint64_t addr = act->map.addr + act->map.len;
+	size_t at = addr ? code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
+
+	while (at && truth->codes[at - 1].pid == act->pid &&
+	       truth->code_reach[at - 1] > act->map.addr) {
+		const struct jp_truth_code *code;
+		size_t later;
+
+		addr = truth->codes[at - 1].addr;
+		later = code_after(truth, at, act->pid, addr, act->before);
+		code = later ? &truth->codes[later - 1] : NULL;
+		if (code && code->pid == act->pid && code->addr == addr &&
+		    addr + code->size > act->map.addr && code->ready < act->before &&
+		    code->ending > act->after)
+			return true;
+		at = addr ? code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
+	}
+	return false;
+}
+
+/* Whether the next code of the same place is there while this one is. */
+static bool is_overwritten(const struct jp_truth_code *code, const struct jp_truth_code *next)
+{
+	return code->pid == next->pid && code->addr == next->addr && code->ending > next->ready;
+}
+
+void jp_truth_check_places(struct jp_truth *truth)
+{
+	for (size_t i = 1; i < truth->nr_codes; i++)
+		if (is_overwritten(&truth->codes[i - 1], &truth->codes[i]))
+			jp_truth_contradicts(truth);
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		if (truth->acts[i].type == JP_EVENT_UNMAP && leaves_code(truth, &truth->acts[i]))
+			jp_truth_contradicts(truth);
 }
