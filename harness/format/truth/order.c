@@ -44,6 +44,7 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 /* What a thread wrote until now. */
 struct thread_until {
 	uint64_t all, acts, between, waits; /* the latest end of each */
+	uint64_t entered;                   /* when its last activation began */
 	const struct jp_truth_record *last;
 };
 
@@ -52,6 +53,19 @@ static bool shares_bracket(const struct jp_truth_record *record, const struct jp
 {
 	return last && last->type != record->type && last->before == record->before &&
 	       last->after == record->after;
+}
+
+/*
+ * Whether an activation took more CPU time than there was until its thread wrote the next record.
+ * By its frequency and by slewing NTP has the clock run 500 ppm each slower (MAXFREQ in
+ * include/linux/timex.h): CPU time runs as the machine does.
+ */
+static bool took_too_long(const struct jp_truth_record *record, const struct thread_until *until)
+{
+	const uint64_t ran = record->after - until->entered;
+
+	return until->last && until->last->type == JP_TRUTH_LEAVE &&
+	       until->last->leave.cpu > ran + ran / 1000;
 }
 
 static bool is_in_order(const struct jp_truth_record *record, const struct thread_until *until)
@@ -86,6 +100,8 @@ static void note(struct thread_until *until, const struct jp_truth_record *recor
 	const uint8_t is = traits[record->type];
 
 	until->all = jp_max(until->all, record->after);
+	if (record->type == JP_TRUTH_ENTER)
+		until->entered = record->before;
 	if (!(is & NO_ACT))
 		until->acts = jp_max(until->acts, record->after);
 	if (is & BETWEEN)
@@ -110,7 +126,7 @@ int jp_truth_count_disorder(struct jp_truth_reader *reader)
 			ret = -ENOMEM;
 			continue;
 		}
-		reader->disorder += !is_in_order(record, until);
+		reader->disorder += !is_in_order(record, until) || took_too_long(record, until);
 		note(until, record);
 	}
 	jp_map_free(&threads);
