@@ -51,6 +51,8 @@ def deleted(case: Case, number: int) -> Changes:
     gone, old = parts(case, at), case.truth.get(at)
     if old[0] == T.GONE and old[2] != old[3]:
         raise Unobservable("who joins a thread may find it there still, and tells nothing")
+    if old[0] == T.MAPS:
+        raise Unobservable("its process's acts tell what it said: it was held against them")
     return packed(case.truth, [slot for at, slot in enumerate(case.truth.slots) if at not in gone])
 
 
