@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <string.h>
 
 #include "harness/base/search.h"
@@ -52,9 +53,10 @@ bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
 	return false;
 }
 
-/* Whether any code lives on in what @act unmapped. */
-static bool leaves_code(const struct jp_truth *truth, const struct jp_event *act)
+/* Whether any code lives on in what @act unmapped: 1, 0; -E2BIG: too many steps. */
+static int leaves_code(struct jp_truth_collector *collector, const struct jp_event *act)
 {
+	const struct jp_truth *truth = collector->truth;
 	uint64_t addr = act->map.addr + act->map.len;
 	size_t at = addr ? code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
 
@@ -63,16 +65,18 @@ static bool leaves_code(const struct jp_truth *truth, const struct jp_event *act
 		const struct jp_truth_code *code;
 		size_t later;
 
+		if (++collector->steps > JP_TRUTH_MOST_STEPS)
+			return -E2BIG;
 		addr = truth->codes[at - 1].addr;
 		later = code_after(truth, at, act->pid, addr, act->before);
 		code = later ? &truth->codes[later - 1] : NULL;
 		if (code && code->pid == act->pid && code->addr == addr &&
 		    addr + code->size > act->map.addr && code->ready < act->before &&
 		    code->ending > act->after)
-			return true;
+			return 1;
 		at = addr ? code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
 	}
-	return false;
+	return 0;
 }
 
 /* Whether the next code of the same place is there while this one is. */
@@ -81,12 +85,20 @@ static bool is_overwritten(const struct jp_truth_code *code, const struct jp_tru
 	return code->pid == next->pid && code->addr == next->addr && code->ending > next->ready;
 }
 
-void jp_truth_check_places(struct jp_truth *truth)
+int jp_truth_check_places(struct jp_truth_collector *collector)
 {
+	struct jp_truth *truth = collector->truth;
+	int ret = 0;
+
 	for (size_t i = 1; i < truth->nr_codes; i++)
 		if (is_overwritten(&truth->codes[i - 1], &truth->codes[i]))
 			jp_truth_contradicts(truth);
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		if (truth->acts[i].type == JP_EVENT_UNMAP && leaves_code(truth, &truth->acts[i]))
+	for (size_t i = 0; ret >= 0 && i < truth->nr_acts; i++) {
+		ret = truth->acts[i].type == JP_EVENT_UNMAP
+			      ? leaves_code(collector, &truth->acts[i])
+			      : 0;
+		if (ret > 0)
 			jp_truth_contradicts(truth);
+	}
+	return ret < 0 ? ret : 0;
 }

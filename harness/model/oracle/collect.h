@@ -92,8 +92,9 @@ uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t
 /* Fills codes and paths. */
 int jp_truth_build_codes(struct jp_truth_collector *collector);
 
-/* Who unmaps code, or writes other code over it, unloads it: what lives on is a gap. */
-void jp_truth_check_places(struct jp_truth *truth);
+/* Who unmaps code, or writes other code over it, unloads it: what lives on is a gap. After acts and
+ * codes. */
+int jp_truth_check_places(struct jp_truth_collector *collector);
 
 int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_event *event);
 int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_event *event);
