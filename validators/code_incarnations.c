@@ -123,13 +123,13 @@ static void await_permission(const struct jp_incarnations *incarnations,
 			     const struct jp_spans *spans, struct jp_life *life)
 {
 	const struct jp_truth_code *code = life->code;
-	const struct jp_span *end, *span = jp_spans_of(spans, code->pid, &end);
+	struct jp_box box = {code->addr, code->addr + 1, code->ready, UINT64_MAX};
 	uint64_t first = UINT64_MAX;
+	const struct jp_span *span;
 
-	for (; span < end; span++)
-		if (code->addr >= span->mapping.start && code->addr < span->mapping.end &&
-		    span->close_before > code->ready)
-			first = jp_min(first, span->open_after);
+	for (size_t at = 0; (span = jp_spans_next(spans, code->pid, &box, &at));)
+		if (span->close_before > code->ready)
+			box.until = first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)
 		life->end = 0;
 	else

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/coverage.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/base/search.h"
 
 /* A snapshot taken after the file was removed or replaced says so behind its name. */
 static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
@@ -28,15 +33,46 @@ bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mappi
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 
+static int by_place(const void *left, const void *right)
+{
+	const struct jp_span *a = *(const struct jp_span *const *)left;
+	const struct jp_span *b = *(const struct jp_span *const *)right;
+
+	return jp_compare(a, b);
+}
+
+int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
+		     const struct jp_box *box)
+{
+	const struct jp_span *span;
+
+	coverage->nr_found = 0;
+	for (size_t at = 0; (span = jp_spans_next(spans, pid, box, &at));) {
+		const struct jp_span **added = jp_array_push(&coverage->found, &coverage->nr_found,
+							     &coverage->found_capacity);
+
+		if (!added)
+			return -ENOMEM;
+		*added = span;
+	}
+	if (coverage->nr_found)
+		qsort(coverage->found, coverage->nr_found, sizeof(*coverage->found), by_place);
+	return 0;
+}
+
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time)
 {
-	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
-	const struct jp_span *last = NULL;
+	struct jp_box box = {addr, addr + 1, 0, time};
+	const struct jp_span *span, *last = NULL;
 
-	for (; span < end; span++)
-		if (span->mapping.start <= addr && span->mapping.end > addr &&
-		    span->close_after <= time && (!last || span->close_after > last->close_after))
-			last = span;
+	for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));) {
+		if (span->close_after > time ||
+		    (last && (jp_compare(span->close_after, last->close_after)
+				      ?: jp_compare(last, span)) < 0))
+			continue;
+		last = span;
+		box.from = span->close_after;
+	}
 	return last;
 }

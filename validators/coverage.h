@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/judge/validator.h"
+#include "validators/coverage_plain.h"
 
 /* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
  * (coverage_samples.c). */
@@ -16,8 +17,9 @@ struct jp_coverage {
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
 	struct jp_findings by_samples; /* stand behind those of the mappings */
-	const struct jp_event **plain; /* acts that mapped what is not executable, by pid */
-	size_t nr_plain;
+	struct jp_plains plains;
+	const struct jp_span **found; /* by jp_coverage_find() */
+	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
 	struct jp_standing *standing; /* who was sampled in closed pages */
@@ -30,6 +32,10 @@ struct jp_coverage {
  */
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr);
+/* Leaves in @found those of @pid's @spans that are somewhere in @box from open_before to
+ * close_after, in their order. 0 or -ENOMEM. */
+int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
+		     const struct jp_box *box);
 /* The truth's mapping of @addr in @pid that ended last by @time; NULL: none ended. */
 const struct jp_span *jp_coverage_ended(const struct jp_coverage *coverage, uint32_t pid,
 					uint64_t addr, uint64_t time);

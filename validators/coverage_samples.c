@@ -12,18 +12,17 @@
 static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t ip,
 				     uint64_t time, const struct jp_mapping *known)
 {
-	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
-	const struct jp_span *found = NULL;
+	const struct jp_box box = {ip, ip + 1, time, time};
+	const struct jp_span *span, *last = NULL, *identical = NULL;
 
-	for (; span < end; span++) {
-		if (ip < span->mapping.start || ip >= span->mapping.end ||
-		    time < span->open_before || time > span->close_after)
-			continue;
-		found = span;
-		if (known && jp_coverage_identical(&span->mapping, known, ip))
-			break;
+	for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));) {
+		if (!last || span > last)
+			last = span;
+		if ((!identical || span < identical) && known &&
+		    jp_coverage_identical(&span->mapping, known, ip))
+			identical = span;
 	}
-	return found;
+	return identical ?: last;
 }
 
 /* The truth cannot say what this sample should be: it must not pass for one outside of emitted

@@ -105,16 +105,18 @@ static uint64_t known_for(const struct jp_files *files, const struct jp_truth_fi
 			  uint64_t from, uint64_t to, const struct jp_span **wrong,
 			  const char **difference)
 {
-	const struct jp_span *end, *span = jp_spans_of(files->view->known, file->pid, &end);
+	const struct jp_box box = {file->addr, file->addr + 1, from, to};
+	const struct jp_span *span;
 	uint64_t known = 0;
 
-	for (; span < end; span++) {
+	for (size_t at = 0; (span = jp_spans_next(files->view->known, file->pid, &box, &at));) {
 		const char *other;
 
-		if (file->addr < span->mapping.start || file->addr >= span->mapping.end ||
-		    span->open_before >= to || span->close_before <= from)
+		if (span->open_before >= to || span->close_before <= from)
 			continue;
 		other = differs(file, &span->mapping);
+		if (other && *wrong && *wrong > span)
+			continue;
 		if (other) {
 			*wrong = span;
 			*difference = other;

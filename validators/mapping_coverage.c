@@ -11,7 +11,6 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "validators/coverage.h"
 
@@ -43,44 +42,49 @@ static int except(struct jp_coverage *coverage, const char *metric, const char *
 				  what, *why ? "; " : "", why);
 }
 
+/* How long of [@from, @to) no right span holds all of [@start, @end); *@known: some do, *@other:
+ * one of another mapping does. 0 or -ENOMEM. */
+static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
+			  uint64_t end, uint64_t from, uint64_t to, uint64_t *uncovered,
+			  bool *known, bool *other)
+{
+	const struct jp_box box = {start, end, from, to};
+	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
+	uint64_t reached = from;
+
+	/* In the order in which they open: through time as far as right spans reach. */
+	for (size_t i = 0; i < coverage->nr_found; i++) {
+		const struct jp_span *span = coverage->found[i];
+
+		if (span->mapping.start > start || span->mapping.end < end ||
+		    span->close_before <= from || span->open_before >= to)
+			continue;
+		if (!jp_coverage_identical(&truth->mapping, &span->mapping, start)) {
+			*other = true;
+			continue;
+		}
+		*known = true;
+		if (span->open_before > reached) {
+			*uncovered += span->open_before - reached;
+			reached = span->open_before;
+		}
+		reached = jp_max(reached, jp_min(span->close_before, to));
+	}
+	*uncovered += to - reached;
+	return failed;
+}
+
 /* Judges [@start, @end) of @truth during [@from, @to): all known spans either hold the whole piece
  * or nothing of it. */
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
-	uint64_t reached = from, uncovered = 0;
-	bool known = false, other = false, moved = true;
-	const struct jp_span *last, *first = jp_spans_of(coverage->view->known, truth->pid, &last);
+	bool known = false, other = false;
+	uint64_t uncovered = 0;
 	char what[96];
 
-	/* Advance through time as far as right spans reach. */
-	while (reached < to && moved) {
-		uint64_t next = UINT64_MAX;
-
-		moved = false;
-		for (const struct jp_span *span = first; span < last; span++) {
-			if (span->mapping.start > start || span->mapping.end < end ||
-			    span->close_before <= from || span->open_before >= to)
-				continue;
-			if (!jp_coverage_identical(&truth->mapping, &span->mapping, start)) {
-				other = true;
-				continue;
-			}
-			known = true;
-			if (span->open_before <= reached && span->close_before > reached) {
-				reached = jp_min(span->close_before, to);
-				moved = true;
-			} else if (span->open_before > reached) {
-				next = jp_min(next, span->open_before);
-			}
-		}
-		if (!moved && next != UINT64_MAX) {
-			uncovered += next - reached;
-			reached = next;
-			moved = true;
-		}
-	}
-	uncovered += to - reached;
+	if (find_uncovered(coverage, truth, start, end, from, to, &uncovered, &known, &other))
+		return -ENOMEM;
 	coverage->true_area += (double)(end - start) * (to - from) / 1e9;
 	coverage->known_area += (double)(end - start) * (to - from - uncovered) / 1e9;
 	if (!uncovered)
@@ -106,17 +110,18 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
-	const struct jp_span *last, *first = jp_spans_of(coverage->view->known, truth->pid, &last);
+	const struct jp_box box = {truth->mapping.start, truth->mapping.end, from, to};
 	jp_cleanup_free uint64_t *edges = NULL;
 	size_t nr_edges = 0;
-	int failed = 0;
+	int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
 
-	edges = malloc((2 * (last - first) + 2) * sizeof(*edges));
+	edges = failed ? NULL : malloc((2 * coverage->nr_found + 2) * sizeof(*edges));
 	if (!edges)
 		return -ENOMEM;
 	edges[nr_edges++] = truth->mapping.start;
 	edges[nr_edges++] = truth->mapping.end;
-	for (const struct jp_span *span = first; span < last; span++) {
+	for (size_t at = 0; at < coverage->nr_found; at++) {
+		const struct jp_span *span = coverage->found[at];
 		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
 
 		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
@@ -155,17 +160,17 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint64_t start,
 			  uint64_t end, uint64_t time)
 {
-	const struct jp_span *last, *first = jp_spans_of(coverage->view->truth, pid, &last);
-	uint64_t reached = start, before;
+	struct jp_box box = {.from = time, .until = time + coverage->evidence->info.slack};
+	uint64_t reached = start;
+	const struct jp_span *span;
 
 	do {
-		before = reached;
-		for (const struct jp_span *span = first; span < last; span++)
-			if (span->mapping.start <= reached && span->mapping.end > reached &&
-			    span->open_before <= time + coverage->evidence->info.slack &&
-			    span->close_after > time)
-				reached = span->mapping.end;
-	} while (reached > before && reached < end);
+		box.start = reached;
+		box.end = reached + 1;
+		for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));)
+			if (span->close_after > time)
+				reached = jp_max(reached, span->mapping.end);
+	} while (reached > box.start && reached < end);
 	return jp_min(reached, end);
 }
 
@@ -173,14 +178,45 @@ static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint
 static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			  uint64_t time)
 {
-	const struct jp_span *end, *span = jp_spans_of(coverage->view->truth, pid, &end);
+	const struct jp_box box = {addr, addr + 1, time, time + coverage->evidence->info.slack};
+	size_t at = 0;
 
-	for (; span < end; span++)
-		if (addr >= span->mapping.start && addr < span->mapping.end &&
-		    span->open_before <= time + coverage->evidence->info.slack &&
-		    time <= span->close_after)
-			return true;
-	return false;
+	return jp_spans_next(coverage->view->truth, pid, &box, &at);
+}
+
+/* Where @known still says executable what was so, and no longer is. */
+struct stale_piece {
+	uint64_t start, end;
+	const struct jp_span *ended; /* that was there last */
+	bool told_later;             /* @known is younger than that end */
+};
+
+/* Whether @known is stale where @truth was, within [@from, @to). */
+static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *known,
+		     const struct jp_span *truth, uint64_t from, uint64_t to,
+		     struct stale_piece *piece)
+{
+	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
+	uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
+	uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
+	uint64_t gone = truth->close_after;
+	bool told_later;
+
+	if (start >= end || gone == UINT64_MAX)
+		return false;
+	gone = jp_max(gone + slack, from);
+	if (gone >= to)
+		return false;
+	start = first_gap(coverage, truth->pid, start, end, gone);
+	if (start == end)
+		return false;
+	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
+	/* A record from after the end is a lie, unless it tells of a later life of the place, whose
+	 * turn comes; one from before it only lies on, even if what is left of its mapping is
+	 * younger. */
+	told_later = since > truth->close_after + slack;
+	*piece = (struct stale_piece){start, end, truth, told_later};
+	return !told_later || !executable_at(coverage, known->pid, start, since);
 }
 
 /* How long after its truth ended @known still says executable, where the truth had spoken of the
@@ -188,56 +224,36 @@ static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
 		       uint64_t to)
 {
-	const struct jp_capture_info *info = &coverage->evidence->info;
-	const struct jp_span *last, *span = jp_spans_of(coverage->view->truth, known->pid, &last);
+	const struct jp_evidence *evidence = coverage->evidence;
+	const struct jp_mapping *mapping = &known->mapping;
+	struct jp_box box = {mapping->start, mapping->end, 0, jp_min(known->close_before, to)};
+	const struct jp_span *truth, *first = NULL;
+	struct stale_piece found, piece;
+	const char *cause;
 
 	from = jp_max(known->open_before, from);
-	to = jp_min(known->close_before, to);
-	for (; span < last; span++) {
-		const struct jp_span *truth = span;
-		uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
-		uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
-		uint64_t gone = truth->close_after;
-		const char *cause;
-		bool told_later;
-
-		if (start >= end || gone == UINT64_MAX)
+	to = box.until;
+	if (from >= to)
+		return 0;
+	/* Where all of it is right at first, what ended before that does not matter. */
+	if (first_gap(coverage, known->pid, mapping->start, mapping->end, from) == mapping->end)
+		box.from = from - jp_min(from, evidence->info.slack);
+	for (size_t at = 0;
+	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &at));) {
+		if ((first && truth > first) || !is_stale(coverage, known, truth, from, to, &piece))
 			continue;
-		gone = jp_max(gone + info->slack, from);
-		if (gone >= to)
-			continue;
-		start = first_gap(coverage, truth->pid, start, end, gone);
-		if (start == end)
-			continue;
-		truth = jp_coverage_ended(coverage, truth->pid, start, gone);
-		/* A record from after the end is a lie, unless it tells of a later life of the
-		 * place, whose turn comes; one from before it only lies on, even if what is left of
-		 * its mapping is younger. */
-		told_later = known->mapping.since > truth->close_after + info->slack;
-		if (told_later && executable_at(coverage, known->pid, start, known->mapping.since))
-			continue;
-		coverage->stale++;
-		cause = told_later ? "invented"
-				   : jp_unmapped_late(coverage->evidence, truth->pid, start,
-						      truth->close_before, from);
-		return except(coverage, "coverage.stale", cause, truth, start, end, from,
-			      "still known as executable after its end");
+		first = truth;
+		found = piece;
+		box.until = truth->open_before;
 	}
-	return 0;
-}
-
-/* When @act's mapping was next touched, at most: until then it was as @act made it. */
-static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *act)
-{
-	for (size_t i = act - truth->acts + 1;
-	     jp_groups_next(&truth->acts_of.processes, act->pid, &i); i++) {
-		const struct jp_event *next = &truth->acts[i];
-
-		if (jp_event_starts_process(next) || next->type == JP_EVENT_END ||
-		    jp_event_touches(next, act->map.addr, act->map.len))
-			return next->before;
-	}
-	return UINT64_MAX;
+	if (!first)
+		return 0;
+	coverage->stale++;
+	cause = found.told_later ? "invented"
+				 : jp_unmapped_late(evidence, known->pid, found.start,
+						    found.ended->close_before, from);
+	return except(coverage, "coverage.stale", cause, found.ended, found.start, found.end, from,
+		      "still known as executable after its end");
 }
 
 /* Whether @known may tell of something executable that was there before @act: then it is stale, if
@@ -245,12 +261,13 @@ static uint64_t untouched(const struct jp_truth *truth, const struct jp_event *a
 static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			     const struct jp_event *act)
 {
-	const struct jp_span *end, *truth = jp_spans_of(coverage->view->truth, act->pid, &end);
+	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
+	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
+				   since - jp_min(since, slack), act->after};
+	const struct jp_span *truth;
 
-	for (; truth < end; truth++)
-		if (truth->mapping.start < act->map.addr + act->map.len &&
-		    act->map.addr < truth->mapping.end && truth->close_before <= act->after &&
-		    known->mapping.since <= truth->close_after + coverage->evidence->info.slack)
+	for (size_t at = 0; (truth = jp_spans_next(coverage->view->truth, act->pid, &box, &at));)
+		if (truth->close_before <= act->after && since <= truth->close_after + slack)
 			return true;
 	return false;
 }
@@ -260,34 +277,39 @@ static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp
 static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {
-	const struct jp_capture_info *info = &coverage->evidence->info;
-	size_t i;
+	const uint64_t slack = coverage->evidence->info.slack;
+	const uint64_t from = jp_max(known->open_before, begin);
+	const struct jp_mapping *mapping = &known->mapping;
+	const struct jp_box box = {mapping->start, mapping->end, from,
+				   jp_min(known->close_before, end_of_window)};
+	const struct jp_plains *plains = &coverage->plains;
+	size_t first = plains->count, i;
+	const struct jp_event *act;
+	struct jp_span span;
 
-	jp_search(i, coverage->nr_plain, coverage->plain[i]->pid < known->pid);
-	for (; i < coverage->nr_plain && coverage->plain[i]->pid == known->pid; i++) {
-		const struct jp_event *act = coverage->plain[i];
-		uint64_t start = jp_max(act->map.addr, known->mapping.start);
-		uint64_t end = jp_min(act->map.addr + act->map.len, known->mapping.end);
-		uint64_t from = jp_max(known->open_before, begin), to;
-		struct jp_span span;
+	for (size_t at = 0; jp_boxes_next(&plains->boxes, known->pid, &box, &at, &i);) {
+		uint64_t to = plains->list[i].untouched;
 
-		if (start >= end)
-			continue;
-		to = untouched(coverage->evidence->truth, act);
-		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, info->slack)), end_of_window);
-		if (jp_max(from, act->after + info->slack) >= jp_min(to, known->close_before) ||
-		    tells_of_earlier(coverage, known, act))
-			continue;
-		span = (struct jp_span){.pid = act->pid,
-					.mapping = {.start = act->map.addr,
-						    .end = act->map.addr + act->map.len,
-						    .name = act->map.name},
-					.open_after = act->after};
-		coverage->stale++;
-		return except(coverage, "coverage.stale", "not-executable", &span, start, end, from,
-			      "known as executable, which it never was");
+		act = plains->list[i].act;
+		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, slack)), end_of_window);
+		if (i < first &&
+		    jp_max(from, act->after + slack) < jp_min(to, known->close_before) &&
+		    !tells_of_earlier(coverage, known, act))
+			first = i;
 	}
-	return 0;
+	if (first == plains->count)
+		return 0;
+	act = plains->list[first].act;
+	span = (struct jp_span){.pid = act->pid,
+				.mapping = {.start = act->map.addr,
+					    .end = act->map.addr + act->map.len,
+					    .name = act->map.name},
+				.open_after = act->after};
+	coverage->stale++;
+	return except(coverage, "coverage.stale", "not-executable", &span,
+		      jp_max(act->map.addr, mapping->start),
+		      jp_min(act->map.addr + act->map.len, mapping->end), from,
+		      "known as executable, which it never was");
 }
 
 static int judge_known(struct jp_coverage *coverage, const struct jp_span *known)
@@ -302,31 +324,6 @@ static int judge_known(struct jp_coverage *coverage, const struct jp_span *known
 	return failed;
 }
 
-static int by_pid(const void *left, const void *right)
-{
-	const struct jp_event *a = *(const struct jp_event *const *)left;
-	const struct jp_event *b = *(const struct jp_event *const *)right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
-static int collect_plain(struct jp_coverage *coverage)
-{
-	const struct jp_truth *truth = coverage->evidence->truth;
-
-	coverage->plain = calloc(truth->nr_acts + 1, sizeof(const struct jp_event *));
-	if (!coverage->plain)
-		return -ENOMEM;
-	for (size_t i = 0; i < truth->nr_acts; i++)
-		if (truth->acts[i].type == JP_EVENT_MAP &&
-		    !(truth->acts[i].map.prot & JP_PROT_EXEC))
-			coverage->plain[coverage->nr_plain++] = &truth->acts[i];
-	qsort(coverage->plain, coverage->nr_plain, sizeof(*coverage->plain), by_pid);
-	return 0;
-}
-
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
@@ -337,7 +334,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	coverage->view = view;
 	coverage->evidence = evidence;
 	coverage->findings = &view->findings;
-	return collect_plain(coverage);
+	return jp_plains_of(evidence->truth, &coverage->plains);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -385,7 +382,8 @@ static void free_coverage(void *state)
 
 	jp_findings_free(&coverage->by_samples);
 	free(coverage->standing);
-	free(coverage->plain);
+	free(coverage->found);
+	jp_plains_free(&coverage->plains);
 	free(coverage);
 }
 

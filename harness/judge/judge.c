@@ -278,8 +278,10 @@ static int judge(struct judging *judging, const struct jp_control *control,
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
-	for (size_t i = 0; i < judging->nr_sides; i++)
-		jp_spans_sort(&judging->sides[i].known);
+	for (size_t i = 0; !failed && i < judging->nr_sides; i++)
+		failed = jp_spans_index(&judging->sides[i].known);
+	if (failed)
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	end_file(judging);
 	if (judging->asked.injected)
 		read_injected(judging);

@@ -130,10 +130,30 @@ static int by_pid(const void *left, const void *right)
 		       ?: jp_compare(a->mapping.start, b->mapping.start);
 }
 
-void jp_spans_sort(struct jp_spans *spans)
+int jp_spans_index(struct jp_spans *spans)
 {
+	int failed = 0;
+
 	if (spans->count)
 		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
+	for (size_t i = 0; !failed && i < spans->count; i++) {
+		const struct jp_span *span = &spans->spans[i];
+
+		failed = jp_boxes_add(&spans->boxes, span->pid,
+				      &(struct jp_box){span->mapping.start, span->mapping.end,
+						       span->open_before, span->close_after},
+				      i);
+	}
+	jp_boxes_build(&spans->boxes);
+	return failed;
+}
+
+const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
+				    const struct jp_box *box, size_t *at)
+{
+	size_t item;
+
+	return jp_boxes_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
 }
 
 /* And, where memory changed, of all who have the same address space: who joins them or goes changes
@@ -168,8 +188,7 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 		if (!failed)
 			failed = follow_act(spans, act);
 	}
-	jp_spans_sort(spans);
-	return failed;
+	return failed ?: jp_spans_index(spans);
 }
 
 int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const struct jp_event *event)
@@ -187,31 +206,24 @@ void jp_spans_free(struct jp_spans *spans)
 	for (size_t at = 0; (open = jp_map_next(&spans->open, &at, NULL));)
 		jp_ranges_free(open->ranges);
 	jp_map_free(&spans->open);
+	jp_boxes_free(&spans->boxes);
 	free(spans->spans);
 	jp_replay_free(spans->own);
 	*spans = (struct jp_spans){0};
 }
 
-const struct jp_span *jp_spans_of(const struct jp_spans *spans, uint32_t pid,
-				  const struct jp_span **end)
-{
-	size_t first, last;
-
-	*end = NULL;
-	if (!spans->count)
-		return NULL;
-	jp_search(first, spans->count, spans->spans[first].pid < pid);
-	jp_search(last, spans->count, spans->spans[last].pid <= pid);
-	*end = spans->spans + last;
-	return spans->spans + first;
-}
-
 bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
 		   uint64_t to)
 {
-	for (size_t i = 0; i < spans->count; i++) {
-		const struct jp_span *span = &spans->spans[i];
+	const struct jp_box box = {addr, addr + 1, from, to};
+	const struct jp_span *span;
 
+	for (size_t at = 0; (span = jp_spans_next(spans, pid, &box, &at));)
+		if (span->open_before >= from)
+			return true;
+	/* Those that came since it was built. */
+	for (size_t i = spans->boxes.count; i < spans->count; i++) {
+		span = &spans->spans[i];
 		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&
 		    span->open_before >= from && span->open_before <= to)
 			return true;

@@ -33,7 +33,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 
 	if (!validator || !view.spaces)
 		exit(99);
-	failed = validator->begin(&view, &err);
+	failed = jp_spans_of_truth(evidence->truth, &truth) ?: validator->begin(&view, &err);
 	for (size_t i = 0; i < count && !failed; i++) {
 		held.samples += events[i].type == JP_EVENT_SAMPLE;
 		failed = validator->until ? validator->until(&view, events[i].time) : 0;
@@ -41,8 +41,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 		failed = failed ?: jp_spans_follow(&known, view.spaces, &events[i]);
 		failed = failed ?: validator->see(&view, &events[i]);
 	}
-	jp_spans_sort(&known);
-	failed = failed ?: validator->end(&view, &err);
+	failed = failed ?: jp_spans_index(&known) ?: validator->end(&view, &err);
 	metric = failed ? NULL : jp_findings_metric(&view.findings, name);
 	if (metric)
 		found = *metric;
@@ -51,6 +50,7 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	validator->free(view.state);
 	jp_findings_free(&view.findings);
 	jp_spans_free(&known);
+	jp_spans_free(&truth);
 	jp_replay_free(view.spaces);
 	return found;
 }

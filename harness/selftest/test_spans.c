@@ -6,15 +6,28 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/order.h"
+#include "harness/base/search.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/growth.h"
 #include "harness/selftest/made_events.h"
 
 enum { PID = 5, OTHER = 6, RX = JP_PROT_READ | JP_PROT_EXEC };
 
+/* Those of @pid: from what it returns up to *@end. */
+static const struct jp_span *spans_of(const struct jp_spans *spans, uint32_t pid,
+				      const struct jp_span **end)
+{
+	size_t first, last;
+
+	jp_search(first, spans->count, spans->spans[first].pid < pid);
+	jp_search(last, spans->count, spans->spans[last].pid <= pid);
+	*end = spans->spans + last;
+	return spans->spans + first;
+}
+
 static void list(const struct jp_spans *spans)
 {
-	const struct jp_span *end, *span = jp_spans_of(spans, PID, &end);
+	const struct jp_span *end, *span = spans_of(spans, PID, &end);
 
 	check(end - span == 2, "one mapping that loses its second half has two spans, %d",
 	      (int)(end - span));
@@ -26,10 +39,10 @@ static void list(const struct jp_spans *spans)
 		      span[1].open_before == 30 && span[1].open_after == 33 &&
 		      span[1].close_before == UINT64_MAX && span[1].close_after == UINT64_MAX,
 	      "the first half from then on");
-	span = jp_spans_of(spans, OTHER, &end);
+	span = spans_of(spans, OTHER, &end);
 	check(end - span == 1 && span->close_before == 40 && span->close_after == UINT64_MAX,
 	      "what ends with its process is never stale");
-	span = jp_spans_of(spans, 7, &end);
+	span = spans_of(spans, 7, &end);
 	check(span == end, "nobody else has any");
 }
 
@@ -87,7 +100,7 @@ static struct jp_event some_act(uint64_t *seed, uint64_t time)
 static bool equal(const struct jp_spans *spans, struct jp_replay *space, uint32_t pid,
 		  uint64_t time)
 {
-	const struct jp_span *end, *first = jp_spans_of(spans, pid, &end);
+	const struct jp_span *end, *first = spans_of(spans, pid, &end);
 	size_t open = 0, found = 0, executable = 0;
 	const struct jp_mapping *map;
 

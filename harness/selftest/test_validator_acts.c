@@ -82,10 +82,11 @@ static void whole(uint64_t seed)
 		list[i] = some_span(&seed);
 		acts[i] = some_act(&seed);
 	}
-	jp_spans_sort(&spans);
+	check(!jp_spans_index(&spans), "spans to be searched");
 	for (size_t i = 0; i < SOME; i++)
 		expected += ended(list, &acts[i]);
 	found = counted(&truth, &spans);
+	jp_boxes_free(&spans.boxes);
 	check(found == expected, "%d acts of %d end something, not %d", (int)expected, SOME,
 	      (int)found);
 }

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/boxes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+
+/* A k-d tree, in which each node stands before the two that it has, and knows how many there are:
+ * what cannot meet is stepped over. */
+struct jp_boxes_node {
+	struct jp_box box, bounds;       /* its own; of it and all below it */
+	uint32_t owner, lowest, highest; /* the same */
+	uint32_t item, size;             /* of the tree that begins here */
+};
+
+/* What tells the two below a node apart. */
+enum axis { OWNER, PLACE, TIME };
+
+int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box, size_t item)
+{
+	struct jp_boxes_node *node =
+		item < UINT32_MAX && boxes->count < UINT32_MAX
+			? jp_array_push(&boxes->nodes, &boxes->count, &boxes->capacity)
+			: NULL;
+
+	if (!node)
+		return -ENOMEM;
+	*node = (struct jp_boxes_node){.box = *box,
+				       .bounds = *box,
+				       .owner = owner,
+				       .lowest = owner,
+				       .highest = owner,
+				       .item = item,
+				       .size = 1};
+	return 0;
+}
+
+static uint64_t key(const struct jp_boxes_node *node, enum axis axis)
+{
+	return axis == OWNER ? node->owner : axis == PLACE ? node->box.start : node->box.from;
+}
+
+static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
+{
+	const struct jp_boxes_node saved = *one;
+
+	*one = *other;
+	*other = saved;
+}
+
+/* Leaves the element there that has @nth smaller ones: those before it are as large at least, those
+ * behind it at most. No order of what is given makes it slow: who gives it does not know the seed's
+ * way. */
+static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, enum axis axis)
+{
+	uint64_t seed = count;
+
+	for (size_t low = 0, high = count; high - low > 1;) {
+		size_t above = low, i = low, below = high;
+		uint64_t pivot;
+
+		seed = seed * UINT64_C(6364136223846793005) + 1;
+		pivot = key(&nodes[low + (seed >> 32) % (high - low)], axis);
+		while (i < below) {
+			const uint64_t one = key(&nodes[i], axis);
+
+			if (one > pivot)
+				swap(&nodes[above++], &nodes[i++]);
+			else if (one < pivot)
+				swap(&nodes[i], &nodes[--below]);
+			else
+				i++;
+		}
+		if (nth < above)
+			high = above;
+		else if (nth >= below)
+			low = below;
+		else
+			return;
+	}
+}
+
+/* How many of those that are behind the middle reach up to it: both sides must be searched for
+ * them. */
+static size_t crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
+		       enum axis axis)
+{
+	const struct jp_box *at = &nodes[middle].box;
+	size_t crossed = 0;
+
+	for (size_t i = middle + 1; i < count; i++)
+		crossed += axis == PLACE ? nodes[i].box.end > at->start
+					 : nodes[i].box.until >= at->from;
+	return crossed;
+}
+
+/* Halves them where they are best told apart. */
+static void halve(struct jp_boxes_node *nodes, size_t count, size_t middle)
+{
+	size_t crossed;
+
+	for (size_t i = 1; i < count; i++) {
+		if (nodes[i].owner != nodes[0].owner) {
+			select_nth(nodes, count, middle, OWNER);
+			return;
+		}
+	}
+	select_nth(nodes, count, middle, PLACE);
+	crossed = crossing(nodes, count, middle, PLACE);
+	if (!crossed)
+		return;
+	select_nth(nodes, count, middle, TIME);
+	if (crossing(nodes, count, middle, TIME) > crossed)
+		select_nth(nodes, count, middle, PLACE);
+}
+
+static void include(struct jp_boxes_node *node, const struct jp_boxes_node *below)
+{
+	node->bounds = (struct jp_box){.start = jp_min(node->bounds.start, below->bounds.start),
+				       .end = jp_max(node->bounds.end, below->bounds.end),
+				       .from = jp_min(node->bounds.from, below->bounds.from),
+				       .until = jp_max(node->bounds.until, below->bounds.until)};
+	node->lowest = jp_min(node->lowest, below->lowest);
+	node->highest = jp_max(node->highest, below->highest);
+	node->size += below->size;
+}
+
+/* The middle one is the root. */
+static void build(struct jp_boxes_node *nodes, size_t count)
+{
+	const size_t middle = count / 2;
+
+	if (count < 2)
+		return;
+	halve(nodes, count, middle);
+	swap(&nodes[0], &nodes[middle]);
+	build(nodes + 1, middle);
+	build(nodes + 1 + middle, count - middle - 1);
+	include(nodes, nodes + 1);
+	if (count > middle + 1)
+		include(nodes, nodes + 1 + middle);
+}
+
+void jp_boxes_build(struct jp_boxes *boxes)
+{
+	build(boxes->nodes, boxes->count);
+}
+
+void jp_boxes_free(struct jp_boxes *boxes)
+{
+	free(boxes->nodes);
+	*boxes = (struct jp_boxes){0};
+}
+
+static bool meet(const struct jp_box *one, const struct jp_box *other)
+{
+	return one->start < other->end && other->start < one->end && one->from <= other->until &&
+	       other->from <= one->until;
+}
+
+bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
+		   size_t *at, size_t *item)
+{
+	while (*at < boxes->count) {
+		const struct jp_boxes_node *node = &boxes->nodes[*at];
+		const bool below =
+			owner >= node->lowest && owner <= node->highest && meet(&node->bounds, box);
+
+		*at += below ? 1 : node->size;
+		if (below && node->owner == owner && meet(&node->box, box)) {
+			*item = node->item;
+			return true;
+		}
+	}
+	return false;
+}

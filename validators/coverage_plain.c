@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/coverage_plain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/map.h"
+#include "harness/base/order.h"
+#include "harness/model/space/ranges.h"
+
+/* What follows in one process, seen from its end: the number of an act is its index + 1, 0 none. */
+struct later_acts {
+	struct jp_ranges *ranges; /* of which the value is the act that touches there next */
+	uint32_t renewed;         /* the act that next begins or ends the process or its image */
+};
+
+static int note_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
+{
+	if (!next->ranges && !(next->ranges = jp_ranges_new()))
+		return -ENOMEM;
+	return len ? jp_ranges_set(&next->ranges, start, start + len, act) : 0;
+}
+
+/* The first act that changes what lies at [@start, @end). */
+static uint32_t first_touch(const struct later_acts *next, uint64_t start, uint64_t end)
+{
+	uint32_t first = next->renewed;
+
+	for (uint64_t at = start; next->ranges && at < end;) {
+		const struct jp_range range = jp_ranges_at(next->ranges, at);
+
+		if (range.value && (!first || range.value < first))
+			first = range.value;
+		at = range.end;
+	}
+	return first;
+}
+
+/* What was noted of later acts does not count: this one comes first. */
+static void renew(struct later_acts *next, uint32_t act)
+{
+	jp_ranges_free(next->ranges);
+	*next = (struct later_acts){.renewed = act};
+}
+
+static int add(struct jp_plains *plains, const struct jp_truth *truth, const struct jp_event *act,
+	       const struct later_acts *next)
+{
+	const uint64_t end = act->map.addr + act->map.len;
+	const uint32_t touch = first_touch(next, act->map.addr, end);
+	struct jp_plain *plain = jp_array_push(&plains->list, &plains->count, &plains->capacity);
+
+	if (!plain)
+		return -ENOMEM;
+	*plain = (struct jp_plain){act, touch ? truth->acts[touch - 1].before : UINT64_MAX};
+	return 0;
+}
+
+/* Each act has more of the memory that it touches under one number than there was: to walk what it
+ * replaces costs no more than was put there. */
+static int follow(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
+		  struct later_acts *next)
+{
+	const struct jp_event *act = &truth->acts[i];
+	const uint32_t number = (uint32_t)i + 1;
+	int failed = 0;
+
+	if (act->type == JP_EVENT_MAP && !(act->map.prot & JP_PROT_EXEC))
+		failed = add(plains, truth, act, next);
+	if (failed || act->type == JP_EVENT_END || jp_event_starts_process(act)) {
+		renew(next, number);
+		return failed;
+	}
+	switch (act->type) {
+	case JP_EVENT_REMAP:
+		failed = note_touched(next, act->map.to, act->map.to_len, number);
+		/* fall through */
+	case JP_EVENT_MAP:
+	case JP_EVENT_PROTECT:
+	case JP_EVENT_UNMAP:
+		return failed ?: note_touched(next, act->map.addr, act->map.len, number);
+	default:
+		return 0;
+	}
+}
+
+static int index_all(struct jp_plains *plains)
+{
+	int failed = 0;
+
+	/* They were found from the last to the first. */
+	for (size_t i = 0; i < plains->count / 2; i++) {
+		const struct jp_plain saved = plains->list[i];
+
+		plains->list[i] = plains->list[plains->count - 1 - i];
+		plains->list[plains->count - 1 - i] = saved;
+	}
+	for (size_t i = 0; !failed && i < plains->count; i++) {
+		const struct jp_event *act = plains->list[i].act;
+
+		failed = jp_boxes_add(&plains->boxes, act->pid,
+				      &(struct jp_box){act->map.addr, act->map.addr + act->map.len,
+						       act->after, plains->list[i].untouched},
+				      i);
+	}
+	jp_boxes_build(&plains->boxes);
+	return failed;
+}
+
+int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains)
+{
+	struct jp_map processes = {0}; /* pid -> struct later_acts */
+	struct later_acts *next;
+	int failed = 0;
+
+	*plains = (struct jp_plains){0};
+	for (size_t i = truth->nr_acts; i-- > 0 && !failed;) {
+		next = jp_map_at(&processes, truth->acts[i].pid, sizeof(*next));
+		failed = next ? follow(plains, truth, i, next) : -ENOMEM;
+	}
+	for (size_t at = 0; (next = jp_map_next(&processes, &at, NULL));)
+		jp_ranges_free(next->ranges);
+	jp_map_free(&processes);
+	return failed ?: index_all(plains);
+}
+
+void jp_plains_free(struct jp_plains *plains)
+{
+	jp_boxes_free(&plains->boxes);
+	free(plains->list);
+	*plains = (struct jp_plains){0};
+}
