@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The window: whatever is judged lies in it, so a capture that states another one than its samples
- * have would be judged by nothing. Few samples are outside, but for those of before it: threads
- * begin to be sampled one after the other, until the runner was told that all are.
+ * have would be judged by nothing. Few samples are outside, but for those of right before and after
+ * it: threads begin to be sampled, and end, one after the other, until the runner was told that all
+ * do. Where a host keeps its CPU from who does that, the others have more than in the window.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,8 +16,8 @@
 
 struct window_count {
 	uint64_t samples, inside;
-	uint64_t early; /* once the capture was started, before the window */
-	uint64_t never; /* before its events were on, or after they were off */
+	uint64_t around; /* while the capture was started or stopped, outside of the window */
+	uint64_t never;  /* before its events were on, or after they were off */
 };
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -37,14 +38,18 @@ static bool is_never(const struct jp_evidence *evidence, uint64_t time)
 	       (time + slack < jp_max(watched->started, on) || time > off + slack);
 }
 
-/* While the capture began, as the runner saw it. */
-static bool is_early(const struct jp_evidence *evidence, uint64_t time)
+/* While the capture began or ended, as the runner saw it. */
+static bool is_around(const struct jp_evidence *evidence, uint64_t time)
 {
+	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_watched_info *watched = &evidence->watched;
-	const uint64_t slack = evidence->info.slack, sampling = evidence->info.sampling;
 
-	return watched->started && sampling <= watched->begun && time + slack >= watched->started &&
-	       time + slack < sampling;
+	if (!watched->started)
+		return false;
+	return (info->sampling <= watched->begun && time + info->slack >= watched->started &&
+		time + info->slack < info->sampling) ||
+	       (info->stopped >= watched->ending && time > info->stopped + info->slack &&
+		time <= watched->silent + info->slack);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -55,7 +60,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
-	state->early += is_early(evidence, event->time);
+	state->around += is_around(evidence, event->time);
 	state->inside += jp_sample_in_window(evidence, event->time);
 	state->never += is_never(evidence, event->time);
 	return 0;
@@ -72,7 +77,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "%" PRIu64 " of %" PRIu64
 			 " samples are of before the capture began, or of after it ended",
 			 state->never, state->samples);
-	else if (2 * state->inside < state->samples - state->early ||
+	else if (2 * state->inside < state->samples - state->around ||
 		 (state->samples && !state->inside))
 		snprintf(findings->error, sizeof(findings->error),
 			 "the window that the capture states holds %" PRIu64 " of %" PRIu64

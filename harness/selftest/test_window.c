@@ -100,9 +100,44 @@ static void taken(void)
 	}
 }
 
+/* Few in the window, and more at one time. */
+static void held(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.enabled = 2000, .sampling = 2000, .stopped = 3000, .slack = SLACK},
+		.watched = {.started = 1000,
+			    .begun = 2100,
+			    .ending = 2900,
+			    .ended = 5000,
+			    .silent = 4000},
+	};
+	const struct {
+		const char *what;
+		uint64_t time;
+		bool most;
+	} rows[] = {
+		{"while it is started", 1500, true},
+		{"while it is stopped", 3500, true},
+		{"behind that", 4500, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event events[] = {MADE_EVENT(SAMPLE, 9, 2500),
+						  MADE_EVENT(SAMPLE, 9, rows[i].time),
+						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
+
+		judge("window", &evidence, events, 3, "window.samples");
+		check(!*judged_error == rows[i].most, "two of three samples %s: %s", rows[i].what,
+		      rows[i].most ? "they may be" : judged_error);
+	}
+}
+
 int main(void)
 {
 	stated();
 	taken();
+	held();
 	return check_done();
 }
