@@ -121,8 +121,9 @@ const char *jp_record_field(const struct jp_event *event, bool ours)
 
 const char *jp_record_live_field(const struct jp_event *event)
 {
+	/* A file of one event has no ids; its samples are the kernel's all the same. */
 	if (!event->id)
-		return NULL;
+		return event->type == JP_EVENT_SAMPLE ? bad_misc(event) : NULL;
 	/* perf_event_header__init_id() writes the CPU and a zero. */
 	return event->reserved ? "other-reserved" : bad_misc(event) ?: bad_name(event);
 }

@@ -55,20 +55,28 @@ static const char *bad_type(const struct jp_event *event)
 		       : NULL;
 }
 
-/* Whether an event of ours told it as it happened: but for what is read in /proc and a count of
- * what was lost, ours makes no records. */
+static bool is_readable(const struct jp_event *event)
+{
+	return event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
+	       event->type == JP_EVENT_FORK;
+}
+
+/* Whether ours writes it with an event's id: all but what it read in /proc while it attached, and a
+ * count of what was lost. */
+static bool has_event(const struct record_rules *rules, const struct jp_event *event)
+{
+	const struct jp_capture_info *info = &rules->view->evidence->info;
+
+	return info->first_enabled && event->asked->ids && !event->kernel_map &&
+	       event->type != JP_EVENT_LOST_SAMPLES &&
+	       (!is_readable(event) || event->time >= info->first_enabled);
+}
+
+/* Whether an event of ours told it as it happened: what is read at a gate has that time. */
 static bool is_told(const struct record_rules *rules, const struct jp_event *event)
 {
-	const struct jp_evidence *evidence = rules->view->evidence;
-
-	if (!evidence->info.first_enabled || !event->asked->ids || event->kernel_map ||
-	    event->type == JP_EVENT_LOST_SAMPLES)
-		return false;
-	return (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
-		event->type != JP_EVENT_FORK) ||
-	       (event->time >= evidence->info.first_enabled &&
-		!jp_snapshots_within(&evidence->snapshots, event->pid, event->time) &&
-		!jp_gate_backfilled(evidence, event));
+	return has_event(rules, event) &&
+	       !(is_readable(event) && jp_gate_backfilled(rules->view->evidence, event));
 }
 
 /* perf_event_header__init_id() tells of the task that runs: it maps, execs, forks or ends; only a
@@ -270,7 +278,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	rules->records++;
 	cause = bad_type(event) ?: jp_record_field(event, evidence->info.first_enabled);
-	if (!cause && !event->id && is_told(rules, event))
+	if (!cause && !event->id && has_event(rules, event))
 		cause = "no-event";
 	if (!cause && is_the_kernels(event))
 		failed = see_live(rules, event, &cause);

@@ -80,7 +80,7 @@ static void write_family(void)
 		jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_FRAMES,
 							  .before = jp_clock_now(),
 							  .after = jp_clock_now() + 1,
-							  .frames = {jp_truth_id()}});
+							  .frames = {.id = jp_truth_id()}});
 	if (fault == TOO_MUCH_CPU) {
 		put_at(JP_TRUTH_ENTER, jp_clock_now(), 0, 0, 0, 0);
 		put_at(JP_TRUTH_LEAVE, jp_clock_now(), 0, UINT64_C(1000000000) << 8, 0, 0);
