@@ -140,6 +140,9 @@ class Live(Judging):
              '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=60)
         if done.returncode or not os.path.exists(capture):
             self.skipTest("jitproof record: " + done.stderr.strip())
+        told = rd.Truth(truth)
+        for start in told.of(rd.Truth.PROCESS_START):
+            self.addCleanup(os.unlink, "/tmp/perf-%d.map" % told.get(start)[2])
         found = self.judge("--truth", truth, capture)
         self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd
         self.assertIn("names.unnamed", found.stdout)
