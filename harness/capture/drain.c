@@ -49,21 +49,24 @@ static bool all_ended(struct jp_session *session)
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-static void end_round(struct jp_recorder *recorder, bool any)
+/* @settled: whatever was there when the last round ended is drained. */
+static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 {
 	struct jp_drain *drain = &recorder->drain;
 	uint64_t now = jp_clock_now();
 
 	drain->pending |= any;
-	if (!drain->pending || drain->hold_rounds ||
+	if (!drain->pending || !settled || drain->hold_rounds ||
 	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
 	/*
 	 * Readers sort by rounds: what is not in the round after an event's is newer than it. The
-	 * kernel takes a record's time before it publishes the record; rounds of a tenth of a
-	 * second keep the order right when a virtual CPU stands still in between.
+	 * kernel takes a record's time before it publishes the record, and a virtual CPU may stand
+	 * still in between: a round lasts for a grace period, or a tenth of a second where there
+	 * are none.
 	 */
 	jp_perfdata_round(recorder->writer);
+	jp_grace_ask(&drain->grace);
 	drain->last_round = now;
 	drain->pending = false;
 }
@@ -72,15 +75,16 @@ static void end_round(struct jp_recorder *recorder, bool any)
 static bool pass(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
-	bool any;
+	bool any, settled;
 
 	/* Before draining: polling an event takes its ring's wake-up mark away. */
 	if (recorder->drain.gone && !session->exited)
 		session->exited = all_ended(session);
 	if (!recorder->writer)
 		return false;
+	settled = jp_grace_passed(&recorder->drain.grace);
 	any = jp_heard_drain(session);
-	end_round(recorder, any);
+	end_round(recorder, any, settled);
 	if (jp_perfdata_error(recorder->writer))
 		session->complete = true;
 	return any;
@@ -149,7 +153,8 @@ int jp_drain_start(struct jp_session *session, struct jp_error *err)
 	event.data.fd = drain->wake;
 	if (epoll_ctl(drain->epoll, EPOLL_CTL_ADD, drain->wake, &event))
 		return jp_fail(err, errno, "epoll: %s", strerror(errno));
-	ret = jp_thread_start(&drain->thread, drain_thread, session, err);
+	ret = jp_grace_start(&drain->grace, err)
+		      ?: jp_thread_start(&drain->thread, drain_thread, session, err);
 	if (ret)
 		return ret;
 	drain->runs = true;
@@ -203,6 +208,7 @@ void jp_drain_close(struct jp_drain *drain)
 {
 	const int fds[] = {drain->wake, drain->epoll, drain->target_fd};
 
+	jp_grace_stop(&drain->grace);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -9,6 +9,7 @@
 
 #include "harness/base/map.h"
 #include "harness/capture/events.h"
+#include "harness/capture/grace.h"
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 
@@ -50,6 +51,7 @@ struct jp_drain {
 	int wake, epoll, target_fd; /* -1: none */
 	int interrupted;            /* atomic: jp_drain_interrupt() was called */
 	int holds;                  /* atomic: of jp_drain_hold() */
+	struct jp_grace grace;      /* since the last round ended */
 
 	/* Under the session's lock. */
 	pid_t tid;

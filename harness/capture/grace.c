@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/grace.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/capture/worker.h"
+
+static long membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+static void *wait_for_periods(void *context)
+{
+	struct jp_grace *grace = context;
+
+	for (;;) {
+		while (sem_wait(&grace->asked) && errno == EINTR)
+			;
+		if (__atomic_load_n(&grace->stopping, __ATOMIC_ACQUIRE))
+			return NULL;
+		membarrier(MEMBARRIER_CMD_GLOBAL);
+		__atomic_store_n(&grace->passed, 1, __ATOMIC_RELEASE);
+	}
+}
+
+int jp_grace_start(struct jp_grace *grace, struct jp_error *err)
+{
+	const long known = membarrier(MEMBARRIER_CMD_QUERY);
+	int ret;
+
+	*grace = (struct jp_grace){.passed = 1};
+	if (known < 0 || !(known & MEMBARRIER_CMD_GLOBAL))
+		return 0;
+	sem_init(&grace->asked, 0, 0);
+	ret = jp_thread_start(&grace->thread, wait_for_periods, grace, err);
+	grace->runs = !ret;
+	return ret;
+}
+
+void jp_grace_ask(struct jp_grace *grace)
+{
+	if (!grace->runs)
+		return;
+	__atomic_store_n(&grace->passed, 0, __ATOMIC_RELAXED);
+	sem_post(&grace->asked);
+}
+
+bool jp_grace_passed(const struct jp_grace *grace)
+{
+	return __atomic_load_n(&grace->passed, __ATOMIC_ACQUIRE);
+}
+
+void jp_grace_stop(struct jp_grace *grace)
+{
+	if (!grace->runs)
+		return;
+	__atomic_store_n(&grace->stopping, 1, __ATOMIC_RELEASE);
+	sem_post(&grace->asked);
+	pthread_join(grace->thread, NULL);
+	sem_destroy(&grace->asked);
+	grace->runs = false;
+}
