@@ -7,11 +7,11 @@
 
 static struct elf_made made;
 
-/* @sec, @got: whether there are .plt.sec and .plt.got. */
-static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool got)
+/* Behind a function of @size. @sec, @got: whether there are .plt.sec and .plt.got. */
+static void begin_behind(uint64_t size, const char *relocations, uint64_t entsize, bool sec,
+			 bool got)
 {
-	static const struct made_symbol symbol = {"f",      0x10,        8,
-						  STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
+	const struct made_symbol symbol = {"f", 0x10, size, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
 	static const unsigned char bytes[64];
 
 	elf_made_code(&made, EM_X86_64, &symbol, 1);
@@ -22,6 +22,11 @@ static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool 
 		elf_made_section(&made, ".plt.sec", SHT_PROGBITS, bytes, 32);
 	if (got)
 		elf_made_section(&made, ".plt.got", SHT_PROGBITS, bytes, 16)->sh_entsize = 8;
+}
+
+static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool got)
+{
+	begin_behind(8, relocations, entsize, sec, got);
 }
 
 /* How many are called @name, of the perf that first gave them. */
@@ -52,6 +57,8 @@ static void linkage(void)
 
 	begin_plt(".rela.plt", 16, true, true);
 	counts(1, 2, 4, "a head, an entry a relocation, and those of newer kinds");
+	begin_behind(0, ".rela.plt", 16, true, true);
+	counts(0, 2, 4, "a head that a function without a size reached over before");
 	begin_plt(".rel.plt", 4, false, false);
 	counts(1, 2, 0, "entries whose size is not told are of 16 bytes");
 	begin_plt(".rela.plt", 16, false, false);

@@ -265,10 +265,12 @@ static bool is_before(const struct jp_elf_symbol *a, const struct jp_elf_symbol 
 			?: strcmp(a->name, b->name)) < 0;
 }
 
-/* One symbol a place; those without a size reach to the next one. */
+/* One symbol a place; those without a size reach to the next one: of a perf that does not know that
+ * one, over it. */
 static void settle(struct jp_elf_symbols *out)
 {
 	size_t kept = 0;
+	bool reaches = false;
 
 	if (!out->count)
 		return;
@@ -286,6 +288,10 @@ static void settle(struct jp_elf_symbols *out)
 	for (size_t i = 0; i < kept; i++) {
 		struct jp_elf_symbol *symbol = &out->symbols[i];
 
+		if (!symbol->since)
+			reaches = !symbol->size;
+		else if (reaches)
+			symbol->since = 0;
 		if (!symbol->size && i + 1 < kept)
 			symbol->size = symbol[1].offset - symbol->offset;
 		else if (!symbol->size)

@@ -32,7 +32,7 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size);
 struct jp_elf_symbol {
 	uint64_t offset, size;
 	const char *name; /* lives as long as the table */
-	uint16_t since;   /* the perf that first gave it, JP_PERF_VERSION(); 0: all of them */
+	uint16_t since;   /* the perf that first named it, JP_PERF_VERSION(); 0: all of them */
 };
 #define JP_PERF_VERSION(major, minor) ((major) << 8 | (minor))
 
