@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "validators/digest.h"
 
-#include <string.h>
-
-static uint64_t mix(uint64_t digest, uint64_t value)
-{
-	digest = (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return digest ^ digest >> 29;
-}
-
-uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size)
-{
-	uint64_t word = 0;
-	size_t at = 0;
-
-	for (; at + sizeof(word) <= size; at += sizeof(word)) {
-		memcpy(&word, (const char *)bytes + at, sizeof(word));
-		digest = mix(digest, word);
-	}
-	word = 0;
-	if (size > at)
-		memcpy(&word, (const char *)bytes + at, size - at);
-	return mix(mix(digest, word), size);
-}
+#include "harness/base/digest.h"
 
 /* What the event was asked for. */
 static uint64_t asked_digest(const struct jp_event_asked *asked)
@@ -59,7 +38,7 @@ uint64_t jp_sample_digest(const struct jp_event *event)
 				   event->sample.nr_chain * sizeof(uint64_t));
 	for (int i = 0; regs && i < JP_REGS; i++)
 		if (regs->known >> i & 1)
-			digest = mix(digest, regs->r[i]);
+			digest = jp_digest(digest, &regs->r[i], sizeof(regs->r[i]));
 	return jp_digest(digest, event->sample.stack ?: (const void *)"",
 			 event->sample.stack ? event->sample.stack_size : 0);
 }

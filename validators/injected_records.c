@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/digest.h"
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "harness/model/space/mapping_name.h"
-#include "validators/digest.h"
 
 /* Records of perf.data that say the same, less those of injected.data. */
 struct same_records {

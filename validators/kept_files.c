@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Kept files: each that the capture kept to unwind through must be one that it tells was mapped,
- * and be readable; each record of a mapping must name the generation of its inode that the file
- * had, and that other records name.
+ * be readable, and have the bytes that it had then; each record of a mapping must name the
+ * generation of its inode that the file had, and that other records name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -174,16 +174,19 @@ static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *li
 static int judge_kept_file(struct kept *kept, const struct jp_elf_line *line, bool mapped)
 {
 	struct jp_error why;
+	int ret;
 
 	kept->files++;
-	if (!mapped)
-		jp_fail(&why, ENOENT, "nothing of that inode was mapped");
-	else if (!jp_elf_store_check(kept->store, line, &why))
+	ret = mapped ? jp_elf_store_check(kept->store, line, &why)
+		     : jp_fail(&why, ENOENT, "nothing of that inode was mapped");
+	if (!ret)
 		return 0;
 	kept->bad++;
 	return jp_findings_except(&kept->view->findings, "elf.files",
-				  mapped ? "unreadable" : "not-mapped", "%.80s: %s", line->path,
-				  why.text);
+				  ret == -ENOENT    ? "not-mapped"
+				  : ret == -EBADMSG ? "altered"
+						    : "unreadable",
+				  "%.80s: %s", line->path, why.text);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)

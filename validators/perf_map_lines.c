@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/digest.h"
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
 #include "harness/model/files/file_finder.h"
 #include "harness/model/symbols/names.h"
-#include "validators/digest.h"
 #include "validators/last_image.h"
 
 /* What a map says of one place, size and name. */

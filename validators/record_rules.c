@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/digest.h"
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
-#include "validators/digest.h"
 #include "validators/gate_names.h"
 #include "validators/record_fields.h"
 

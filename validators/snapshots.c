@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/digest.h"
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
-#include "validators/digest.h"
 #include "validators/mapping_compare.h"
 
 struct shown {

@@ -56,17 +56,15 @@ struct jp_elf_copies {
 	int error;
 };
 
-static void write_line(struct jp_elf_copies *copies, const struct jp_build_id *id,
+static void write_line(struct jp_elf_copies *copies, const char *build_id, uint64_t digest,
 		       const struct wanted *file)
 {
-	char text[64];
-
-	fprintf(copies->index, "%s %x:%x %llu", jp_build_id_text(id, text), file->maj, file->min,
+	fprintf(copies->index, "%s %x:%x %llu", build_id, file->maj, file->min,
 		(unsigned long long)file->ino);
 	if (file->known)
 		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
 			file->live ? "" : "s");
-	fputc(' ', copies->index);
+	fprintf(copies->index, " #%016llx ", (unsigned long long)digest);
 	/* /proc/PID/maps leaves a backslash as it is, and so cannot be read back. */
 	for (const char *name = file->name; *name; name++) {
 		if (*name == '\n')
@@ -84,10 +82,15 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 {
 	struct jp_build_id id = {0};
 	struct jp_error err;
+	char text[41];
+	uint64_t digest = 0;
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
+	/* Of what lies there: another file of the same build id may have come first. */
+	if (ret == 0)
+		ret = jp_elf_digest(copies->dir, jp_build_id_text(&id, text), &digest, &err);
 	if (ret == 0) {
-		write_line(copies, &id, file);
+		write_line(copies, text, digest, file);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
 		/* All else says something about a file that no one can unwind through anyway: no

@@ -381,6 +381,14 @@ class Launched(Recorded):
                                      for line in lines) + "\n")
         self.passes()
 
+    def test_kept_file_that_was_altered(self) -> None:
+        index = os.path.join(self.dir, "elf/index")
+        text = files.read(index)
+        files.write(index, re.sub(r"^(\S+ \S+ \S+)", r"\1 #0", text, count=1))
+        self.fails(self.exactly(1, "elf.files", "altered"))
+        files.write(index, text)
+        self.passes()
+
     def test_kept_file_is_no_elf(self) -> None:
         name = files.read(os.path.join(self.dir, "elf/index")).split()[0]
         path = os.path.join(self.dir, "elf", name)

@@ -2,6 +2,10 @@
 /* Which line of elf/index ties a mapping to a file that the capture kept, and which lines are none.
  */
 #include "harness/model/unwind/elf_store.h"
+
+#include <limits.h>
+
+#include "harness/format/elf/elf_file.h"
 #include "harness/selftest/scratch.h"
 
 #define ID "0123456789abcdef0123456789abcdef01234567"
@@ -15,9 +19,10 @@ static struct jp_elf_store *store_of(const char *index)
 
 static void good_lines(void)
 {
-	static const char index[] = ID " fd:1f 12 /usr/lib/a\n" ID " 0:0 0 [vdso]\n" ID
-				       " 8:1 12.7 /b c\n" ID " 8:1 12.x /d\\012e\\134f\\g\n" ID
-				       " 8:1 12s /s\nabcd 0:0 18446744073709551615 x";
+	static const char index[] =
+		ID " fd:1f 12 /usr/lib/a\n" ID " 0:0 0 [vdso]\n" ID " 8:1 12.7 /b c\n" ID
+		   " 8:1 12.x /d\\012e\\134f\\g\n" ID
+		   " 8:1 12s /s\nabcd 0:0 18446744073709551615 x\n" ID " 8:1 12 #0a /#b";
 	struct jp_elf_store *store = store_of(index);
 	const struct jp_elf_line *line = jp_elf_store_line(store, 0);
 
@@ -32,8 +37,12 @@ static void good_lines(void)
 	check(line && !strcmp(line->path, "/s") && line->snapshot, "a snapshot's");
 	line = jp_elf_store_line(store, 4);
 	check(line && line->ino == UINT64_MAX && !strcmp(line->build_id, "abcd"),
-	      "no last newline");
-	check(!jp_elf_store_line(store, 5), "a generation that is none is no line");
+	      "the largest inode");
+	check(line && !line->digested, "no digest");
+	line = jp_elf_store_line(store, 5);
+	check(line && line->digested && line->digest == 10 && !strcmp(line->path, "/#b"),
+	      "a digest, no last newline");
+	check(!jp_elf_store_line(store, 6), "a generation that is none is no line");
 	jp_elf_store_free(store);
 	store = store_of(ID " 8:1 12 /d\\012e\\134f\\g\\01");
 	line = jp_elf_store_line(store, 0);
@@ -65,6 +74,12 @@ static void bad_lines(void)
 		ID " 8:1 12x /a",
 		ID " 8:1 12sx /a",
 		ID " 8:1 12.x /a",
+		ID " 8:1 12 #",
+		ID " 8:1 12 #1",
+		ID " 8:1 12 #1 ",
+		ID " 8:1 12 # /a",
+		ID " 8:1 12 #x /a",
+		ID " 8:1 12 #10000000000000000 /a",
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -155,6 +170,40 @@ static void saved(void)
 	jp_elf_store_free(NULL);
 }
 
+/* A file that was kept, and the same with another last byte, which no frame needs. */
+static void altered(void)
+{
+	const int fd = open("harness/selftest/corpus/program.elf", O_RDONLY | O_CLOEXEC);
+	char folder[PATH_MAX], text[41], index[128], path[PATH_MAX + 64];
+	struct jp_build_id id = {0};
+	struct jp_elf_store *store;
+	struct jp_error err = {""};
+	uint64_t digest = 0;
+	char *bytes;
+	size_t size;
+
+	strcpy(folder, scratch_path("elf"));
+	check(!jp_elf_save(fd, NULL, 0, folder, &id, &err), "%s", err.text);
+	close(fd);
+	jp_build_id_text(&id, text);
+	check(!jp_elf_digest(folder, text, &digest, &err), "%s", err.text);
+	snprintf(index, sizeof(index), "%s 8:1 12 #%llx /a\n%s 8:1 12 /a\n", text,
+		 (unsigned long long)digest, text);
+	store = store_of(index);
+	check(!jp_elf_store_check(store, jp_elf_store_line(store, 0), &err), "%s", err.text);
+	snprintf(path, sizeof(path), "%s/%s", folder, text);
+	bytes = jp_file_read(path, 1 << 20, &size, NULL);
+	bytes[size - 1] ^= 1;
+	check(scratch_write(path, bytes, size), "altered");
+	free(bytes);
+	check(jp_elf_store_check(store, jp_elf_store_line(store, 0), &err) &&
+		      strstr(err.text, "altered since"),
+	      "one byte: %s", err.text);
+	check(!jp_elf_store_check(store, jp_elf_store_line(store, 1), &err),
+	      "of an older capture nobody knows: %s", err.text);
+	jp_elf_store_free(store);
+}
+
 int main(void)
 {
 	scratch_make("");
@@ -164,5 +213,6 @@ int main(void)
 	bad_lines();
 	find();
 	saved();
+	altered();
 	return check_done();
 }

@@ -17,6 +17,8 @@
  */
 int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct jp_build_id *id,
 		struct jp_error *err);
+/* A number for the bytes of that copy (harness/base/digest.h); -errno and a message. */
+int jp_elf_digest(const char *dir, const char *build_id, uint64_t *digest, struct jp_error *err);
 /* Only the build id. */
 int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
 		    struct jp_error *err);

@@ -8,9 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/digest.h"
 #include "harness/base/file.h"
 #include "harness/base/new_file.h"
 #include "harness/base/path.h"
+
+enum { MAX_COPY = 256 << 20 };
 
 char *jp_build_id_text(const struct jp_build_id *id, char *text)
 {
@@ -64,4 +68,19 @@ int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct 
 	ret = write_copy(&copy, path, err);
 	jp_elf_image_free(&copy);
 	return ret;
+}
+
+int jp_elf_digest(const char *dir, const char *build_id, uint64_t *digest, struct jp_error *err)
+{
+	jp_cleanup_free char *bytes = NULL;
+	char path[4096];
+	size_t size;
+
+	if (jp_path_build(path, sizeof(path), err, "%s/%s", dir, build_id))
+		return -ENAMETOOLONG;
+	bytes = jp_file_read_regular(path, MAX_COPY, &size, err);
+	if (!bytes)
+		return -EIO;
+	*digest = jp_digest(0, bytes, size);
+	return 0;
 }

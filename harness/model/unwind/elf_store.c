@@ -89,6 +89,19 @@ static bool parse_inode(const char *text, struct jp_elf_line *line)
 	return !text[line->snapshot];
 }
 
+/* "#DIGEST ", or a path at once, as older captures wrote it. */
+static bool parse_digest(char **text, struct jp_elf_line *line)
+{
+	const char *at = *text;
+
+	if (*at != '#')
+		return true;
+	at++;
+	line->digested = jp_number_take(&at, 16, UINT64_MAX, &line->digest) && *at++ == ' ';
+	*text += at - *text;
+	return line->digested;
+}
+
 /* Skips malformed lines: a look-up of what they would have named reports it missing. */
 static void parse_index(struct jp_elf_store *store)
 {
@@ -99,8 +112,9 @@ static void parse_index(struct jp_elf_store *store)
 		const char *device = at ? strsep(&at, " ") : NULL;
 		const char *inode = at ? strsep(&at, " ") : NULL;
 
-		if (!device || !inode || !at || !*at || !is_hex(line.build_id) ||
-		    !parse_device(device, &line) || !parse_inode(inode, &line))
+		if (!device || !inode || !at || !is_hex(line.build_id) ||
+		    !parse_device(device, &line) || !parse_inode(inode, &line) ||
+		    !parse_digest(&at, &line) || !*at)
 			continue;
 		line.path = at;
 		decode(line.path);
@@ -204,9 +218,15 @@ int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_lin
 		       struct jp_error *err)
 {
 	struct jp_cfi *cfi = open_saved(store, line->build_id, err);
+	uint64_t digest;
 
 	jp_cfi_close(cfi);
-	return cfi ? 0 : -EINVAL;
+	if (!cfi || (line->digested && jp_elf_digest(store->dir, line->build_id, &digest, err)))
+		return -EINVAL;
+	if (!line->digested || digest == line->digest)
+		return 0;
+	return jp_fail(err, EBADMSG, "%s/%s: altered since it was kept", store->dir,
+		       line->build_id);
 }
 
 /* The name of a removed file ends with " (deleted)"; the inode identifies it. */

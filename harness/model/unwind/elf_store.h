@@ -9,9 +9,10 @@
  * Finds the ELF file whose call frame information serves a mapping. Opens each file once, and
  * remembers failures too.
  *
- * @dir is a run directory's elf/: BUILDID files, and `index` with lines "BUILDID MAJ:MIN INO PATH"
- * that tie a mapping's recorded path and inode to one (the vDSO's line is
- * "BUILDID 0:0 0 [vdso]"; a newline in PATH is written \012). A mapping whose record has a build id
+ * @dir is a run directory's elf/: BUILDID files, and `index` with lines
+ * "BUILDID MAJ:MIN INO #DIGEST PATH" that tie a mapping's recorded path and inode to one (the
+ * vDSO's line is "BUILDID 0:0 0 #DIGEST [vdso]"; a newline in PATH is written \012; older captures
+ * wrote no digest). A mapping whose record has a build id
  * needs no index. What is not there is left to @finder (NULL: it is missing), with the build id
  * that the capture's header gives where the record has none. (Device numbers are not compared: on
  * overlayfs and btrfs the kernel records others than stat() gives.)
@@ -40,10 +41,13 @@ struct jp_elf_line {
 	uint64_t ino, gen; /* gen 0: unknown, unless ... */
 	bool known;        /* ... the file has no other */
 	bool snapshot;     /* of a mapping whose record has no generation */
+	bool digested;     /* the capture said what the file's bytes are */
+	uint64_t digest;
 	char *path;
 };
 /* The @i-th; NULL: there are no more. */
 const struct jp_elf_line *jp_elf_store_line(const struct jp_elf_store *store, size_t i);
-/* Whether the file can be read and is what its name says; -EINVAL and why not. */
+/* Whether the file can be read and is what its name and its digest say; -EINVAL and why not,
+ * -EBADMSG for the digest. */
 int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_line *line,
 		       struct jp_error *err);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/digest.h"
+
+#include <string.h>
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+	digest = (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return digest ^ digest >> 29;
+}
+
+/* Four words at a time, in four numbers that do not wait for each other: dumps of stacks are most
+ * of what is digested. */
+static uint64_t mix_long(uint64_t digest, const char *bytes, size_t size)
+{
+	uint64_t lanes[4] = {digest, 1, 2, 3}, words[4];
+
+	for (size_t at = 0; at < size; at += sizeof(words)) {
+		memcpy(words, bytes + at, sizeof(words));
+		for (int i = 0; i < 4; i++)
+			lanes[i] = mix(lanes[i], words[i]);
+	}
+	digest = lanes[0];
+	for (int i = 1; i < 4; i++)
+		digest = mix(digest, lanes[i]);
+	return digest;
+}
+
+uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size)
+{
+	uint64_t word = 0;
+	size_t at = size / 32 * 32;
+
+	if (at)
+		digest = mix_long(digest, bytes, at);
+	for (; at + sizeof(word) <= size; at += sizeof(word)) {
+		memcpy(&word, (const char *)bytes + at, sizeof(word));
+		digest = mix(digest, word);
+	}
+	word = 0;
+	if (size > at)
+		memcpy(&word, (const char *)bytes + at, size - at);
+	return mix(mix(digest, word), size);
+}
