@@ -225,7 +225,15 @@ def counted_more(case: Case) -> Changes:
     return changes
 
 
+def counted_nothing(case: Case) -> Changes:
+    """As where the kernel's clocks do not count: the runner saw that, too, if they do not."""
+    if b'"clocks_count": "yes"' not in case.read("env.json"):
+        raise Absent("clocks do not count there, or nobody noted whether they do")
+    return noted("capture", b"counted", lambda old: 0)(case)
+
+
 add("capture.counted.+1000000000", counted_more)
+add("capture.counted.0", counted_nothing)
 
 # What a capture says of itself, and its file or the runner shows.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),

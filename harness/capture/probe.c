@@ -152,3 +152,9 @@ bool jp_probe_counts(uint64_t config)
 		return true;
 	return count;
 }
+
+bool jp_probe_clocks_count(void)
+{
+	return jp_probe_counts(PERF_COUNT_SW_CPU_CLOCK) &&
+	       jp_probe_counts(PERF_COUNT_SW_TASK_CLOCK);
+}

@@ -27,3 +27,5 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
  * leaves a processor. True where that cannot be tried.
  */
 bool jp_probe_counts(uint64_t config);
+/* The same of all clocks that sample. */
+bool jp_probe_clocks_count(void);

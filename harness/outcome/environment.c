@@ -10,7 +10,10 @@
 #include "harness/base/json_find.h"
 #include "harness/format/perfdata/machine.h"
 
-enum { WHOLE = 1 }; /* the format since which `watched` has all its keys */
+enum {
+	WHOLE = 1, /* the format since which `watched` has all its keys */
+	CLOCKS = 2 /* and that since which env.json says whether clocks count */
+};
 
 static uint64_t number_of(const char *environment, const char *key)
 {
@@ -67,6 +70,27 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 	check_text(result, environment, "perf_event_max_stack", "the runner", most);
 }
 
+/* The kernel's clocks may count nothing (env.json says so); else who sampled has counted. */
+static void check_counted(const struct jp_capture_info *info, const char *environment,
+			  struct jp_result *result)
+{
+	static const char *const path[] = {"clocks_count", NULL};
+	const bool ours = info->first_enabled != 0;
+	char counts[8];
+
+	if (number_of(environment, "format") < CLOCKS)
+		return;
+	if (!jp_json_find(environment, path, counts, sizeof(counts)))
+		jp_note(result, JP_ERROR,
+			"env.json states no clocks_count, as the runner does since format %d",
+			CLOCKS);
+	else if (ours && info->samples && !info->counted && strcmp(counts, "no") != 0)
+		jp_note(result, JP_ERROR,
+			"the capture states %" PRIu64
+			" samples, and that its events counted nothing; by env.json clocks count",
+			info->samples);
+}
+
 void jp_check_environment(const struct jp_evidence *evidence,
 			  const struct jp_perfdata_summary *file, const char *environment,
 			  struct jp_result *result)
@@ -78,6 +102,7 @@ void jp_check_environment(const struct jp_evidence *evidence,
 		return;
 	}
 	check_runner(evidence, environment, result);
+	check_counted(&evidence->info, environment, result);
 	if (file && evidence->watched.silent)
 		check_file(evidence, file, environment, result);
 }

@@ -12,6 +12,7 @@
 #include "harness/base/file.h"
 #include "harness/base/json.h"
 #include "harness/base/path.h"
+#include "harness/capture/probe.h"
 #include "harness/capture/profilers.h"
 #include "harness/run/cpu_model.h"
 
@@ -91,8 +92,9 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	uname(&name);
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
-	/* Since 1 all keys of `watched` are written: harness/outcome/environment.c. */
-	jp_json_u64(&json, "format", 1);
+	/* Since 1 all keys of `watched` are written, since 2 clocks_count:
+	 * harness/outcome/environment.c. */
+	jp_json_u64(&json, "format", 2);
 	jp_json_string(&json, "kernel", name.release);
 	jp_json_string(&json, "version", name.version);
 	jp_json_string(&json, "machine", name.machine);
@@ -109,6 +111,7 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 		jp_json_u64(&json, "memlock_limit", lock.rlim_cur);
 	else
 		jp_json_string(&json, "memlock_limit", NULL);
+	jp_json_string(&json, "clocks_count", jp_probe_clocks_count() ? "yes" : "no");
 	jp_json_u64(&json, "uid", getuid());
 	jp_json_u64(&json, "seed", seed);
 	jp_json_object(&json, "tools");

@@ -155,9 +155,19 @@ class Machine(Told):
         for key, new in (("silent", ""), ("silent", "silent 0\n"), ("cpus", "cpus 0\n")):
             self.put("watched", re.sub(rf"(?m)^{key} .*\n", new, right))
             self.errs(f"watched states no {key}, as the runner does since format 1")
+        self.put("env.json", '{"format": 2}')
+        self.errs("env.json states no clocks_count, as the runner does since format 2")
         self.put("env.json", "{}")
         self.put("watched", re.sub(r"(?m)^silent .*\n", "", right))
         self.passes()
+
+    def test_counted_nothing(self) -> None:
+        """As clocks of Linux 6.16 do: only where the runner saw that, too."""
+        self.facts["counted"] = "0"
+        self.put("env.json", '{"format": 2, "clocks_count": "no"}')
+        self.passes()
+        self.put("env.json", '{"format": 2, "clocks_count": "yes"}')
+        self.errs(" samples, and that its events counted nothing; by env.json clocks count")
 
 
 if __name__ == "__main__":
