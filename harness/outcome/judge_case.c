@@ -116,6 +116,7 @@ static bool find(const struct jp_case *cas, const char *dir, const char *environ
 		failed = -1;
 	} else {
 		result->info = judgement.info;
+		result->tells_losses = !evidence->declared.no_losses;
 		result->findings = judgement.findings;
 		*again = judgement.again;
 		jp_check_window(evidence, result);

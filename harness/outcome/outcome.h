@@ -29,6 +29,7 @@ struct jp_result {
 	char crashed[16]; /* the signal that a profiler was killed by ("SIGSEGV"), "": none was */
 	double seconds;
 	double stolen;         /* share of the CPUs' time that the host took meanwhile */
+	bool tells_losses;     /* the capture knows what it lost */
 	bool contradicted;     /* what the capture states is not what the runner saw */
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */
 	struct jp_findings findings;

@@ -52,7 +52,8 @@ class Counts(bpftrace.Bpftrace):
         self.mappings = {pid: mappings_of(pid) for pid in {one[0] for one in self.sums()}}
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ["no-time", "no-addresses"], period=10**9 // self.options.freq)
+        stream = self.stream(file, ["no-time", "no-addresses", "no-losses"],
+                             period=10**9 // self.options.freq)
         for pid, tid, stack, count in self.sums():
             stream.sample(count, pid, tid, self.frames(stack, self.mappings[pid]))
 

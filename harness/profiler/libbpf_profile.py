@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
-from adapting.sums import Estimate
+from adapting.sums import LACKS, Estimate
 
 BEGUN = b"Hit Ctrl-C to end"
 # Frames, then who it was, then how often.
@@ -66,8 +66,7 @@ class Profile(Program):
         self.await_end()
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ["no-time", "no-threads", "no-addresses"],
-                             period=10**9 // self.options.freq)
+        stream = self.stream(file, LACKS, period=10**9 // self.options.freq)
         for stack, pid, count in SUM.findall(self.output.decode("utf-8", "surrogateescape")):
             frames: list[Frame] = ["?" if name == "[unknown]" else name
                                    for name in stack.replace("    ", "").splitlines()]

@@ -93,7 +93,8 @@ void jp_score_fill(struct jp_score_row *row)
 	fill_stacks(row);
 	fill_by_role(row);
 	row->cells[JP_SCORE_LOST] =
-		(struct jp_score_cell){info->stopped != 0, lost, sum_of(lost, info->samples)};
+		(struct jp_score_cell){info->stopped != 0 && (row->result.tells_losses || lost),
+				       lost, sum_of(lost, info->samples)};
 }
 
 double jp_score_share(const struct jp_score_row *row, enum jp_score_column column)

@@ -103,7 +103,7 @@ def sums_of_names(stream: Stream) -> None:
     stream.header.pop()
     stream.change(lambda line, _: [line[:3] + ["-"] + line[4:]])
     sums(stream)
-    stream.header[-1] += ["no-addresses", "no-threads"]
+    stream.header[-1] += ["no-addresses", "no-threads", "no-losses"]
 
 
 FORMS = (full, names, sums, sums_of_names)

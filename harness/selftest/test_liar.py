@@ -121,6 +121,8 @@ class Liar(Folder):
         for form in lies.FORMS:
             row = rows["%s full" % form.__name__]
             self.assertEqual(red_of(row) - {"seen"}, set(), row)
+            # Who cannot tell what it lost has lost nobody knows what.
+            self.assertEqual("lost" in row, form is not lies.sums_of_names, row)
         for (form, lie), deserved in lies.LIES.items():
             row = rows["%s %s" % (form.__name__, lie.__name__)]
             with self.subTest(form=form.__name__, lie=lie.__name__):

@@ -359,6 +359,7 @@ class Lines(Folder):
                 (HEADER + "declares no-tasks\nfork 1 1 1 1 1\n", "expected none of comm, exec"),
                 (HEADER + "fork 1 1 1 1\n", "who forked it"),
                 (HEADER + "lost 1 things 4\n", "samples or records"),
+                (HEADER + "declares no-losses\nlost 1 samples 4\n", "expected no lost"),
                 (HEADER + "sample 2 1 1 0x1\nperiod 5\n", "line 3: expected sample, map, fork"),
                 (HEADER + "sample 1 1 1 0x1\0\n", "line 2: expected text without NUL"),
                 (HEADER + "declares no-threads\nsample 1 1 1 0x1\n", "expected - for the tid"),

@@ -113,7 +113,7 @@ class Parsing(Folder):
 
     def test_counts(self) -> None:
         text = self.adapter(bpftrace_counts.Counts, SUMS)
-        self.assertIn("declares no-time no-addresses\n", text)
+        self.assertIn("declares no-time no-addresses no-losses\n", text)
         self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
 
     def test_mappings(self) -> None:

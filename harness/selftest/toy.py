@@ -66,7 +66,7 @@ class Toy(Adapter):
         self.thread.join()
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ["no-names", "no-mappings", "no-tasks"])
+        stream = self.stream(file, ["no-names", "no-mappings", "no-tasks", "no-losses"])
         for now, tid, frames in self.seen:
             stream.sample(now, self.pid, tid, frames)
 

@@ -25,6 +25,7 @@ struct jp_declared {
 	bool observed; /* a stream of observations; else a perf.data, and the rest is 0 */
 	uint32_t lacks;
 	bool system_wide;
+	bool no_losses;        /* it cannot tell what it lost */
 	enum jp_method method; /* whose rule its stacks follow */
 	uint64_t period;       /* ns of CPU time between two samples of a thread; 0: not told */
 	char profiler[64];

@@ -260,6 +260,8 @@ static const char *take_lost(struct jp_observation_line *parser, char *line)
 	const char *what = word(&line);
 	bool samples = what && strcmp(what, "samples") == 0;
 
+	if (parser->declared->no_losses)
+		return "no lost: the header declares no-losses";
 	event->observed = &parser->observed;
 	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
 	if ((!samples && (!what || strcmp(what, "records") != 0)) ||

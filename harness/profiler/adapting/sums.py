@@ -7,7 +7,7 @@ from typing import Callable, Iterator, Sequence
 from adapting.observations import Stream
 
 # What sums of names lack.
-LACKS = ("no-time", "no-addresses", "no-threads")
+LACKS = ("no-time", "no-addresses", "no-threads", "no-losses")
 
 
 def cpu_seconds(pid: int) -> float:
