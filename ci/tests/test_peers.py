@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 from ci.base import files, process
 from ci.base.status import Missing
+from ci.peers.sources import own_program
 from ci.peers.sources.peer import Peer, Shelf
 from ci.peers.sources.registries import Pypi, Registry
 
@@ -48,6 +50,18 @@ class Peers(unittest.TestCase):
         for _ in range(2):
             with self.assertRaisesRegex(Missing, "without other"):
                 self.shelf.put("it", peer)
+
+    def test_own(self) -> None:
+        """Who changes a program of ours has it built again."""
+        folder = os.path.join(self.shelf.folder, "mine")
+        os.makedirs(folder)
+        files.write(os.path.join(folder, "main.rs"), "one")
+        with mock.patch.object(own_program, "PROGRAMS", self.shelf.folder):
+            source = own_program.OwnProgram("theirs", "mine")
+            first = str(source)
+            self.assertEqual(str(source), first)
+            files.write(os.path.join(folder, "main.rs"), "other")
+            self.assertNotEqual(str(source), first)
 
     def test_client(self) -> None:
         home = os.path.join(self.shelf.folder)

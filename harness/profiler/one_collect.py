@@ -14,13 +14,14 @@ from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.family import strangers
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import main
 
 KERNEL = 1 << 63  # addresses from here on
 PAGE = os.sysconf("SC_PAGE_SIZE")
-NOBODY = str(2**32 - 1)  # the kernel's pid or tid of a task that has ended, and is still on a CPU
+NOBODY = 2**32 - 1  # the kernel's pid or tid of a task that has ended, and is still on a CPU
 
 
 def user(words: Sequence[str]) -> Iterator[Frame]:
@@ -41,9 +42,7 @@ class OneCollect(Program):
 
     def begin(self) -> None:
         super().begin()
-        # What was there before is not what is watched; the rest may be its children.
-        self.others = {name for name in os.listdir("/proc") if name.isdigit()} - {str(self.pid)}
-        self.others.add(NOBODY)
+        self.others = strangers(self.pid) | {NOBODY}
 
     def command(self) -> Sequence[str]:
         return self.program(), str(self.options.freq), str(self.pid)
@@ -60,10 +59,10 @@ class OneCollect(Program):
 
     def write(self, file: IO[str]) -> None:
         self.await_end()
-        stream = self.stream(file, ("no-tasks", "system-wide"), "cfi-or-frame-pointers",
-                             10**9 // self.options.freq)
+        stream = self.stream(file, ("no-tasks", "no-losses", "system-wide"),
+                             "cfi-or-frame-pointers", 10**9 // self.options.freq)
         for kind, when, pid, *words in self.lines():
-            if pid in self.others or words[0] == NOBODY:
+            if int(pid) in self.others or words[0] == str(NOBODY):
                 continue
             if kind == "S":
                 stream.sample(int(when), int(pid), int(words[0]), user(words[1:]))

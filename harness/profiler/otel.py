@@ -16,6 +16,7 @@ from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.family import strangers
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
@@ -60,8 +61,7 @@ class Otel(Program):
         finally:
             last.kill()
             last.wait()
-        # What was there before is not what is watched; the rest may be its children.
-        self.others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {self.pid}
+        self.others = strangers(self.pid)
 
     def samples(self) -> int:
         return sum(int(found[2]) not in self.others for found in SAMPLE.finditer(self.words()))
@@ -70,8 +70,8 @@ class Otel(Program):
         return (*beside_no_tracefs(), self.program(), str(self.options.freq))
 
     def write(self, file: IO[str]) -> None:
-        stream = self.stream(file, ("no-addresses", "no-mappings", "no-tasks", "system-wide"),
-                             "cfi", 10**9 // self.options.freq)
+        stream = self.stream(file, ("no-addresses", "no-mappings", "no-tasks", "no-losses",
+                                    "system-wide"), "cfi", 10**9 // self.options.freq)
         for sample in samples_of(self.words()):
             stream.sample(*sample)
 

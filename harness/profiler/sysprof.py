@@ -12,9 +12,10 @@ import re
 import struct
 import sys
 import time
-from typing import IO, Iterator, Sequence
+from typing import IO, Sequence
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from adapting.family import threads_of
 from adapting.observations import Stream
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, Failed, Missing, main, output_of
@@ -56,19 +57,6 @@ class Capture:
 
 def text(data: bytes) -> str:
     return data.split(b"\0")[0].decode("utf-8", "surrogateescape")
-
-
-def threads_of(pid: int) -> Iterator[int]:
-    """Those of a process and of all that descend from it."""
-    try:
-        for thread in map(int, os.listdir("/proc/%d/task" % pid)):
-            yield thread
-            with open("/proc/%d/task/%d/children" % (pid, thread), encoding="ascii") as file:
-                children = [int(child) for child in file.read().split()]
-            for child in children:
-                yield from threads_of(child)
-    except OSError:
-        return  # it ended
 
 
 class Sysprof(Program):
@@ -127,7 +115,7 @@ class Sysprof(Program):
 
     def write(self, file: IO[str]) -> None:
         self.samples()
-        stream = self.stream(file, ["no-names"], period=PERIOD_NS)
+        stream = self.stream(file, ["no-names", "no-losses"], period=PERIOD_NS)
         threads = {struct.unpack_from("<4xi", payload)[0]: pid
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
         # It watched before we did: a number that was taken again since has another FORK.

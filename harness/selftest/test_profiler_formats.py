@@ -6,7 +6,9 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
+import unittest
 from typing import Any
 from unittest import mock
 
@@ -17,7 +19,7 @@ import austin
 import otel
 import py_spy
 import samply
-from adapting import gecko, native
+from adapting import family, gecko, native
 from adapting.protocol import Adapter, Failed, Published
 from harness.selftest.scratch import Folder
 
@@ -110,6 +112,28 @@ def written(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
         file = io.StringIO()
         made.write(file)
     return file.getvalue()
+
+
+class Family(unittest.TestCase):
+    def test_strangers(self) -> None:
+        """Who descends from a process is none, by whichever thread of it; who comes later is none
+        yet."""
+        script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
+                 "os.read(0, 1)"
+        with subprocess.Popen([sys.executable, "-S", "-c", script], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            assert process.stdin and process.stdout
+            said = b""
+            while said.count(b" ") < 2:
+                said += os.read(process.stdout.fileno(), 100)
+            child = max(map(int, said.split()))
+            self.assertLessEqual({process.pid, child}, {process.pid,
+                                                        *family.threads_of(process.pid)})
+            strangers = family.strangers(process.pid)
+            self.assertFalse({process.pid, child} & strangers)
+            self.assertIn(os.getpid(), strangers)
+            self.assertNotIn(os.getpid(), family.strangers(os.getpid()))
+            process.stdin.close()
 
 
 class Maps(Folder):

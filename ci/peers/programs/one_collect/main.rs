@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! one_collect FREQUENCY PID: the library that record-trace is made of, by its defaults. Says
-//! "sampling" once it samples; at the end of its standard input it prints, of PID and of all
-//! processes that came later, times in ns of CLOCK_MONOTONIC, addresses and lengths in
-//! hexadecimal, names with blanks as %20:
+//! "sampling" once it samples; at the end of its standard input it prints, of PID, of all that
+//! descend from it, and of all processes that came later, times in ns of CLOCK_MONOTONIC, addresses
+//! and lengths in hexadecimal, names with blanks as %20:
 //!
 //!     M TIME PID START END OFFSET NAME       a mapping; END is the last address
 //!     S TIME PID TID ADDRESS[=SYMBOL]...     a sample, innermost first
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufWriter, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -83,11 +83,31 @@ fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Those that run now.
-fn running() -> std::io::Result<HashSet<u32>> {
-    Ok(std::fs::read_dir("/proc")?
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect())
+/// The parent of each process that is there now.
+fn parents() -> std::io::Result<HashMap<u32, u32>> {
+    let mut parents = HashMap::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // PID (NAME) STATE PARENT ...; a name may hold anything, and who ended has no file.
+        let stat = std::fs::read(format!("/proc/{}/stat", pid)).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        let rest = stat.rsplit(')').next().unwrap_or_default();
+        let parent = rest.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+        parents.insert(pid, parent.unwrap_or(0));
+    }
+    Ok(parents)
+}
+
+/// Those that are there now, and neither `pid` nor descend from it.
+fn strangers(pid: u32) -> std::io::Result<HashSet<u32>> {
+    let parents = parents()?;
+    let descends = |one: u32| {
+        let mut line = std::iter::successors(Some(one), |at| parents.get(at).copied());
+        line.any(|at| at == pid)
+    };
+    Ok(parents.keys().copied().filter(|one| !descends(*one)).collect())
 }
 
 fn main() -> anyhow::Result<()> {
@@ -97,9 +117,8 @@ fn main() -> anyhow::Result<()> {
         return Ok(());
     }
     let frequency = word.parse()?;
-    let pid: u32 = std::env::args().nth(2).unwrap_or_default().parse()?;
-    let mut others = running()?;
-    others.remove(&pid);
+    let pid = std::env::args().nth(2).unwrap_or_default().parse()?;
+    let others = strangers(pid)?;
     let over = Arc::new(AtomicBool::new(false));
     let (ended, said) = (over.clone(), AtomicBool::new(false));
     std::thread::spawn(move || {

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Peers that are libraries: a program of ours (ci/peers/programs) uses them."""
+
+import dataclasses
+import hashlib
+import os
+
+from ci.base import files
+from ci.peers.sources.registries import Registry
+
+PROGRAMS = os.path.abspath(__file__ + "/../../programs")
+
+
+@dataclasses.dataclass(frozen=True)
+class OwnProgram(Registry):
+    """Ours is the folder programs/PROGRAM, and becomes PROGRAM in the peer's folder."""
+    program: str
+
+    @property
+    def ours(self) -> str:
+        return os.path.join(PROGRAMS, self.program)
+
+    def __str__(self) -> str:
+        """Another one where ours is another one."""
+        digest = hashlib.sha256()
+        for name in sorted(os.listdir(self.ours)):
+            digest.update(files.read_bytes(os.path.join(self.ours, name)))
+        return "%s by %s" % (super().__str__(), digest.hexdigest()[:12])
