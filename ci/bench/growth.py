@@ -4,6 +4,7 @@ samples in one round, made by hand, read by us and by perf report."""
 
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import BinaryIO, Callable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.bench import usage
+from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
@@ -109,6 +111,34 @@ def write_records(file: BinaryIO, records: Iterator[bytes]) -> None:
     file.write(sample(HEAP, last) + record(68, 0, b""))
 
 
+def make_heap(folder: str, count: int) -> str:
+    """A capture and its jitdump: code in each page of a heap, whose record tells of the whole heap
+    each time that it grows by a page."""
+    path, dump = os.path.join(folder, "growth.data"), mj.Made(PID)
+    jitdump = os.path.join(folder, f"jit-{PID}.dump")
+    for nth in range(count):
+        dump.load(11 + 2 * nth, HEAP + 4096 * nth, bytes(64), nth, f"function{nth}")
+    dump.save(jitdump)
+    perf = mj.capture()
+    perf.records = [perf.map(PID, 4096, 4096, jitdump, 1, ino=os.stat(jitdump).st_ino),
+                    *(perf.map(PID, HEAP, 4096 * (1 + nth), "//anon", 10 + 2 * nth)
+                      for nth in range(count))]
+    perf.save(path)
+    return path
+
+
+def bench_heap(jitproof: str, folder: str) -> None:
+    out = os.path.join(folder, "injected.data")
+    print("growth: CPU seconds and peak memory of jitproof inject --anon=cut:")
+    for size in SIZES[:3]:
+        path = make_heap(folder, size)
+        shutil.rmtree(out + ".jit", ignore_errors=True)
+        cpu, peak = usage.of([jitproof, "inject", "--anon=cut", "-i", path, "-o", out])
+        print(f"  {'pages of a heap, recorded anew':<34} {size:8} "
+              f"{os.path.getsize(path) / 1e6:7.1f} MB: {cpu:7.2f} s {peak / 1024:7.0f} MB",
+              flush=True)
+
+
 def perf_takes(perf: str, path: str) -> str:
     with subprocess.Popen([perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path],
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -137,3 +167,4 @@ def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -
                   f"{memory / 1024:7.0f} MB; perf " +
                   (late or f"{cpu:7.2f} s {peak / 1024:7.0f} MB"), flush=True)
     os.unlink(path)
+    bench_heap(jitproof, folder)

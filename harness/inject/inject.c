@@ -159,18 +159,17 @@ static void put_record(struct jp_injection *inject, const struct jp_event *event
 static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
-	uint64_t at = event->map.addr, end;
+	struct jp_inject_piece piece = {0};
 	int ret;
 
-	while ((ret = jp_inject_spaces_piece(inject->spaces, event, &at, &end)) > 0) {
-		struct jp_event piece = *event;
+	while ((ret = jp_inject_spaces_piece(inject->spaces, event, &piece)) > 0) {
+		struct jp_event part = *event;
 
 		memcpy(inject->record, record, record->size);
-		jp_perf_encode_range(inject->record, at, end - at,
-				     event->map.pgoff + (at - event->map.addr));
-		piece.record = inject->record;
-		put_record(inject, &piece);
-		at = end;
+		jp_perf_encode_range(inject->record, piece.start, piece.end - piece.start,
+				     event->map.pgoff + (piece.start - event->map.addr));
+		part.record = inject->record;
+		put_record(inject, &part);
 	}
 	return ret ? no_memory(inject) : 0;
 }

@@ -5,21 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/order.h"
 #include "harness/base/text_pool.h"
 #include "harness/format/perfdata/encode.h"
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 
-/* Values of ranges: nothing that matters, living code, or a mapping by its number. */
-enum { NOTHING, CODE, MAPPINGS };
-
 enum { MAP_IS_HUGETLB = 0x40000 };
 
+/* What is recorded of one mapping is one range, whatever code lies over it: a record that tells of
+ * much code again costs what it changes. */
 struct code_space {
 	struct jp_process process;
-	struct jp_ranges *ranges; /* NULL: of a process that does not matter */
-	bool wanted, has_code;
+	struct jp_ranges *mappings; /* by number; NULL: of a process that does not matter */
+	struct jp_ranges *code;     /* that lives, over the mappings; NULL: there was none */
+	bool wanted;
 };
 
 struct jp_inject_spaces {
@@ -29,21 +30,22 @@ struct jp_inject_spaces {
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
-static int renew(struct code_space *space, struct jp_ranges *ranges, bool has_code)
+static void drop(struct code_space *space)
 {
-	if (!ranges)
-		return -ENOMEM;
-	jp_ranges_free(space->ranges);
-	space->ranges = ranges;
-	space->has_code = has_code;
-	return 0;
+	jp_ranges_free(space->mappings);
+	jp_ranges_free(space->code);
+	space->mappings = space->code = NULL;
 }
 
 static int end(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct code_space *space = (struct code_space *)process;
 
-	return space->ranges ? renew(space, jp_ranges_new(), false) : 0;
+	if (!space->mappings)
+		return 0;
+	drop(space);
+	space->mappings = jp_ranges_new();
+	return space->mappings ? 0 : -ENOMEM;
 }
 
 static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
@@ -52,9 +54,12 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 	const struct code_space *from = (const struct code_space *)parent;
 	struct code_space *to = (struct code_space *)child;
 
-	if (!from->ranges || !(from->has_code || to->wanted))
+	if (!from->mappings || !(from->code || to->wanted))
 		return 0;
-	return renew(to, jp_ranges_share(from->ranges), from->has_code);
+	drop(to);
+	to->mappings = jp_ranges_share(from->mappings);
+	to->code = from->code ? jp_ranges_share(from->code) : NULL;
+	return 0;
 }
 
 struct jp_inject_spaces *jp_inject_spaces_new(void)
@@ -76,7 +81,7 @@ void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 		return;
 	for (size_t at = 0;
 	     (space = (struct code_space *)jp_processes_next(&spaces->processes, &at));)
-		jp_ranges_free(space->ranges);
+		drop(space);
 	jp_processes_free(&spaces->processes);
 	jp_text_pool_free(&spaces->mappings);
 	free(spaces);
@@ -86,16 +91,16 @@ static struct code_space *find(struct jp_inject_spaces *spaces, uint32_t pid)
 {
 	struct code_space *space = (struct code_space *)jp_processes_find(&spaces->processes, pid);
 
-	return space && space->ranges ? space : NULL;
+	return space && space->mappings ? space : NULL;
 }
 
 static struct code_space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 {
 	struct code_space *space = (struct code_space *)jp_processes_at(&spaces->processes, pid);
 
-	if (space && !space->ranges)
-		space->ranges = jp_ranges_new();
-	return space && space->ranges ? space : NULL;
+	if (space && !space->mappings)
+		space->mappings = jp_ranges_new();
+	return space && space->mappings ? space : NULL;
 }
 
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
@@ -112,23 +117,20 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 			  uint64_t size, bool there)
 {
 	struct code_space *space = make(spaces, pid);
+	const uint64_t end = addr + size;
+	const struct jp_range *one;
 
-	if (!space)
+	if (!space || (!space->code && !(space->code = jp_ranges_new())))
 		return -ENOMEM;
-	if (there) {
-		space->has_code = true;
-		return jp_ranges_set(&space->ranges, addr, addr + size, CODE);
-	}
+	if (there)
+		return jp_ranges_set(&space->code, addr, end, true);
 	/* Only code goes: what else is recorded there stays. */
-	for (uint64_t at = addr; at < addr + size;) {
-		struct jp_range range = jp_ranges_at(space->ranges, at);
-		uint64_t end = range.end < addr + size ? range.end : addr + size;
-
-		if (range.value == CODE && jp_ranges_set(&space->ranges, at, end, NOTHING))
+	for (one = jp_ranges_from(space->code, addr); one && one->start < end;
+	     one = jp_ranges_from(space->code, one->end))
+		if (jp_ranges_clear(&space->mappings, jp_max(one->start, addr),
+				    jp_min(one->end, end)))
 			return -ENOMEM;
-		at = end;
-	}
-	return 0;
+	return jp_ranges_clear(&space->code, addr, end);
 }
 
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event)
@@ -154,17 +156,10 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 			    uint64_t size)
 {
 	const struct code_space *space = find(spaces, pid);
+	const struct jp_range *one =
+		space && space->code ? jp_ranges_from(space->code, addr) : NULL;
 
-	if (!space || !space->has_code)
-		return false;
-	for (uint64_t at = addr; at < addr + size;) {
-		struct jp_range range = jp_ranges_at(space->ranges, at);
-
-		if (range.value == CODE)
-			return true;
-		at = range.end;
-	}
-	return false;
+	return addr < addr + size && one && one->start < addr + size;
 }
 
 /* The number of the mapping that @event is a record of; 0: no memory. */
@@ -181,58 +176,55 @@ static uint32_t mapping_of(struct jp_inject_spaces *spaces, const struct jp_even
 	text = jp_text_keep(
 		&spaces->mappings, spaces->record,
 		jp_perf_encode(&without_id, &same, spaces->record, sizeof(spaces->record)));
-	return text ? MAPPINGS + (uint32_t)text->number : 0;
+	return text ? 1 + (uint32_t)text->number : 0;
 }
 
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event, bool yields)
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
+	const bool anonymous = jp_inject_anonymous(event);
 	struct code_space *space = space_of(spaces, event);
-	uint32_t number = NOTHING;
+	uint32_t number = 0;
 
 	if (!space)
 		return 0;
-	if (!jp_inject_anonymous(event))
-		return jp_ranges_set(&space->ranges, start, end, NOTHING);
-	number = mapping_of(spaces, event);
-	if (!number)
+	if (anonymous && !(number = mapping_of(spaces, event)))
 		return -ENOMEM;
-	if (!yields || !space->has_code)
-		return jp_ranges_set(&space->ranges, start, end, number);
-	for (uint64_t at = start; at < end;) {
-		struct jp_range range = jp_ranges_at(space->ranges, at);
-		uint64_t to = range.end < end ? range.end : end;
+	if (space->code && !(anonymous && yields) && jp_ranges_clear(&space->code, start, end))
+		return -ENOMEM;
+	return jp_ranges_set(&space->mappings, start, end, number);
+}
 
-		if (range.value != CODE && range.value != number &&
-		    jp_ranges_set(&space->ranges, at, to, number))
-			return -ENOMEM;
-		at = to;
-	}
-	return 0;
+/* Whether a record of @mapping changes nothing at @at; and up to where that is so. */
+static bool stays(const struct code_space *space, uint32_t mapping, uint64_t at, uint64_t *end)
+{
+	const struct jp_range recorded = jp_ranges_at(space->mappings, at);
+	const struct jp_range code = jp_ranges_at(space->code, at);
+
+	if (recorded.value == mapping || code.value)
+		*end = recorded.value == mapping ? recorded.end : code.end;
+	else
+		*end = jp_min(recorded.end, code.end);
+	return recorded.value == mapping || code.value;
 }
 
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			   uint64_t *at, uint64_t *end)
+			   struct jp_inject_piece *piece)
 {
 	const uint64_t to = event->map.addr + event->map.len;
-	struct code_space *space = space_of(spaces, event);
-	uint32_t number = mapping_of(spaces, event);
-	bool found = false;
+	const struct code_space *space = space_of(spaces, event);
+	uint64_t at = piece->mapping ? piece->end : event->map.addr, end;
 
-	if (!number)
+	if (!piece->mapping && !(piece->mapping = mapping_of(spaces, event)))
 		return -ENOMEM;
-	*end = *at;
-	while (*end < to) {
-		struct jp_range range = jp_ranges_at(space->ranges, *end);
-		bool there = range.value == CODE || range.value == number;
-
-		if (there && found)
-			break;
-		*end = range.end < to ? range.end : to;
-		if (there)
-			*at = *end;
-		else
-			found = true;
-	}
-	return found;
+	while (at < to && stays(space, piece->mapping, at, &end))
+		at = end;
+	if (at >= to)
+		return 0;
+	piece->start = at;
+	do
+		at = jp_min(end, to);
+	while (at < to && !stays(space, piece->mapping, at, &end));
+	piece->end = at;
+	return 1;
 }

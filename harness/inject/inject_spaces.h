@@ -35,10 +35,13 @@ bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint6
 /* The record is in force, but where living code is if it is anonymous and @yields. 0 or -ENOMEM. */
 int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event *event,
 			 bool yields);
-/*
- * The next piece of the anonymous record @event, from *@at on (at first its address), that changes
- * something: without living code, and not covered already by a record of the very same mapping. To
- * be asked before jp_inject_spaces_map(). 1: [*@at, *@end) is one; 0: no more; -ENOMEM.
- */
+/* A piece of an anonymous record that changes something: without living code, and not covered
+ * already by a record of the very same mapping. All zero before the first. */
+struct jp_inject_piece {
+	uint64_t start, end;
+	uint32_t mapping; /* private */
+};
+/* The next one of @event, which covers living code, in the order of addresses; to be asked before
+ * jp_inject_spaces_map(). 1; 0: no more; -ENOMEM. */
 int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_event *event,
-			   uint64_t *at, uint64_t *end);
+			   struct jp_inject_piece *piece);
