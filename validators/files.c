@@ -18,6 +18,7 @@ struct jp_files {
 	struct jp_findings by_samples;      /* stand behind those of the mappings */
 	const struct jp_truth_file **files; /* by pid, from */
 	size_t count;
+	struct jp_boxes boxes; /* of @files */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
 
@@ -34,6 +35,7 @@ static int by_pid(const void *left, const void *right)
 static int collect(struct jp_files *files)
 {
 	const struct jp_truth *truth = files->evidence->truth;
+	int failed = 0;
 
 	files->files = calloc(truth->nr_files + 1, sizeof(*files->files));
 	if (!files->files)
@@ -42,7 +44,15 @@ static int collect(struct jp_files *files)
 		files->files[i] = &truth->files[i];
 	files->count = truth->nr_files;
 	qsort(files->files, files->count, sizeof(*files->files), by_pid);
-	return 0;
+	for (size_t i = 0; !failed && i < files->count; i++) {
+		const struct jp_truth_file *file = files->files[i];
+		const struct jp_box box = {file->addr, file->addr + file->len, file->from,
+					   file->until};
+
+		failed = jp_boxes_add(&files->boxes, file->pid, &box, i);
+	}
+	jp_boxes_build(&files->boxes);
+	return failed;
 }
 
 /* The first file of @pid, by index. */
@@ -191,21 +201,30 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	return failed;
 }
 
+/* The file that @ip of @pid is in, when @time is surely within its life; NULL: none. */
+static const struct jp_truth_file *file_at(const struct jp_files *files, uint32_t pid, uint64_t ip,
+					   uint64_t time)
+{
+	const struct jp_box box = {ip, ip + 1, time, time};
+	const uint64_t slack = files->evidence->info.slack;
+	size_t i;
+
+	for (size_t at = 0; jp_boxes_next(&files->boxes, pid, &box, &at, &i);)
+		if (time >= files->files[i]->from + slack && time + slack <= files->files[i]->until)
+			return files->files[i];
+	return NULL;
+}
+
 /* A sample in a file that the truth knows must be credited to that file. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
-	uint64_t slack = files->evidence->info.slack, ip = event->sample.ip;
-	const struct jp_truth_file *file = NULL;
+	const uint64_t ip = event->sample.ip;
+	const struct jp_truth_file *file =
+		event->sample.user ? file_at(files, event->pid, ip, event->time) : NULL;
 	const struct jp_mapping *known;
 	const char *cause;
 	char what[256] = "";
 
-	for (size_t i = first_of(files, event->pid);
-	     event->sample.user && i < files->count && files->files[i]->pid == event->pid; i++)
-		if (ip - files->files[i]->addr < files->files[i]->len &&
-		    event->time >= files->files[i]->from + slack &&
-		    event->time + slack <= files->files[i]->until)
-			file = files->files[i];
 	if (!file || jp_sample_bystander(files->evidence, event))
 		return 0;
 	files->samples++;
@@ -276,6 +295,7 @@ void jp_files_free(struct jp_files *files)
 	if (!files)
 		return;
 	jp_findings_free(&files->by_samples);
+	jp_boxes_free(&files->boxes);
 	free(files->files);
 	free(files);
 }
