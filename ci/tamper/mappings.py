@@ -16,7 +16,8 @@ LONG = 10_000_000
 # What tells less than it did.
 PARTS = ("length.-1", "start.+1")
 # Where a record may as well not be there, or so many ns earlier or later.
-UNTOLD = {"deleted": 0, "prot.read": 0, "time.+100ms": 100_000_000, "time.-100ms": 100_000_000}
+UNTOLD = {"deleted": 0, "prot.read": 0, "prot.none": 0, "time.+100ms": 100_000_000,
+          "time.-100ms": 100_000_000}
 # The same of one that the next record tells again, before all events are on, too.
 GROWN = ("prot.none", "time.+1ms", "time.-1ms")
 Change = Callable[[Case, rd.Map], Any]

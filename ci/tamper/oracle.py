@@ -9,7 +9,7 @@ from ci.tamper.beside import MS, NO_CLOCK, slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Changes, Unobservable, add, of_clock
 from ci.tamper.tasks import head
-from ci.tamper.window import packed
+from ci.tamper.window import REPLACED, is_over, is_replaced, packed
 from harness.selftest import run_directory as rd
 
 T = rd.Truth
@@ -24,7 +24,11 @@ ITEMS = (T.TEXT, T.LAYOUT, T.PATH, T.ROOT)
 WRAPPING = (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)
 TEXTED = (T.COMM, T.MAPS, T.MARK, T.FILE)
 # What takes no time.
-MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)
+MEMORY = (T.MAP, T.PROTECT, T.REMAP, T.UNMAP)
+# Of where a thread ran, and of what it is: its own samples and records tell.
+RUNS = (T.ENTER, T.LEAVE, T.WAIT)
+TASKS = (T.PROCESS_START, T.PROCESS_EXIT, T.THREAD_START, T.THREAD_EXIT, T.COMM, T.GONE)
+MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.LEAVE, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)
 LAUNCH = 0
 OFF = 0.05  # of validators/cpu_time.c
 Times = tuple[int, int]
@@ -46,9 +50,35 @@ def parts(case: Case, at: int) -> range:
     return range(at, end)
 
 
+def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
+    """Whether code ever could run there: all else no capture and no reading of maps tells."""
+    truth = case.truth
+    return bool(mapped[8] & rd.EXECUTE) or any(
+        one[2] == mapped[2] and one[8] & rd.EXECUTE and one[6] < mapped[6] + mapped[7] and
+        mapped[6] < one[6] + one[7] for one in map(truth.get, truth.of(truth.PROTECT)))
+
+
+def demand_needed(case: Case, at: int) -> None:
+    """Whether anybody can miss the record."""
+    old, truth = case.truth.get(at), case.truth
+    if old[0] == T.MAP:
+        if is_over(case, old):
+            raise Unobservable("what was mapped was gone before samples were taken")
+        if is_replaced(case, old):
+            raise Unobservable(REPLACED)
+        if not was_executable(case, old):
+            raise Unobservable("what was mapped was never executable, and holds no code")
+    if old[0] == T.CODE_LOAD:
+        case.demand_present([at])
+    if old[0] == T.PATH and all(truth.get(enter)[6] & 0xffffffff != old[6] & 0xffffffff
+                                for enter in truth.of(T.ENTER)):
+        raise Unobservable("nobody ever entered the path")
+
+
 def deleted(case: Case, number: int) -> Changes:
     at = chosen(case, number)
     gone, old = parts(case, at), case.truth.get(at)
+    demand_needed(case, at)
     if old[0] == T.GONE and old[2] != old[3]:
         raise Unobservable("who joins a thread may find it there still, and tells nothing")
     if old[0] == T.MAPS:
@@ -75,23 +105,33 @@ def at_times(case: Case, at: int, times: Times) -> Changes:
 def room(case: Case, at: int) -> Times:
     """What the records of its thread leave to one: an act begins when the ones before are over."""
     truth, old = case.truth, case.truth.get(at)
-    own = [truth.get(other) for other in range(len(truth.slots))
-           if other != at and truth.get(other)[2:4] == old[2:4]]
-    split = sum(other < at and truth.get(other)[2:4] == old[2:4]
-                for other in range(len(truth.slots)))
-    begin = max([one[5] for one in own[:split] if old[0] not in WRAPPING or
-                 one[0] in (T.ENTER, T.LEAVE)] or [0])
+    before, after = ([one for one in map(truth.get, slots) if one[2:4] == old[2:4]]
+                     for slots in (range(at), range(at + 1, len(truth.slots))))
+    acts = [one for one in before if one[0] not in (*ITEMS, T.FRAMES)]
     if old[0] in TEXTED:
-        return max([one[5] for one in own[:split - 1]] or [0]), own[split - 1][4]
-    return begin, min([one[4] for one in own[split:] if one[0] not in WRAPPING] or [2**64])
+        return max([one[5] for one in acts] or [0]), before[-1][4]
+    if old[0] in WRAPPING:
+        acts = [one for one in acts if one[0] in (T.ENTER, T.LEAVE)]
+    elif old[0] != T.MAP:
+        acts = before
+    return max([one[5] for one in acts] or [0]), \
+        min([one[4] for one in after if one[0] not in WRAPPING] or [2**64])
 
 
-def seen_within(case: Case, pids: set[int], spans: list[Times]) -> bool:
-    """Whether the capture tells of anything of these processes in that time."""
-    return any(isinstance(one, (rd.Sample, rd.Side)) and
-               (one.pid if isinstance(one, rd.Sample) else head(one, 1)[0]) in pids and
-               any(begin <= one.time <= end for begin, end in spans)
-               for one in case.capture("perf.data").records)
+def tells(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
+    """Whether a record of the capture can tell when that act was."""
+    if isinstance(one, rd.Sample):
+        own = one.pid == old[2] and one.tid == old[3]
+        user = one.misc & 7 == rd.USER
+        return own if old[0] in TASKS else user and own if old[0] in RUNS else \
+            user and one.pid == old[2] and old[0] in (*MEMORY, *WRAPPING)
+    if one.kind in (rd.FORK, rd.EXIT):
+        pid, _, tid, _ = head(one, 4)
+    else:
+        pid, tid = head(one, 2)
+    if isinstance(one, rd.Map) or one.kind not in (rd.FORK, rd.EXIT, rd.COMM):
+        return pid == old[2] and old[0] in (*MEMORY, *WRAPPING, T.MAPS, T.FILE)
+    return pid == old[2] and tid == old[3] and old[0] in TASKS
 
 
 def demand_seen(case: Case, at: int, times: Times) -> None:
@@ -101,17 +141,20 @@ def demand_seen(case: Case, at: int, times: Times) -> None:
     spans = [(min(one, other), max(one, other)) for one, other in zip(old[4:6], times)]
     if old[0] == T.PROCESS_START and old[7] == LAUNCH:
         raise Unobservable("what was launched began at any time before")
-    if old[0] == T.LEAVE and times[1] == old[5]:
-        raise Unobservable("an activation is over when leaving ended")
     if old[0] == T.GONE and times[0] >= old[4]:
         raise Unobservable("one may be found gone later than it was")
     if old[4] == old[5] and times[0] != times[1] and old[0] in MOMENTS:
         return
-    if begin <= times[0] and times[1] <= end and \
-            not seen_within(case, {old[2], old[6] & 0xffffffff if old[0] == T.PROCESS_START
-                                   else 0}, spans):
-        raise Unobservable("its thread wrote nothing, and of its process nothing was seen, in "
-                           "the time by which it was moved")
+    if times[0] < begin or end < times[1]:
+        return
+    if times[0] <= old[4] and old[5] <= times[1]:
+        raise Unobservable("the wider bracket holds the act still, and nothing else that its "
+                           "thread did")
+    if not any(isinstance(one, (rd.Sample, rd.Side)) and tells(case, old, one) and
+               any(first <= one.time <= last for first, last in spans)
+               for one in case.capture("perf.data").records):
+        raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
+                           "in the time by which it was moved")
 
 
 def moved(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:

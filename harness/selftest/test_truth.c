@@ -3,7 +3,9 @@
  * written to or believed. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 
+#include "harness/selftest/growth.h"
 #include "harness/selftest/truth_told.h"
 
 static void write_family(void)
@@ -264,6 +266,9 @@ static void write_files(void)
 	}
 	waitpid(other, NULL, 0);
 	put_at(JP_TRUTH_FILE, 500, 0x9000, 0x1000, 1, jp_truth_text("unsplit"));
+	put_file(510, 0xa000, 14, "- /hidden");
+	put_file(520, 0xa800, 15, "- /over it");
+	put_at(JP_TRUTH_UNMAP, 530, 0xb000, 0x1000, 0, 0);
 	jp_truth_process_died(other, 600, 610);
 }
 
@@ -279,7 +284,7 @@ static void test_files(void)
 {
 	const struct jp_truth_file *file;
 
-	check(truth->nr_files == 5 && truth->torn == 1, "files are read, but not a bad one");
+	check(truth->nr_files == 7 && truth->torn == 1, "files are read, but not a bad one");
 	parent = truth->acts[0].pid;
 	child = truth->acts[1].pid;
 	file = file_of(parent, 11);
@@ -293,10 +298,141 @@ static void test_files(void)
 	      "what one unmaps the other keeps");
 	file = file_of(child, 13);
 	check(file && file->from == 410 && file->until == 600, "the last ends with the process");
+	check(file_of(parent, 14)->until == 520, "a file ends where another one comes");
+	check(file_of(parent, 15)->until == 530, "and where a part of it goes");
 	for (size_t i = 0; i < truth->nr_codes; i++)
 		check(truth->codes[i].in_file == (truth->codes[i].addr == 0x5010),
 		      "code %s is in a file where one is mapped then", truth->codes[i].name);
 	check(truth->nr_codes == 5, "in two processes");
+}
+
+static size_t many;
+
+/* Code in each of many files, which go in the order in which they came: all are there before, or
+ * each goes before the next one comes, to the same place. */
+static void write_many(bool at_once)
+{
+	for (size_t i = 0; i < many; i++) {
+		const uint64_t addr = 0x10000 + (at_once ? i * 0x2000 : 0);
+
+		put_file(10 * i, addr, i, "- /library");
+		put_at(JP_TRUTH_CODE_UNLOAD, at_once ? 20 * many + i : 10 * i + 2,
+		       add_code(addr, "f", 10 * i + 1), 0, 0, 0);
+		put_at(JP_TRUTH_UNMAP, at_once ? 30 * many + i : 10 * i + 3, addr, 0x1000, 0, 0);
+	}
+}
+
+static void write_beside(void)
+{
+	write_many(true);
+}
+
+static void write_after(void)
+{
+	write_many(false);
+}
+
+static double cost_of(size_t count, void (*write)(void))
+{
+	uint64_t begin;
+	double spent;
+	bool all = true;
+
+	many = count;
+	check(!written("many", 8 * count, write), "it is written");
+	begin = jp_clock_thread_cpu();
+	truth = load("many");
+	spent = (double)(jp_clock_thread_cpu() - begin);
+	if (!check(truth && truth->nr_files == count && truth->nr_codes == count, "all is read"))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		all &= truth->codes[i].in_file && truth->files[i].until != UINT64_MAX;
+	check(all, "each code is in a file, and each file goes");
+	jp_truth_free(truth);
+	return spent;
+}
+
+static double cost_beside(size_t count)
+{
+	return cost_of(count, write_beside);
+}
+
+static double cost_after(size_t count)
+{
+	return cost_of(count, write_after);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* which takes memory of its own */
+enum { CODES = 2000, FORKS = 400 };
+
+/* Processes that all have the code of the first one. */
+static void write_forks(void)
+{
+	const pid_t own = getpid();
+
+	for (int i = 0; i < CODES; i++)
+		add_code(0x10000 + i * 0x1000, "f", 10 + i);
+	for (size_t i = 0; i < many; i++) {
+		const pid_t pid = fork();
+
+		if (!pid) {
+			put_at(JP_TRUTH_PROCESS_START, 10000 + i, own, JP_HOW_FORK, 0, 0);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+/* The most memory that a process had which read the truth of @forks, in bytes. */
+static double peak_of(size_t forks)
+{
+	struct rusage used = {0};
+	int status = -1;
+	pid_t pid;
+
+	many = forks;
+	check(!written("forks", 4 * CODES, write_forks), "it is written");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		truth = load("forks");
+		_exit(!truth || truth->nr_codes != (forks + 1) * CODES);
+	}
+	check(wait4(pid, &status, 0, &used) == pid && !status, "all have its code");
+	return 1024.0 * (double)used.ru_maxrss;
+}
+
+static void test_memory(void)
+{
+	const double each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * CODES);
+
+	/* Itself, and up to 3 slots of 16 bytes in the map that finds what is alive. */
+	check(each < 200, "code that a fork inherits takes %.0f bytes", each);
+}
+#endif
+
+/* What cannot be: code that stays where memory was moved away, code that moves nowhere, code of a
+ * file in none, and an item that is there twice. */
+static void write_places(void)
+{
+	add_code(0x1000, "left behind", 100);
+	put_at(JP_TRUTH_REMAP, 200, 0x1000, 0x1000, 0x2000, 0x1000);
+	put_at(JP_TRUTH_CODE_MOVE, 300, add_code(0x3000, "moves nowhere", 250), 0x3000, 0, 0);
+	put_at(JP_TRUTH_CODE_MOVE, 400, add_code(0x4000, "moves along", 350), 0x5000, 0, 0);
+	put_at(JP_TRUTH_REMAP, 400, 0x4000, 0x1000, 0x5000, 0x1000);
+	add_code(0x6000, "stays", 450);
+	put_at(JP_TRUTH_REMAP, 500, 0x6000, 0x1000, 0x6000, 0x2000);
+	put_at(JP_TRUTH_CODE_LOAD, 600, 0x9000, 32,
+	       jp_truth_layout(told_insns, 6) | (uint64_t)jp_truth_text("in no file") << 32,
+	       jp_truth_id() | (uint64_t)jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0) << 32);
+	for (int i = 0, id = jp_truth_id(); i < 2; i++)
+		put_at(JP_TRUTH_TEXT, 700 + i, id, 0, 0, 0);
+}
+
+static void test_places(void)
+{
+	check(truth->torn == 4 && truth->gaps == 4, "code lies where its memory is: %llu torn",
+	      (unsigned long long)truth->torn);
 }
 
 int main(void)
@@ -307,9 +443,15 @@ int main(void)
 		{64, write_incarnations, test_incarnations},
 		{64, write_sharing, test_sharing},
 		{64, write_files, test_files},
+		{64, write_places, test_places},
 	};
 
 	told_run(tests, sizeof(tests) / sizeof(*tests));
+	check_growth("files beside each other", cost_beside);
+	check_growth("files after each other", cost_after);
+#ifndef __SANITIZE_ADDRESS__
+	test_memory();
+#endif
 	test_killed();
 	test_open();
 	return check_done();

@@ -8,6 +8,9 @@ enum truth_fault {
 	WIDER,         /* an act ends after the next one began */
 	SOONER,        /* an act begins before the last one ended */
 	LASTING,       /* what takes no time takes some */
+	TWICE,         /* one record is there twice */
+	LONG_LEAVE,    /* so does leaving */
+	SOON_CODE,     /* code is whole before its memory is there */
 	LATE_NAME,     /* a name is over after its text was written */
 	TOO_MUCH_CPU,  /* an activation took more of it than there was */
 	WAIT_TOO_LONG, /* a wait begins before the last one ended */
@@ -81,6 +84,18 @@ static void write_family(void)
 							  .before = jp_clock_now(),
 							  .after = jp_clock_now() + 1,
 							  .frames = {.id = jp_truth_id()}});
+	handled = jp_clock_now();
+	for (int i = 0; fault == TWICE && i < 2; i++)
+		put_at(JP_TRUTH_MAP, handled, 0x1000, 0x1000, 5, 0);
+	if (fault == LONG_LEAVE) {
+		put_at(JP_TRUTH_ENTER, jp_clock_now(), 0, 0, 0, 0);
+		jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_LEAVE,
+							  .before = jp_clock_now(),
+							  .after = jp_clock_now() + 1});
+	}
+	if (fault == SOON_CODE)
+		jp_truth_append(&(struct jp_truth_record){
+			.type = JP_TRUTH_CODE_UNLOAD, .before = begin, .after = begin});
 	if (fault == TOO_MUCH_CPU) {
 		put_at(JP_TRUTH_ENTER, jp_clock_now(), 0, 0, 0, 0);
 		put_at(JP_TRUTH_LEAVE, jp_clock_now(), 0, UINT64_C(1000000000) << 8, 0, 0);
@@ -108,6 +123,9 @@ int main(void)
 		[WIDER] = {"an act over the next", 2, 0},
 		[SOONER] = {"an act before the last", 1, 0},
 		[LASTING] = {"a moment that lasts", 1, 0},
+		[TWICE] = {"one twice", 1, 0},
+		[LONG_LEAVE] = {"leaving that lasts", 1, 0},
+		[SOON_CODE] = {"code before its memory", 1, 0},
 		[LATE_NAME] = {"a name after its text", 6, 0},
 		[TOO_MUCH_CPU] = {"CPU time out of nothing", 1, 0},
 		[WAIT_TOO_LONG] = {"a wait within another", 1, 0},

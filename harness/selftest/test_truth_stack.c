@@ -272,6 +272,7 @@ static void write_misleading(void)
 	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
 
 	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_at(JP_TRUTH_FILE, 60, 0x5000, 0x3000, 1, jp_truth_text("- /library"));
 	for (int i = 0; i < 6; i++)
 		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
 	/* A handler over out+8 of the first path; once on the same stack, once on another. */

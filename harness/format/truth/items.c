@@ -123,6 +123,15 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 	}
 }
 
+/* Whether a part is there twice: no kill leaves that. */
+static bool is_doubled(struct jp_truth_record **part, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (part[i]->part == part[i - 1]->part)
+			return true;
+	return false;
+}
+
 /* Whether @part is all parts, each of them once, of an item of @total words or bytes. */
 static bool is_whole(struct jp_truth_record **part, size_t count, uint64_t total)
 {
@@ -232,6 +241,8 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 		ret = assemble(items, parts + i, n, &items->items[items->nr_items]);
 		if (ret > 0)
 			items->nr_items++;
+		else if (!ret && is_doubled(parts + i, n))
+			jp_truth_mark_corrupt(reader);
 		else if (!ret)
 			reader->torn++; /* a gap only if something refers to it */
 	}

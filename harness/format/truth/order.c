@@ -7,6 +7,7 @@
 #include "harness/format/truth/order.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "harness/base/map.h"
 #include "harness/base/order.h"
@@ -18,6 +19,7 @@ enum {
 	AFTER_TEXT = 4, /* is over before its text is written, which stands right before it */
 	WRAPS = 8,      /* of code: told when all is done, with acts on memory within its bracket */
 	BETWEEN = 16,   /* never within the bracket of another */
+	MEMORY = 32,    /* an act on memory: code that it is for is told when it is over */
 };
 
 static const uint8_t traits[JP_TRUTH_TYPES] = {
@@ -26,6 +28,10 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 	[JP_TRUTH_PATH] = INSTANT | NO_ACT,
 	[JP_TRUTH_ROOT] = INSTANT | NO_ACT,
 	[JP_TRUTH_FRAMES] = INSTANT | NO_ACT,
+	[JP_TRUTH_MAP] = MEMORY,
+	[JP_TRUTH_PROTECT] = MEMORY,
+	[JP_TRUTH_REMAP] = MEMORY,
+	[JP_TRUTH_UNMAP] = MEMORY,
 	[JP_TRUTH_CODE_LOAD] = WRAPS,
 	[JP_TRUTH_CODE_MOVE] = WRAPS,
 	[JP_TRUTH_CODE_UNLOAD] = WRAPS,
@@ -34,7 +40,7 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 	[JP_TRUTH_MARK] = AFTER_TEXT | BETWEEN,
 	[JP_TRUTH_FILE] = INSTANT | AFTER_TEXT | BETWEEN,
 	[JP_TRUTH_ENTER] = INSTANT | BETWEEN,
-	[JP_TRUTH_LEAVE] = BETWEEN,
+	[JP_TRUTH_LEAVE] = INSTANT | BETWEEN,
 	[JP_TRUTH_WAIT] = BETWEEN,
 	[JP_TRUTH_THREAD_EXIT] = INSTANT | BETWEEN,
 	[JP_TRUTH_PROCESS_EXIT] = BETWEEN,
@@ -43,8 +49,8 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 
 /* What a thread wrote until now. */
 struct thread_until {
-	uint64_t all, acts, between, waits; /* the latest end of each */
-	uint64_t entered;                   /* when its last activation began */
+	uint64_t all, acts, memory, between, waits; /* the latest end of each */
+	uint64_t entered;                           /* when its last activation began */
 	const struct jp_truth_record *last;
 };
 
@@ -72,6 +78,9 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 {
 	const uint8_t is = traits[record->type];
 
+	/* Nobody does the same twice at one time. */
+	if (until->last && !memcmp(record, until->last, sizeof(*record)))
+		return false;
 	if (is & INSTANT && record->before != record->after)
 		return false;
 	if (is & NO_ACT)
@@ -80,7 +89,7 @@ static bool is_in_order(const struct jp_truth_record *record, const struct threa
 		return record->before >= until->acts && until->last &&
 		       until->last->type == JP_TRUTH_TEXT && record->after <= until->last->before;
 	if (is & WRAPS)
-		return record->before >= until->between;
+		return record->before >= until->between && record->after >= until->memory;
 	/* Of a name that was written before. */
 	if (record->type == JP_TRUTH_MAP)
 		return record->before >= until->acts;
@@ -104,6 +113,8 @@ static void note(struct thread_until *until, const struct jp_truth_record *recor
 		until->entered = record->before;
 	if (!(is & NO_ACT))
 		until->acts = jp_max(until->acts, record->after);
+	if (is & MEMORY)
+		until->memory = jp_max(until->memory, record->after);
 	if (is & BETWEEN)
 		until->between = jp_max(until->between, record->after);
 	if (record->type == JP_TRUTH_WAIT)

@@ -39,7 +39,7 @@ static int resolve(struct jp_truth_collector *collector, const struct jp_truth_p
 			jp_truth_live_code(collector, process->process.pid, path->functions[d]);
 
 		if (!at ||
-		    (d + 1 < path->depth && !leads_on(collector->codes[at - 1].code.layout))) {
+		    (d + 1 < path->depth && !leads_on(collector->truth->codes[at - 1].layout))) {
 			free(codes);
 			return 0;
 		}

@@ -53,7 +53,7 @@ bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip,
 	return false;
 }
 
-/* Whether any code lives on in what @act unmapped: 1, 0; -E2BIG: too many steps. */
+/* Whether any code lives on in what @act took away: 1, 0; -E2BIG: too many steps. */
 static int leaves_code(struct jp_truth_collector *collector, const struct jp_event *act)
 {
 	const struct jp_truth *truth = collector->truth;
@@ -79,6 +79,12 @@ static int leaves_code(struct jp_truth_collector *collector, const struct jp_eve
 	return 0;
 }
 
+static bool takes_away(const struct jp_event *act)
+{
+	return act->type == JP_EVENT_UNMAP ||
+	       (act->type == JP_EVENT_REMAP && act->map.to != act->map.addr);
+}
+
 /* Whether the next code of the same place is there while this one is. */
 static bool is_overwritten(const struct jp_truth_code *code, const struct jp_truth_code *next)
 {
@@ -94,9 +100,7 @@ int jp_truth_check_places(struct jp_truth_collector *collector)
 		if (is_overwritten(&truth->codes[i - 1], &truth->codes[i]))
 			jp_truth_contradicts(truth);
 	for (size_t i = 0; ret >= 0 && i < truth->nr_acts; i++) {
-		ret = truth->acts[i].type == JP_EVENT_UNMAP
-			      ? leaves_code(collector, &truth->acts[i])
-			      : 0;
+		ret = takes_away(&truth->acts[i]) ? leaves_code(collector, &truth->acts[i]) : 0;
 		if (ret > 0)
 			jp_truth_contradicts(truth);
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/collect.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 
 #include <errno.h>
@@ -9,21 +10,22 @@
 static int add_code(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		    const struct jp_truth_code *code)
 {
-	struct jp_truth_live_code *live;
+	struct jp_truth *truth = collector->truth;
+	struct jp_truth_code *added;
 	uint32_t *index;
 
-	if (collector->nr_codes >= JP_TRUTH_MOST_CODES)
+	if (truth->nr_codes >= JP_TRUTH_MOST_CODES)
 		return -E2BIG;
 	index = jp_map_at(&collector->code_of, jp_truth_pair(process->process.pid, code->id),
 			  sizeof(*index));
-	live = index ? jp_array_push(&collector->codes, &collector->nr_codes,
-				     &collector->codes_capacity)
-		     : NULL;
-	if (!live)
+	added = index ? jp_array_push(&truth->codes, &truth->nr_codes, &collector->codes_capacity)
+		      : NULL;
+	if (!added)
 		return -ENOMEM;
-	*live = (struct jp_truth_live_code){*code, process->codes};
-	live->code.pid = process->process.pid;
-	process->codes = *index = collector->nr_codes;
+	*added = *code;
+	added->pid = process->process.pid;
+	added->next = process->codes;
+	process->codes = *index = truth->nr_codes;
 	return 0;
 }
 
@@ -67,11 +69,12 @@ static int take_away(struct jp_truth_collector *collector, struct jp_truth_proce
 				  ? jp_map_find(&collector->code_of,
 						jp_truth_pair(process->process.pid, event->code.id))
 				  : NULL;
-	struct jp_truth_code *code = index && *index ? &collector->codes[*index - 1].code : NULL;
+	struct jp_truth_code *code = index && *index ? &collector->truth->codes[*index - 1] : NULL;
 	struct jp_truth_code moved;
 
 	if (!code || (event->type == JP_EVENT_CODE_MOVE &&
-		      event->code.addr + code->size < event->code.addr)) {
+		      (event->code.addr + code->size < event->code.addr ||
+		       event->code.addr == code->addr))) {
 		jp_truth_contradicts(collector->truth);
 		return 0;
 	}
@@ -111,8 +114,8 @@ int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_e
 int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_process *process,
 		       const struct jp_event *event)
 {
-	for (uint32_t at = process->codes; at; at = collector->codes[at - 1].next) {
-		struct jp_truth_code *code = &collector->codes[at - 1].code;
+	for (uint32_t at = process->codes; at; at = collector->truth->codes[at - 1].next) {
+		struct jp_truth_code *code = &collector->truth->codes[at - 1];
 		uint32_t *index =
 			jp_map_find(&collector->code_of, jp_truth_pair(code->pid, code->id));
 
@@ -129,17 +132,18 @@ int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_pro
 int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   struct jp_truth_process *parent, const struct jp_event *event)
 {
+	struct jp_truth *truth = collector->truth;
 	uint32_t *at = &parent->codes, index;
 	int ret = 0;
 
 	while (*at && !ret) {
-		struct jp_truth_code code = collector->codes[*at - 1].code;
+		struct jp_truth_code code = truth->codes[*at - 1];
 
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
 		/* What is dead is passed by once. */
 		if (code.unloaded != UINT64_MAX) {
-			*at = collector->codes[*at - 1].next;
+			*at = code.next;
 			continue;
 		}
 		/* An index, not a pointer: the codes grow under our feet. */
@@ -147,54 +151,59 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 		code.loaded = event->before;
 		code.ready = event->after;
 		ret = add_code(collector, child, &code);
-		at = &collector->codes[index - 1].next;
+		at = &truth->codes[index - 1].next;
 	}
 	return ret;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_place(const void *left, const void *right)
 {
-	const struct jp_truth_code *one = &(*(struct jp_truth_live_code *const *)a)->code;
-	const struct jp_truth_code *other = &(*(struct jp_truth_live_code *const *)b)->code;
+	const struct jp_truth_code *a = left, *b = right;
 
-	return jp_compare(one->pid, other->pid)
-		       ?: jp_compare(one->addr, other->addr)
-		       ?: jp_compare(one->loaded, other->loaded);
+	return jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->addr, b->addr)
+		       ?: jp_compare(a->loaded, b->loaded)
+		       ?: jp_compare(a->next, b->next);
 }
 
-/* Sorts the codes and turns the versions' indices into pointers to them. */
+/* Sorts the codes, with the rank of each by how many came before it in @ranks; and notes how far
+ * they reach. */
+static void sort(struct jp_truth *truth, uint32_t *ranks)
+{
+	uint64_t reach = 0;
+
+	for (size_t i = 0; i < truth->nr_codes; i++)
+		truth->codes[i].next = i;
+	if (truth->nr_codes)
+		qsort(truth->codes, truth->nr_codes, sizeof(*truth->codes), by_place);
+	for (size_t i = 0; i < truth->nr_codes; i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+
+		ranks[code->next] = i;
+		if (!i || code->pid != code[-1].pid)
+			reach = 0;
+		reach = jp_max(reach, code->addr + code->size);
+		truth->code_reach[i] = reach;
+	}
+}
+
 int jp_truth_build_codes(struct jp_truth_collector *collector)
 {
 	struct jp_truth *truth = collector->truth;
-	size_t count = collector->nr_codes, steps = 0;
-	jp_cleanup_free struct jp_truth_live_code **order = calloc(count + 1, sizeof(*order));
-	jp_cleanup_free uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
-	uint64_t reach = 0;
+	const size_t count = truth->nr_codes;
+	jp_cleanup_free uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
+	size_t steps = 0;
 
-	truth->codes = calloc(count + 1, sizeof(*truth->codes));
+	/* Nobody asks for it any more, and sorting takes as much. */
+	jp_map_free(&collector->code_of);
 	truth->code_reach = calloc(count + 1, sizeof(uint64_t));
 	truth->paths = calloc(collector->nr_versions + 1, sizeof(*truth->paths));
 	for (size_t i = 0; i < collector->nr_versions; i++)
 		steps += collector->versions[i].depth;
 	truth->path_functions = calloc(steps + 1, sizeof(*truth->path_functions));
-	if (!truth->path_functions || !order || !sorted || !truth->codes || !truth->code_reach ||
-	    !truth->paths)
+	if (!truth->path_functions || !ranks || !truth->code_reach || !truth->paths)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		order[i] = &collector->codes[i];
-	qsort(order, count, sizeof(*order), by_place);
-	for (size_t i = 0; i < count; i++) {
-		const struct jp_truth_code *code = &order[i]->code;
-
-		truth->codes[i] = *code;
-		sorted[order[i] - collector->codes] = i;
-		if (!i || code->pid != truth->codes[i - 1].pid)
-			reach = 0;
-		if (reach < code->addr + code->size)
-			reach = code->addr + code->size;
-		truth->code_reach[i] = reach;
-	}
-	truth->nr_codes = count;
+	sort(truth, ranks);
 	steps = 0;
 	for (size_t i = 0; i < collector->nr_versions; i++) {
 		const struct jp_truth_version *version = &collector->versions[i];
@@ -205,7 +214,7 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 		path->functions = truth->path_functions + steps;
 		steps += version->depth;
 		for (uint32_t d = 0; d < version->depth; d++)
-			path->functions[d] = &truth->codes[sorted[version->codes[d]]];
+			path->functions[d] = &truth->codes[ranks[version->codes[d]]];
 	}
 	truth->nr_paths = collector->nr_versions;
 	return 0;

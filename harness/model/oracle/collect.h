@@ -5,6 +5,7 @@
 #include "harness/base/map.h"
 #include "harness/model/oracle/truth.h"
 #include "harness/model/space/processes.h"
+#include "harness/model/space/ranges.h"
 
 /* Private to harness/model/oracle/: the walk over the events of a truth, with what every process
  * has at that moment beside it. Elements are known by index while the arrays grow; pointers are put
@@ -15,11 +16,6 @@ enum {
 	JP_TRUTH_MOST_CODES = 1 << 23,
 	JP_TRUTH_MOST_FILES = 1 << 22,
 	JP_TRUTH_MOST_STEPS = 1 << 26
-};
-
-struct jp_truth_live_code {
-	struct jp_truth_code code;
-	uint32_t next; /* of the same process */
 };
 
 /* An image or an incarnation of a process that ended. */
@@ -42,27 +38,24 @@ struct jp_truth_version {
 
 struct jp_truth_process {
 	struct jp_process process;
-	uint32_t codes, files; /* heads of its lists */
-	uint32_t incarnation;  /* index + 1 in truth->incarnations; 0: it ended */
-	uint32_t over;         /* the same, of the last that ended */
-	uint32_t generation;   /* of its code: a path resolved before may be another now */
-	uint64_t ended;        /* when its last incarnation began to end; 0: none did */
+	uint32_t codes;          /* head of its list */
+	uint32_t incarnation;    /* index + 1 in truth->incarnations; 0: it ended */
+	uint32_t over;           /* the same, of the last that ended */
+	uint32_t generation;     /* of its code: a path resolved before may be another now */
+	uint64_t ended;          /* when its last incarnation began to end; 0: none did */
+	struct jp_ranges *files; /* that are mapped; NULL: none was */
 };
 
 struct jp_truth_collector {
 	struct jp_truth *truth;
 	struct jp_processes processes;
-	struct jp_truth_live_code *codes;
-	size_t nr_codes, codes_capacity;
 	struct jp_truth_open_activation *activations;
 	size_t nr_activations, activations_capacity;
 	struct jp_truth_version *versions;
 	size_t nr_versions, versions_capacity;
 	struct jp_truth_ending *ends;
 	size_t nr_ends, ends_capacity;
-	uint32_t *next_file; /* of the same process, for truth->files[i] */
-	size_t next_file_capacity, files_capacity;
-	size_t acts_capacity, incarnations_capacity, steps;
+	size_t codes_capacity, files_capacity, acts_capacity, incarnations_capacity, steps;
 	uint64_t failed_at;          /* offset of the record that could not be followed */
 	struct jp_map code_of;       /* pid, function id -> code that is alive */
 	struct jp_map version_of;    /* pid, path id */
@@ -87,9 +80,9 @@ int jp_truth_end_codes(struct jp_truth_collector *collector, struct jp_truth_pro
 		       const struct jp_event *event);
 int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   struct jp_truth_process *parent, const struct jp_event *event);
-/* The code of function @id that is alive in @pid, index + 1. */
+/* The code of function @id that is alive in @pid, index + 1; 0: none. */
 uint32_t jp_truth_live_code(const struct jp_truth_collector *collector, uint32_t pid, uint64_t id);
-/* Fills codes and paths. */
+/* Sorts the codes and fills the paths; after all events. */
 int jp_truth_build_codes(struct jp_truth_collector *collector);
 
 /* Who unmaps code, or writes other code over it, unloads it: what lives on is a gap. After acts and

@@ -147,6 +147,7 @@ static int visit_checked(void *context, const struct jp_event *event)
 static int collect(struct jp_truth *truth, const char *path, struct jp_error *err)
 {
 	struct jp_truth_collector collector = {.truth = truth};
+	const struct jp_truth_process *process;
 	int ret;
 
 	collector.processes.rules = &rules;
@@ -169,11 +170,12 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 		jp_fail(err, -ret, "%s: no memory", path);
 	for (size_t i = 0; i < collector.nr_versions; i++)
 		free(collector.versions[i].codes);
-	free(collector.codes);
 	free(collector.activations);
 	free(collector.versions);
 	free(collector.ends);
-	free(collector.next_file);
+	for (size_t at = 0;
+	     (process = (struct jp_truth_process *)jp_processes_next(&collector.processes, &at));)
+		jp_ranges_free(process->files);
 	jp_processes_free(&collector.processes);
 	jp_map_free(&collector.code_of);
 	jp_map_free(&collector.version_of);

@@ -23,7 +23,8 @@ struct jp_truth_code {
 	const struct jp_truth_layout *layout;
 	const struct jp_truth_frames *frames; /* NULL: JP_CFI_NO_FILE, no detour */
 	const char *name;
-	bool in_file; /* of a file that is mapped: whether it has a name is the file's affair */
+	bool in_file;  /* of a file that is mapped: whether it has a name is the file's affair */
+	uint32_t next; /* private to who collects them */
 };
 
 struct jp_truth_path {
