@@ -47,12 +47,13 @@ def report(boards: list[page.Board]) -> None:
 
 def run(options: argparse.Namespace) -> int:
     build = os.path.abspath(os.environ.get("O", os.path.join(ROOT, "build")))
-    rounds = Rounds(build, [*OPTIONS, *options.more], options.scene)
+    rounds = Rounds(build, [*OPTIONS, *options.more], options.scene, options.keep, options.again)
     profilers = options.profiler or adapters()
     still = 0
     if not options.page:
-        number = rounds.current(profilers)
-        still = rounds.go_on(number, profilers, 60 * options.minutes, options.jobs)
+        numbers = rounds.recorded(profilers) if options.again else [rounds.current(profilers)]
+        still = sum(rounds.go_on(number, profilers, 60 * options.minutes, options.jobs)
+                    for number in numbers)
     boards = [page.Board(rounds, profiler) for profiler in profilers]
     missing = {board.profiler: rounds.missing(board.profiler) for board in boards
                if not board.cells}
@@ -77,6 +78,9 @@ def main() -> int:
     parser.add_argument("-j", dest="jobs", type=int, default=1, metavar="N",
                         help="ask N cells at a time: most of them wait (default: %(default)s)")
     parser.add_argument("--page", action="store_true", help="ask nothing, write the page alone")
+    parser.add_argument("--keep", action="store_true", help="keep the runs, as -o of score does")
+    parser.add_argument("--again", action="store_true",
+                        help="judge the runs that --keep kept, and start no profiler")
     parser.add_argument("-o", dest="output", default=os.path.join(ROOT, "results", "PROFILERS.md"))
     parser.add_argument("--day", default=datetime.date.today().isoformat())
     parser.add_argument("scene", nargs="*", help="globs; default: all")

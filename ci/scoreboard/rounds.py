@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `jitproof score` said of each profiler and scene, kept in a file each: an interrupted round
 goes on where it stopped. Answers of one program, one adapter and the same options lie in one
-folder, those of another round, with another seed, beside the first."""
+folder, those of another round, with another seed, beside the first. The runs themselves, if they
+are kept, lie beside: another program can judge them again."""
 
 import concurrent.futures
 import contextlib
@@ -11,6 +12,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -30,6 +32,7 @@ ALONE = ("inside", "namespaces", "nested")
 TIMEOUT_S = 300  # for one scene; each ends by itself long before
 UNJUDGED = 1  # the status where something went wrong, which the answer tells
 MISSING = 4  # the status for a profiler that is not here
+ANSWER = ".answer"  # beside a kept run: what the program that recorded it said
 
 Score = dict[str, Any]
 Row = dict[str, Any]
@@ -61,24 +64,38 @@ def sources(adapter: str) -> Iterator[str]:
 
 
 class Rounds:
-    def __init__(self, build: str, options: Sequence[str], globs: Sequence[str] = ()) -> None:
+    def __init__(self, build: str, options: Sequence[str], globs: Sequence[str] = (),
+                 keeps: bool = False, again: bool = False) -> None:
         self.binary = os.path.join(build, "jitproof")
         self.folder = os.path.join(build, "scoreboard")
         self.options, self.globs = options, globs
+        self.keeps, self.again = keeps, again
 
     def words(self, profiler: str) -> list[str]:
         return ["score", "--profiler", profiler, *self.options, *OPTIONS.get(profiler, ())]
 
+    def digest(self, profiler: str, *programs: str) -> str:
+        """Of this adapter, these options and @programs."""
+        digest = hashlib.sha256("\0".join(self.words(profiler)).encode())
+        for path in (*programs, *sources(profiler)):
+            digest.update(files.read_bytes(path))
+        return digest.hexdigest()[:12]
+
     @functools.cache
     def kept_in(self, profiler: str) -> str:
         """The folder of all rounds of this program, this adapter and these options."""
-        digest = hashlib.sha256("\0".join(self.words(profiler)).encode())
-        for path in (self.binary, *sources(profiler)):
-            digest.update(files.read_bytes(path))
-        return os.path.join(self.folder, profiler, digest.hexdigest()[:12])
+        return os.path.join(self.folder, profiler, self.digest(profiler, self.binary))
 
     def place(self, number: int, profiler: str, scene: str) -> str:
         return os.path.join(self.kept_in(profiler), str(number), scene)
+
+    @functools.cache
+    def runs_of(self, profiler: str) -> str:
+        """Where runs are kept, whatever program judges them."""
+        return os.path.join(self.folder, "runs", profiler, self.digest(profiler))
+
+    def run_of(self, number: int, profiler: str, scene: str) -> str:
+        return os.path.join(self.runs_of(profiler), str(number), scene)
 
     @functools.cache
     def scenes(self) -> list[str]:
@@ -88,20 +105,35 @@ class Rounds:
         """What round @number has not asked yet."""
         return [(profiler, scene) for profiler in profilers for scene in self.scenes()
                 if not os.path.exists(self.place(number, profiler, scene)) and
-                not os.path.exists(self.place(number, profiler, "missing"))]
+                not os.path.exists(self.place(number, profiler, "missing")) and
+                (not self.again or os.path.exists(self.run_of(number, profiler, scene) + ANSWER))]
 
     def current(self, profilers: Sequence[str]) -> int:
         """The first round that is unfinished."""
         return next(number for number in itertools.count(1) if self.open_cells(number, profilers))
 
+    def command(self, run: str, number: int, profiler: str, scene: str) -> list[str]:
+        if self.again:
+            return [self.binary, "score", "--again", run, "--json"]
+        return [self.binary, *self.words(profiler), "--json", "--seed=%d" % number,
+                *(["-o", run] if self.keeps else []), scene]
+
     def ask(self, number: int, profiler: str, scene: str) -> str:
         """Asks one profiler for one scene, and keeps the answer. Why it is missing, or ""."""
-        done = process.run([self.binary, *self.words(profiler), "--json", "--seed=%d" % number,
-                            scene], timeout=TIMEOUT_S, env=environment())
+        run = self.run_of(number, profiler, scene)
+        if self.keeps:
+            shutil.rmtree(run, ignore_errors=True)
+            os.makedirs(os.path.dirname(run), exist_ok=True)
+        done = process.run(self.command(run, number, profiler, scene), timeout=TIMEOUT_S,
+                           env=environment())
         if done.returncode not in (0, UNJUDGED, MISSING):
             raise Unusable("%s %s: %s" % (profiler, scene, done.stderr.strip()))
         name, said = (scene, done.stdout) if done.returncode != MISSING else \
             ("missing", done.stderr.strip().removeprefix("jitproof score: "))
+        if self.again:
+            said = judged_again(said, files.read(run + ANSWER))
+        elif self.keeps and name == scene:
+            files.write(run + ANSWER, said)
         files.replace(os.path.dirname(self.place(number, profiler, scene)), {name: said})
         return said if name == "missing" else ""
 
@@ -129,7 +161,12 @@ class Rounds:
             return sum(not done for done in pool.map(one, self.open_cells(number, profilers)))
 
     def numbers(self, profiler: str) -> list[int]:
-        return sorted(int(name) for name in listed(self.kept_in(profiler)) if name.isdigit())
+        return numbered(self.kept_in(profiler))
+
+    def recorded(self, profilers: Sequence[str]) -> list[int]:
+        """The rounds of which runs are kept."""
+        return sorted({number for profiler in profilers
+                       for number in numbered(self.runs_of(profiler))})
 
     def kept(self, profiler: str) -> Iterator[Score]:
         """What was said of each scene, round after round."""
@@ -148,5 +185,14 @@ class Rounds:
         return "not measured this time"
 
 
-def listed(folder: str) -> list[str]:
-    return os.listdir(folder) if os.path.isdir(folder) else []
+def judged_again(answer: str, recorded: str) -> str:
+    """With what no run tells: the version of the profiler, and its CPU time of which time."""
+    new, old = json.loads(answer), json.loads(recorded)
+    for row, before in zip(new["workloads"], old["workloads"], strict=True):
+        row.update((key, before[key]) for key in ("cpu_ns", "watched_ns") if key in before)
+    return json.dumps({**new, "version": old["version"]})
+
+
+def numbered(folder: str) -> list[int]:
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(int(name) for name in names if name.isdigit())
