@@ -51,8 +51,7 @@ static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
 }
 
 /* Leaves the element there that has @nth smaller ones: those before it are as large at least, those
- * behind it at most. No order of what is given makes it slow: who gives it does not know the seed's
- * way. */
+ * behind it at most. Where it divides is as if by chance: no order that comes by itself is slow. */
 static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, enum axis axis)
 {
 	uint64_t seed = count;

@@ -62,8 +62,8 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 	/*
 	 * Readers sort by rounds: what is not in the round after an event's is newer than it. The
 	 * kernel takes a record's time before it publishes the record, and a virtual CPU may stand
-	 * still in between: a round lasts for a grace period, or a tenth of a second where there
-	 * are none.
+	 * still in between: a round lasts a tenth of a second, and until a grace period has passed,
+	 * where there are such.
 	 */
 	jp_perfdata_round(recorder->writer);
 	jp_grace_ask(&drain->grace);

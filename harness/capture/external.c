@@ -156,7 +156,7 @@ static int wait_for(struct jp_external *external, bool ends, unsigned int second
 	return ret;
 }
 
-enum { ANSWER_S = 60, END_S = 10 };
+enum { ANSWER_S = 60, END_S = 10, LAST_WORD_S = 1 };
 
 static int wait_for_answer(struct jp_external *external, struct jp_error *err)
 {
@@ -180,7 +180,7 @@ static int ask(struct jp_external *external, const struct order *order, struct j
 	if (!jp_adapter_say(&external->adapter, order->word))
 		return wait_for_answer(external, err);
 	/* How it ended says more, where it did. */
-	return wait_for(external, false, 1, "does not listen", err);
+	return wait_for(external, false, LAST_WORD_S, "does not listen", err);
 }
 
 static void add_options(struct jp_arguments *arguments, const struct jp_session *session)
@@ -301,7 +301,6 @@ void jp_external_stop(struct jp_session *session)
 int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_external *external = session->external;
-
 	int ret = ask(external, &orders[FINISH], err);
 
 	if (ret)
