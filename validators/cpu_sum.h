@@ -24,12 +24,16 @@ struct jp_cpu_stall {
 struct jp_cpu_sum {
 	uint64_t activations, all, inner;
 	double expected;
-	double due;      /* samples that there must be, but for chance and loss */
-	double on;       /* periods from the begin of each to its end, by the clock on the wall */
-	double variance; /* of the activations, each by itself */
-	double between;  /* of what lies between them */
-	double hidden;   /* samples that are lacking where there are gaps for them */
-	double lack;     /* samples that activations lack, those that are left out among them */
+	double due;       /* samples that there must be, but for chance and loss */
+	double on;        /* periods from the begin of each to its end, by the clock on the wall */
+	double variance;  /* of the activations, each by itself */
+	double between;   /* of what lies between them */
+	double hidden;    /* samples that are lacking where there are gaps for them */
+	double lack;      /* samples that activations lack, those that are left out among them */
+	uint64_t stayed;  /* activations whose threads did */
+	uint64_t whole;   /* of them, those of a whole period at least */
+	uint64_t lacking; /* of those, the ones with fewer samples than whole periods */
+	uint64_t surplus; /* of @stayed, those with more than one sample more */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
 };
@@ -48,5 +52,10 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
  * @off: the share of its time in which the event does not count. @born: together with its event,
  * whose first sample comes after a whole period. */
 void jp_cpu_sum_settle(struct jp_cpu_sum *sum, uint32_t cpus, double off, bool born);
+/* Whether its thread was on one CPU from its begin to its end, and nobody else was. */
+bool jp_cpu_stayed(const struct jp_truth_activation *activation);
+/* How many of so many activations that stayed may be @lacking, or @surplus, by chance, in so many
+ * standard deviations. */
+double jp_cpu_odd_most(uint64_t activations, double sigmas);
 /* @sum is of threads that are done: it has no stalls itself. */
 void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more);

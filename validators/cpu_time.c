@@ -228,6 +228,38 @@ static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double miss
 				  least > 0 ? least : 0, most);
 }
 
+/*
+ * Of activations that stayed on their CPU each has its samples, but for few: what chance does to
+ * the sum above, it does not do to them. Where each tenth sample is gone, one in ten has too few.
+ */
+static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+			const char *what, uint32_t number)
+{
+	const double least = jp_cpu_odd_most(sum->whole, SIGMAS) + missing;
+	const double most = jp_cpu_odd_most(sum->stayed, SIGMAS);
+	const bool few = (double)sum->lacking > least;
+
+	if (!few && (double)sum->surplus <= most + cpu->stolen)
+		return 0;
+	if (few && (double)sum->lacking <= least + cpu->stolen)
+		return note_unsure(cpu, sum, what, number);
+	cpu->failed = true;
+	return jp_findings_except(
+		&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
+		"%s %u: %" PRIu64 " of %" PRIu64
+		" activations that stayed on their CPU have %s than whole periods of their CPU "
+		"time, at most %.0f may",
+		what, number, few ? sum->lacking : sum->surplus, few ? sum->whole : sum->stayed,
+		few ? "fewer samples" : "more than one sample more", few ? least : most);
+}
+
+static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+		     const char *what, uint32_t number)
+{
+	return judge(cpu, sum, missing, what, number)
+		       ?: judge_stayed(cpu, sum, missing, what, number);
+}
+
 struct process_sum {
 	uint32_t pid;
 	struct jp_cpu_sum sum;
@@ -254,7 +286,7 @@ static int judge_processes(struct cpu_time *cpu, struct process_sum *threads, si
 		for (next = i; next < count && threads[next].pid == threads[i].pid; next++)
 			jp_cpu_sum_join(&sum, &threads[next].sum);
 		if (next - i > 1)
-			failed = judge(cpu, &sum, missing, "process", threads[i].pid);
+			failed = judge_sum(cpu, &sum, missing, "process", threads[i].pid);
 	}
 	return failed;
 }
@@ -348,16 +380,18 @@ static int judge_all(struct cpu_time *cpu, double period)
 		thread = jp_array_push(&threads, &count, &capacity);
 		if (thread)
 			*thread = (struct process_sum){first->pid, sum};
-		failed = thread ? judge(cpu, &sum, missing, "thread", first->tid) : -ENOMEM;
+		failed = thread ? judge_sum(cpu, &sum, missing, "thread", first->tid) : -ENOMEM;
 	}
 	failed = failed ?: judge_processes(cpu, threads, count, missing);
 	if (!failed && count > 1)
-		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
+		failed = judge_sum(cpu, &all, missing, "case of threads", (uint32_t)count);
 	failed = failed ?: judge_counted(cpu, &all, period, missing);
 	free(threads);
 	if (!cpu->failed && *cpu->unsure)
 		memcpy(cpu->view->findings.error, cpu->unsure, sizeof(cpu->unsure));
 	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
+	jp_findings_add_rate(&cpu->view->findings, "cpu.lacking", all.lacking, all.whole);
+	jp_findings_add_rate(&cpu->view->findings, "cpu.surplus", all.surplus, all.stayed);
 	hidden = fmin(all.hidden, cpu->stolen);
 	if (cpu->stolen > 0)
 		jp_findings_add_rate(&cpu->view->findings, "cpu.stolen", (uint64_t)hidden,

@@ -31,7 +31,7 @@ from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 # Each registers its kinds, and the table has them in this order.
 FAMILIES = ("samples", "stacks", "frames", "native", "activations", "mappings", "tasks", "records",
             "events", "layout", "window", "beside", "oracle", "told", "jit", "injected",
-            "published", "balanced", "fields", "harmless", "rewrites")
+            "published", "balanced", "stayed", "fields", "harmless", "rewrites")
 PASSING = ("PASS", "XFAIL")
 BROKEN = ("CRASH", "HANG", "NOTHING")
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Activations whose threads stayed on their CPU: how many samples they have, and where. */
+#include "harness/selftest/check.h"
+#include "harness/selftest/judged.h"
+#include "harness/selftest/made_events.h"
+
+enum { PID = 9, SLACK = 10, PERIOD = 100000, LENGTH = PERIOD * 5 / 2, BREAK = PERIOD, MANY = 60 };
+
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static const struct jp_event_asked on_cpus = {.cpus = true};
+
+/* Activation @i of two and a half periods, of which its thread was off its CPU for so many ns. */
+static struct jp_truth_activation activation(uint32_t tid, uint64_t i, uint64_t off)
+{
+	const uint64_t enter = (1 + i) * (LENGTH + BREAK);
+
+	return (struct jp_truth_activation){.pid = PID,
+					    .tid = tid,
+					    .enter = enter,
+					    .inside = enter,
+					    .leave = enter + LENGTH,
+					    .cpu = LENGTH - off};
+}
+
+static struct jp_event sample(uint32_t tid, uint64_t time, uint32_t cpu)
+{
+	struct jp_event event = MADE_EVENT(SAMPLE, PID, time, .asked = &on_cpus, .cpu = cpu,
+					   .sample = {.ip = 0x1800, .period = PERIOD});
+
+	event.tid = tid;
+	return event;
+}
+
+/* Two samples or three in each activation, but @other in the first @odd of them. */
+static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t stolen)
+{
+	struct jp_truth_activation activations[MANY];
+	struct jp_event events[4 * MANY];
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = MANY};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
+		.watched = {.started = 1, .ended = UINT32_MAX, .cpus = 1, .stolen = stolen}};
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		activations[i] = activation(PID, i, off);
+		for (uint32_t j = 0; j < (i < odd ? other : 2 + i % 2); j++)
+			events[count++] =
+				sample(PID, activations[i].enter + PERIOD / 3 * (2 * j + 1) / 2, 0);
+	}
+	return judge("cpu_time", &evidence, events, count,
+		     other < 2 ? "cpu.lacking" : "cpu.surplus")
+		.k;
+}
+
+/* Two and a half periods have two samples or three; the sum of all is as it may be by chance. */
+static void counts(void)
+{
+	check(judge_count(0, 0, 0, 0) == 0 && !exceptions, "two or three");
+	check(judge_count(0, 2, 1, 0) == 2 && !exceptions, "two lack one");
+	check(judge_count(0, 3, 1, 0) == 3 && exceptions == 1, "three lack one");
+	check(judge_count(1000, 3, 1, 0) == 0 && !exceptions, "who was off may lack one");
+	check(judge_count(0, 3, 1, 10 * PERIOD) == 3 && !exceptions && *judged_error,
+	      "a host took as much: nobody can tell");
+	check(judge_count(0, 2, 4, 0) == 2 && !exceptions, "two have one more");
+	check(judge_count(0, 3, 4, 0) == 3 && exceptions == 1, "three have one more");
+	check(judge_count(0, 3, 4, 10 * PERIOD) == 3 && !exceptions, "a host made them late");
+}
+
+/* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
+ * activation. */
+static void places(void)
+{
+	static const struct {
+		uint64_t off;
+		uint32_t tid, cpu;
+		int64_t later;
+		bool bad;
+	} rows[] = {
+		{0, PID, 0, 1000, false},
+		{0, PID, 1, 1000, true},
+		{1000, PID, 1, 1000, false}, /* moved meanwhile */
+		{0, PID + 1, 1, 1000, false},
+		{0, PID + 1, 0, 1000, true},
+		{0, PID + 1, 0, -1000, true},
+		{1000, PID + 1, 0, 1000, false}, /* took turns */
+		{0, PID + 1, 0, LENGTH / 2 - SLACK - 1, true},
+		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* it may be behind its end */
+		{0, PID + 1, 0, -LENGTH / 2 + SLACK + 1, true},
+		{0, PID + 1, 0, -LENGTH / 2 + SLACK, false},
+		{0, PID, 1, LENGTH, false}, /* in no activation */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_truth_activation one = activation(PID, 0, rows[i].off);
+		struct jp_truth truth = {.version = 3,
+					 .incarnations = &image,
+					 .nr_incarnations = 1,
+					 .activations = &one,
+					 .nr_activations = 1};
+		const struct jp_evidence evidence = {.truth = &truth, .info = {.slack = SLACK}};
+		const uint64_t middle = one.enter + LENGTH / 2;
+		const struct jp_event first = sample(PID, middle, 0);
+		const struct jp_event second =
+			sample(rows[i].tid, middle + (uint64_t)rows[i].later, rows[i].cpu);
+		const struct jp_event events[] = {rows[i].later < 0 ? second : first,
+						  rows[i].later < 0 ? first : second};
+
+		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
+				      rows[i].bad &&
+			      exceptions == rows[i].bad,
+		      "row %zu: %s", i, rows[i].bad ? "cannot be" : "may be");
+	}
+}
+
+int main(void)
+{
+	counts();
+	places();
+	return check_done();
+}

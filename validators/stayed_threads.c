@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Threads that stayed: who is on a CPU for all of an activation has every sample of it there, and
+ * that CPU has none of another thread meanwhile. The truth tells by its two clocks who stayed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "harness/base/map.h"
+#include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
+#include "validators/cpu_sum.h"
+
+/* A sample, and the activation of its thread that stayed around it, if there is one. */
+struct stayed_sample {
+	const struct jp_truth_activation *activation;
+	uint64_t time;
+	uint32_t tid, cpu;
+};
+
+struct stayed_threads {
+	const struct jp_truth_activation *hint;
+	struct jp_map threads, cpus; /* the last sample of each */
+	uint64_t samples, bad;
+};
+
+static const struct jp_truth_activation *around(struct jp_view *view, const struct jp_event *event)
+{
+	struct stayed_threads *state = view->state;
+	const uint64_t slack = view->evidence->info.slack;
+	const struct jp_truth_activation *one = state->hint =
+		jp_truth_activation_at(view->evidence->truth, state->hint, event->tid, event->time);
+
+	return one && jp_cpu_stayed(one) && event->time > one->enter + slack &&
+			       event->time + slack < one->leave
+		       ? one
+		       : NULL;
+}
+
+static bool within(const struct stayed_sample *sample, const struct stayed_sample *other,
+		   uint64_t slack)
+{
+	const struct jp_truth_activation *one = sample->activation;
+
+	return one && other->time > one->enter + slack && other->time + slack < one->leave;
+}
+
+static int report(struct jp_view *view, const char *cause, const struct stayed_sample *sample,
+		  const struct stayed_sample *other)
+{
+	struct stayed_threads *state = view->state;
+
+	state->bad++;
+	return jp_findings_except(&view->findings, "samples.cpu", cause,
+				  "thread %u at %" PRIu64 " on CPU %u, thread %u at %" PRIu64
+				  " on CPU %u: one of them was on its CPU all the time",
+				  other->tid, other->time, other->cpu, sample->tid, sample->time,
+				  sample->cpu);
+}
+
+static int see_sample(struct jp_view *view, const struct jp_event *event)
+{
+	const uint64_t slack = view->evidence->info.slack;
+	struct stayed_threads *state = view->state;
+	const struct stayed_sample sample = {around(view, event), event->time, event->tid,
+					     event->cpu};
+	struct stayed_sample *thread = jp_map_at(&state->threads, event->tid, sizeof(*thread));
+	struct stayed_sample *cpu = jp_map_at(&state->cpus, event->cpu, sizeof(*cpu));
+	int failed = 0;
+
+	if (!thread || !cpu)
+		return -ENOMEM;
+	state->samples += sample.activation != NULL;
+	if (within(&sample, thread, slack) && thread->cpu != sample.cpu)
+		failed = report(view, "two-cpus", &sample, thread);
+	else if (cpu->tid && cpu->tid != sample.tid &&
+		 (within(&sample, cpu, slack) || within(cpu, &sample, slack)))
+		failed = report(view, "shared-cpu", &sample, cpu);
+	*thread = *cpu = sample;
+	return failed;
+}
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	return event->type == JP_EVENT_SAMPLE && event->tid && event->time && !event->observed &&
+			       event->asked && event->asked->cpus
+		       ? see_sample(view, event)
+		       : 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct stayed_threads *state = view->state;
+
+	jp_findings_add_rate(&view->findings, "samples.cpu", state->bad, state->samples);
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	/* Older truths have no CPU time. */
+	if (view->evidence->truth->version < JP_TRUTH_VERSION_CPU)
+		return 0;
+	view->state = calloc(1, sizeof(struct stayed_threads));
+	return view->state ? 0 : -ENOMEM;
+}
+
+static void free_stayed(void *context)
+{
+	struct stayed_threads *state = context;
+
+	jp_map_free(&state->threads);
+	jp_map_free(&state->cpus);
+	free(state);
+}
+
+static const struct jp_validator stayed_threads = {
+	.name = "stayed_threads",
+	.help = "is who stayed on a CPU alone there, and nowhere else?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free_stayed,
+};
+JP_REGISTER(validator, stayed_threads);
