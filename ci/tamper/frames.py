@@ -175,19 +175,38 @@ def asked(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
 both("dump.asked.+64", lambda case, one: asked(case, one, 64))
 
 
-def other_dump(case: Case, sample: rd.Sample) -> rd.Sample:
-    """The dump of another sample of the thread."""
+def lender(case: Case, sample: rd.Sample) -> rd.Sample:
+    """Another sample of the thread, with another dump of the same size."""
     if not sample.stack:
         raise Absent("samples hold no dump of the stack")
     for other in case.capture("perf.data").samples():
         if other.tid == sample.tid and other.stack and len(other.stack) == len(sample.stack) and \
                 other.stack != sample.stack and case.in_code(other) and \
                 other.regs[rd.X86_SP] != sample.regs[rd.X86_SP]:
-            return clone(sample, stack=other.stack)
+            return other
     raise Absent("each thread has the same dump in all samples")
 
 
-both("dump.borrowed", other_dump)
+def holds_caller(sample: rd.Sample) -> bool:
+    callers = {*sample.chain[(sample.user() or 0) + 1:]}
+    whole = memoryview(bytes(sample.stack[:len(sample.stack) // 8 * 8])).cast("Q")
+    return any(one in callers for one in whole)
+
+
+def within_a_frame(sample: rd.Sample) -> str | None:
+    """Of a dump that ends within the frame of the function that was sampled."""
+    return None if holds_caller(sample) else \
+        "the dump reaches no caller, and no file tells what a function keeps in its frame"
+
+
+def borrowed_dump(case: Case, share: float) -> Changes:
+    return case.each(lambda one: isinstance(one, rd.Sample) and case.in_code(one),
+                     lambda one: clone(one, stack=lender(case, one).stack), share, CODE,
+                     proof=within_a_frame)
+
+
+add("dump.borrowed.some", partial(borrowed_dump, share=SHARE))
+add("dump.borrowed.one", partial(borrowed_dump, share=0.0))
 
 
 def registers(change: Callable[[dict[int, int]], dict[int, int]]) \
