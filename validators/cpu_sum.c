@@ -98,12 +98,16 @@ double jp_cpu_odd_most(uint64_t activations, double sigmas)
 
 /* It has one event there, whose timer expires once in each whole period, wherever in one it begins,
  * and once more at most. */
-static void add_stayed(struct jp_cpu_sum *sum, double periods, const struct jp_cpu_count *count)
+static void add_stayed(struct jp_cpu_sum *sum, const struct jp_cpu_stall *stall)
 {
+	const struct jp_cpu_count *count = &stall->count;
+	const bool lacking = count->all < floor(stall->periods);
+
 	sum->stayed++;
-	sum->whole += periods >= 1;
-	sum->lacking += count->all < floor(periods);
-	sum->surplus += count->inner > floor(periods) + 1;
+	sum->whole += stall->periods >= 1;
+	sum->lacking += lacking;
+	sum->gapped += lacking && count->gaps > 0;
+	sum->surplus += count->inner > floor(stall->periods) + 1;
 }
 
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
@@ -123,7 +127,7 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 	sum->hidden += hidden(&stall);
 	sum->lack += lacks(&stall) > 1 ? lacks(&stall) : 0;
 	if (jp_cpu_stayed(activation))
-		add_stayed(sum, periods, count);
+		add_stayed(sum, &stall);
 	add_stall(sum, stall, period);
 }
 
@@ -166,6 +170,7 @@ void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
 	sum->lack += more->lack;
 	sum->stayed += more->stayed;
 	sum->whole += more->whole;
+	sum->gapped += more->gapped;
 	sum->surplus += more->surplus;
 	sum->lacking += more->lacking;
 	sum->nr_stalls += more->nr_stalls;

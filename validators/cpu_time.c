@@ -204,8 +204,8 @@ static double most_by_cpu(const struct cpu_time *cpu, const struct jp_cpu_sum *s
 }
 
 /* Compares what there is with what must be; @missing more may be lacking. */
-static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
-		 const char *what, uint32_t number)
+static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+		     const char *what, uint32_t number)
 {
 	/* Where a timer was in its period when the first of them began, and the last one ended. */
 	double chance = SIGMAS * sqrt(sum->variance + 1);
@@ -235,13 +235,14 @@ static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double miss
 static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 			const char *what, uint32_t number)
 {
-	const double least = jp_cpu_odd_most(sum->whole, SIGMAS) + missing;
+	const double sure = jp_cpu_odd_most(sum->whole, SIGMAS) + missing;
+	const double least = sure + fmin((double)sum->gapped, cpu->stolen);
 	const double most = jp_cpu_odd_most(sum->stayed, SIGMAS);
 	const bool few = (double)sum->lacking > least;
 
 	if (!few && (double)sum->surplus <= most + cpu->stolen)
 		return 0;
-	if (few && (double)sum->lacking <= least + cpu->stolen)
+	if (few && (double)sum->lacking <= sure + cpu->stolen)
 		return note_unsure(cpu, sum, what, number);
 	cpu->failed = true;
 	return jp_findings_except(
@@ -253,10 +254,10 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 		few ? "fewer samples" : "more than one sample more", few ? least : most);
 }
 
-static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
-		     const char *what, uint32_t number)
+static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+		 const char *what, uint32_t number)
 {
-	return judge(cpu, sum, missing, what, number)
+	return judge_sum(cpu, sum, missing, what, number)
 		       ?: judge_stayed(cpu, sum, missing, what, number);
 }
 
@@ -286,7 +287,7 @@ static int judge_processes(struct cpu_time *cpu, struct process_sum *threads, si
 		for (next = i; next < count && threads[next].pid == threads[i].pid; next++)
 			jp_cpu_sum_join(&sum, &threads[next].sum);
 		if (next - i > 1)
-			failed = judge_sum(cpu, &sum, missing, "process", threads[i].pid);
+			failed = judge(cpu, &sum, missing, "process", threads[i].pid);
 	}
 	return failed;
 }
@@ -380,11 +381,11 @@ static int judge_all(struct cpu_time *cpu, double period)
 		thread = jp_array_push(&threads, &count, &capacity);
 		if (thread)
 			*thread = (struct process_sum){first->pid, sum};
-		failed = thread ? judge_sum(cpu, &sum, missing, "thread", first->tid) : -ENOMEM;
+		failed = thread ? judge(cpu, &sum, missing, "thread", first->tid) : -ENOMEM;
 	}
 	failed = failed ?: judge_processes(cpu, threads, count, missing);
 	if (!failed && count > 1)
-		failed = judge_sum(cpu, &all, missing, "case of threads", (uint32_t)count);
+		failed = judge(cpu, &all, missing, "case of threads", (uint32_t)count);
 	failed = failed ?: judge_counted(cpu, &all, period, missing);
 	free(threads);
 	if (!cpu->failed && *cpu->unsure)

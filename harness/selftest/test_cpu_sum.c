@@ -104,6 +104,7 @@ static void off_cpu(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const bool stayed = rows[i].on == 20;
 		struct jp_cpu_sum sum = {0};
 		struct jp_cpu_count count = {.all = 17, .gaps = GAPS, .own = rows[i].own};
 
@@ -111,6 +112,9 @@ static void off_cpu(void)
 		count.last = activation.leave - rows[i].rest * period;
 		jp_cpu_sum_add(&sum, &activation, 0, PERIOD, &count);
 		check(near(sum.hidden, rows[i].hidden), "row %zu: %g", i, sum.hidden);
+		check(sum.stayed == stayed && sum.lacking == stayed && sum.gapped == stayed &&
+			      !sum.surplus,
+		      "row %zu: a gap, and the thread %s", i, stayed ? "stayed" : "left");
 	}
 }
 

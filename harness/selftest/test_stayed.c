@@ -4,12 +4,12 @@
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
 
-enum { PID = 9, SLACK = 10, PERIOD = 100000, LENGTH = PERIOD * 5 / 2, BREAK = PERIOD, MANY = 60 };
+enum { PID = 9, SLACK = 10, PERIOD = 100000, LENGTH = PERIOD * 9 / 2, BREAK = PERIOD, MANY = 60 };
 
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 static const struct jp_event_asked on_cpus = {.cpus = true};
 
-/* Activation @i of two and a half periods, of which its thread was off its CPU for so many ns. */
+/* Activation @i of four and a half periods, of which its thread was off its CPU for so many ns. */
 static struct jp_truth_activation activation(uint32_t tid, uint64_t i, uint64_t off)
 {
 	const uint64_t enter = (1 + i) * (LENGTH + BREAK);
@@ -31,11 +31,11 @@ static struct jp_event sample(uint32_t tid, uint64_t time, uint32_t cpu)
 	return event;
 }
 
-/* Two samples or three in each activation, but @other in the first @odd of them. */
+/* Four samples or five in each activation, but @other in the first @odd of them. */
 static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t stolen)
 {
 	struct jp_truth_activation activations[MANY];
-	struct jp_event events[4 * MANY];
+	struct jp_event events[6 * MANY];
 	struct jp_truth truth = {.version = 3,
 				 .incarnations = &image,
 				 .nr_incarnations = 1,
@@ -48,28 +48,33 @@ static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t
 	size_t count = 0;
 
 	for (uint64_t i = 0; i < MANY; i++) {
+		const uint32_t n = i < odd ? other : 4 + i % 2;
+
 		activations[i] = activation(PID, i, off);
-		for (uint32_t j = 0; j < (i < odd ? other : 2 + i % 2); j++)
-			events[count++] =
-				sample(PID, activations[i].enter + PERIOD / 3 * (2 * j + 1) / 2, 0);
+		for (uint32_t j = 0; j < n; j++)
+			events[count++] = sample(
+				PID, activations[i].leave - PERIOD / 3 * (2 * (n - j) - 1), 0);
 	}
 	return judge("cpu_time", &evidence, events, count,
-		     other < 2 ? "cpu.lacking" : "cpu.surplus")
+		     other < 4 ? "cpu.lacking" : "cpu.surplus")
 		.k;
 }
 
 /* Two and a half periods have two samples or three; the sum of all is as it may be by chance. */
 static void counts(void)
 {
-	check(judge_count(0, 0, 0, 0) == 0 && !exceptions, "two or three");
-	check(judge_count(0, 2, 1, 0) == 2 && !exceptions, "two lack one");
-	check(judge_count(0, 3, 1, 0) == 3 && exceptions == 1, "three lack one");
-	check(judge_count(1000, 3, 1, 0) == 0 && !exceptions, "who was off may lack one");
-	check(judge_count(0, 3, 1, 10 * PERIOD) == 3 && !exceptions && *judged_error,
+	check(judge_count(0, 0, 0, 0) == 0 && !exceptions, "four or five");
+	check(judge_count(0, 2, 3, 0) == 2 && !exceptions, "two lack one");
+	check(judge_count(0, 3, 3, 0) == 3 && exceptions == 1, "three lack one");
+	check(judge_count(1000, 3, 3, 0) == 0 && !exceptions, "who was off may lack one");
+	check(judge_count(0, 3, 3, 10 * PERIOD) == 3 && !exceptions && *judged_error,
 	      "a host took as much: nobody can tell");
-	check(judge_count(0, 2, 4, 0) == 2 && !exceptions, "two have one more");
-	check(judge_count(0, 3, 4, 0) == 3 && exceptions == 1, "three have one more");
-	check(judge_count(0, 3, 4, 10 * PERIOD) == 3 && !exceptions, "a host made them late");
+	check(judge_count(0, 3, 1, 10 * PERIOD) == 3 && !exceptions && !*judged_error,
+	      "and where there are gaps, it did");
+	check(judge_count(0, 3, 1, 0) == 3 && exceptions == 1, "but no host took anything");
+	check(judge_count(0, 2, 6, 0) == 2 && !exceptions, "two have one more");
+	check(judge_count(0, 3, 6, 0) == 3 && exceptions == 1, "three have one more");
+	check(judge_count(0, 3, 6, 10 * PERIOD) == 3 && !exceptions, "a host made them late");
 }
 
 /* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
