@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Command lines that pages show: their commands, options and targets exist."""
+"""What pages show: commands, options and targets exist; examples are accepted."""
 
 import functools
 import glob
@@ -10,7 +10,7 @@ import unittest
 from typing import Iterator
 
 from ci.base import process
-from harness.selftest.scratch import HERE, JITPROOF
+from harness.selftest.scratch import HERE, JITPROOF, Folder
 
 TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] + \
@@ -48,6 +48,34 @@ def options(text: str) -> list[str]:
 def help_of(*command: str) -> str:
     done = process.run([*command, "--help"], cwd=TOP, timeout=60)
     return done.stdout if done.returncode == 0 else ""
+
+
+def blocks(page: str, language: str = "") -> list[str]:
+    """The fenced blocks of docs/@page."""
+    with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
+        fenced = re.findall(r"^```(\w*)\n(.*?)^```", file.read(), flags=re.M | re.S)
+    return [text for of, text in fenced if of == language]
+
+
+class Examples(Folder):
+    """What readers copy whole."""
+
+    def parse(self, page: str) -> str:
+        """What jitproof says of the only whole case file of @page, asked for no case of it."""
+        # Other blocks show the syntax in capitals, or two lines of a study.
+        whole, = [text for text in blocks(page) if re.search(r"^case [a-z]", text, re.M)]
+        self.write(whole, "cases", "example")
+        return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
+                           timeout=60).stderr
+
+    def test_cases(self) -> None:
+        self.assertIn("no case matches 'none'", self.parse("expected-format.md"))
+
+    def test_workload(self) -> None:
+        source, = blocks("new-workload.md", "c")
+        process.must(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
+                      "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
+        self.assertIn("example:2: no workload 'mine'", self.parse("new-workload.md"))
 
 
 class Pages(unittest.TestCase):
