@@ -121,7 +121,7 @@ def report(found: list[Compared]) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("run", metavar="DIR", help="a run directory")
     parser.add_argument("globs", nargs="*", default=["*"], metavar="GLOB", help="cases; all")

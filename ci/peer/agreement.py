@@ -410,7 +410,7 @@ def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) ->
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
                         help="where the perfs of the suites are kept (default: %(default)s)")

@@ -117,7 +117,7 @@ def check(options: argparse.Namespace, name: str, perf_options: Sequence[str],
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--perf", default="perf")
     parser.add_argument("--node", default="node")
     parser.add_argument("--jitproof", default="build/jitproof")

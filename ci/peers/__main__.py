@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--dir", default=os.path.join(os.environ.get("O", "build"), "peers"),
                         help="default: %(default)s")
     parser.add_argument("--list", action="store_true", help="print what there is, install nothing")

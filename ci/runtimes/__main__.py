@@ -58,7 +58,7 @@ def worse(found: dict[str, Any], limits: dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--scratch", default="/tmp/labelled",
                         help="where runtimes run and perfs are kept (default: %(default)s)")

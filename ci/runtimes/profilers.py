@@ -199,7 +199,7 @@ def study(name: str, scratch: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("name", nargs="*", default=list(PROFILERS), help="default: all")
     parser.add_argument("--peers", default=os.path.join(os.environ.get("O", "build"), "peers"))
     options = parser.parse_args()

@@ -118,6 +118,8 @@ class Pages(unittest.TestCase):
             checked += 1
             with self.subTest(page=page, line=f"python3 {rest}"):
                 self.assertTrue(os.path.exists(os.path.join(TOP, path)))
+                _, *about = help_of(sys.executable, path).split("\n\n")
+                self.assertRegex(about[0] if about else "", r"[.:?]$", "help that stops short")
                 if options(" ".join(words)):
                     text = help_of(sys.executable, path)
                     if words[0] in text and help_of(sys.executable, path, words[0]):
