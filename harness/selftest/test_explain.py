@@ -800,3 +800,6 @@ class Command(Recording):
         for name in STACKS:
             self.assertIn(name, done.stdout)
             self.assertIn(f"| `{name}` |", page)
+        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        for cause in table["causes"]:
+            self.assertIn(f"| `{cause['id']}` | {cause['text']} |\n", page)
