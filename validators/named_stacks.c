@@ -33,7 +33,8 @@ struct named_stacks {
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* after a function that the thread was not in */
-	uint64_t unnamed;
+	uint64_t unnamed, stackless;
+	uint64_t samples, unwatched; /* all; of processes that were never there */
 	uint64_t callers, nameless; /* in whole stacks, of emitted code; those without their name */
 	uint64_t renamed, astray;   /* in a path, with native names alone; with one innermost */
 	uint64_t time;
@@ -188,13 +189,41 @@ static int count_unnamed(struct named_stacks *stacks, const struct jp_event *eve
 				  event->time, event->pid, event->tid, stacks->nr_seen);
 }
 
+/* A sample in a path of which the profiler has no frame: nothing is shown of a true stack. */
+static int count_stackless(struct named_stacks *stacks, const struct jp_event *event)
+{
+	const enum jp_method method = stacks->view->evidence->declared.method;
+	struct jp_method_count *count = &stacks->counts.methods[method];
+	struct jp_exception *exception =
+		jp_findings_count(&stacks->view->findings, "broken", method, "short");
+
+	stacks->counts.samples++;
+	stacks->stackless++;
+	count->judged++;
+	count->broken++;
+	count->verdicts[JP_SHORT]++;
+	if (exception && exception->count == 1)
+		snprintf(exception->first, sizeof(exception->first),
+			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
+			 event->time, event->pid, event->tid);
+	return exception ? 0 : -ENOMEM;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct named_stacks *stacks = view->state;
 	const struct jp_evidence *evidence = view->evidence;
 
+	/* Of a process that was never there the sample is the fault, whatever else it says. */
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
+	stacks->samples++;
+	if (!jp_sample_watched(evidence, event->pid, UINT64_MAX)) {
+		stacks->unwatched++;
+		return 0;
+	}
+	if (jp_sample_stackless(evidence, event))
+		return count_stackless(stacks, event);
 	take(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
 		return count_unnamed(stacks, event);
@@ -205,14 +234,19 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				    stacks, &stacks->truth));
 }
 
-/* 0 where so few of the samples in paths are no fault. */
+/* @count of @n; 0 where so few are no fault. */
+static uint64_t beyond(uint64_t count, uint64_t n, double usual)
+{
+	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
+}
+
+/* The same of the samples in paths. */
 static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
 {
-	const uint64_t inside = jp_max(stacks->counts.samples + stacks->counts.off_code,
-				       jp_sample_due(stacks->view->evidence));
-	const struct jp_metric share = jp_metric_rate("", count, inside);
-
-	return inside && share.lo > USUAL ? count : 0;
+	return beyond(count,
+		      jp_max(stacks->counts.samples + stacks->counts.off_code,
+			     jp_sample_due(stacks->view->evidence)),
+		      USUAL);
 }
 
 /* What threads in a path show without a name is unnamed, and there is much or little of it. */
@@ -221,8 +255,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct named_stacks *stacks = view->state;
 	const uint64_t renamed = beyond_usual(stacks, stacks->renamed);
 	const uint64_t astray = beyond_usual(stacks, stacks->astray);
-	uint64_t all = stacks->counts.samples + stacks->unnamed + renamed;
-	uint64_t right = stacks->counts.samples - stacks->misnamed;
+	const uint64_t unwatched =
+		view->evidence->declared.system_wide
+			? 0
+			: beyond(stacks->unwatched, stacks->samples, JP_SAMPLE_UNWATCHED_USUAL);
+	uint64_t named = stacks->counts.samples - stacks->stackless;
+	uint64_t all = named + stacks->unnamed + renamed;
+	uint64_t right = named - stacks->misnamed;
 	int failed = jp_stack_counts_add(&stacks->counts, view);
 
 	if (!failed && astray)
@@ -230,8 +269,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 					    "%" PRIu64 " stacks with emitted code have a native "
 					    "function innermost",
 					    astray);
+	if (!failed && unwatched)
+		failed = jp_findings_except(&view->findings, "samples", "unwatched",
+					    "%" PRIu64 " of %" PRIu64
+					    " samples are of processes that were not there",
+					    unwatched, stacks->samples);
 	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_count("samples.impossible", astray));
+			   jp_metric_count("samples.impossible", astray + unwatched));
 	if (failed || !view->asked->names)
 		return failed;
 	if (renamed)
