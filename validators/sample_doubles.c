@@ -5,19 +5,31 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
+#include "validators/sample_class.h"
 
 /* Samples that no thread gave. */
 static const struct jp_role impossible = {.column = "invented"};
 
+/*
+ * Of a period: two samples of a thread in a stream that are closer than that are near each other.
+ * Where clocks know nothing of the thread, as it comes to another CPU between any two samples, as
+ * large a share of its samples is near; at random times 22 % are.
+ */
+static const double NEAR = 0.25;
+/* More samples than those of the CPU time have another fault (validators/cpu_time.c). */
+static const double TOO_MANY = 1.11;
+
 struct sample_doubles {
 	struct jp_map last; /* tid -> struct last_sample */
 	uint64_t doubles;
+	uint64_t pairs, near; /* of samples of one thread that follow each other in a stream */
 };
 
 struct last_sample {
@@ -57,6 +69,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
 	}
+	if (event->observed && last->time && event->sample.period) {
+		const double periods =
+			(double)(now.time - last->time) / (double)event->sample.period;
+
+		state->pairs++;
+		state->near += periods < NEAR;
+	}
 	*last = now;
 	return 0;
 }
@@ -64,10 +83,19 @@ static int see(struct jp_view *view, const struct jp_event *event)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct sample_doubles *state = view->state;
+	const bool often = state->near && jp_metric_rate("", state->near, state->pairs).lo > NEAR &&
+			   (double)state->pairs <= TOO_MANY * (double)jp_sample_due(view->evidence);
 
-	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_count("samples.doubles", state->doubles));
-	return 0;
+	jp_findings_add_as(
+		&view->findings, &impossible,
+		jp_metric_count("samples.doubles", state->doubles + (often ? state->near : 0)));
+	if (!often)
+		return 0;
+	return jp_findings_except(&view->findings, "samples", "near",
+				  "%" PRIu64 " of %" PRIu64
+				  " samples come less than a quarter of a period after the one of "
+				  "their thread before them",
+				  state->near, state->pairs);
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
