@@ -15,19 +15,20 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
+#include "harness/model/oracle/place.h"
 #include "validators/frame_names.h"
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_verdict.h"
+#include "validators/summed_weights.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* As validators/cpu_time.c has it: what the event misses, and what chance does. */
-static const double OFF = 0.16, SIGMAS = 4.5;
 /* Of what the CPU time says; with fewer, those that are missing may have had any name. */
 static const double ENOUGH = 0.9;
+/* The instruction that a call returns to runs once for all that the call ran: samples there are
+ * fewer than half of those above the innermost function. */
+static const double RETURNED = 0.5;
 
-static const struct jp_role seen_samples = {.column = "seen"};
-static const struct jp_role true_samples = {.column = "seen", .total = true};
 /* Samples that no thread gave. */
 static const struct jp_role impossible_samples = {.column = "invented"};
 static const struct jp_role named_samples = {.column = "right"};
@@ -42,17 +43,19 @@ struct summed {
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
+	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
-	uint64_t inside;     /* with emitted code anywhere on the stack */
-	uint64_t unknown;    /* that may have been there: no frames, or names of no function */
-	uint64_t never;      /* what no activation has */
-	uint64_t excess;     /* what they had no time for */
-	uint64_t impossible; /* below native code */
-	uint64_t below;      /* the same, and possible: few are */
-	uint64_t unwatched;  /* of processes that were never there */
+	uint64_t stackless;             /* without a frame */
+	uint64_t above;                 /* good ones, in functions that call another emitted one */
+	uint64_t returned[JP_VERDICTS]; /* of these, at the instruction to which that returns */
+	bool is_above, is_returned;     /* of the best that best() found */
+	uint64_t never;                 /* what no activation has */
+	uint64_t excess;                /* what they had no time for */
+	uint64_t impossible;            /* below native code */
+	uint64_t below;                 /* the same, and possible: few are */
+	uint64_t unwatched;             /* of processes that were never there */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
-	double least, most;      /* samples, by the CPU time */
 	bool all_named;
 };
 
@@ -84,36 +87,6 @@ static int by_kind(const void *left, const void *right)
 	return 0;
 }
 
-/* What an activation took from @from to @to, at least and at most: where it reaches beyond, nobody
- * knows when it was on a CPU; and who was killed inside has not told. */
-static double taken(const struct jp_truth_activation *one, uint64_t from, uint64_t to, bool most)
-{
-	const bool told = one->cpu != UINT64_MAX;
-	double inside;
-
-	from = jp_max(from, one->enter);
-	to = jp_min(to, one->leave);
-	if (to <= from)
-		return 0;
-	inside = (double)(to - from);
-	if (most)
-		return told ? fmin((double)one->cpu, inside) : inside;
-	return told ? fmax((double)one->cpu - ((double)(one->leave - one->enter) - inside), 0) : 0;
-}
-
-/* At most: from the moment the runner asked for it until the profiler had ended, for sums have no
- * time. */
-static double taken_at_most(const struct summed *summed, const struct jp_truth_activation *one)
-{
-	const struct jp_capture_info *info = &summed->view->evidence->info;
-	const struct jp_watched_info *watched = &summed->view->evidence->watched;
-
-	if (!watched->started)
-		return taken(one, 0, UINT64_MAX, true);
-	return taken(one, jp_min(watched->started, info->sampling),
-		     jp_max(watched->ended, info->stopped), true);
-}
-
 static int list_kinds(struct summed *summed, const struct jp_truth *truth)
 {
 	size_t count = 0;
@@ -129,7 +102,8 @@ static int list_kinds(struct summed *summed, const struct jp_truth *truth)
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		if (!count || !same_kind(summed->kinds[count - 1], summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
-		summed->taken[count - 1] += taken_at_most(summed, summed->kinds[i]);
+		summed->taken[count - 1] +=
+			jp_summed_taken(summed->view->evidence, summed->kinds[i]);
 	}
 	summed->nr_kinds = count;
 	return 0;
@@ -165,6 +139,18 @@ static enum jp_verdict fit(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
+/* Where in its path the sample is, by its address. To who leaves by a jump no call returns. */
+static void note_place(struct summed *summed, const struct jp_truth_activation *kind)
+{
+	const struct jp_truth_stack *truth = &summed->truth;
+	const struct jp_truth_code *code = kind->path->functions[truth->depth];
+
+	summed->is_above =
+		!summed->by_name && truth->depth + 1 < kind->path->depth && !jp_truth_leaves(code);
+	summed->is_returned =
+		summed->is_above && truth->offset == jp_truth_return_insn(code)->offset;
+}
+
 /* The best that any activation of the process, or of the thread, gives; JP_UNJUDGED: none was ever
  * there. *@possible: the CPU time of all that may show this stack. */
 static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
@@ -193,6 +179,7 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 			if (verdict <= most)
 				continue;
 			most = verdict;
+			note_place(summed, kind);
 			*function = kind->path->functions[summed->truth.depth]->id;
 		}
 	}
@@ -221,7 +208,7 @@ static int count_excess(struct summed *summed, const struct jp_event *event, dou
 {
 	const uint64_t period = summed->view->evidence->declared.period;
 	const double due = period ? possible / (double)period : INFINITY;
-	const double most = due * (1 + OFF) + SIGMAS * sqrt(due + 1);
+	const double most = jp_summed_most(&(struct jp_summed_weight){.most = due});
 	const uint64_t weight = event->observed->weight;
 
 	if ((double)weight <= most)
@@ -253,6 +240,8 @@ static int count(struct summed *summed, const struct jp_event *event)
 	count->judged += weight;
 	count->verdicts[verdict] += weight;
 	count->predicted += verdict >= JP_GAP ? weight : 0;
+	summed->above += verdict >= JP_GAP && summed->is_above ? weight : 0;
+	summed->returned[verdict] += summed->is_returned ? weight : 0;
 	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE ? weight : 0;
 	if (!never && jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
 		return -ENOMEM;
@@ -341,13 +330,16 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		summed->seen[summed->nr_seen++] =
 			summed->by_name ? jp_frame_number(&summed->names, observed->names[i])
 					: user[i];
-	if (summed->by_name && (!summed->nr_seen || summed->seen[0] == JP_FRAME_UNNAMED))
+	if (!summed->nr_seen)
+		summed->stackless += observed->weight;
+	else if (summed->by_name && summed->seen[0] == JP_FRAME_UNNAMED)
 		summed->unnamed += observed->weight;
 	summed->first = first_emitted(summed, event);
-	if (summed->first < summed->nr_seen)
-		summed->inside += observed->weight;
-	else if (summed->by_name || !summed->nr_seen)
-		summed->unknown += observed->weight;
+	if (jp_summed_weights_add(&summed->weights, event->pid, event->tid, observed->weight,
+				  summed->first < summed->nr_seen,
+				  summed->first == summed->nr_seen &&
+					  (summed->by_name || !summed->nr_seen)))
+		return -ENOMEM;
 	if (summed->first && summed->first < summed->nr_seen)
 		return judge_below(summed, event);
 	if (!is_emitted(summed, event))
@@ -357,57 +349,14 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return count(summed, event);
 }
 
-/* Samples that the CPU time says: at least within the window, and at most. */
-static void expect(struct summed *summed)
-{
-	const struct jp_evidence *evidence = summed->view->evidence;
-	const struct jp_truth *truth = evidence->truth;
-
-	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
-
-		summed->least += taken(one, evidence->info.sampling, evidence->info.stopped, false);
-		summed->most += taken_at_most(summed, one);
-	}
-	summed->least /= (double)evidence->declared.period;
-	summed->most /= (double)evidence->declared.period;
-}
-
-/*
- * Of the samples that may have been in activations, and of those that the CPU time may say, the
- * numbers that come closest to each other: what is possible is no fault.
- */
-static int judge_weight(struct summed *summed)
-{
-	const double surely = (double)summed->inside;
-	const double perhaps = (double)(summed->inside + summed->unknown);
-	const double seen = fmin(fmax(surely, summed->least), perhaps);
-	const double due = fmin(fmax(seen, summed->least), summed->most);
-	const double chance = SIGMAS * sqrt(summed->most + 1);
-	struct jp_findings *findings = &summed->view->findings;
-
-	jp_findings_add_as(findings, &seen_samples,
-			   jp_metric_count("cpu.samples", (uint64_t)(seen + 0.5)));
-	jp_findings_add_as(findings, &true_samples,
-			   jp_metric_count("cpu.expected", (uint64_t)(due + 0.5)));
-	if (perhaps < summed->least * (1 - OFF) - chance)
-		return jp_findings_except(findings, "cpu.samples", "too-few",
-					  "%.0f samples, by the CPU time there are %.1f at least",
-					  perhaps, summed->least);
-	if (surely > summed->most * (1 + OFF) + chance)
-		return jp_findings_except(findings, "cpu.samples", "too-many",
-					  "%.0f samples, by the CPU time there are %.1f at most",
-					  surely, summed->most);
-	return 0;
-}
-
 /* Samples in activations that no function's name is left for. */
 static uint64_t misnamed(const struct summed *summed)
 {
-	const double due = summed->least * (1 - OFF) - SIGMAS * sqrt(summed->most + 1);
-	const double lack = due - (double)(summed->inside + summed->unnamed);
+	const struct jp_summed_weight *all = &summed->weights.all;
+	const double lack =
+		jp_summed_least(all) - (double)(all->inside + summed->unnamed + summed->stackless);
 
-	if (lack <= 0 || (double)(summed->inside + summed->unknown) < ENOUGH * summed->least)
+	if (lack <= 0 || (double)(all->inside + all->unknown) < ENOUGH * all->least)
 		return 0;
 	return (uint64_t)lack;
 }
@@ -446,29 +395,99 @@ static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double
 static uint64_t impossible(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	uint64_t count = summed->excess + summed->impossible;
+	uint64_t count = jp_max(summed->excess, summed->weights.moved) + summed->impossible;
 
 	/* Code in files is native, and what it calls is. */
 	if (summed->all_named)
-		count += beyond(summed, summed->below,
-				jp_max(summed->inside, (uint64_t)summed->least),
-				JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below");
+		count += beyond(
+			summed, summed->below,
+			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
+			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below");
 	if (!evidence->declared.system_wide)
 		count += beyond(summed, summed->unwatched, summed->all, JP_SAMPLE_UNWATCHED_USUAL,
 				"unwatched");
 	return count;
 }
 
+/* Counts @weight samples as broken, which were good stacks of verdict @was; JP_UNJUDGED: none. */
+static struct jp_exception *turn_broken(struct summed *summed, enum jp_verdict was, uint64_t weight,
+					enum jp_verdict broken)
+{
+	const enum jp_method method = summed->view->evidence->declared.method;
+	struct jp_method_count *count = &summed->counts.methods[method];
+	struct jp_exception *exception = jp_findings_count(&summed->view->findings, "broken",
+							   method, jp_verdict_text(broken));
+
+	if (was == JP_UNJUDGED) {
+		summed->counts.samples += weight;
+		count->judged += weight;
+	} else {
+		count->verdicts[was] -= weight;
+		count->predicted -= weight;
+	}
+	count->verdicts[broken] += weight;
+	count->broken += weight;
+	if (exception)
+		exception->count += weight - 1;
+	return exception;
+}
+
+/* Samples without a stack that CPU time asks for in emitted code: no others may have been there. */
+static int judge_stackless(struct summed *summed)
+{
+	const struct jp_summed_weight *all = &summed->weights.all;
+	const double lack =
+		jp_summed_least(all) - (double)(all->inside + all->unknown - summed->stackless);
+	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->stackless) : 0;
+	struct jp_exception *exception;
+
+	if (!lost)
+		return 0;
+	exception = turn_broken(summed, JP_UNJUDGED, lost, JP_SHORT);
+	if (exception && exception->count == lost)
+		snprintf(exception->first, sizeof(exception->first),
+			 "%" PRIu64 " samples have no stack; by the CPU time %" PRIu64
+			 " of them at least were in emitted code",
+			 summed->stackless, lost);
+	return exception ? 0 : -ENOMEM;
+}
+
+/* A stack without its innermost frame is that of who called it, where the call returns to. */
+static int judge_leaves(struct summed *summed)
+{
+	const uint64_t returned = summed->returned[JP_GAP] + summed->returned[JP_EXACT];
+	const struct jp_metric share = jp_metric_rate("", returned, summed->above);
+
+	if (!summed->above || share.lo <= RETURNED)
+		return 0;
+	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
+		const uint64_t weight = summed->returned[was];
+		struct jp_exception *exception =
+			weight ? turn_broken(summed, was, weight, JP_HOLE) : NULL;
+
+		if (weight && !exception)
+			return -ENOMEM;
+		if (exception && exception->count == weight)
+			snprintf(exception->first, sizeof(exception->first),
+				 "%" PRIu64 " of %" PRIu64
+				 " samples in functions that call another are where that call "
+				 "returns to: the innermost frame is left out",
+				 returned, summed->above);
+	}
+	return 0;
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct summed *summed = view->state;
 	const struct jp_evidence *evidence = view->evidence;
-	int failed = jp_stack_counts_add(&summed->counts, view);
+	int failed = 0;
 
-	if (evidence->declared.period && evidence->truth->version >= JP_TRUTH_VERSION_CPU) {
-		expect(summed);
-		failed = failed ?: judge_weight(summed);
-	}
+	if (evidence->declared.period && evidence->truth->version >= JP_TRUTH_VERSION_CPU)
+		failed = jp_summed_weights_due(&summed->weights, evidence)
+				 ?: jp_summed_weights_judge(&summed->weights, &view->findings)
+				 ?: judge_stackless(summed);
+	failed = failed ?: judge_leaves(summed) ?: jp_stack_counts_add(&summed->counts, view);
 	jp_findings_add_as(&view->findings, &impossible_samples,
 			   jp_metric_count("samples.impossible", impossible(summed)));
 	if (has_names(summed))
@@ -500,6 +519,7 @@ static void free_summed(void *state)
 	jp_truth_stack_free(&summed->truth);
 	jp_stack_counts_free(&summed->counts);
 	jp_frame_names_free(&summed->names);
+	jp_summed_weights_free(&summed->weights);
 	free(summed->kinds);
 	free(summed->taken);
 	free(summed);

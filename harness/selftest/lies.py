@@ -129,6 +129,12 @@ def again(stream: Stream) -> None:
     stream.change(lambda line, _: [line, [line[0], str(int(line[1]) + 7), *line[2:]]])
 
 
+def pairs(stream: Stream) -> None:
+    """As many as there should be: each second one again, instead of the next."""
+    stream.change(lambda line, number: [] if number % 2 else [
+        line, [line[0], str(int(line[1]) + 7), *line[2:]]])
+
+
 def twice(stream: Stream) -> None:
     stream.change(lambda line, _: [line, line])
 
@@ -145,8 +151,26 @@ def one_stack(stream: Stream) -> None:
     stream.things = [["sample", str(total), *emitted[2:]]]
 
 
+def one_process(stream: Stream) -> None:
+    """All that there is, of the process that has most of it."""
+    counts: collections.Counter[str] = collections.Counter()
+    for line in stream.samples():
+        counts[line[2]] += int(line[1])
+    (most, its), = counts.most_common(1)
+    stream.change(lambda line, _: [] if line[2] != most else [
+        [line[0], str(max(1, round(int(line[1]) * counts.total() / its))), *line[2:]]])
+
+
 def stackless(stream: Stream) -> None:
     stream.change(lambda line, number: [line if number % 3 else line[:4]])
+
+
+def empty(stream: Stream) -> None:
+    stream.change(lambda line, _: [line[:4]])
+
+
+def leafless(stream: Stream) -> None:
+    stream.frames(lambda frames: frames[1:])
 
 
 def reverse(stream: Stream) -> None:
@@ -233,6 +257,11 @@ def stranger(stream: Stream) -> None:
         if number % 10 == 0 else []))
 
 
+def wrong_pid(stream: Stream) -> None:
+    """That of a process that is not there; the thread is right."""
+    stream.change(lambda line, _: [line[:2] + ["999999"] + line[3:]])
+
+
 def inner_pids(stream: Stream) -> None:
     """Those of a pid namespace."""
     stream.change(lambda line, _: [line[:2] + ["1", "1" if line[3] != "-" else "-"] + line[4:]])
@@ -293,6 +322,8 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (sums_of_names, silent): {"seen"},
     (full, again): {"seen"},
     (names, again): {"seen"},
+    (full, pairs): {"invented"},
+    (names, pairs): {"invented"},
     (full, twice): {"invented"},
     (names, twice): {"invented"},
     (sums, heavy): {"seen", "invented"},
@@ -300,6 +331,11 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (sums, one_stack): {"seen", "invented"},
     (sums_of_names, one_stack): {"seen", "invented"},
     (full, stackless): {"whole"},
+    (names, stackless): {"whole"},
+    (names, empty): {"whole"},
+    (sums, empty): {"whole"},
+    (sums_of_names, empty): {"whole"},
+    (sums, leafless): {"whole"},
     (full, leaf_twice): {"whole", "invented"},
     (names, reverse): {"invented"},
     (sums, reverse): {"invented"},
@@ -342,6 +378,9 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (full, stranger): {"invented"},
     (sums, stranger): {"invented"},
     (sums_of_names, stranger): {"invented"},
+    (names, stranger): {"invented"},
+    (names, wrong_pid): {"invented"},
+    (names, inner_pids): {"seen", "invented"},
     (full, inner_pids): {"seen", "invented"},
     (sums, inner_pids): {"seen", "invented"},
     (sums_of_names, inner_pids): {"seen", "invented"},

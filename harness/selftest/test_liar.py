@@ -42,9 +42,9 @@ class Liar(Folder):
         self.told = "%s: %s" % (lie, row)
         return red_of(row)
 
-    def again(self, *streams: tuple[str, lies.Stream]) -> dict[str, Any]:
+    def again(self, scene: str, *streams: tuple[str, lies.Stream]) -> dict[str, Any]:
         """What a score says of the kept run with each of these (name, stream) in it."""
-        kept = self.place("kept/a/runs/score/anon_exec")
+        kept = self.place("kept/a/runs/score", scene)
         for name, stream in streams:
             folder = self.place("lies", name)
             shutil.copytree(kept, folder, symlinks=True, copy_function=os.link)
@@ -88,6 +88,7 @@ class Liar(Folder):
         """A library without symbols has no names to tell, and JIT code beside it has."""
         self.assertEqual(self.red("libraries", "tail_calls"), set())
         self.assertEqual(self.red("swap", "tail_calls"), {"right", "wrong"})
+        self.assertEqual(self.red("sums", "tail_calls"), set())
 
     def test_mappings(self) -> None:
         self.assertEqual(self.red("maps"), {"mapped", "whole"})
@@ -103,6 +104,19 @@ class Liar(Folder):
     def test_lost(self) -> None:
         self.assertEqual(self.red("lost"), {"lost"})
 
+    def test_moved(self) -> None:
+        """All samples together are as many as the CPU time says; of each process they are not."""
+        self.red("none", "fork_exec", "-o", self.place("kept"))
+        told = files.read(self.place("kept/a/runs/score/fork_exec/observations"))
+        streams = []
+        for form in (lies.sums, lies.sums_of_names):
+            stream = lies.Stream(told)
+            form(stream)
+            lies.one_process(stream)
+            streams.append((form.__name__, stream))
+        for row in self.again("fork_exec", *streams).values():
+            self.assertEqual(red_of(row), {"seen", "invented"}, row)
+
     def test_forms(self) -> None:
         """One recording, told in each form, truly and with each lie that shows there."""
         self.red("none", "anon_exec", "-o", self.place("kept"))
@@ -116,7 +130,7 @@ class Liar(Folder):
             form(stream)
             lie(stream)
             streams.append(("%s %s" % (form.__name__, lie.__name__), stream))
-        rows = self.again(*streams)
+        rows = self.again("anon_exec", *streams)
         # Whether a true stream has all samples is a matter of the host.
         for form in lies.FORMS:
             row = rows["%s full" % form.__name__]
