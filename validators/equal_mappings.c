@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/array.h"
 #include "harness/base/order.h"
@@ -34,7 +35,12 @@ struct equal {
 	size_t nr_edges, edges_capacity;
 	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
 	uint64_t missing, extra, different;
+	uint64_t told, invented; /* of a stream: pieces that it has; in which nothing ever was */
 };
+
+/* Streams need not tell of memory in which nothing was sampled, nor what it is, nor of its end.
+ * What they tell was there. */
+static const struct jp_role told_mappings = {.column = "mapped"};
 
 static bool surely(const struct equal *equal, const struct jp_executable *one, uint64_t time)
 {
@@ -88,6 +94,16 @@ static int judge_taken(struct equal *equal, const struct jp_mapping_point *point
 	return jp_mapping_differ(&equal->differences, point, different, &equal->taken_files);
 }
 
+/* Of a stream. */
+static int judge_told(struct equal *equal, const struct jp_mapping_point *point,
+		      const struct jp_mapping_difference *extra)
+{
+	equal->told++;
+	return strcmp(extra->cause, "invented") == 0
+		       ? jp_mapping_differ(&equal->differences, point, extra, &equal->invented)
+		       : 0;
+}
+
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
@@ -128,11 +144,17 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 			different.last = last_at(equal, known->pid, start, point->time);
 		different.cause =
 			jp_mapping_extra(&equal->differences, different.last, known, point->time);
+		if (equal->evidence->declared.observed)
+			return judge_told(equal, point, &different);
 		return jp_mapping_differ(&equal->differences, point, &different, &equal->extra);
 	}
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
 						     known, start);
+	if (equal->evidence->declared.observed) {
+		equal->told += known != NULL;
+		return 0;
+	}
 	if (known && !different.cause) {
 		equal->equal += end - start;
 		return 0;
@@ -213,7 +235,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct equal *equal;
 	int failed;
 
-	if (truth->version < JP_TRUTH_VERSION_MAPS)
+	/* The truth knows executable memory alone. */
+	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
 		return 0;
 	equal = view->state = calloc(1, sizeof(*equal));
 	if (!equal)
@@ -275,6 +298,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (equal->points.count && !equal->compared && equal->evidence->truth->nr_activations)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
+	if (equal->evidence->declared.observed) {
+		jp_findings_add_as(findings, &told_mappings,
+				   jp_metric_rate("mappings.told", equal->told - equal->invented,
+						  equal->told));
+		return 0;
+	}
 	/* In KiB. */
 	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10, equal->compared >> 10);
 	jp_findings_add_count(findings, "mappings.unjudged", equal->unjudged >> 10);
@@ -304,7 +333,7 @@ static void free_equal(void *state)
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
 	.help = "are the capture's executable mappings those that each process truly had?",
-	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
+	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
 	.until = until,
 	.see = see,

@@ -379,15 +379,15 @@ static void add_functions(const struct summed *summed)
 
 /* @count of @n, which is no fault up to @usual. */
 static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double usual,
-		       const char *cause)
+		       const char *cause, const char *what)
 {
 	const struct jp_metric share = jp_metric_rate("", count, n);
 
 	if (!n || share.lo <= usual)
 		return 0;
 	jp_findings_except(&summed->view->findings, "samples", cause,
-			   "%" PRIu64 " of %" PRIu64 " samples; at most %.1f %% are usual", count,
-			   n, 100 * usual);
+			   "%" PRIu64 " of %" PRIu64 " samples %s; at most %.1f %% are usual",
+			   count, n, what, 100 * usual);
 	return count;
 }
 
@@ -402,10 +402,11 @@ static uint64_t impossible(struct summed *summed)
 		count += beyond(
 			summed, summed->below,
 			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
-			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below");
+			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below",
+			"have emitted code, and a native function innermost");
 	if (!evidence->declared.system_wide)
 		count += beyond(summed, summed->unwatched, summed->all, JP_SAMPLE_UNWATCHED_USUAL,
-				"unwatched");
+				"unwatched", "are of processes that were not there");
 	return count;
 }
 

@@ -115,7 +115,7 @@ class Sysprof(Program):
 
     def write(self, file: IO[str]) -> None:
         self.samples()
-        stream = self.stream(file, ["no-names", "no-losses"], period=PERIOD_NS)
+        stream = self.stream(file, ["no-names", "no-losses", "no-protections"], period=PERIOD_NS)
         threads = {struct.unpack_from("<4xi", payload)[0]: pid
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
         # It watched before we did: a number that was taken again since has another FORK.

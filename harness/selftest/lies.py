@@ -106,6 +106,11 @@ def sums_of_names(stream: Stream) -> None:
     stream.header[-1] += ["no-addresses", "no-threads", "no-losses"]
 
 
+def unprotected(stream: Stream) -> None:
+    """It calls data executable, too, and says so."""
+    stream.header.append(["declares", "no-protections"])
+
+
 FORMS = (full, names, sums, sums_of_names)
 
 
@@ -283,6 +288,19 @@ def unmapped(stream: Stream) -> None:
         stream.things.append(["map", stream.middle(), *line[2:4], "rw-p", *line[5:]])
 
 
+def longer(stream: Stream) -> None:
+    """Mappings of emitted code, by a page in which nothing is."""
+    for line in stream.emitted_maps():
+        start, _, end = line[3].partition("-")
+        line[3] = "%s-%x" % (start, int(end, 16) + 4096)
+
+
+def elsewhere(stream: Stream) -> None:
+    """One more mapping, where nothing ever was."""
+    line = stream.emitted_maps()[0]
+    stream.things.append([*line[:3], "7e0000000000-7e0000001000", *line[4:]])
+
+
 def lost_samples(stream: Stream) -> None:
     stream.things.append(["lost", "0", "samples", "7"])
 
@@ -387,6 +405,9 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (full, phantom_thread): {"tasks"},
     (full, image_lost): {"tasks", "mapped", "whole"},
     (full, unmapped): {"mapped", "whole"},
+    (full, longer): {"mapped"},
+    (full, elsewhere): {"mapped"},
+    (unprotected, elsewhere): set(),
     (full, lost_samples): {"lost"},
     (names, lost_samples): {"lost"},
     (sums, lost_samples): {"lost"},

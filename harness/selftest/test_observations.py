@@ -363,7 +363,10 @@ class Lines(Folder):
                 (HEADER + "sample 2 1 1 0x1\nperiod 5\n", "line 3: expected sample, map, fork"),
                 (HEADER + "sample 1 1 1 0x1\0\n", "line 2: expected text without NUL"),
                 (HEADER + "declares no-threads\nsample 1 1 1 0x1\n", "expected - for the tid"),
-                (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0")):
+                (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0"),
+                # What is not to be printed is not.
+                (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
+                (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):
             with self.subTest(text[:60]):
                 self.assertIn(said, self.says(text))
 

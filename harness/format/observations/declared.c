@@ -55,11 +55,15 @@ static const char *take_lacks(struct jp_declared *declared, char *list)
 			declared->no_losses = true;
 			continue;
 		}
+		if (strcmp(word, "no-protections") == 0) {
+			declared->no_protections = true;
+			continue;
+		}
 		while (i < WORDS && strcmp(word, words[i].word) != 0)
 			i++;
 		if (i == WORDS)
 			return "no-registers, no-time, no-addresses, no-names, no-mappings, "
-			       "no-tasks, no-threads, no-losses or system-wide";
+			       "no-tasks, no-threads, no-losses, no-protections or system-wide";
 		declared->lacks |= words[i].lacks;
 	}
 	if (declared->lacks & JP_LACKS_ADDRESSES && declared->lacks & JP_LACKS_NAMES)

@@ -26,6 +26,7 @@ struct jp_declared {
 	uint32_t lacks;
 	bool system_wide;
 	bool no_losses;        /* it cannot tell what it lost */
+	bool no_protections;   /* it cannot tell which mappings are executable: it calls all so */
 	enum jp_method method; /* whose rule its stacks follow */
 	uint64_t period;       /* ns of CPU time between two samples of a thread; 0: not told */
 	char profiler[64];

@@ -2,6 +2,7 @@
 #include "harness/format/observations/read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,6 +10,8 @@
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
 #include "harness/base/mapped_file.h"
+#include "harness/base/order.h"
+#include "harness/base/printable.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/observations/line.h"
 
@@ -31,10 +34,26 @@ struct observations {
 	size_t line_capacity;
 };
 
+enum { SHOWN = 60 }; /* characters of a line that is wrong */
+
 static int bad(const struct observations *all, uint64_t number, const char *expected)
 {
 	return jp_fail(all->err, EINVAL, "%s: line %llu: expected %s", all->path,
 		       (unsigned long long)number, expected);
+}
+
+/* The same with what stands at @at, for the file may be gone when its author reads this. */
+static int bad_line(const struct observations *all, uint64_t at, uint64_t number,
+		    const char *expected)
+{
+	const char *end = memchr(all->text + at, '\n', all->size - at);
+	const size_t size = end ? (size_t)(end - (all->text + at)) : (size_t)(all->size - at);
+	char shown[SHOWN + 1], text[256];
+
+	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + at);
+	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(shown),
+		 size > SHOWN ? "..." : "");
+	return bad(all, number, text);
 }
 
 static uint64_t line_size(const struct observations *all, uint64_t at)
@@ -81,7 +100,7 @@ static int read_header(struct observations *all)
 				return -EINVAL;
 			expected = jp_declared_line(all->declared, all->line);
 			if (expected)
-				return bad(all, all->number + 1, expected);
+				return bad_line(all, all->at, all->number + 1, expected);
 		}
 		all->at += size + 1;
 	}
@@ -98,7 +117,8 @@ static int list_things(struct observations *all)
 			if (all->at + size == all->size)
 				return bad(all, all->number + 1, "a newline at its end (cut off?)");
 			if (!jp_observation_time(all->declared, all->text + all->at, size, &time))
-				return bad(all, all->number + 1, "a word and a time in ns");
+				return bad_line(all, all->at, all->number + 1,
+						"a word and a time in ns");
 			one = jp_array_push(&all->list, &all->count, &all->capacity);
 			if (!one)
 				return jp_fail(all->err, ENOMEM, "%s: no memory for %zu lines",
@@ -149,7 +169,7 @@ static int deliver(struct observations *all, jp_event_visit visit, void *context
 			break;
 		expected = jp_observation_parse(parser, all->line);
 		if (expected) {
-			ret = bad(all, one->number, expected);
+			ret = bad_line(all, one->at, one->number, expected);
 			break;
 		}
 		parser->event.at = one->at;

@@ -32,6 +32,7 @@ class Stream:
         self.file = file
         self.samples = 0
         self.window = (0, 1 << 64)  # samples of before or after it are not told
+        self.outside = 0  # the time of one of those
         self.line("jitproof-observations", 1)
         for word, value in (("profiler", profiler), ("declares", " ".join(declares)),
                             ("unwinder", unwinder), ("period", period)):
@@ -46,6 +47,8 @@ class Stream:
         if self.window[0] <= time <= self.window[1]:
             self.line("sample", time, pid, tid if tid >= 0 else "-", *map(frame, frames))
             self.samples += 1
+        else:
+            self.outside = time
 
     def map(self, time: int, pid: int, line: str) -> None:
         """@line: as of /proc/PID/maps."""

@@ -172,6 +172,7 @@ class Adapter:
         self.pid = 0  # to watch
         self.lost = 0
         self.published = Published(options.dir)
+        self.observations: Stream | None = None
 
     # What a subclass fills in.
 
@@ -217,6 +218,7 @@ class Adapter:
         stream = Stream(file, "%s %s" % (name, self.version()), declares, unwinder, period)
         if "no-time" not in declares:
             stream.window = (self.enabled, self.stopped)
+        self.observations = stream
         return stream
 
     def start(self) -> None:
@@ -232,6 +234,14 @@ class Adapter:
         self.enabled = before if command else time.monotonic_ns()
         if command:
             command.run()
+
+    def check_times(self) -> None:
+        """Another clock is not silence."""
+        told = self.observations
+        if told and told.outside and not told.samples:
+            raise Failed("all samples are of before or after it sampled, such as at %s, from %d "
+                         "to %d: times are CLOCK_MONOTONIC in ns, or the stream declares no-time"
+                         % (told.outside, *told.window))
 
     def hear(self, wanted: str, rest: bytes) -> bytes:
         """Until jitproof says @wanted; tells how many samples there are."""
@@ -267,6 +277,7 @@ class Adapter:
             with open(self.path("observations"), "x", encoding="utf-8",
                       errors="surrogateescape") as file:
                 self.write(file)
+            self.check_times()
             write_capture(self.options.dir, facts_of(
                 self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
                 lost_sideband=0, lost_samples=self.lost, capture="observed",
