@@ -104,12 +104,17 @@ static int check(const char *name, char *workload)
 	};
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
+	const char *unmatched;
 	char version[256];
 	bool good;
 	int ret, status;
 
 	if (!jp_command_can_record("adapter", &status) || jp_stay_behind("adapter", &status))
 		return status;
+	if (jp_score_unmatched(&plan, &unmatched, &err))
+		return jp_command_broken("adapter", &err);
+	if (unmatched)
+		return jp_command_misused("adapter", "no workload is called '%s'", unmatched);
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(name, version, sizeof(version), &err);
 	if (ret) {

@@ -18,7 +18,7 @@ struct score_request {
 	const char *output;
 	const char *kept; /* runs of before, to be judged again */
 	uint64_t seed;
-	bool json, lists;
+	bool json, lists, attaches;
 };
 
 /* Where the runs of each profiler are kept. */
@@ -41,7 +41,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--again", .value = "DIR", .text = &request->kept, .modes = AGAIN,
 		 .help = "judge again what -o DIR kept, and run none"},
 		{"--launch", .set = &plan->launches, .help = "let the profiler start it"},
-		{"--attach", .clear = &plan->launches,
+		{"--attach", .set = &request->attaches,
 		 .help = "to a workload that runs already (default)"},
 		{"--publish", .value = "HOW", .text = &plan->publish,
 		 .help = "what the workloads publish their names by (map)"},
@@ -68,6 +68,14 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		return false;
 	plan->globs = scenes.list;
 	plan->nr_globs = scenes.count;
+	if (plan->launches && request->attaches) {
+		*status = jp_command_misused("score", "--launch does not go with --attach");
+		return false;
+	}
+	if (request->kept && plan->nr_globs) {
+		*status = jp_command_misused("score", "--again judges all that was kept: no SCENE");
+		return false;
+	}
 	return true;
 }
 
@@ -192,11 +200,17 @@ static int score(int argc, char **argv)
 	struct jp_score scores[2] = {0};
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
+	const char *unmatched = NULL;
 	struct jp_run_dir dir;
 	int ret, status;
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
+	/* A misspelt SCENE among good ones would ask less than was meant. */
+	if (!request.kept && jp_score_unmatched(&request.plan, &unmatched, &err))
+		return jp_command_broken("score", &err);
+	if (unmatched)
+		return jp_command_misused("score", "no scene matches '%s' (see --list)", unmatched);
 	if (request.lists)
 		return jp_score_list(&request.plan, stdout, &err) ? jp_command_broken("score", &err)
 								  : JP_EXIT_OK;

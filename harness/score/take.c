@@ -49,6 +49,24 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 	return jp_score_scenes(&way, plan->scenes, err);
 }
 
+int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err)
+{
+	struct jp_cases *scenes = make_scenes(plan, err);
+
+	*glob = NULL;
+	if (!scenes)
+		return -EINVAL;
+	for (int i = 0; !*glob && i < plan->nr_globs; i++) {
+		bool any = false;
+
+		for (size_t s = 0; !any && s < scenes->nr_cases; s++)
+			any = fnmatch(plan->globs[i], jp_score_name(&scenes->cases[s]), 0) == 0;
+		*glob = any ? NULL : plan->globs[i];
+	}
+	jp_cases_free(scenes);
+	return 0;
+}
+
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err)
 {
 	struct jp_cases *scenes = make_scenes(plan, err);

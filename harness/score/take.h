@@ -17,6 +17,9 @@ struct jp_score_plan {
 	void (*progress)(const char *workload);
 };
 
+/* The first glob of @plan that no scene matches, in *@glob; NULL: there is none. 0, or -EINVAL and
+ * a message where the scenes cannot be read. */
+int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err);
 /* Prints the name of each scene that @plan asks for, a line each. */
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);
 /* Runs each scene under the profiler of @plan, and judges none. 0; or -errno and a message where

@@ -125,7 +125,11 @@ class Score(Folder):
                                  " +it printed: " + said)
 
     def test_usage(self) -> None:
-        for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",)):
+        own = ("--profiler", "jitproof")
+        for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",),
+                          (*own, "none*"), (*own, "anon_exec", "none"), ("--list", "none"),
+                          (*own, "--launch", "--attach"),
+                          ("--again", self.place("kept"), "anon_exec")):
             done = self.score(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn("usage: jitproof score", done.stderr)
