@@ -364,6 +364,8 @@ class Lines(Folder):
                 (HEADER + "sample 1 1 1 0x1\0\n", "line 2: expected text without NUL"),
                 (HEADER + "declares no-threads\nsample 1 1 1 0x1\n", "expected - for the tid"),
                 (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0"),
+                (HEADER + "declares no-time\n" + 2 * "sample 9223372036854775800 1 1 0x1\n",
+                 "line 4: expected counts of samples that are below 2^63"),
                 # What is not to be printed is not.
                 (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
                 (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):

@@ -139,6 +139,14 @@ static int by_time(const void *left, const void *right)
 	return (a->at > b->at) - (a->at < b->at);
 }
 
+/* Whether all counts of sums are fewer than numbers can tell apart. */
+static bool add_weight(uint64_t *all, const struct jp_event *event)
+{
+	if (event->type != JP_EVENT_SAMPLE)
+		return true;
+	return !__builtin_add_overflow(*all, event->observed->weight, all) && *all <= INT64_MAX;
+}
+
 static void count(struct jp_perfdata_summary *summary, const struct jp_event *event)
 {
 	summary->records++;
@@ -154,6 +162,7 @@ static void count(struct jp_perfdata_summary *summary, const struct jp_event *ev
 static int deliver(struct observations *all, jp_event_visit visit, void *context)
 {
 	jp_cleanup_free struct jp_observation_line *parser = calloc(1, sizeof(*parser));
+	uint64_t weight = 0;
 	int ret = 0;
 
 	if (!parser)
@@ -168,6 +177,8 @@ static int deliver(struct observations *all, jp_event_visit visit, void *context
 		if (ret)
 			break;
 		expected = jp_observation_parse(parser, all->line);
+		if (!expected && !add_weight(&weight, &parser->event))
+			expected = "counts of samples that are below 2^63 all together";
 		if (expected) {
 			ret = bad_line(all, one->at, one->number, expected);
 			break;
