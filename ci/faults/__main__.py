@@ -29,6 +29,8 @@ FIXTURES = os.path.join(ROOT, "validators", "fixtures")
 SHIM = os.path.join(ROOT, "ci", "faults", "shim.c")
 KINDS = ("alloc", "open", "read", "write", "mmap", "fork", "perf_event_open")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
+# A failed call may cost some time-outs of ours; a busy machine takes its time undisturbed, too.
+SECONDS, TIMES = 60.0, 10
 
 
 class Done(NamedTuple):
@@ -106,12 +108,13 @@ def living() -> list[str]:
     return process.children()
 
 
-def run(jitproof: str, command: Command, environment: dict[str, str]) -> Done:
+def run(jitproof: str, command: Command, environment: dict[str, str],
+        seconds: float) -> Done:
     folder = tempfile.mkdtemp(prefix="jitproof-fault-", dir="/dev/shm")
     try:
         done = process.run(
             [jitproof, *(text.replace("DIR", folder) for text in command.arguments)],
-            timeout=60, env={**os.environ, **environment})
+            timeout=seconds, env={**os.environ, **environment})
         status, out, err = done.returncode, done.stdout, done.stderr
         left = living()
     except subprocess.TimeoutExpired:
@@ -169,7 +172,9 @@ def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
 def measure(options: argparse.Namespace, shim: str, command: Command, kind: str) -> Measured:
     preload = {"LD_PRELOAD": shim, "FAULT_KIND": kind}
     counted = shim + ".sites"
-    good = run(options.jitproof, command, {**preload, "FAULT_SITES": counted})
+    start = time.monotonic()
+    good = run(options.jitproof, command, {**preload, "FAULT_SITES": counted}, 10 * SECONDS)
+    seconds = max(SECONDS, TIMES * (time.monotonic() - start))
     if good.status:
         return Measured(0, 0, 0, [f"{command.name}: ends with {good.status} undisturbed: "
                                   + good.err[-200:]])
@@ -180,7 +185,7 @@ def measure(options: argparse.Namespace, shim: str, command: Command, kind: str)
         if time.monotonic() > end:
             break
         tried += 1
-        done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)})
+        done = run(options.jitproof, command, {**preload, "FAULT_N": str(number)}, seconds)
         why = wrong(command, good, done)
         if why:
             bad.append(f"{command.name}: {kind} {number} of {len(sites)}: {why}")

@@ -209,6 +209,22 @@ class CommandLine(Folder):
                 self.assertIn("cannot write to standard output", done.stderr)
 
 
+    def test_no_room_for_a_truth(self) -> None:
+        """The file is sparse: of a full disk the first record hears that finds no page."""
+        needs_namespaces(self)
+        truth = self.place("truth")
+        for fits in (0, 2):  # pages: none for the header, one for records
+            with self.subTest(fits):
+                done = run_binary(
+                    "workload", "anon_exec", "--truth", truth, stdin=subprocess.DEVNULL,
+                    before=["unshare", "-Urm", "sh", "-c",
+                            'mount -t tmpfs -o size=128k none "$0" && head -c $((131072 - $1 * '
+                            '4096)) /dev/zero > "$0/zeros"; shift; exec "$@"', self.home,
+                            str(fits)])
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn(truth + ": no room for a record", done.stderr)
+
+
 class Output(Folder):
     """Where a run writes. The case is one that ends at once, and needs no perf to do so."""
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/lost_page.h"
 #include "harness/base/named_folder.h"
 #include "harness/base/own_machine.h"
 
@@ -146,19 +147,38 @@ void jp_truth_append(struct jp_truth_record *record)
 	jp_truth_commit(jp_truth_take(1), record);
 }
 
+/* The file is sparse: its disk may be full when a record is written. @path lives as long. */
+static int map_shared(int fd, const char *path, uint64_t size, void **map, struct jp_error *err)
+{
+	const struct jp_lost_page lost = {.name = path, .trouble = "no room for a record"};
+	int failed;
+
+	*map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*map == MAP_FAILED)
+		return jp_fail(err, errno, "%s: mmap: %s", path, strerror(errno));
+	failed = jp_lost_page_watch(*map, size, &lost);
+	if (!failed)
+		return 0;
+	munmap(*map, size);
+	return jp_fail(err, -failed, "%s: %s", path, strerror(-failed));
+}
+
 static int create(int fd, const char *path, uint64_t count, struct jp_error *err)
 {
 	struct jp_truth_header *fresh;
 	size_t size = JP_TRUTH_PAGE + count * sizeof(struct jp_truth_record);
+	void *map;
+	int ret;
 
 	if (count > (INT64_MAX - JP_TRUTH_PAGE) / sizeof(struct jp_truth_record) ||
 	    ftruncate(fd, size) < 0)
 		return jp_fail(err, errno ? errno : EFBIG,
 			       "%s: cannot make room for %llu records: %s", path,
 			       (unsigned long long)count, strerror(errno));
-	fresh = mmap(NULL, JP_TRUTH_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (fresh == MAP_FAILED)
-		return jp_fail(err, errno, "%s: mmap: %s", path, strerror(errno));
+	ret = map_shared(fd, path, JP_TRUTH_PAGE, &map, err);
+	if (ret)
+		return ret;
+	fresh = map;
 	fresh->version = JP_TRUTH_VERSION;
 	fresh->record_size = sizeof(struct jp_truth_record);
 	fresh->capacity = count;
@@ -168,7 +188,7 @@ static int create(int fd, const char *path, uint64_t count, struct jp_error *err
 	fresh->next_id = 1; /* 0: none */
 	atomic_thread_fence(memory_order_release);
 	memcpy(fresh->magic, JP_TRUTH_MAGIC, sizeof(fresh->magic));
-	munmap(fresh, JP_TRUTH_PAGE);
+	munmap(fresh, jp_lost_page_end(fresh));
 	return 0;
 }
 
@@ -179,6 +199,7 @@ static int attach(int fd, const char *path, struct jp_error *err)
 	struct stat st;
 	ssize_t got = pread(fd, &found, sizeof(found), 0);
 	void *map;
+	int ret;
 
 	if (fstat(fd, &st) < 0 || got < 0)
 		return jp_fail(err, errno, "%s: %s", path, strerror(errno));
@@ -193,9 +214,9 @@ static int attach(int fd, const char *path, struct jp_error *err)
 			       "%s: offset 0: not the truth of an earlier image of this process "
 			       "(expected %s version %d of this machine, unshortened)",
 			       path, JP_TRUTH_MAGIC, JP_TRUTH_VERSION);
-	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		return jp_fail(err, errno, "%s: mmap: %s", path, strerror(errno));
+	ret = map_shared(fd, path, st.st_size, &map, err);
+	if (ret)
+		return ret;
 	header = map;
 	slots = (struct jp_truth_record *)((char *)map + JP_TRUTH_PAGE);
 	return 0;
@@ -214,6 +235,7 @@ static int open_truth(const char *path, int flags)
 int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 {
 	static int watching_forks;
+	static char *name; /* of the file, for as long as it is mapped */
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (count ? O_CREAT | O_EXCL : 0);
 	int fd, ret = 0;
 
@@ -224,11 +246,15 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	if (fd < 0)
 		return jp_fail(err, -fd, "%s: %s%s", path, strerror(-fd),
 			       fd == -EEXIST ? ": the truth of another run is never added to" : "");
+	free(name);
+	name = strdup(path);
 	errno = 0;
-	if (count)
-		ret = create(fd, path, count, err);
+	if (!name)
+		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
+	if (!ret && count)
+		ret = create(fd, name, count, err);
 	if (!ret)
-		ret = attach(fd, path, err);
+		ret = attach(fd, name, err);
 	close(fd);
 	if (!ret && !watching_forks) {
 		pthread_atfork(NULL, NULL, jp_truth_new_task);

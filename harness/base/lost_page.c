@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/base/lost_page.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/exits.h"
+
+/* As many as are read at a time: a folder of perf record --threads has one for each CPU. */
+enum { MOST = 4096 };
+
+static struct watched {
+	const char *start, *end;
+	struct jp_lost_page what;
+} watched[MOST];
+
+static void say(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return; /* there is nobody to tell */
+}
+
+/* Only what may be called in a signal's handler. */
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	const char *at = info->si_addr;
+
+	for (size_t i = 0; i < MOST; i++) {
+		const struct watched *one = &watched[i];
+
+		if (!one->start || at < one->start || at >= one->end)
+			continue;
+		say("jitproof: ");
+		say(one->what.name);
+		say(": ");
+		say(one->what.trouble);
+		say("\n");
+		if (one->what.leave)
+			one->what.leave();
+		_exit(JP_EXIT_BROKEN);
+	}
+	/* Not ours: the instruction faults again, as usual now. */
+	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *what)
+{
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const char *start = map;
+	size_t i = 0;
+
+	while (i < MOST && watched[i].start)
+		i++;
+	if (i == MOST)
+		return -EMFILE;
+	if (sigaction(SIGBUS, &action, NULL))
+		return -errno;
+	/* Functions of the C library look at all of the last page. */
+	watched[i] = (struct watched){start, start + (size + page - 1) / page * page, *what};
+	return 0;
+}
+
+size_t jp_lost_page_end(const void *map)
+{
+	for (size_t i = 0; i < MOST; i++) {
+		const size_t size = watched[i].end - watched[i].start;
+
+		if (!map || watched[i].start != map)
+			continue;
+		watched[i] = (struct watched){0};
+		return size;
+	}
+	return 0;
+}
