@@ -47,9 +47,11 @@ int jp_shortage(char *text, size_t size)
 	return -error;
 }
 
-int jp_shortage_close(FILE *memory)
+int jp_shortage_close(FILE *memory, char *const *text)
 {
-	if (!fclose(memory))
+	/* The last allocation, of as much as was written, fails without an error: glibc's
+	 * _IO_mem_finish(). */
+	if (!fclose(memory) && *text)
 		return 0;
 	jp_shortage_note(ENOMEM);
 	return -ENOMEM;

@@ -21,5 +21,6 @@ void jp_shortage_begin(void);
 void jp_shortage_note(int error);
 /* 0, or -errno of the first that was noted and a sentence in @text, as of a struct jp_error. */
 int jp_shortage(char *text, size_t size);
-/* Closes a stream into memory, whose text is cut short where there was none left: 0 or -ENOMEM. */
-int jp_shortage_close(FILE *memory);
+/* Closes a stream into memory, whose @text is cut short, or NULL, where there was none left: 0 or
+ * -ENOMEM. */
+int jp_shortage_close(FILE *memory, char *const *text);

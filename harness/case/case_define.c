@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/shortage.h"
 #include "harness/case/case_parser.h"
 
 static bool same_key(const char *a, const char *b)
@@ -203,8 +204,7 @@ static int one_variant(struct jp_case_parser *p)
 	if (!p->out)
 		return jp_case_no_memory(p);
 	ret = put_case(p, words, count, &text);
-	/* The stream says nothing of memory that it did not get. */
-	if ((fclose(p->out) || !text) && !ret)
+	if (jp_shortage_close(p->out, &text) && !ret)
 		ret = jp_case_no_memory(p);
 	return ret ? ret : keep(p, text);
 }

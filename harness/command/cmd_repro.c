@@ -106,7 +106,7 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 	jp_repro_judge(repro, repro->stage, &repro->result);
 	jp_ktap_head(out, 1);
 	jp_ktap_result(out, 1, &repro->result);
-	return jp_shortage_close(out) ? jp_fail(err, ENOMEM, "out of memory") : 0;
+	return jp_shortage_close(out, &repro->seen) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
 static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)

@@ -64,7 +64,7 @@ void jp_report_tell(struct jp_report *report, int alone)
 	if (out) {
 		jp_ktap_head(out, 1);
 		jp_ktap_result(out, 1, result);
-		if (!jp_shortage_close(out))
+		if (!jp_shortage_close(out, &text))
 			jp_file_write(alone, text, size);
 		free(text);
 	} else if (alone >= 0) {

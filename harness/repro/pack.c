@@ -41,7 +41,7 @@ static int pack_text(struct pack *pack, const char *name, bool runs,
 	if (!out)
 		return jp_fail(pack->err, ENOMEM, "out of memory");
 	put(out, pack->repro);
-	if (jp_shortage_close(out))
+	if (jp_shortage_close(out, &text))
 		return jp_fail(pack->err, ENOMEM, "out of memory");
 	return jp_path_build(place, sizeof(place), pack->err, "%s/%s", pack->root, name)
 		       ?: jp_tar_file(&pack->tar, place, runs, text, size, pack->err);

@@ -232,7 +232,7 @@ static char *figures(const struct jp_repro *repro, const char *dir)
 	jp_repro_judge(repro, dir, &result);
 	if (out) {
 		jp_results_write(out, &result);
-		jp_shortage_close(out);
+		jp_shortage_close(out, &text);
 	}
 	jp_findings_free(&result.findings);
 	return text;

@@ -39,8 +39,8 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *p
 	if (!out)
 		return jp_fail(err, ENOMEM, "out of memory");
 	jp_environment_write(out, seed, profilers);
-	fclose(out);
-	return 0;
+	return jp_shortage_close(out, &runner->environment) ? jp_fail(err, ENOMEM, "out of memory")
+							    : 0;
 }
 
 void jp_runner_close(struct jp_runner *runner)

@@ -9,6 +9,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/registry.h"
+#include "harness/base/shortage.h"
 
 static const char STUDY[] = "score";
 
@@ -99,7 +100,7 @@ struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const char *fil
 	out = open_memstream(&text, &size);
 	if (out)
 		write_all(out, lines, way);
-	if (out && fclose(out) == 0 && text)
+	if (out && !jp_shortage_close(out, &text))
 		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
 	else
 		jp_fail(err, ENOMEM, "no memory for the scenes");

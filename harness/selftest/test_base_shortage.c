@@ -54,6 +54,23 @@ static void __attribute__((unused)) text(void)
 	free(none);
 }
 
+/* glibc takes memory for a stream's text once more when it is closed, and tells of a shortage by no
+ * text alone. */
+static void streams(void)
+{
+	char *text = NULL, *none = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	check(out && fputs("all", out) >= 0 && !jp_shortage_close(out, &text) && !noted() &&
+		      !strcmp(text, "all"),
+	      "a stream's text");
+	free(text);
+	out = open_memstream(&text, &size);
+	check(out && jp_shortage_close(out, &none) == -ENOMEM && noted() == ENOMEM, "no text");
+	free(text);
+}
+
 static void errors(void)
 {
 	static const int no_shortage[] = {0, ENOENT, EINVAL, EACCES, EFBIG};
@@ -93,6 +110,7 @@ int main(void)
 	memory();
 	text();
 #endif
+	streams();
 	errors();
 	descriptors();
 	return check_done();
