@@ -17,10 +17,14 @@ struct jp_files {
 	const struct jp_evidence *evidence;
 	struct jp_findings by_samples;      /* stand behind those of the mappings */
 	const struct jp_truth_file **files; /* by pid, from */
+	const struct jp_truth_file **paths; /* the same by pid, path, until */
 	size_t count;
 	struct jp_boxes boxes; /* of @files */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
+
+/* What the kernel adds to the name of a file that has none any more. */
+#define DELETED " (deleted)"
 
 static int by_pid(const void *left, const void *right)
 {
@@ -32,18 +36,29 @@ static int by_pid(const void *left, const void *right)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
+static int by_path(const void *left, const void *right)
+{
+	const struct jp_truth_file *a = *(const struct jp_truth_file *const *)left;
+	const struct jp_truth_file *b = *(const struct jp_truth_file *const *)right;
+
+	return jp_compare(a->pid, b->pid) ?: strcmp(a->path, b->path)
+		       ?: jp_compare(a->until, b->until);
+}
+
 static int collect(struct jp_files *files)
 {
 	const struct jp_truth *truth = files->evidence->truth;
 	int failed = 0;
 
 	files->files = calloc(truth->nr_files + 1, sizeof(*files->files));
-	if (!files->files)
+	files->paths = calloc(truth->nr_files + 1, sizeof(*files->paths));
+	if (!files->files || !files->paths)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_files; i++)
-		files->files[i] = &truth->files[i];
+		files->files[i] = files->paths[i] = &truth->files[i];
 	files->count = truth->nr_files;
 	qsort(files->files, files->count, sizeof(*files->files), by_pid);
+	qsort(files->paths, files->count, sizeof(*files->paths), by_path);
 	for (size_t i = 0; !failed && i < files->count; i++) {
 		const struct jp_truth_file *file = files->files[i];
 		const struct jp_box box = {file->addr, file->addr + file->len, file->from,
@@ -53,15 +68,6 @@ static int collect(struct jp_files *files)
 	}
 	jp_boxes_build(&files->boxes);
 	return failed;
-}
-
-/* The first file of @pid, by index. */
-static size_t first_of(const struct jp_files *files, uint32_t pid)
-{
-	size_t i;
-
-	jp_search(i, files->count, files->files[i]->pid < pid);
-	return i;
 }
 
 /* Whether @known gives another file than @file, and by what; NULL: the same, as far as it tells. */
@@ -90,23 +96,47 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 	if (known->ino && (known->maj != file->maj || known->min != file->min))
 		return "other-device";
 	if (strncmp(known->name, file->path, length) != 0 ||
-	    (known->name[length] && strcmp(known->name + length, " (deleted)") != 0))
+	    (known->name[length] && strcmp(known->name + length, DELETED) != 0))
 		return "other-name";
 	return NULL;
+}
+
+/* How @path compares with the first @length bytes of @name. */
+static int compare_path(const char *path, const char *name, size_t length)
+{
+	return strncmp(path, name, length) ?: path[length] != '\0';
+}
+
+/* Whether @known is a file of @pid that was gone by @time, and that the truth calls by the first
+ * @length bytes of @name. */
+static bool was_earlier(const struct jp_files *files, uint32_t pid, const struct jp_mapping *known,
+			size_t length, uint64_t time)
+{
+	const struct jp_truth_file *const *paths = files->paths;
+	size_t i;
+
+	jp_search(i, files->count,
+		  (jp_compare(paths[i]->pid, pid)
+			   ?: compare_path(paths[i]->path, known->name, length)) < 0);
+	for (; i < files->count && paths[i]->pid == pid && paths[i]->until <= time &&
+	       !compare_path(paths[i]->path, known->name, length);
+	     i++)
+		if (!differs(paths[i], known))
+			return true;
+	return false;
 }
 
 /* Another file that is there: whose is it? */
 static const char *blame(const struct jp_files *files, const struct jp_truth_file *file,
 			 const struct jp_mapping *known, const char *difference)
 {
-	for (size_t i = first_of(files, file->pid);
-	     i < files->count && files->files[i]->pid == file->pid; i++) {
-		const struct jp_truth_file *other = files->files[i];
+	const size_t length = strlen(known->name), end = strlen(DELETED);
 
-		/* What it was before its last exec: the parent's program, most likely. */
-		if (other->until <= file->from && !differs(other, known))
-			return "earlier-program";
-	}
+	/* What it was before its last exec: the parent's program, most likely. */
+	if (was_earlier(files, file->pid, known, length, file->from) ||
+	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
+	     was_earlier(files, file->pid, known, length - end, file->from)))
+		return "earlier-program";
 	return difference;
 }
 
@@ -297,5 +327,6 @@ void jp_files_free(struct jp_files *files)
 	jp_findings_free(&files->by_samples);
 	jp_boxes_free(&files->boxes);
 	free(files->files);
+	free(files->paths);
 	free(files);
 }

@@ -10,6 +10,8 @@ enum { PID = 5, SLACK = 10, BEGIN = 1000, STEP = 100, PAGE = 0x1000 };
 
 /* All files beside each other for good, else each in the place of the one before. */
 static bool beside;
+/* Each mapping record gives another file. */
+static bool mistaken;
 
 static struct jp_truth_file file_of(uint64_t i)
 {
@@ -51,9 +53,10 @@ static double cost(size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_truth_file file = files[i] = file_of(i);
 
-		*event = (struct jp_event)MADE_EVENT(
-			MAP, PID, file.from,
-			MADE_MAP(file.addr, PAGE, JP_PROT_READ | JP_PROT_EXEC, "/library"));
+		*event = (struct jp_event)MADE_EVENT(MAP, PID, file.from,
+						     MADE_MAP(file.addr, PAGE,
+							      JP_PROT_READ | JP_PROT_EXEC,
+							      mistaken ? "/other" : "/library"));
 		event->map.ino = file.ino;
 		event++->map.has_identity = true;
 		*event++ = sample_at(&file, file.from + SLACK - 1);
@@ -62,8 +65,8 @@ static double cost(size_t count)
 	begun = jp_clock_thread_cpu();
 	found = judge("processes", &evidence, events, 3 * count, "files.credited");
 	spent = (double)(jp_clock_thread_cpu() - begun);
-	check(found.k == count && found.n == count, "%d of %d samples are in their file",
-	      (int)found.k, (int)found.n);
+	check(found.k == (mistaken ? 0 : count) && found.n == count,
+	      "%d of %d samples are in their file", (int)found.k, (int)found.n);
 	free(files);
 	free(events);
 	return spent;
@@ -75,5 +78,9 @@ int main(void)
 	check_growth("files beside each other", cost);
 	beside = false;
 	check_growth("files after each other", cost);
+	mistaken = true;
+	check_growth("files after each other, all mistaken", cost);
+	beside = true;
+	check_growth("files beside each other, all mistaken", cost);
 	return check_done();
 }
