@@ -108,7 +108,7 @@ static int compare_path(const char *path, const char *name, size_t length)
 }
 
 /* Whether @known is a file of @pid that was gone by @time, and that the truth calls by the first
- * @length bytes of @name. */
+ * @length bytes of its name. */
 static bool was_earlier(const struct jp_files *files, uint32_t pid, const struct jp_mapping *known,
 			size_t length, uint64_t time)
 {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "harness/base/printable.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
@@ -30,10 +31,11 @@ static int merge(const struct jp_inject_options *options)
 	jp_injection_close(injection);
 	if (ret)
 		return jp_command_broken("inject", &err);
-	printf("%s: %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
+	jp_printable_put(stdout, options->output);
+	printf(": %" PRIu64 " jitdumps, %" PRIu64 " loads, %" PRIu64 " moves, %" PRIu64
 	       " bad records; anonymous executable records: %" PRIu64 " before, %" PRIu64
 	       " after; %" PRIu64 " ELF files of %" PRIu64 " bytes\n",
-	       options->output, summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
+	       summary.jitdumps, summary.loads, summary.moves, summary.bad_records,
 	       summary.anon_before, summary.anon_after, summary.elf_files, summary.elf_bytes);
 	if (!summary.refused || summary.jitdumps)
 		return JP_EXIT_OK;

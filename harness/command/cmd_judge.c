@@ -100,15 +100,14 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 
 	if (results && !(out = jp_new_file_stream(&file, results, &err)))
 		jp_command_broken("judge", &err);
-	else if (jp_case_folders_find(&folders, dir))
-		fprintf(stderr, "jitproof judge: %s: %s\n", dir, strerror(errno));
-	else if (!folders.count)
-		fprintf(stderr,
-			"jitproof judge: %s: no case is in it; expected a run directory or a "
-			"case's "
-			"folder\n",
-			dir);
-	else if (jp_reading_begins("judge", dir, expected, NULL, &status))
+	else if (jp_case_folders_find(&folders, dir)) {
+		jp_fail(&err, errno, "%s: %s", dir, strerror(errno));
+		jp_command_broken("judge", &err);
+	} else if (!folders.count) {
+		jp_fail(&err, ENOENT,
+			"%s: no case is in it; expected a run directory or a case's folder", dir);
+		jp_command_broken("judge", &err);
+	} else if (jp_reading_begins("judge", dir, expected, NULL, &status))
 		goto out;
 	else if (!(known = jp_cases_load(expected, &err)))
 		jp_command_broken("judge", &err);

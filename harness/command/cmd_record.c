@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "harness/base/printable.h"
 #include "harness/capture/capture.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
@@ -143,8 +144,10 @@ static int finish(struct jp_session *session, const struct record_request *reque
 		return ret;
 	fprintf(stderr,
 		"jitproof record: %" PRIu64 " samples, %" PRIu64 " lost, %" PRIu64
-		" mapping records lost, %s (%" PRIu64 " bytes)\n",
-		samples, lost_samples, lost_sideband, request->output, size_of(request->output));
+		" mapping records lost, ",
+		samples, lost_samples, lost_sideband);
+	jp_printable_put(stderr, request->output);
+	fprintf(stderr, " (%" PRIu64 " bytes)\n", size_of(request->output));
 	if (frequency < request->options.frequency)
 		fprintf(stderr,
 			"jitproof record: note: %u samples a second and thread, not %u: for more, "

@@ -111,8 +111,9 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 
 static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)
 {
-	printf("%s: %s, %s, %.1f MB\n", options->output, repro->cas->name,
-	       jp_outcome_text(repro->result.outcome), (double)size / 1e6);
+	jp_printable_put(stdout, options->output);
+	printf(": %s, %s, %.1f MB\n", repro->cas->name, jp_outcome_text(repro->result.outcome),
+	       (double)size / 1e6);
 	for (size_t i = 0; i < repro->left_out.count; i++)
 		jp_ktap_comment(stdout,
 				"left out, no part of a case's folder: ", repro->left_out.words[i]);

@@ -178,10 +178,12 @@ static int judge_again(const struct score_request *request)
 {
 	struct jp_case_folders folders[2] = {0};
 	int status = JP_EXIT_BROKEN;
+	struct jp_error err;
 
-	if (find_kept(request->kept, folders) || !folders[0].count)
-		fprintf(stderr, "jitproof score: %s: no case is in it\n", request->kept);
-	else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status))
+	if (find_kept(request->kept, folders) || !folders[0].count) {
+		jp_fail(&err, ENOENT, "%s: no case is in it", request->kept);
+		jp_command_broken("score", &err);
+	} else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status))
 		status = jp_reading_ends("score", tell_again(request, folders));
 	jp_case_folders_free(&folders[0]);
 	jp_case_folders_free(&folders[1]);

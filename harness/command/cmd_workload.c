@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/base/number.h"
+#include "harness/base/printable.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/format/truth/write.h"
@@ -163,8 +164,11 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 			 folder && *folder ? folder : "/tmp", getpid(),
 			 (unsigned long long)jp_clock_now());
 		ret = jp_truth_open(fresh, SLOTS, &err);
-		if (!ret)
-			fprintf(stderr, "truth: %s\n", fresh);
+		if (!ret) {
+			fputs("truth: ", stderr);
+			jp_printable_put(stderr, fresh);
+			fputc('\n', stderr);
+		}
 	}
 	if (ret)
 		fprintf(stderr, "jitproof workload: %s\n", err.text);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/exits.h"
+#include "harness/command/command_line.h"
 
 int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, struct jp_error *err)
 {
@@ -29,13 +30,15 @@ int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, s
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
 		     double count, double of)
 {
+	struct jp_error over;
 	double value = count;
 
 	if (limit->percent)
 		value = of ? 100 * count / of : 0;
 	if (!(value > limit->above))
 		return JP_EXIT_OK;
-	fprintf(stderr, "jitproof %s: %s: %s is %.17g%s, above %.17g\n", command, file, limit->name,
-		value, limit->percent ? " %" : "", limit->above);
+	jp_fail(&over, 0, "%s: %s is %.17g%s, above %.17g", file, limit->name, value,
+		limit->percent ? " %" : "", limit->above);
+	jp_command_broken(command, &over);
 	return JP_EXIT_BAD;
 }

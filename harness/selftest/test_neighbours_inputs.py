@@ -312,7 +312,15 @@ class Named(Inputs):
                           "/tmp/" + TURNS, owner=neighbours.USER)
         names = self.plant("perf-1.map", lambda to: files.write(to, f"10 5 {TURNS}\n10 x {TURNS}"))
         evil = self.plant(ESCAPE + ".data", lambda to: shutil.copy(path, to))
-        for command in (["judge", path], ["judge", "--json", path], ["explain", path],
+        empty = self.plant(ESCAPE + TURNS, os.mkdir)
+        output = self.place(ESCAPE + TURNS)
+        for command in (["judge", empty], ["score", "--again", empty],
+                        ["judge", "--fail-if", "samples>0", evil],
+                        ["inject", "-i", path, "-o", output + ".data"],
+                        ["record", "-o", output + ".record", "--", "true"],
+                        ["repro", "fixture/anon", *self.known(), "--from", self.folder(),
+                         "-o", output + ".tar"],
+                        ["judge", path], ["judge", "--json", path], ["explain", path],
                         ["explain", "--json", path], ["judge", evil], ["judge", evil + "none"],
                         ["inject", "-i", path, "-o", self.place("out")],
                         ["lint", evil], ["judge", self.their("none" + ESCAPE)],
