@@ -83,6 +83,8 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	if (!ret && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		ret = jp_fail(err, errno, "socketpair: %s", strerror(errno));
 	if (ret) {
+		if (confine->channel)
+			close(confine->channel);
 		forget(&delegate);
 		return ret;
 	}

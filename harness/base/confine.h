@@ -11,7 +11,9 @@
  */
 struct jp_confine {
 	struct jp_readable readable; /* its input, and what else it may read */
-	int channel;                 /* another socket that messages may go through; 0: none */
+	/* Another socket that messages may go through; 0: none. The process that stays has it no
+	 * more, whatever comes of it: who waits for an answer sees the end. */
+	int channel;
 	/* In the process that stays, when the confined one has ended with @status: the status to
 	 * end with. NULL: nothing is left to do. */
 	int (*after)(void *context, int status);

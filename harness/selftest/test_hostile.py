@@ -8,6 +8,7 @@ import glob
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import time
 from typing import Any, Callable
 
 from ci.base import files, process
-from harness.selftest.scratch import BINARY, Folder, ROOT, run_binary, needs_namespaces
+from harness.selftest.scratch import BINARY, FIXTURES, Folder, ROOT, run_binary, needs_namespaces
 
 FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
 KILLS = 50
@@ -208,6 +209,18 @@ class CommandLine(Folder):
                 self.assertEqual(done.returncode, 99)
                 self.assertIn("cannot write to standard output", done.stderr)
 
+
+    def test_few_descriptors(self) -> None:
+        """Whatever cannot be opened, no half of a run waits for the other."""
+        for most in range(4, 10):
+            with self.subTest(most):
+                done = run_binary(
+                    "run", "--expected", os.path.join(FIXTURES, "expected"), "-o",
+                    self.place(str(most)), "fixture/memfd", timeout=20,
+                    preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                    (most, most)))
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn("Too many open files", done.stderr)
 
     def test_no_room_for_a_truth(self) -> None:
         """The file is sparse: of a full disk the first record hears that finds no page."""
