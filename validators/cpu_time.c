@@ -178,8 +178,8 @@ static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation
 
 /* Samples are lacking, and the host took more time than that: whether they were lost, too, nobody
  * can tell. */
-static int note_unsure(struct cpu_time *cpu, const struct jp_cpu_sum *sum, const char *what,
-		       uint32_t number)
+static void note_unsure(struct cpu_time *cpu, const struct jp_cpu_sum *sum, const char *what,
+			uint32_t number)
 {
 	if (!*cpu->unsure)
 		snprintf(cpu->unsure, sizeof(cpu->unsure),
@@ -188,7 +188,6 @@ static int note_unsure(struct cpu_time *cpu, const struct jp_cpu_sum *sum, const
 			 " activations, by their CPU time there are %.1f, and gaps explain %.1f",
 			 100 * jp_watched_stolen_share(&cpu->evidence->watched), cpu->stolen, what,
 			 number, sum->all, sum->activations, sum->expected, sum->hidden);
-	return 0;
 }
 
 /* The timer goes on in time that the host takes from a virtual machine, which is none of the
@@ -203,7 +202,8 @@ static double most_by_cpu(const struct cpu_time *cpu, const struct jp_cpu_sum *s
 	return watched->silent ? fmin(clock, own + taken / (double)cpu->period) : clock;
 }
 
-/* Compares what there is with what must be; @missing more may be lacking. */
+/* Compares what there is with what must be; @missing more may be lacking. Returns -ENOMEM, or
+ * whether it had something to say. */
 static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		     const char *what, uint32_t number)
 {
@@ -218,32 +218,37 @@ static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double 
 
 	if (!cause)
 		return 0;
-	if ((double)sum->all < least && (double)sum->all >= sure)
-		return note_unsure(cpu, sum, what, number);
+	if ((double)sum->all < least && (double)sum->all >= sure) {
+		note_unsure(cpu, sum, what, number);
+		return 1;
+	}
 	cpu->failed = true;
 	return jp_findings_except(&cpu->view->findings, "cpu.samples", cause,
 				  "%s %u: %" PRIu64 " samples in %" PRIu64
 				  " activations, by their CPU time there are %.1f, %.1f to %.1f",
 				  what, number, sum->all, sum->activations, sum->expected,
-				  least > 0 ? least : 0, most);
+				  least > 0 ? least : 0, most)
+		       ?: 1;
 }
 
 /*
  * Of activations that stayed on their CPU each has its samples, but for few: what chance does to
  * the sum above, it does not do to them. Where each tenth sample is gone, one in ten has too few.
+ * A host stops one of any length: those of a whole period may be just the ones that it made long.
  */
 static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 			const char *what, uint32_t number)
 {
-	const double sure = jp_cpu_odd_most(sum->whole, SIGMAS) + missing;
+	const double usual = jp_cpu_odd_most(sum->stayed, SIGMAS), sure = usual + missing;
 	const double least = sure + fmin((double)sum->gapped, cpu->stolen);
-	const double most = jp_cpu_odd_most(sum->stayed, SIGMAS);
 	const bool few = (double)sum->lacking > least;
 
-	if (!few && (double)sum->surplus <= most + cpu->stolen)
+	if (!few && (double)sum->surplus <= usual + cpu->stolen)
 		return 0;
-	if (few && (double)sum->lacking <= sure + cpu->stolen)
-		return note_unsure(cpu, sum, what, number);
+	if (few && (double)sum->lacking <= sure + cpu->stolen) {
+		note_unsure(cpu, sum, what, number);
+		return 0;
+	}
 	cpu->failed = true;
 	return jp_findings_except(
 		&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
@@ -251,14 +256,18 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 		" activations that stayed on their CPU have %s than whole periods of their CPU "
 		"time, at most %.0f may",
 		what, number, few ? sum->lacking : sum->surplus, few ? sum->whole : sum->stayed,
-		few ? "fewer samples" : "more than one sample more", few ? least : most);
+		few ? "fewer samples" : "more than one sample more", few ? least : usual);
 }
 
+/* One fault of a thread is told once. */
 static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		 const char *what, uint32_t number)
 {
-	return judge_sum(cpu, sum, missing, what, number)
-		       ?: judge_stayed(cpu, sum, missing, what, number);
+	const int said = judge_sum(cpu, sum, missing, what, number);
+
+	if (said)
+		return said < 0 ? said : 0;
+	return judge_stayed(cpu, sum, missing, what, number);
 }
 
 struct process_sum {

@@ -7,8 +7,9 @@
 
 #include "harness/judge/validator.h"
 
-static size_t exceptions;       /* of the last judging */
-static char judged_error[1024]; /* why it makes the case an ERROR, or "" */
+static size_t exceptions;         /* of the last judging */
+static uint64_t exception_counts; /* the sum of their counts */
+static char judged_error[1024];   /* why it makes the case an ERROR, or "" */
 
 /* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
  */
@@ -46,6 +47,9 @@ static struct jp_metric judge(const char *which, const struct jp_evidence *evide
 	if (metric)
 		found = *metric;
 	exceptions = view.findings.nr_exceptions;
+	exception_counts = 0;
+	for (size_t i = 0; i < view.findings.nr_exceptions; i++)
+		exception_counts += view.findings.exceptions[i].count;
 	snprintf(judged_error, sizeof(judged_error), "%s", view.findings.error);
 	validator->free(view.state);
 	jp_findings_free(&view.findings);

@@ -4,7 +4,16 @@
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
 
-enum { PID = 9, SLACK = 10, PERIOD = 100000, LENGTH = PERIOD * 9 / 2, BREAK = PERIOD, MANY = 60 };
+enum {
+	PID = 9,
+	SLACK = 10,
+	PERIOD = 100000,
+	LENGTH = PERIOD * 9 / 2,
+	BREAK = PERIOD,
+	MANY = 60,
+	SHORT = PERIOD / 2,
+	MOST = 2000
+};
 
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 static const struct jp_event_asked on_cpus = {.cpus = true};
@@ -31,16 +40,18 @@ static struct jp_event sample(uint32_t tid, uint64_t time, uint32_t cpu)
 	return event;
 }
 
-/* Four samples or five in each activation, but @other in the first @odd of them. */
-static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t stolen)
+/* Four samples or five in each activation, but @other in the first @odd of them; behind them so
+ * many activations of half a period, with a sample in every other one. */
+static uint64_t judge_beside(uint64_t off, uint64_t odd, uint32_t other, uint64_t stolen,
+			     uint64_t shorter)
 {
-	struct jp_truth_activation activations[MANY];
-	struct jp_event events[6 * MANY];
+	static struct jp_truth_activation activations[MANY + MOST];
+	static struct jp_event events[6 * MANY + MOST];
 	struct jp_truth truth = {.version = 3,
 				 .incarnations = &image,
 				 .nr_incarnations = 1,
 				 .activations = activations,
-				 .nr_activations = MANY};
+				 .nr_activations = MANY + shorter};
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
@@ -55,12 +66,24 @@ static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t
 			events[count++] = sample(
 				PID, activations[i].leave - PERIOD / 3 * (2 * (n - j) - 1), 0);
 	}
+	for (uint64_t i = MANY; i < MANY + shorter; i++) {
+		activations[i] = activation(PID, i, 0);
+		activations[i].cpu = SHORT;
+		activations[i].leave = activations[i].enter + SHORT;
+		if (i % 2)
+			events[count++] = sample(PID, activations[i].enter + SHORT / 2, 0);
+	}
 	return judge("cpu_time", &evidence, events, count,
 		     other < 4 ? "cpu.lacking" : "cpu.surplus")
 		.k;
 }
 
-/* Two and a half periods have two samples or three; the sum of all is as it may be by chance. */
+static uint64_t judge_count(uint64_t off, uint64_t odd, uint32_t other, uint64_t stolen)
+{
+	return judge_beside(off, odd, other, stolen, 0);
+}
+
+/* The sum of all is as it may be by chance. */
 static void counts(void)
 {
 	check(judge_count(0, 0, 0, 0) == 0 && !exceptions, "four or five");
@@ -75,6 +98,11 @@ static void counts(void)
 	check(judge_count(0, 2, 6, 0) == 2 && !exceptions, "two have one more");
 	check(judge_count(0, 3, 6, 0) == 3 && exceptions == 1, "three have one more");
 	check(judge_count(0, 3, 6, 10 * PERIOD) == 3 && !exceptions, "a host made them late");
+	check(judge_count(0, MANY, 1, 0) == MANY && exception_counts == 1,
+	      "all lack: one fault, told once");
+	check(judge_beside(0, 3, 3, 0, MOST) == 3 && !exceptions,
+	      "three of many shorter ones lack");
+	check(judge_beside(0, 15, 3, 0, MOST) == 15 && exceptions == 1, "fifteen lack one");
 }
 
 /* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
