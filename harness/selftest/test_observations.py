@@ -358,6 +358,7 @@ class Lines(Folder):
                 (HEADER + "declares no-mappings\nmap 1 1 1-2 r-xp 0 0:0 0\n", "expected no map"),
                 (HEADER + "declares no-tasks\nfork 1 1 1 1 1\n", "expected none of comm, exec"),
                 (HEADER + "fork 1 1 1 1\n", "who forked it"),
+                (HEADER + "sample %s 1 1 0x1\n" % "7".zfill(24), "a word and a time in ns"),
                 (HEADER + "lost 1 things 4\n", "samples or records"),
                 (HEADER + "declares no-losses\nlost 1 samples 4\n", "expected no lost"),
                 (HEADER + "sample 2 1 1 0x1\nperiod 5\n", "line 3: expected sample, map, fork"),

@@ -36,7 +36,8 @@ bool jp_observation_time(const struct jp_declared *declared, const char *line, s
 	     at++)
 		text[length++] = *at;
 	text[length] = '\0';
-	return jp_number(text, 0, UINT64_MAX, time);
+	/* A longer number, with zeros in front, would be cut off and sorted elsewhere. */
+	return length < sizeof(text) - 1 && jp_number(text, 0, UINT64_MAX, time);
 }
 
 void jp_observation_begin(struct jp_observation_line *parser)
