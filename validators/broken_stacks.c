@@ -218,25 +218,6 @@ static void count_elsewhere(struct stacks *stacks, const struct jp_event *event)
 							      event->time, evidence->info.slack);
 }
 
-/* A sample in a path of which the profiler has no frame: nothing is shown of a true stack. */
-static int judge_stackless(struct stacks *stacks, const struct jp_event *event)
-{
-	const enum jp_method method = stacks->evidence->declared.method;
-	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct jp_exception *exception =
-		jp_findings_count(&stacks->view->findings, "broken", method, "short");
-
-	stacks->counts.samples++;
-	count->judged++;
-	count->broken++;
-	count->verdicts[JP_SHORT]++;
-	if (exception && exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
-			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
-			 event->time, event->pid, event->tid);
-	return exception ? 0 : -ENOMEM;
-}
-
 static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
@@ -245,7 +226,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	bool noted = false;
 
 	if (jp_sample_stackless(evidence, event))
-		return judge_stackless(stacks, event);
+		return jp_stack_counts_stackless(&stacks->counts, stacks->view, event);
 	if (!jp_machine_user(stacks->view->machine, event, &ip, &sp) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time)) {
 		count_elsewhere(stacks, event);

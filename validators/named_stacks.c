@@ -189,26 +189,6 @@ static int count_unnamed(struct named_stacks *stacks, const struct jp_event *eve
 				  event->time, event->pid, event->tid, stacks->nr_seen);
 }
 
-/* A sample in a path of which the profiler has no frame: nothing is shown of a true stack. */
-static int count_stackless(struct named_stacks *stacks, const struct jp_event *event)
-{
-	const enum jp_method method = stacks->view->evidence->declared.method;
-	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct jp_exception *exception =
-		jp_findings_count(&stacks->view->findings, "broken", method, "short");
-
-	stacks->counts.samples++;
-	stacks->stackless++;
-	count->judged++;
-	count->broken++;
-	count->verdicts[JP_SHORT]++;
-	if (exception && exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
-			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
-			 event->time, event->pid, event->tid);
-	return exception ? 0 : -ENOMEM;
-}
-
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct named_stacks *stacks = view->state;
@@ -222,8 +202,10 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		stacks->unwatched++;
 		return 0;
 	}
-	if (jp_sample_stackless(evidence, event))
-		return count_stackless(stacks, event);
+	if (jp_sample_stackless(evidence, event)) {
+		stacks->stackless++;
+		return jp_stack_counts_stackless(&stacks->counts, view, event);
+	}
 	take(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
 		return count_unnamed(stacks, event);

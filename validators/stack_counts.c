@@ -60,6 +60,25 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 	return 0;
 }
 
+int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
+			      const struct jp_event *event)
+{
+	const enum jp_method method = view->evidence->declared.method;
+	struct jp_method_count *count = &counts->methods[method];
+	struct jp_exception *exception =
+		jp_findings_count(&view->findings, "broken", method, "short");
+
+	counts->samples++;
+	count->judged++;
+	count->broken++;
+	count->verdicts[JP_SHORT]++;
+	if (exception && exception->count == 1)
+		snprintf(exception->first, sizeof(exception->first),
+			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
+			 event->time, event->pid, event->tid);
+	return exception ? 0 : -ENOMEM;
+}
+
 /* Of all instructions of functions that are in some path that was walked, how many were hit? */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)

@@ -34,6 +34,10 @@ int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidenc
 void jp_stack_counts_free(struct jp_stack_counts *counts);
 /* A judged sample at @offset of function @id. 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
+/* A sample in a path of which the profiler has no frame: nothing is shown of a true stack. 0 or
+ * -ENOMEM. */
+int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
+			      const struct jp_event *event);
 /* The metrics of all of it; a process of which too little was seen makes the case an ERROR. 0 or
  * -ENOMEM. */
 int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);
