@@ -10,13 +10,15 @@
 #include "harness/command/seed.h"
 #include "harness/command/stay.h"
 #include "harness/score/again.h"
+#include "harness/score/scenes.h"
 #include "harness/score/take.h"
 
 struct score_request {
 	struct jp_score_plan plan;
 	const char *profilers[3]; /* NULL behind the last */
 	const char *output;
-	const char *kept; /* runs of before, to be judged again */
+	const char *kept;   /* runs of before, to be judged again */
+	const char *scenes; /* a file of them */
 	uint64_t seed;
 	bool json, lists, attaches;
 };
@@ -49,7 +51,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		 .help = "samples per second and thread (997)"},
 		{"--stack", .value = "N", .number = &plan->stack, .least = 1, .most = 65528,
 		 .help = "ask for N bytes of stack, and judge what they unwind to"},
-		{"--scenes", .value = "FILE", .text = &plan->scenes,
+		{"--scenes", .value = "FILE", .text = &request->scenes,
 		 .help = "ask what FILE says instead of results/scenes"},
 		{"--samples", .value = "N", .number = &plan->samples, .least = 1, .most = 1000000,
 		 .help = "samples wanted of each workload (200)"},
@@ -190,6 +192,51 @@ static int judge_again(const struct score_request *request)
 	return status;
 }
 
+/* Asks each profiler, and judges what came of it. */
+static int take_and_judge(struct score_request *request)
+{
+	struct jp_score scores[2] = {0};
+	struct jp_runner runner = {0};
+	struct jp_error err = {""};
+	struct jp_run_dir dir;
+	int ret, status;
+
+	if (!jp_command_can_record("score", &status) || jp_stay_behind("score", &status))
+		return status;
+	if (jp_runner_open(&runner, request->seed, request->profilers, &err) ||
+	    jp_stay_folder(&dir, request->output, &err)) {
+		jp_runner_close(&runner);
+		return jp_command_broken("score", &err);
+	}
+	ret = take(request, &runner, &dir, scores);
+	if (!ret)
+		status = judge(request, &dir, scores);
+	jp_score_free(&scores[0]);
+	jp_score_free(&scores[1]);
+	jp_runner_close(&runner);
+	if (dir.temporary)
+		jp_run_dir_remove(dir.path);
+	if (jp_interrupt_signal())
+		jp_interrupt_die();
+	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
+}
+
+/* Lists scenes, or asks for them; a misspelt one among good ones would ask less than was meant. */
+static int follow(struct score_request *request)
+{
+	const char *unmatched;
+	struct jp_error err = {""};
+
+	if (jp_score_unmatched(&request->plan, &unmatched, &err))
+		return jp_command_broken("score", &err);
+	if (unmatched)
+		return jp_command_misused("score", "no scene matches '%s' (see --list)", unmatched);
+	if (!request->lists)
+		return take_and_judge(request);
+	return jp_score_list(&request->plan, stdout, &err) ? jp_command_broken("score", &err)
+							   : JP_EXIT_OK;
+}
+
 static int score(int argc, char **argv)
 {
 	struct score_request request = {
@@ -199,43 +246,20 @@ static int score(int argc, char **argv)
 			 .publish = "map",
 			 .progress = progress},
 	};
-	struct jp_score scores[2] = {0};
-	struct jp_runner runner = {0};
 	struct jp_error err = {""};
-	const char *unmatched = NULL;
-	struct jp_run_dir dir;
-	int ret, status;
+	struct jp_cases *lines;
+	int status;
 
 	if (!parse(&request, argc, argv, &status))
 		return status;
-	/* A misspelt SCENE among good ones would ask less than was meant. */
-	if (!request.kept && jp_score_unmatched(&request.plan, &unmatched, &err))
-		return jp_command_broken("score", &err);
-	if (unmatched)
-		return jp_command_misused("score", "no scene matches '%s' (see --list)", unmatched);
-	if (request.lists)
-		return jp_score_list(&request.plan, stdout, &err) ? jp_command_broken("score", &err)
-								  : JP_EXIT_OK;
 	if (request.kept)
 		return judge_again(&request);
-	if (!jp_command_can_record("score", &status) || jp_stay_behind("score", &status))
-		return status;
-	if (jp_runner_open(&runner, request.seed, request.profilers, &err) ||
-	    jp_stay_folder(&dir, request.output, &err)) {
-		jp_runner_close(&runner);
+	request.plan.lines = lines = jp_score_lines(request.scenes, &err);
+	if (!lines)
 		return jp_command_broken("score", &err);
-	}
-	ret = take(&request, &runner, &dir, scores);
-	if (!ret)
-		status = judge(&request, &dir, scores);
-	jp_score_free(&scores[0]);
-	jp_score_free(&scores[1]);
-	jp_runner_close(&runner);
-	if (dir.temporary)
-		jp_run_dir_remove(dir.path);
-	if (jp_interrupt_signal())
-		jp_interrupt_die();
-	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
+	status = follow(&request);
+	jp_cases_free(lines);
+	return status;
 }
 
 static const struct jp_command score_command = {

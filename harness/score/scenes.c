@@ -16,7 +16,7 @@ static const char STUDY[] = "score";
 /* results/scenes, put into the binary by the Makefile. */
 extern const char jp_scenes_text[], jp_scenes_end[];
 
-static struct jp_cases *read_lines(const char *file, struct jp_error *err)
+struct jp_cases *jp_score_lines(const char *file, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
 	struct jp_cases *cases;
@@ -87,24 +87,20 @@ static void write_all(FILE *out, const struct jp_cases *lines, const struct jp_s
 	}
 }
 
-struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const char *file,
+struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp_cases *lines,
 				 struct jp_error *err)
 {
-	struct jp_cases *lines = read_lines(file, err), *scenes = NULL;
+	struct jp_cases *scenes = NULL;
 	jp_cleanup_free char *text = NULL;
 	size_t size;
-	FILE *out;
+	FILE *out = open_memstream(&text, &size);
 
-	if (!lines)
-		return NULL;
-	out = open_memstream(&text, &size);
 	if (out)
 		write_all(out, lines, way);
 	if (out && !jp_shortage_close(out, &text))
 		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
 	else
 		jp_fail(err, ENOMEM, "no memory for the scenes");
-	jp_cases_free(lines);
 	if (scenes && jp_cases_check(scenes, err)) {
 		jp_cases_free(scenes);
 		return NULL;

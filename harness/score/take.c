@@ -46,7 +46,7 @@ static struct jp_cases *make_scenes(const struct jp_score_plan *plan, struct jp_
 			 plan->stack);
 	snprintf(keys, sizeof(keys), "samples=%u distinct=1 seconds=%u publish=%.128s",
 		 plan->samples, plan->seconds, plan->publish);
-	return jp_score_scenes(&way, plan->scenes, err);
+	return jp_score_scenes(&way, plan->lines, err);
 }
 
 int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err)

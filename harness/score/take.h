@@ -10,15 +10,15 @@ struct jp_score_plan {
 	bool launches;
 	unsigned frequency, samples, seconds, stack;
 	const char *publish;
-	const char *scenes; /* a file of them; NULL: results/scenes as it was built in */
-	char *const *globs; /* of scenes; none: all */
+	const struct jp_cases *lines; /* of scenes (harness/score/scenes.h) */
+	char *const *globs;           /* of scenes; none: all */
 	int nr_globs;
 	const char *dir; /* for the folders of cases */
 	void (*progress)(const char *workload);
 };
 
 /* The first glob of @plan that no scene matches, in *@glob; NULL: there is none. 0, or -EINVAL and
- * a message where the scenes cannot be read. */
+ * a message. */
 int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, struct jp_error *err);
 /* Prints the name of each scene that @plan asks for, a line each. */
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err);

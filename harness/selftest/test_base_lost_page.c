@@ -52,7 +52,7 @@ int main(void)
 	int status, watched = 0;
 	char text[200];
 
-	said = scratch_path("said");
+	said = scratch_make("said");
 	status = status_of(true);
 	check(WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_BROKEN, "status %x", status);
 	check(jp_file_text(said, text, sizeof(text)) > 0 &&
