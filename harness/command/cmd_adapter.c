@@ -11,6 +11,7 @@
 #include "harness/command/reading.h"
 #include "harness/command/seed.h"
 #include "harness/command/stay.h"
+#include "harness/score/scenes.h"
 #include "harness/score/take.h"
 
 /* `adapter check NAME`: talks the protocol with an adapter, and says what is wrong. */
@@ -90,18 +91,8 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 	return good;
 }
 
-static int check(const char *name, char *workload)
+static int talk(struct jp_score_plan *plan)
 {
-	struct jp_score_plan plan = {
-		.profiler = name,
-		.frequency = 997,
-		.samples = 60,
-		.seconds = 10,
-		.publish = "map",
-		.globs = &workload,
-		.nr_globs = 1,
-		.progress = ignore,
-	};
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
 	const char *unmatched;
@@ -111,12 +102,12 @@ static int check(const char *name, char *workload)
 
 	if (!jp_command_can_record("adapter", &status) || jp_stay_behind("adapter", &status))
 		return status;
-	if (jp_score_unmatched(&plan, &unmatched, &err))
+	if (jp_score_unmatched(plan, &unmatched, &err))
 		return jp_command_broken("adapter", &err);
 	if (unmatched)
 		return jp_command_misused("adapter", "no workload is called '%s'", unmatched);
 	printf("TAP version 13\n1..3\n");
-	ret = jp_profiler_version(name, version, sizeof(version), &err);
+	ret = jp_profiler_version(plan->profiler, version, sizeof(version), &err);
 	if (ret) {
 		say_comment("", err.text);
 		printf("%s 1 version%s\nBail out! nothing to talk with\n",
@@ -124,14 +115,38 @@ static int check(const char *name, char *workload)
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
 	}
 	printf("ok 1 version: %s\n", version);
-	if (jp_runner_open(&runner, jp_seed(), (const char *[]){name, NULL}, &err))
+	if (jp_runner_open(&runner, jp_seed(), (const char *[]){plan->profiler, NULL}, &err))
 		return jp_command_broken("adapter", &err);
-	good = check_way(&plan, &runner, false, 2);
-	good &= check_way(&plan, &runner, true, 3);
+	good = check_way(plan, &runner, false, 2);
+	good &= check_way(plan, &runner, true, 3);
 	jp_runner_close(&runner);
 	if (jp_interrupt_signal())
 		jp_interrupt_die();
 	return good ? JP_EXIT_OK : JP_EXIT_BAD;
+}
+
+static int check(const char *name, char *workload)
+{
+	struct jp_error err = {""};
+	struct jp_cases *lines = jp_score_lines(NULL, &err);
+	struct jp_score_plan plan = {
+		.profiler = name,
+		.frequency = 997,
+		.samples = 60,
+		.seconds = 10,
+		.publish = "map",
+		.lines = lines,
+		.globs = &workload,
+		.nr_globs = 1,
+		.progress = ignore,
+	};
+	int status;
+
+	if (!lines)
+		return jp_command_broken("adapter", &err);
+	status = talk(&plan);
+	jp_cases_free(lines);
+	return status;
 }
 
 static int adapter(int argc, char **argv)
