@@ -33,7 +33,6 @@ struct jp_cpu_sum {
 	uint64_t stayed;  /* activations whose threads did */
 	uint64_t whole;   /* of them, those of a whole period at least */
 	uint64_t lacking; /* of those, the ones with fewer samples than whole periods */
-	uint64_t gapped;  /* of those, the ones that have gaps, as where a host stopped their CPU */
 	uint64_t surplus; /* of @stayed, those with more than one sample more */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];

@@ -70,6 +70,7 @@ struct cpu_time {
 	uint32_t attr;
 	bool sampled, steady; /* a sample came; all had one period */
 	bool in_kernel;       /* one was of the kernel */
+	bool kernel;          /* as it was asked for: a timer in the kernel gives one, too */
 	uint64_t samples;     /* all of the event, within activations and outside */
 	uint64_t forks;       /* records of tasks that began */
 	double gaps;          /* samples that jp_cpu_gap() has room for outside of activations */
@@ -100,6 +101,7 @@ static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	*last = event->time;
 	cpu->steady &= event->sample.period == cpu->period;
 	cpu->in_kernel |= !event->sample.user;
+	cpu->kernel |= event->asked && event->asked->kernel;
 	cpu->cpus = event->cpu < cpu->cpus ? cpu->cpus : event->cpu + 1;
 	cpu->samples++;
 	activation = cpu->hint =
@@ -235,20 +237,17 @@ static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double 
  * Of activations that stayed on their CPU each has its samples, but for few: what chance does to
  * the sum above, it does not do to them. Where each tenth sample is gone, one in ten has too few.
  * A host stops one of any length: those of a whole period may be just the ones that it made long.
+ * Where it took time nothing is claimed of as many samples: the sum tells. A timer that expires in
+ * the kernel gives no sample where those of the kernel are not asked for.
  */
 static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 			const char *what, uint32_t number)
 {
-	const double usual = jp_cpu_odd_most(sum->stayed, SIGMAS), sure = usual + missing;
-	const double least = sure + fmin((double)sum->gapped, cpu->stolen);
-	const bool few = (double)sum->lacking > least;
+	const double usual = jp_cpu_odd_most(sum->stayed, SIGMAS) + cpu->stolen;
+	const bool few = cpu->kernel && (double)sum->lacking > usual + missing;
 
-	if (!few && (double)sum->surplus <= usual + cpu->stolen)
+	if (!few && (double)sum->surplus <= usual)
 		return 0;
-	if (few && (double)sum->lacking <= sure + cpu->stolen) {
-		note_unsure(cpu, sum, what, number);
-		return 0;
-	}
 	cpu->failed = true;
 	return jp_findings_except(
 		&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
@@ -256,7 +255,7 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 		" activations that stayed on their CPU have %s than whole periods of their CPU "
 		"time, at most %.0f may",
 		what, number, few ? sum->lacking : sum->surplus, few ? sum->whole : sum->stayed,
-		few ? "fewer samples" : "more than one sample more", few ? least : usual);
+		few ? "fewer samples" : "more than one sample more", few ? usual + missing : usual);
 }
 
 /* One fault of a thread is told once. */

@@ -14,8 +14,8 @@ from harness.selftest import run_directory as rd
 
 STAYED_NS = 1000
 TENTH = 10
-# With fewer a tenth may be chance (validators/cpu_sum.c: one, one of 500, and 4.5 deviations).
-ENOUGH = 80
+# Of validators/cpu_sum.c: so many in a row, and of all, lack a sample by chance.
+IN_A_ROW, RARE, SIGMAS = 4, 0.005, 4.5
 
 
 class Stayed(NamedTuple):
@@ -60,7 +60,8 @@ def of_whole_periods(case: Case) -> list[Stayed]:
         raise Absent("breakpoints sample, and no clock")
     found = [one for one in stayed(case)
              if len(one.samples) <= one.cpu // max(one.samples[0].one[rd.PERIOD], 1)]
-    if len(found) < ENOUGH:
+    usual = RARE * len(stayed(case))
+    if len(found) // TENTH <= IN_A_ROW + 1 + usual + SIGMAS * usual ** 0.5:
         raise Unobservable("as few activations that stayed may lack a sample each by chance")
     return found
 

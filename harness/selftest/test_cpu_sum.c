@@ -112,8 +112,7 @@ static void off_cpu(void)
 		count.last = activation.leave - rows[i].rest * period;
 		jp_cpu_sum_add(&sum, &activation, 0, PERIOD, &count);
 		check(near(sum.hidden, rows[i].hidden), "row %zu: %g", i, sum.hidden);
-		check(sum.stayed == stayed && sum.lacking == stayed && sum.gapped == stayed &&
-			      !sum.surplus,
+		check(sum.stayed == stayed && sum.lacking == stayed && !sum.surplus,
 		      "row %zu: a gap, and the thread %s", i, stayed ? "stayed" : "left");
 	}
 }
