@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ci.tamper.activations import key, replaced
 from ci.tamper.balanced import told
 from ci.tamper.case import Case, clone
+from ci.tamper.events import calm
 from ci.tamper.kinds import Absent, Changes, Unobservable, kind
 from harness.selftest import run_directory as rd
 
@@ -70,8 +71,8 @@ def of_whole_periods(case: Case) -> list[Stayed]:
 def deleted(case: Case) -> Changes:
     """In one of ten a sample is gone, and the capture counts what is left."""
     gone = [one.samples[0] for one in of_whole_periods(case)[::TENTH]]
-    return told(case, replaced(case, {key(one): lambda sample: [] for one in gone}),
-                samples=-len(gone))
+    changes = replaced(case, {key(one): lambda sample: [] for one in gone})
+    return calm(case, told(case, changes, samples=-len(gone)))
 
 
 @kind("stayed.moved.tenth")
@@ -85,7 +86,7 @@ def moved(case: Case) -> Changes:
         for one, other in list(zip(mine, mine[1:]))[::TENTH]:
             time = other.samples[0].time + 1000
             new[key(one.samples[0])] = lambda sample, time=time: [clone(sample, time=time)]
-    return replaced(case, new)
+    return calm(case, replaced(case, new))
 
 
 def events(case: Case) -> dict[tuple[int, int], int]:
