@@ -145,6 +145,7 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 {
 	const struct jp_summed_weight *all = &weights->all;
 	const double surely = (double)all->inside;
+	const double surplus = surely - jp_summed_most(all);
 	const double seen = fmin(fmax(surely, all->least), perhaps(all));
 	const double due = fmin(fmax(seen, all->least), all->most);
 	int failed = judge_threads(weights, findings);
@@ -161,7 +162,8 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 		return jp_findings_except(findings, "cpu.samples", "too-few",
 					  "%.0f samples, by the CPU time there are %.1f at least",
 					  perhaps(all), all->least);
-	if (surely > jp_summed_most(all))
+	weights->surplus = (uint64_t)fmax(surplus, 0);
+	if (surplus > 0)
 		return jp_findings_except(findings, "cpu.samples", "too-many",
 					  "%.0f samples, by the CPU time there are %.1f at most",
 					  surely, all->most);

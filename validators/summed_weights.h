@@ -16,6 +16,7 @@ struct jp_summed_weights {
 	struct jp_summed_weight all;
 	struct jp_map threads; /* by process and thread -> struct jp_summed_weight */
 	uint64_t moved;        /* samples that one thread has too many, and another too few */
+	uint64_t surplus;      /* samples that all together have too many */
 };
 
 /* CPU time that an activation took while the profiler may have sampled, at most. */

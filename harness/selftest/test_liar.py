@@ -137,6 +137,10 @@ class Liar(Folder):
             self.assertEqual(red_of(row) - {"seen"}, set(), row)
             # Who cannot tell what it lost has lost nobody knows what.
             self.assertEqual("lost" in row, form is not lies.sums_of_names, row)
+        # All that is too much is invented, however many stacks share it.
+        for form in (lies.sums, lies.sums_of_names):
+            cell = rows["%s heavy" % form.__name__]["invented"]
+            self.assertGreater(4 * cell["k"], cell["n"], cell)
         for (form, lie), deserved in lies.LIES.items():
             row = rows["%s %s" % (form.__name__, lie.__name__)]
             with self.subTest(form=form.__name__, lie=lie.__name__):
