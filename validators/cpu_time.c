@@ -49,8 +49,6 @@ static const double OFF = 0.05;
 static const double OFF_IN_KERNEL = 0.16;
 /* Standard deviations: one false alarm in 100,000 for each thread that is asked. */
 static const double SIGMAS = 4.5;
-/* What the host took is told in ticks, and rounded down. */
-static const double TICK_NS = 10e6;
 
 static const struct jp_role seen = {.column = "seen"};
 static const struct jp_role to_be_seen = {.column = "seen", .total = true};
@@ -65,6 +63,7 @@ struct cpu_time {
 	struct jp_map born; /* threads that the capture saw begin: their events began with them */
 	struct jp_map last; /* CPU -> when its last sample was */
 	double stolen;      /* samples for which the host took the time */
+	double untold;      /* samples for which it may have, and not have told of it */
 	char unsure[400];   /* where what it took leaves too little to tell: the first of these */
 	uint64_t stopped;   /* ns for which the kernel throttled events, all together */
 	uint32_t attr;
@@ -199,7 +198,7 @@ static double most_by_cpu(const struct cpu_time *cpu, const struct jp_cpu_sum *s
 {
 	const struct jp_watched_info *watched = &cpu->evidence->watched;
 	const double own = sum->expected * (1 + OFF), clock = fmax(own, sum->on);
-	const double taken = jp_watched_stolen(watched) + TICK_NS * (double)watched->cpus;
+	const double taken = jp_watched_stolen(watched) + JP_STOLEN_TICK * (double)watched->cpus;
 
 	return watched->silent ? fmin(clock, own + taken / (double)cpu->period) : clock;
 }
@@ -212,7 +211,8 @@ static int judge_sum(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double 
 	/* Where a timer was in its period when the first of them began, and the last one ended. */
 	double chance = SIGMAS * sqrt(sum->variance + 1);
 	double sure = sum->due - chance - missing - cpu->stolen;
-	double least = sum->due - chance - missing - fmin(sum->hidden, cpu->stolen);
+	double least =
+		sum->due - chance - missing - fmin(sum->hidden, fmax(cpu->stolen, cpu->untold));
 	double most = most_by_cpu(cpu, sum) + chance;
 	const char *cause = (double)sum->all < least    ? "too-few"
 			    : (double)sum->inner > most ? "too-many"
@@ -352,7 +352,7 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const struct jp_capture_info *info = &cpu->evidence->info;
 	const double counted = (double)info->counted / period;
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
-	const double hidden = fmax(cpu->stolen, TICK_NS / period);
+	const double hidden = fmax(cpu->stolen, cpu->untold);
 	const double most = (double)cpu->samples + missing + all->lack + parts + hidden +
 			    cpu->gaps + OFF * counted;
 
@@ -426,7 +426,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	/* An event whose period changes counts something else than time. */
 	if (period <= 0)
 		return 0;
-	cpu->stolen = stolen > 0 ? (stolen + TICK_NS) / period : 0;
+	cpu->stolen = stolen > 0 ? (stolen + JP_STOLEN_TICK) / period : 0;
+	cpu->untold = JP_STOLEN_TICK / period;
 	return judge_all(cpu, period);
 }
 

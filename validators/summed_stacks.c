@@ -396,9 +396,9 @@ static uint64_t impossible(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	/* Each of the three may be the same samples. */
-	uint64_t count = jp_max(jp_max(summed->excess, summed->weights.moved),
-				summed->weights.surplus) +
-			 summed->impossible;
+	uint64_t count =
+		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
+		summed->impossible;
 
 	/* Code in files is native, and what it calls is. */
 	if (summed->all_named)

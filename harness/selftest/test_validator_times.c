@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Validators at the borders of their times, on evidence that no recorded run has. */
+#include <inttypes.h>
+
 #include "harness/selftest/check.h"
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
@@ -348,30 +350,97 @@ static void pace_of_events(void)
 	}
 }
 
-/* What a host takes makes samples late, and no more of them. */
+/* Each second sample comes close behind the one before. A host that makes a sample late leaves it
+ * between whole periods, and takes time for that: untold it is less than a tick. */
 static void pace_of_a_host(void)
 {
-	enum { SAMPLES = 20, PERIOD = 1000, TAKEN = 10 };
+	enum { SAMPLES = 20, MS = 1000 * 1000, FIRST = 1000 * MS };
+	static const struct {
+		uint64_t period, percent, taken; /* ns, % of a period between the two, periods */
+		bool fast;
+		const char *text;
+	} rows[] = {
+		{MS, 100, 0, false, "in step"},
+		{MS, 2, 0, true, "a timer on time"},
+		{MS, 2, 10, false, "a host took as much"},
+		{MS, 10, 0, false, "late, within a tick"},
+		{5 * MS, 10, 0, true, "late for more than a tick"},
+		{5 * MS, 10, 10, false, "a host took as much"},
+	};
 	struct jp_truth truth = {.version = 3, .incarnations = &image, .nr_incarnations = 1};
-	struct jp_evidence evidence = {.truth = &truth,
-				       .info = always,
-				       .watched = {.started = 1, .ended = 100 * PERIOD, .cpus = 1}};
-	struct jp_event events[SAMPLES];
 
-	for (uint64_t taken = 0; taken <= TAKEN; taken += TAKEN) {
-		evidence.watched.stolen = taken * PERIOD;
-		for (uint64_t near = 0; near <= 1; near++) {
-			/* Each second one comes close behind the one before. */
-			for (uint64_t i = 0; i < SAMPLES; i++)
-				events[i] = (struct jp_event)MADE_EVENT(
-					SAMPLE, PID,
-					1000 + i * PERIOD - (near && i % 2 ? PERIOD * 9 / 10 : 0),
-					.sample = {.user = true, .period = PERIOD});
-			check(judge("sample_pace", &evidence, events, SAMPLES, "samples.pace").k ==
-				      (near && !taken),
-			      "samples %s, and a host took %d periods",
-			      near ? "in pairs" : "in step", (int)taken);
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		const uint64_t period = rows[row].period;
+		const struct jp_evidence evidence = {
+			.truth = &truth,
+			.info = always,
+			.watched = {.started = 1,
+				    .ended = FIRST + SAMPLES * period,
+				    .cpus = 1,
+				    .stolen = rows[row].taken * period}};
+		struct jp_event events[SAMPLES];
+
+		for (uint64_t i = 0; i < SAMPLES; i++)
+			events[i] = (struct jp_event)MADE_EVENT(
+				SAMPLE, PID,
+				FIRST + i * period -
+					i % 2 * (100 - rows[row].percent) * period / 100,
+				.sample = {.user = true, .period = period});
+		check(judge("sample_pace", &evidence, events, SAMPLES, "samples.pace").k ==
+			      rows[row].fast,
+		      "a gap of %" PRIu64 " %% of %" PRIu64 " ns: %s", rows[row].percent, period,
+		      rows[row].text);
+	}
+}
+
+/* Four activations of a thread, each of which lacks samples, in one gap or in many. Two are stalls.
+ * What a host took within a tick it does not tell: of the others as many may lack in gaps. */
+static void untold_steal(void)
+{
+	enum { MS = 1000 * 1000, PERIODS = 100, COUNT = 4 };
+	static const struct {
+		uint64_t lack, stride; /* samples of each; one of so many is gone */
+		bool bad;
+	} rows[] = {{0, 1, false}, {7, 1, false}, {11, 1, false}, {14, 1, true}, {11, 2, true}};
+	struct jp_truth_activation activations[COUNT];
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = COUNT};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
+		.watched = {.started = 1, .ended = UINT32_MAX, .cpus = 1}};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		struct jp_event events[COUNT * PERIODS];
+		size_t count = 0;
+
+		for (uint64_t i = 0; i < COUNT; i++) {
+			const uint64_t enter = (1 + 2 * i) * PERIODS * MS;
+
+			activations[i] = (struct jp_truth_activation){.pid = PID,
+								      .tid = PID,
+								      .enter = enter,
+								      .inside = enter,
+								      .leave = enter + PERIODS * MS,
+								      .cpu = PERIODS * MS};
+			for (uint64_t j = 0; j < PERIODS; j++) {
+				const uint64_t gone = j - PERIODS / 2; /* wraps before the gap */
+
+				if (gone < rows[row].lack * rows[row].stride &&
+				    gone % rows[row].stride == 0)
+					continue;
+				events[count++] = (struct jp_event)MADE_EVENT(
+					SAMPLE, PID, enter + j * MS + MS / 2,
+					.sample = {.ip = 0x1800, .period = MS});
+			}
 		}
+		judge("cpu_time", &evidence, events, count, "cpu.samples");
+		check(!!exceptions == rows[row].bad && !*judged_error,
+		      "%" PRIu64 " samples lack in each, one of %" PRIu64, rows[row].lack,
+		      rows[row].stride);
 	}
 }
 
@@ -412,6 +481,7 @@ int main(void)
 	pace_of_a_cpu();
 	pace_of_events();
 	pace_of_a_host();
+	untold_steal();
 	launcher();
 	return check_done();
 }

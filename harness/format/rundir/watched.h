@@ -27,6 +27,9 @@ struct jp_watched_info {
 	uint64_t silent;     /* the capture said that its events are off; 0: not told */
 };
 
+/* ns: what a host took is told in these, and rounded down, so up to one more was taken. */
+#define JP_STOLEN_TICK 10e6
+
 /* Writes @dir/watched, in the place of any that is there. */
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err);
 /* From @text, which is changed. @name stands in messages. Every key must be there, or
