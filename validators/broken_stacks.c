@@ -19,6 +19,7 @@
 #include "validators/stack_counts.h"
 #include "validators/stack_fault.h"
 #include "validators/stack_guess.h"
+#include "validators/stack_leaves.h"
 #include "validators/stack_seen.h"
 #include "validators/stack_verdict.h"
 
@@ -33,6 +34,7 @@ struct stacks {
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
+	struct jp_stack_leaves leaves; /* of a stream */
 };
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
@@ -121,12 +123,17 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 
 	/* Whatever walked it, a stream of observations has it as a chain. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
+	bool predicted;
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
 	decide(stacks, event, &seen);
-	count->predicted += jp_stack_predicted(&stacks->truth, held, &seen.unwound, sp,
-					       event->sample.stack_size);
+	predicted = jp_stack_predicted(&stacks->truth, held, &seen.unwound, sp,
+				       event->sample.stack_size);
+	count->predicted += predicted;
+	if (event->observed)
+		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_of(&stacks->truth), seen.verdict,
+				    predicted, 1);
 	count->judged++;
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
@@ -346,7 +353,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct stacks *stacks = view->state;
 
-	if (jp_stack_counts_add(&stacks->counts, view))
+	if (jp_stack_leaves_judge(&stacks->leaves, &stacks->counts, view) ||
+	    jp_stack_counts_add(&stacks->counts, view))
 		return -ENOMEM;
 	if (view->asked->methods)
 		add_tables(stacks);

@@ -35,11 +35,11 @@ struct equal {
 	size_t nr_edges, edges_capacity;
 	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
 	uint64_t missing, extra, different;
-	uint64_t told, invented; /* of a stream: pieces that it has; in which nothing ever was */
+	uint64_t told, untrue; /* of a stream: pieces that it has; that were never so */
 };
 
 /* Streams need not tell of memory in which nothing was sampled, nor what it is, nor of its end.
- * What they tell was there. */
+ * What they tell was there, and which part of a file it is: symbols are found by that. */
 static const struct jp_role told_mappings = {.column = "mapped"};
 
 static bool surely(const struct equal *equal, const struct jp_executable *one, uint64_t time)
@@ -94,14 +94,21 @@ static int judge_taken(struct equal *equal, const struct jp_mapping_point *point
 	return jp_mapping_differ(&equal->differences, point, different, &equal->taken_files);
 }
 
-/* Of a stream. */
+/* Of a stream. What was told before the mapping came is of another one; time 0 is that of the
+ * attach, some time after it began. */
 static int judge_told(struct equal *equal, const struct jp_mapping_point *point,
-		      const struct jp_mapping_difference *extra)
+		      struct jp_mapping_difference *told)
 {
+	const uint64_t since = told->known->since ?: equal->evidence->watched.started;
+	bool is_untrue = told->cause && strcmp(told->cause, "invented") == 0;
+
 	equal->told++;
-	return strcmp(extra->cause, "invented") == 0
-		       ? jp_mapping_differ(&equal->differences, point, extra, &equal->invented)
-		       : 0;
+	if (told->truth) {
+		is_untrue = told->cause && strcmp(told->cause, "offset") == 0 &&
+			    since >= told->truth->open_before;
+		told->metric = "mappings.differs";
+	}
+	return is_untrue ? jp_mapping_differ(&equal->differences, point, told, &equal->untrue) : 0;
 }
 
 /* Judges [@start, @end), which all that is there holds whole or not at all. */
@@ -151,10 +158,8 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
 						     known, start);
-	if (equal->evidence->declared.observed) {
-		equal->told += known != NULL;
-		return 0;
-	}
+	if (equal->evidence->declared.observed)
+		return known ? judge_told(equal, point, &different) : 0;
 	if (known && !different.cause) {
 		equal->equal += end - start;
 		return 0;
@@ -299,9 +304,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
 	if (equal->evidence->declared.observed) {
-		jp_findings_add_as(findings, &told_mappings,
-				   jp_metric_rate("mappings.told", equal->told - equal->invented,
-						  equal->told));
+		jp_findings_add_as(
+			findings, &told_mappings,
+			jp_metric_rate("mappings.told", equal->told - equal->untrue, equal->told));
 		return 0;
 	}
 	/* In KiB. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doubles: a thread is in one place at a time, and an event gives one sample of it. Nothing but the
- * thread and the time is needed to see that.
+ * Doubles: a thread is in one place at a time, and an event gives one sample of it; and no more
+ * come than the CPUs have time for. Nothing but the thread and the time is needed to see that.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "harness/base/map.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
 #include "validators/digest.h"
 #include "validators/sample_class.h"
 
@@ -27,9 +28,13 @@ static const double NEAR = 0.25;
 static const double TOO_MANY = 1.11;
 
 struct sample_doubles {
+	struct jp_view *view;
+	const struct jp_truth_activation *hint;
 	struct jp_map last; /* tid -> struct last_sample */
 	uint64_t doubles;
 	uint64_t pairs, near; /* of samples of one thread that follow each other in a stream */
+	uint64_t due;         /* of a stream, in the activations that jp_sample_due() counts */
+	uint64_t native;      /* of a stream, outside of activations */
 };
 
 struct last_sample {
@@ -46,6 +51,20 @@ static bool written_twice(const struct last_sample *last, const struct last_samp
 			  const struct jp_event *event)
 {
 	return last->end && event->record && event->at > last->end && last->digest == again->digest;
+}
+
+/* Where a sample of a stream lies. */
+static void see_place(struct sample_doubles *state, const struct jp_event *event)
+{
+	const struct jp_evidence *evidence = state->view->evidence;
+	const uint64_t slack = evidence->info.slack;
+	const struct jp_truth_activation *activation = state->hint = jp_truth_activation_at(
+		evidence->truth, state->hint, event->tid, event->time + slack);
+
+	if (!activation || event->time > activation->leave + slack)
+		state->native++;
+	else
+		state->due += jp_sample_is_due(evidence, activation);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -69,6 +88,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
 	}
+	if (event->observed)
+		see_place(state, event);
 	if (event->observed && last->time && event->sample.period) {
 		const double periods =
 			(double)(now.time - last->time) / (double)event->sample.period;
@@ -84,11 +105,18 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct sample_doubles *state = view->state;
 	const bool often = state->near && jp_metric_rate("", state->near, state->pairs).lo > NEAR &&
-			   (double)state->pairs <= TOO_MANY * (double)jp_sample_due(view->evidence);
+			   (double)state->due <= TOO_MANY * (double)jp_sample_due(view->evidence);
+	const uint64_t room = jp_sample_room(view->evidence);
+	const uint64_t flood = state->native > room ? state->native - room : 0;
 
-	jp_findings_add_as(
-		&view->findings, &impossible,
-		jp_metric_count("samples.doubles", state->doubles + (often ? state->near : 0)));
+	jp_findings_add_as(&view->findings, &impossible,
+			   jp_metric_count("samples.doubles",
+					   state->doubles + (often ? state->near : 0) + flood));
+	if (flood && jp_findings_except(&view->findings, "samples", "too-many",
+					"%" PRIu64 " samples outside of activations; the CPUs had "
+					"time for %" PRIu64,
+					state->native, room))
+		return -ENOMEM;
 	if (!often)
 		return 0;
 	return jp_findings_except(&view->findings, "samples", "near",
@@ -100,8 +128,12 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	view->state = calloc(1, sizeof(struct sample_doubles));
-	return view->state ? 0 : -ENOMEM;
+	struct sample_doubles *state = view->state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return -ENOMEM;
+	state->view = view;
+	return 0;
 }
 
 static void free_doubles(void *context)

@@ -79,6 +79,27 @@ int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *vi
 	return exception ? 0 : -ENOMEM;
 }
 
+struct jp_exception *jp_stack_counts_turn(struct jp_stack_counts *counts, struct jp_view *view,
+					  enum jp_verdict was, enum jp_verdict now, uint64_t weight)
+{
+	const enum jp_method method = view->evidence->declared.method;
+	const bool is_wrong = now == JP_WRONG;
+	struct jp_method_count *count = &counts->methods[method];
+	struct jp_exception *exception =
+		jp_findings_count(&view->findings, is_wrong ? "wrong" : "broken", method,
+				  is_wrong ? "wrong-frame" : jp_verdict_text(now));
+
+	if (was == JP_UNJUDGED)
+		count->judged += weight;
+	else
+		count->verdicts[was] -= weight;
+	count->verdicts[now] += weight;
+	count->broken += is_wrong ? 0 : weight;
+	if (exception)
+		exception->count += weight - 1;
+	return exception;
+}
+
 /* Of all instructions of functions that are in some path that was walked, how many were hit? */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)

@@ -38,6 +38,11 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
  * -ENOMEM. */
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event);
+/* Of @weight samples whose verdict was @was (JP_UNJUDGED: that were not judged yet), @now is it.
+ * Returns the exception that counts them; NULL: -ENOMEM. */
+struct jp_exception *jp_stack_counts_turn(struct jp_stack_counts *counts, struct jp_view *view,
+					  enum jp_verdict was, enum jp_verdict now,
+					  uint64_t weight);
 /* The metrics of all of it; a process of which too little was seen makes the case an ERROR. 0 or
  * -ENOMEM. */
 int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);

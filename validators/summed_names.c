@@ -29,10 +29,14 @@ static int judge(struct summed_names *names, const struct jp_event *event, uint6
 {
 	const struct jp_truth *truth = names->view->evidence->truth;
 	const uint64_t weight = event->observed->weight;
+	const bool known = name && jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
 	const bool emitted = jp_truth_code_ever(truth, event->pid, ip - caller, NULL);
 	const bool right = name && (jp_truth_code_ever(truth, event->pid, ip - caller, name) ||
 				    jp_truth_code_ever(truth, event->pid, ip, name));
 
+	/* What a profiler calls code in files is judged no more than that of libc. */
+	if (!known && jp_truth_file_code_ever(truth, event->pid, ip - caller))
+		return 0;
 	if (emitted) {
 		names->emitted += weight;
 		names->right += right ? weight : 0;
@@ -40,8 +44,7 @@ static int judge(struct summed_names *names, const struct jp_event *event, uint6
 	} else {
 		names->native += weight;
 	}
-	if (right ||
-	    (!emitted && (!name || jp_frame_number(&names->functions, name) < JP_FRAME_FIRST)))
+	if (right || (!emitted && !known))
 		return 0;
 	names->invented += emitted ? 0 : weight;
 	return jp_findings_except(&names->view->findings,
@@ -93,7 +96,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct summed_names *names;
 
 	if (!(lacks & JP_LACKS_TIME) || lacks & (JP_LACKS_ADDRESSES | JP_LACKS_NAMES) ||
-	    !view->asked->names || !jp_frame_all_named(evidence->truth))
+	    !view->asked->names)
 		return 0;
 	names = view->state = calloc(1, sizeof(*names));
 	if (!names)

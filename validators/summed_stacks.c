@@ -19,15 +19,13 @@
 #include "validators/frame_names.h"
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
+#include "validators/stack_leaves.h"
 #include "validators/stack_verdict.h"
 #include "validators/summed_weights.h"
 
 enum { FRAMES = JP_FRAME_MOST };
 /* Of what the CPU time says; with fewer, those that are missing may have had any name. */
 static const double ENOUGH = 0.9;
-/* The instruction that a call returns to runs once for all that the call ran: samples there are
- * fewer than half of those above the innermost function. */
-static const double RETURNED = 0.5;
 
 /* Samples that no thread gave. */
 static const struct jp_role impossible_samples = {.column = "invented"};
@@ -45,15 +43,14 @@ struct summed {
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
-	uint64_t stackless;             /* without a frame */
-	uint64_t above;                 /* good ones, in functions that call another emitted one */
-	uint64_t returned[JP_VERDICTS]; /* of these, at the instruction to which that returns */
-	bool is_above, is_returned;     /* of the best that best() found */
-	uint64_t never;                 /* what no activation has */
-	uint64_t excess;                /* what they had no time for */
-	uint64_t impossible;            /* below native code */
-	uint64_t below;                 /* the same, and possible: few are */
-	uint64_t unwatched;             /* of processes that were never there */
+	struct jp_stack_leaves leaves;
+	struct jp_stack_leaf leaf; /* of the best that best() found */
+	uint64_t stackless;        /* without a frame */
+	uint64_t never;            /* what no activation has */
+	uint64_t excess;           /* what they had no time for */
+	uint64_t impossible;       /* below native code */
+	uint64_t below;            /* the same, and possible: few are */
+	uint64_t unwatched;        /* of processes that were never there */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
 	bool all_named;
@@ -139,18 +136,6 @@ static enum jp_verdict fit(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* Where in its path the sample is, by its address. To who leaves by a jump no call returns. */
-static void note_place(struct summed *summed, const struct jp_truth_activation *kind)
-{
-	const struct jp_truth_stack *truth = &summed->truth;
-	const struct jp_truth_code *code = kind->path->functions[truth->depth];
-
-	summed->is_above =
-		!summed->by_name && truth->depth + 1 < kind->path->depth && !jp_truth_leaves(code);
-	summed->is_returned =
-		summed->is_above && truth->offset == jp_truth_return_insn(code)->offset;
-}
-
 /* The best that any activation of the process, or of the thread, gives; JP_UNJUDGED: none was ever
  * there. *@possible: the CPU time of all that may show this stack. */
 static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
@@ -179,7 +164,7 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 			if (verdict <= most)
 				continue;
 			most = verdict;
-			note_place(summed, kind);
+			summed->leaf = jp_stack_leaf_of(&summed->truth);
 			*function = kind->path->functions[summed->truth.depth]->id;
 		}
 	}
@@ -240,8 +225,9 @@ static int count(struct summed *summed, const struct jp_event *event)
 	count->judged += weight;
 	count->verdicts[verdict] += weight;
 	count->predicted += verdict >= JP_GAP ? weight : 0;
-	summed->above += verdict >= JP_GAP && summed->is_above ? weight : 0;
-	summed->returned[verdict] += summed->is_returned ? weight : 0;
+	if (!summed->by_name && !never)
+		jp_stack_leaves_add(&summed->leaves, summed->leaf, verdict, verdict >= JP_GAP,
+				    weight);
 	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE ? weight : 0;
 	if (!never && jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
 		return -ENOMEM;
@@ -391,6 +377,21 @@ static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double
 	return count;
 }
 
+/* Samples in native code that the CPUs had no time for. */
+static uint64_t judge_room(struct summed *summed)
+{
+	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
+	const uint64_t room = jp_sample_room(summed->view->evidence);
+
+	if (native <= room)
+		return 0;
+	jp_findings_except(&summed->view->findings, "samples", "too-many",
+			   "%" PRIu64 " samples without an emitted function; the CPUs had time "
+			   "for %" PRIu64,
+			   native, room);
+	return native - room;
+}
+
 /* Samples that no thread gave. */
 static uint64_t impossible(struct summed *summed)
 {
@@ -400,8 +401,9 @@ static uint64_t impossible(struct summed *summed)
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
-	/* Code in files is native, and what it calls is. */
-	if (summed->all_named)
+	count += judge_room(summed);
+	/* Where frames are names, code in files is native, and what it calls is. */
+	if (summed->all_named || !summed->by_name)
 		count += beyond(
 			summed, summed->below,
 			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
@@ -411,29 +413,6 @@ static uint64_t impossible(struct summed *summed)
 		count += beyond(summed, summed->unwatched, summed->all, JP_SAMPLE_UNWATCHED_USUAL,
 				"unwatched", "are of processes that were not there");
 	return count;
-}
-
-/* Counts @weight samples as broken, which were good stacks of verdict @was; JP_UNJUDGED: none. */
-static struct jp_exception *turn_broken(struct summed *summed, enum jp_verdict was, uint64_t weight,
-					enum jp_verdict broken)
-{
-	const enum jp_method method = summed->view->evidence->declared.method;
-	struct jp_method_count *count = &summed->counts.methods[method];
-	struct jp_exception *exception = jp_findings_count(&summed->view->findings, "broken",
-							   method, jp_verdict_text(broken));
-
-	if (was == JP_UNJUDGED) {
-		summed->counts.samples += weight;
-		count->judged += weight;
-	} else {
-		count->verdicts[was] -= weight;
-		count->predicted -= weight;
-	}
-	count->verdicts[broken] += weight;
-	count->broken += weight;
-	if (exception)
-		exception->count += weight - 1;
-	return exception;
 }
 
 /* Samples without a stack that CPU time asks for in emitted code: no others may have been there. */
@@ -447,38 +426,15 @@ static int judge_stackless(struct summed *summed)
 
 	if (!lost)
 		return 0;
-	exception = turn_broken(summed, JP_UNJUDGED, lost, JP_SHORT);
+	summed->counts.samples += lost;
+	exception =
+		jp_stack_counts_turn(&summed->counts, summed->view, JP_UNJUDGED, JP_SHORT, lost);
 	if (exception && exception->count == lost)
 		snprintf(exception->first, sizeof(exception->first),
 			 "%" PRIu64 " samples have no stack; by the CPU time %" PRIu64
 			 " of them at least were in emitted code",
 			 summed->stackless, lost);
 	return exception ? 0 : -ENOMEM;
-}
-
-/* A stack without its innermost frame is that of who called it, where the call returns to. */
-static int judge_leaves(struct summed *summed)
-{
-	const uint64_t returned = summed->returned[JP_GAP] + summed->returned[JP_EXACT];
-	const struct jp_metric share = jp_metric_rate("", returned, summed->above);
-
-	if (!summed->above || share.lo <= RETURNED)
-		return 0;
-	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
-		const uint64_t weight = summed->returned[was];
-		struct jp_exception *exception =
-			weight ? turn_broken(summed, was, weight, JP_HOLE) : NULL;
-
-		if (weight && !exception)
-			return -ENOMEM;
-		if (exception && exception->count == weight)
-			snprintf(exception->first, sizeof(exception->first),
-				 "%" PRIu64 " of %" PRIu64
-				 " samples in functions that call another are where that call "
-				 "returns to: the innermost frame is left out",
-				 returned, summed->above);
-	}
-	return 0;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -491,7 +447,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_summed_weights_due(&summed->weights, evidence)
 				 ?: jp_summed_weights_judge(&summed->weights, &view->findings)
 				 ?: judge_stackless(summed);
-	failed = failed ?: judge_leaves(summed) ?: jp_stack_counts_add(&summed->counts, view);
+	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
+			 ?: jp_stack_counts_add(&summed->counts, view);
 	jp_findings_add_as(&view->findings, &impossible_samples,
 			   jp_metric_count("samples.impossible", impossible(summed)));
 	if (has_names(summed))

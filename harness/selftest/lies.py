@@ -14,7 +14,9 @@ HEADER = ("jitproof-observations", "declares", "period", "profiler", "unwinder")
 class Stream:
     """Its lines as words, the header's apart."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, starts: dict[str, int] | None = None) -> None:
+        """@starts: where emitted functions begin."""
+        self.starts = starts or {}
         lines = [line.split(" ") for line in text.splitlines()]
         self.header = [line for line in lines if line[0] in HEADER]
         self.things = [line for line in lines if line[0] not in HEADER]
@@ -111,7 +113,7 @@ def unprotected(stream: Stream) -> None:
     stream.header.append(["declares", "no-protections"])
 
 
-FORMS = (full, names, sums, sums_of_names)
+FORMS: tuple[Lie, ...] = (full, names, sums, sums_of_names)
 
 
 # The lies.
@@ -138,6 +140,24 @@ def pairs(stream: Stream) -> None:
     """As many as there should be: each second one again, instead of the next."""
     stream.change(lambda line, number: [] if number % 2 else [
         line, [line[0], str(int(line[1]) + 7), *line[2:]]])
+
+
+def pairs_beside(stream: Stream) -> None:
+    """The same; and the main thread, which is in no path, has samples, too."""
+    pairs(stream)
+    stream.change(lambda line, number: [line] if number % 6 else [
+        line, [*line[:3], line[2], line[-1]]])
+
+
+def flood(stream: Stream) -> None:
+    """The main thread was in native code more often than there are CPUs for."""
+    line = stream.samples()[0]
+    tid = line[2] if line[3] != "-" else "-"
+    if any("no-time" in words for words in stream.header):
+        stream.things.append(["sample", "100000", line[2], tid, line[-1]])
+        return
+    stream.things += [["sample", str(int(line[1]) + 500 * number), line[2], tid, line[-1]]
+                      for number in range(100_000)]
 
 
 def twice(stream: Stream) -> None:
@@ -192,6 +212,13 @@ def page_off(stream: Stream) -> None:
 
 def rounded_down(stream: Stream) -> None:
     stream.addresses(lambda address: address & ~15)
+
+
+def begins(stream: Stream) -> None:
+    """The innermost address is where its function begins."""
+    stream.frames(lambda frames: [
+        "%#x=%s" % (stream.starts[name], name) if not at and name else frame
+        for at, frame in enumerate(frames) for name in [frame.partition("=")[2]]])
 
 
 def call_sites(stream: Stream) -> None:
@@ -295,6 +322,13 @@ def longer(stream: Stream) -> None:
         line[3] = "%s-%x" % (start, int(end, 16) + 4096)
 
 
+def other_part(stream: Stream) -> None:
+    """Mappings of files, by another page of these."""
+    for line in stream.things:
+        if line[0] == "map" and line[-1].startswith("/"):
+            line[5] = "%08x" % (int(line[5], 16) + 4096)
+
+
 def elsewhere(stream: Stream) -> None:
     """One more mapping, where nothing ever was."""
     line = stream.emitted_maps()[0]
@@ -342,6 +376,12 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (names, again): {"seen"},
     (full, pairs): {"invented"},
     (names, pairs): {"invented"},
+    (full, pairs_beside): {"invented"},
+    (names, pairs_beside): {"invented"},
+    (full, flood): {"invented"},
+    (names, flood): {"invented"},
+    (sums, flood): {"invented"},
+    (sums_of_names, flood): {"invented"},
     (full, twice): {"invented"},
     (names, twice): {"invented"},
     (sums, heavy): {"seen", "invented"},
@@ -353,6 +393,7 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (names, empty): {"whole"},
     (sums, empty): {"whole"},
     (sums_of_names, empty): {"whole"},
+    (full, leafless): {"whole", "invented"},
     (sums, leafless): {"whole"},
     (full, leaf_twice): {"whole", "invented"},
     (names, reverse): {"invented"},
@@ -361,6 +402,8 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (sums, page_off): {"seen", "wrong"},
     (full, rounded_down): {"whole", "invented"},
     (sums, rounded_down): {"whole", "invented"},
+    (full, begins): {"whole", "invented"},
+    (sums, begins): {"whole", "invented"},
     (full, call_sites): {"whole", "invented"},
     (sums, call_sites): {"whole", "invented"},
     (full, rootless): {"whole"},
@@ -407,6 +450,7 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (full, unmapped): {"mapped", "whole"},
     (full, longer): {"mapped"},
     (full, elsewhere): {"mapped"},
+    (full, other_part): {"mapped"},
     (unprotected, elsewhere): set(),
     (full, lost_samples): {"lost"},
     (names, lost_samples): {"lost"},
@@ -417,4 +461,13 @@ LIES: dict[tuple[Lie, Lie], set[str] | None] = {
     (names, microseconds): None,
     (full, milliseconds): {"whole", "invented"},
     (full, early): {"whole", "invented"},
+}
+
+# The same where some code lies in a library, which has no names to tell.
+BESIDE_FILES: dict[tuple[Lie, Lie], set[str]] = {
+    (sums, swapped): {"right", "wrong"},
+    (sums, nameless): {"right"},
+    (sums, callers_nameless): {"right"},
+    (sums, native_named): {"wrong"},
+    (sums, kernel): {"invented"},
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A profiler with one rule wrong has the red cells that it deserves in a score, and no others."""
 
+import glob
 import json
 import os
 import shutil
@@ -55,6 +56,20 @@ class Liar(Folder):
         rows = json.loads(done.stdout)["workloads"]
         return dict(zip(sorted(name for name, _ in streams), rows, strict=True))
 
+    def told_by(self, scene: str, *told: tuple[lies.Lie, lies.Lie]) -> dict[str, dict[str, Any]]:
+        """The same of each of these (form, lie), by both names."""
+        kept = self.place("kept/a/runs/score", scene)
+        text = files.read(os.path.join(kept, "observations"))
+        published = [line.split() for path in glob.glob(os.path.join(kept, "perf-*.map"))
+                     for line in files.read(path).splitlines()]
+        streams = []
+        for form, lie in told:
+            stream = lies.Stream(text, {name: int(start, 16) for start, _, name in published})
+            form(stream)
+            lie(stream)
+            streams.append(("%s %s" % (form.__name__, lie.__name__), stream))
+        return self.again(scene, *streams)
+
     def test_truthful(self) -> None:
         for scene in ("anon_exec", "fork_exec", "deep", "threads", "address_reuse", "code_move"):
             self.assertEqual(self.red("none", scene), set(), scene)
@@ -89,6 +104,13 @@ class Liar(Folder):
         self.assertEqual(self.red("libraries", "tail_calls"), set())
         self.assertEqual(self.red("swap", "tail_calls"), {"right", "wrong"})
         self.assertEqual(self.red("sums", "tail_calls"), set())
+        self.assertEqual(self.red("none", "tail_calls", "-o", self.place("kept")), set())
+        rows = self.told_by("tail_calls", (lies.sums, lies.full), *lies.BESIDE_FILES)
+        self.assertEqual(red_of(rows["sums full"]), set())
+        for (form, lie), deserved in lies.BESIDE_FILES.items():
+            row = rows["%s %s" % (form.__name__, lie.__name__)]
+            with self.subTest(form=form.__name__, lie=lie.__name__):
+                self.assertEqual(red_of(row), deserved, row)
 
     def test_mappings(self) -> None:
         self.assertEqual(self.red("maps"), {"mapped", "whole"})
@@ -107,14 +129,8 @@ class Liar(Folder):
     def test_moved(self) -> None:
         """All samples together are as many as the CPU time says; of each process they are not."""
         self.red("none", "fork_exec", "-o", self.place("kept"))
-        told = files.read(self.place("kept/a/runs/score/fork_exec/observations"))
-        streams = []
-        for form in (lies.sums, lies.sums_of_names):
-            stream = lies.Stream(told)
-            form(stream)
-            lies.one_process(stream)
-            streams.append((form.__name__, stream))
-        for row in self.again("fork_exec", *streams).values():
+        for row in self.told_by("fork_exec", (lies.sums, lies.one_process),
+                                (lies.sums_of_names, lies.one_process)).values():
             self.assertEqual(red_of(row), {"seen", "invented"}, row)
 
     def test_forms(self) -> None:
@@ -123,14 +139,7 @@ class Liar(Folder):
         done = process.run([JITPROOF, "score", "--json", "--again", self.place("kept")])
         self.assertEqual([row["workload"] for row in json.loads(done.stdout)["workloads"]],
                          ["anon_exec"])
-        told = files.read(self.place("kept/a/runs/score/anon_exec/observations"))
-        streams = []
-        for form, lie in [(form, lies.full) for form in lies.FORMS] + list(lies.LIES):
-            stream = lies.Stream(told)
-            form(stream)
-            lie(stream)
-            streams.append(("%s %s" % (form.__name__, lie.__name__), stream))
-        rows = self.again("anon_exec", *streams)
+        rows = self.told_by("anon_exec", *((form, lies.full) for form in lies.FORMS), *lies.LIES)
         # Whether a true stream has all samples is a matter of the host.
         for form in lies.FORMS:
             row = rows["%s full" % form.__name__]

@@ -42,15 +42,30 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 	return NULL;
 }
 
-bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
+/* Any function that was ever there, of those in files alone where @in_file. */
+static bool was_there(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name,
+		      bool in_file)
 {
 	size_t i = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
-	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--)
-		if (ip - truth->codes[i - 1].addr < truth->codes[i - 1].size &&
-		    (!name || strcmp(truth->codes[i - 1].name, name) == 0))
+	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--) {
+		const struct jp_truth_code *code = &truth->codes[i - 1];
+
+		if (ip - code->addr < code->size && (code->in_file || !in_file) &&
+		    (!name || strcmp(code->name, name) == 0))
 			return true;
+	}
 	return false;
+}
+
+bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
+{
+	return was_there(truth, pid, ip, name, false);
+}
+
+bool jp_truth_file_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
+{
+	return was_there(truth, pid, ip, NULL, true);
 }
 
 /* Whether any code lives on in what @act took away: 1, 0; -E2BIG: too many steps. */

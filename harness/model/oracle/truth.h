@@ -115,3 +115,5 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 					     uint64_t ip, uint64_t time);
 /* Whether some function was there at any time. @name: one that was called so; NULL: any. */
 bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name);
+/* The same, of a function in a file's code. */
+bool jp_truth_file_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/stack_leaves.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/model/oracle/place.h"
+
+/* An instruction that runs once for all that a call runs has fewer samples than half. */
+static const double ONCE = 0.5;
+
+/* To who leaves by a jump no call returns. */
+struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
+{
+	const struct jp_truth_path *path = truth->activation->path;
+	const struct jp_truth_code *code = path->functions[truth->depth];
+	const bool above = truth->depth + 1 < path->depth && !jp_truth_leaves(code);
+
+	return (struct jp_stack_leaf){
+		.above = above,
+		.returned = above && truth->offset == jp_truth_return_insn(code)->offset,
+		.begins = !truth->offset,
+	};
+}
+
+static void add(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
+		uint64_t weight)
+{
+	once->all += weight;
+	once->verdicts[verdict] += weight;
+	once->predicted += predicted ? weight : 0;
+}
+
+void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,
+			 enum jp_verdict verdict, bool predicted, uint64_t weight)
+{
+	if (verdict < JP_GAP)
+		return;
+	leaves->good += weight;
+	leaves->above += leaf.above ? weight : 0;
+	if (leaf.returned)
+		add(&leaves->returned, verdict, predicted, weight);
+	if (leaf.begins)
+		add(&leaves->begins, verdict, predicted, weight);
+}
+
+static int judge(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
+		 const char *what, struct jp_stack_counts *counts, struct jp_view *view)
+{
+	const struct jp_metric share = jp_metric_rate("", once->all, of);
+
+	if (!of || share.lo <= ONCE)
+		return 0;
+	counts->methods[view->evidence->declared.method].predicted -= once->predicted;
+	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
+		const uint64_t weight = once->verdicts[was];
+		struct jp_exception *exception =
+			weight ? jp_stack_counts_turn(counts, view, was, now, weight) : NULL;
+
+		if (weight && !exception)
+			return -ENOMEM;
+		if (exception && exception->count == weight)
+			snprintf(exception->first, sizeof(exception->first),
+				 "%" PRIu64 " of %" PRIu64 " samples %s", once->all, of, what);
+	}
+	return 0;
+}
+
+int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
+			  struct jp_view *view)
+{
+	return judge(&leaves->returned, leaves->above, JP_HOLE,
+		     "in functions that call another are where that call returns to: the innermost "
+		     "frame is left out",
+		     counts, view)
+		       ?: judge(&leaves->begins, leaves->good, JP_WRONG,
+				"are where a function begins: that is no place that a thread stays "
+				"at",
+				counts, view);
+}
