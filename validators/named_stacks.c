@@ -15,6 +15,7 @@
 #include "validators/sample_class.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_guess.h"
+#include "validators/stack_verdict.h"
 
 enum { FRAMES = JP_FRAME_MOST };
 
@@ -38,7 +39,7 @@ struct named_stacks {
 	uint64_t callers, nameless; /* in whole stacks, of emitted code; those without their name */
 	uint64_t renamed, astray;   /* in a path, with native names alone; with one innermost */
 	uint64_t time;
-	uint32_t pid, nr_seen;
+	uint32_t pid, nr_seen, nr_must;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 };
 
@@ -56,12 +57,13 @@ static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
 {
 	struct named_stacks *stacks = context;
 	uint32_t nr_whole = number_frames(stacks, truth->whole, truth->nr_whole, stacks->whole);
-	uint32_t nr_must =
+
+	stacks->nr_must =
 		number_frames(stacks, truth->faithful ? truth->seen : truth->whole,
 			      truth->faithful ? truth->nr_seen : truth->nr_whole, stacks->must);
 
-	return jp_frame_verdict(stacks->seen, stacks->nr_seen, stacks->must, nr_must, stacks->whole,
-				nr_whole);
+	return jp_frame_verdict(stacks->seen, stacks->nr_seen, stacks->must, stacks->nr_must,
+				stacks->whole, nr_whole);
 }
 
 static void take(struct named_stacks *stacks, const struct jp_event *event)
@@ -84,9 +86,12 @@ static int except(struct named_stacks *stacks, const struct jp_event *event, con
 
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
-			 "%s at %" PRIu64 ", %u/%u in %.100s: %u frames seen, %u must be",
+			 "%s at %" PRIu64 ", %u/%u in %.100s: %u frames seen, %u must be, equal up "
+			 "to frame %u",
 			 jp_verdict_text(verdict), event->time, event->pid, event->tid,
-			 event->observed->names[0], stacks->nr_seen, stacks->truth.nr_seen);
+			 event->observed->names[0], stacks->nr_seen, stacks->nr_must,
+			 jp_stack_same(stacks->seen, stacks->nr_seen, stacks->must,
+				       stacks->nr_must));
 	return exception ? 0 : -ENOMEM;
 }
 

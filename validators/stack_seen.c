@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "validators/stack_verdict.h"
+
 bool jp_seen_by_perfview(const struct jp_view *view, const struct jp_event *event,
 			 const struct jp_seen_stack *seen)
 {
@@ -26,20 +28,17 @@ int jp_seen_except(struct jp_view *view, const struct jp_truth_stack *truth,
 	struct jp_exception *exception =
 		jp_findings_count(&view->findings, metric, seen->method, seen->fault.cause);
 	char text[256];
-	uint32_t same = 0;
 
 	if (!exception || exception->count > 1)
 		return exception ? 0 : -ENOMEM;
-	while (same < unwound->count && same < truth->nr_seen &&
-	       unwound->frames[same] == truth->seen[same])
-		same++;
 	snprintf(exception->first, sizeof(exception->first),
 		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
 		 " in %s+%#x, depth %u of %u: %u frames seen, "
 		 "%u must be, equal up to frame %u; %s",
 		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
 		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
-		 truth->activation->path->depth, unwound->count, truth->nr_seen, same,
+		 truth->activation->path->depth, unwound->count, truth->nr_seen,
+		 jp_stack_same(unwound->frames, unwound->count, truth->seen, truth->nr_seen),
 		 jp_stack_fault_text(&seen->fault, view->evidence, event, unwound, text,
 				     sizeof(text)));
 	return 0;

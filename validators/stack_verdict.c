@@ -19,6 +19,16 @@ static bool within(const uint64_t *part, uint32_t nr_part, const uint64_t *all, 
 	return i == nr_part;
 }
 
+uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+		       uint32_t nr_must)
+{
+	uint32_t same = 0;
+
+	while (same < nr_seen && same < nr_must && seen[same] == must[same])
+		same++;
+	return same;
+}
+
 bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method method,
 			const struct jp_unwound *unwound, uint64_t sp, uint64_t dumped)
 {

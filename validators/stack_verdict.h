@@ -16,6 +16,9 @@
  */
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
+/* How many frames from the innermost on are equal. */
+uint32_t jp_stack_same(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
+		       uint32_t nr_must);
 /*
  * Whether @unwound is what the truth says that @method must see, to where the capture cuts it: at
  * the most addresses of a chain, or at the end of the @dumped bytes from @sp on.

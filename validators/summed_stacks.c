@@ -44,13 +44,14 @@ struct summed {
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* of the best that best() found */
-	uint64_t stackless;        /* without a frame */
-	uint64_t never;            /* what no activation has */
-	uint64_t excess;           /* what they had no time for */
-	uint64_t impossible;       /* below native code */
-	uint64_t below;            /* the same, and possible: few are */
-	uint64_t unwatched;        /* of processes that were never there */
+	struct jp_stack_leaf leaf; /* of the best that best() found, and its frames */
+	uint32_t nr_must, same; /* that must be; of those, the ones that are, from the first on */
+	uint64_t stackless;     /* without a frame */
+	uint64_t never;         /* what no activation has */
+	uint64_t excess;        /* what they had no time for */
+	uint64_t impossible;    /* below native code */
+	uint64_t below;         /* the same, and possible: few are */
+	uint64_t unwatched;     /* of processes that were never there */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
 	bool all_named;
@@ -121,6 +122,17 @@ static const uint64_t *told(struct summed *summed, const uint64_t *frames, uint3
 	return numbers;
 }
 
+/* Of all stacks that may be meant, readers are told of the one that it is most like. */
+static void note_same(struct summed *summed, const uint64_t *frames, uint32_t count)
+{
+	const uint32_t same = jp_stack_same(summed->seen, summed->nr_seen, frames, count);
+
+	if (summed->nr_must && same <= summed->same)
+		return;
+	summed->same = same;
+	summed->nr_must = count;
+}
+
 static enum jp_verdict fit(struct summed *summed)
 {
 	const struct jp_truth_stack *truth = &summed->truth;
@@ -130,6 +142,8 @@ static enum jp_verdict fit(struct summed *summed)
 	const uint64_t *must =
 		told(summed, truth->faithful ? truth->seen : truth->whole, &nr_must, summed->must);
 
+	note_same(summed, must, nr_must);
+	note_same(summed, whole, nr_whole);
 	if (summed->by_name)
 		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, whole,
 					nr_whole);
@@ -145,6 +159,7 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
 	enum jp_verdict most = JP_UNJUDGED;
 
+	summed->nr_must = summed->same = 0;
 	for (size_t i = 0; i < summed->nr_kinds; i++) {
 		const struct jp_truth_activation *kind = summed->kinds[i];
 		struct jp_truth_guess guess = {.activation = kind};
@@ -171,6 +186,34 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 	return most;
 }
 
+/* Frame @i as the stream has it. */
+static void describe_frame(const struct summed *summed, const struct jp_event *event, uint32_t i,
+			   char *text, size_t size)
+{
+	const char *name = event->observed->names[i];
+
+	if (summed->by_name)
+		snprintf(text, size, "%.100s", name ?: "?");
+	else
+		snprintf(text, size, "%" PRIx64 "%s%.100s", summed->seen[i], name ? " " : "",
+			 name ?: "");
+}
+
+static void describe(const struct summed *summed, const struct jp_event *event, char *text,
+		     size_t size)
+{
+	char first[128], next[128] = "nothing";
+
+	describe_frame(summed, event, 0, first, sizeof(first));
+	if (summed->same < summed->nr_seen)
+		describe_frame(summed, event, summed->same, next, sizeof(next));
+	snprintf(text, size,
+		 "%" PRIu64 " samples of pid %u in %s: %u frames seen, %u must be, equal up to "
+		 "frame %u; then comes %s",
+		 event->observed->weight, event->pid, first, summed->nr_seen, summed->nr_must,
+		 summed->same, next);
+}
+
 static int except(struct summed *summed, const struct jp_event *event, const char *metric,
 		  const char *cause)
 {
@@ -180,10 +223,7 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 	if (!exception)
 		return -ENOMEM;
 	if (exception->count == 1)
-		snprintf(exception->first, sizeof(exception->first),
-			 "%" PRIu64 " samples of pid %u at %" PRIx64 " %.100s, %u frames",
-			 event->observed->weight, event->pid, event->sample.ip,
-			 event->observed->names[0] ?: "", summed->nr_seen);
+		describe(summed, event, exception->first, sizeof(exception->first));
 	exception->count += event->observed->weight - 1;
 	return 0;
 }
@@ -287,7 +327,7 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 	summed->impossible += event->observed->weight;
 	return jp_findings_except(&summed->view->findings, "samples", "astray",
 				  "%" PRIu64 " samples of pid %u: %u native frames, and then a "
-				  "stack that cannot be",
+				  "stack that cannot be; a stream has the innermost frame first",
 				  event->observed->weight, event->pid, summed->first);
 }
 

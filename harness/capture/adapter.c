@@ -64,7 +64,8 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 	jp_profilers_folder(dir, sizeof(dir));
 	if (strchr(name, '/') || name[0] == '.' ||
 	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
-		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py", name, name);
+		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py in %s", name, name,
+			       dir);
 	return jp_trusted_file(named, path, size, err);
 }
 

@@ -27,19 +27,41 @@ static void say_comment(const char *prefix, const char *text)
 		printf("# %s%.*s\n", prefix, (int)strcspn(line, "\n"), line);
 }
 
+/* Who cannot judge, by what the capture lacks for it. */
+static void list_skipped(const struct jp_findings *findings)
+{
+	for (size_t i = 0; i < findings->nr_skipped; i++) {
+		const char *lack = findings->skipped[i].lack;
+		size_t first = 0;
+
+		while (strcmp(findings->skipped[first].lack, lack) != 0)
+			first++;
+		if (first < i)
+			continue;
+		printf("# not judged (%s):", lack);
+		for (size_t j = i; j < findings->nr_skipped; j++)
+			if (strcmp(findings->skipped[j].lack, lack) == 0)
+				printf("%s %s", j > i ? "," : "", findings->skipped[j].validator);
+		printf("\n");
+	}
+}
+
 /* What it wrote could be judged; what is found there is for its author to look at. */
 static bool tell_row(const char *way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;
 	const struct jp_findings *findings = row ? &row->result.findings : NULL;
 	bool skipped = row && row->result.outcome == JP_SKIP;
-	bool good = row && (row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_RIGHT].known);
+	bool good = row && (row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_RIGHT].k);
 
 	if (row)
 		say_comment("", row->result.why);
-	for (size_t i = 0; findings && i < findings->nr_skipped; i++)
-		printf("# not judged: %s (%s)\n", findings->skipped[i].validator,
-		       findings->skipped[i].lack);
+	if (good) {
+		printf("# ");
+		jp_score_print_line(stdout, row);
+	}
+	if (findings)
+		list_skipped(findings);
 	for (size_t i = 0; findings && i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 

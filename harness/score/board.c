@@ -31,19 +31,37 @@ static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 	return high >= SEEN_ENOUGH;
 }
 
-static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_column column)
+static void cell_text(const struct jp_score_row *row, enum jp_score_column column, char *text,
+		      size_t size)
 {
 	const struct jp_score_cell *cell = &row->cells[column];
-	char text[32];
 
 	if (!cell->known)
-		snprintf(text, sizeof(text), "-");
+		snprintf(text, size, "-");
 	else if (jp_score_column_is_bad(column))
-		snprintf(text, sizeof(text), "%" PRIu64, cell->k);
+		snprintf(text, size, "%" PRIu64, cell->k);
 	else
-		snprintf(text, sizeof(text), "%.4g %%",
-			 100 * (double)cell->k / (double)(cell->n ?: 1));
+		snprintf(text, size, "%.4g %%", 100 * (double)cell->k / (double)(cell->n ?: 1));
+}
+
+static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_column column)
+{
+	char text[32];
+
+	cell_text(row, column, text, sizeof(text));
 	fprintf(out, " %8s%c", text, is_good(row, column) ? ' ' : '!');
+}
+
+void jp_score_print_line(FILE *out, const struct jp_score_row *row)
+{
+	char text[32];
+
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
+		cell_text(row, column, text, sizeof(text));
+		fprintf(out, "%s%s %s%s", column ? ", " : "", jp_score_column_text(column), text,
+			is_good(row, column) ? "" : "!");
+	}
+	fputc('\n', out);
 }
 
 bool jp_score_failed(const struct jp_score *score)

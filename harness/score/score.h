@@ -57,7 +57,9 @@ void jp_score_free(struct jp_score *score);
 /* Whether something went wrong with its rows (ERROR, TIMEOUT, CRASH), and none was judged. */
 bool jp_score_failed(const struct jp_score *score);
 
-/* board.c: the table, the worst samples, the verdict in one line; as one object of JSON. */
+/* board.c: the cells of one row in a line, each after its column's name. */
+void jp_score_print_line(FILE *out, const struct jp_score_row *row);
+/* The table, the worst samples, the verdict in one line; as one object of JSON. */
 void jp_score_print(FILE *out, const struct jp_score *score);
 void jp_score_verdict(const struct jp_score *score, char *text, size_t size);
 void jp_score_json(FILE *out, const struct jp_score *score);

@@ -303,7 +303,8 @@ class Wrong(Observed):
         self.samples(without_root, self.stream.count("\nsample "))
         short, = self.caught(("broken.chain", "short"))["exceptions"]
         weight = short["count"]
-        self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ at [0-9a-f]+ .*, \d+ ")
+        self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
+                         r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
 
     def test_names_alone_lose_the_caller(self) -> None:
         self.tell("memfd", "no-addresses", "no-mappings", names=True)

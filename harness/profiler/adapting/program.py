@@ -54,7 +54,7 @@ class Program(Adapter):
         self.spawn()
         until = time.monotonic() + TIMEOUT_S
         while self.sampling not in self.words():
-            self.wait(until, "attach")
+            self.wait(until, "print '%s'" % self.sampling)
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def words(self) -> str:
@@ -66,14 +66,16 @@ class Program(Adapter):
         """A moment, in which it must not end."""
         assert self.process
         try:
-            self.process.wait(0.02)
+            status = self.process.wait(0.02)
         except subprocess.TimeoutExpired:
             if time.monotonic() < until:
                 return
-        raise self.failed("did not " + what)
+            raise self.failed("did not %s in %d s" % (what, TIMEOUT_S)) from None
+        raise self.failed("ended with %d, and did not %s" % (status, what))
 
     def failed(self, what: str) -> Failed:
-        return Failed("%s %s: %s" % (self.command()[0], what, one_line(self.words())))
+        return Failed("%s %s: %s" % (self.command()[0], what,
+                                     one_line(self.words()) or "without a word"))
 
     def samples(self) -> int:
         """As many as the CPU time says: it tells none before its end."""

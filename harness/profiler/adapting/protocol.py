@@ -17,7 +17,8 @@ from typing import IO, Callable, Iterator, Sequence
 from adapting.observations import Stream
 
 TICK_MS = 40  # between two looks at how many samples there are
-TIMEOUT_S = 60  # seconds until a profiler must have begun, or ended
+# Seconds until a profiler must have begun, or ended: jitproof waits for 60, and hears why not.
+TIMEOUT_S = 50
 
 
 class Missing(Exception):
@@ -90,7 +91,8 @@ def find(program: str, variable: str, install: str) -> str:
     path = shutil.which(wanted) if wanted else \
         shutil.which(program, path=peers()) or shutil.which(program)
     if not path:
-        raise Missing("%s: not found; set %s, or %s" % (wanted or program, variable, install))
+        raise Missing("%s: not found%s; set %s, or %s" % (
+            wanted or program, "" if wanted else " in PATH", variable, install))
     return path
 
 
@@ -203,6 +205,10 @@ class Adapter:
         """Writes the stream of observations."""
         raise NotImplementedError
 
+    def write_data(self, file: IO[bytes]) -> None:
+        """Writes a perf.data; who does that needs no write()."""
+        raise NotImplementedError
+
     def clean(self) -> None:
         """Kills what still runs."""
 
@@ -243,6 +249,19 @@ class Adapter:
                          "to %d: times are CLOCK_MONOTONIC in ns, or the stream declares no-time"
                          % (told.outside, *told.window))
 
+    def has_data(self) -> bool:
+        return type(self).write_data is not Adapter.write_data
+
+    def write_file(self) -> None:
+        if self.has_data():
+            with open(self.path("perf.data"), "xb") as data:
+                self.write_data(data)
+            return
+        with open(self.path("observations"), "x", encoding="utf-8",
+                  errors="surrogateescape") as file:
+            self.write(file)
+        self.check_times()
+
     def hear(self, wanted: str, rest: bytes) -> bytes:
         """Until jitproof says @wanted; tells how many samples there are."""
         told = -1
@@ -274,13 +293,11 @@ class Adapter:
             self.end()
             say("stopped")
             self.hear("finish", rest)
-            with open(self.path("observations"), "x", encoding="utf-8",
-                      errors="surrogateescape") as file:
-                self.write(file)
-            self.check_times()
+            self.write_file()
             write_capture(self.options.dir, facts_of(
                 self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
-                lost_sideband=0, lost_samples=self.lost, capture="observed",
+                lost_sideband=self.lost if self.has_data() else 0, lost_samples=self.lost,
+                capture="observed",
                 samples=self.samples()))
         finally:
             self.published.remove()

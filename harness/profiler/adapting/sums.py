@@ -5,6 +5,7 @@ import os
 from typing import Callable, Iterator, Sequence
 
 from adapting.observations import Stream
+from adapting.protocol import Failed
 
 # What sums of names lack.
 LACKS = ("no-time", "no-addresses", "no-threads", "no-losses")
@@ -23,6 +24,8 @@ def cpu_seconds(pid: int) -> float:
 def tell(stream: Stream, pid: int, path: str,
          stacks: Callable[[str], Iterator[tuple[int, Sequence[str]]]]) -> None:
     """What @stacks makes of a profile's text: (count, names, innermost first)."""
+    if not os.path.exists(path):
+        raise Failed("the profiler wrote no %s" % os.path.basename(path))
     with open(path, encoding="utf-8", errors="surrogateescape") as profile:
         for count, names in stacks(profile.read()):
             stream.sample(count, pid, -1, names)
