@@ -58,8 +58,8 @@ const struct jp_option *jp_capture_rows(void *context)
 		 .help = "bytes of user stack with each sample (0)"},
 		{"--no-chain", .clear = &options->chain, .help = "no callchains from the kernel"},
 		{"--callchain", .set = &options->deferred, .words = callchains,
-		 .help = "deferred: walk their user part when the thread returns to user space: "
-			 "from 6.19; sample (default): at once"},
+		 .help = "when to walk the user part of callchains: sample (default) at once, "
+			 "deferred as the thread returns to user space, from Linux 6.19 on"},
 		{"--synth", NULL, "WHAT", .take = take_synth, .context = options,
 		 .help = "which mappings older than the capture to record: none, paths, exec "
 			 "(default), all"},
@@ -73,7 +73,7 @@ const struct jp_option *jp_capture_rows(void *context)
 		{"--ring", NULL, "BYTES", .wide = &options->ring, .most = 1 << 30,
 		 .help = "size of a CPU's ring of samples"},
 		{"--sideband-ring", NULL, "BYTES", .wide = &options->sideband_ring, .most = 1 << 30,
-		 .help = "size of its ring of mappings, processes and names"},
+		 .help = "size of a CPU's ring of mappings, processes and names"},
 		{"--elf", .set = &options->late_elf, .words = late},
 		{0}};
 

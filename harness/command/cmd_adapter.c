@@ -178,11 +178,13 @@ static int adapter(int argc, char **argv)
 	const char *name = NULL, *workload = usual;
 	unsigned int task;
 	const struct jp_option options[] = {
-		{"check", .number = &task, .words = tasks, .help = "what to do"},
+		{"check", .number = &task, .words = tasks,
+		 .help = "the only task: attach to a workload, launch one, check the answers and "
+			 "files"},
 		{"NAME", .text = &name, .needed = true,
-		 .help = "of harness/profiler/NAME.py, or of a file in $JITPROOF_PROFILERS"},
-		{"WORKLOAD", .text = &workload,
-		 .help = "what it has to watch (anon_exec), attached to and launched"},
+		 .help = "the adapter NAME.py, in $JITPROOF_PROFILERS or of those that jitproof "
+			 "has"},
+		{"WORKLOAD", .text = &workload, .help = "which one (anon_exec)"},
 		{0}};
 	int status;
 
@@ -193,7 +195,7 @@ static int adapter(int argc, char **argv)
 static const struct jp_command adapter_command = {
 	.name = "adapter",
 	.synopsis = "adapter check NAME [WORKLOAD]",
-	.help = "talk the protocol with a profiler's adapter, and say what is wrong",
+	.help = "check that a profiler's adapter talks the protocol",
 	.run = adapter,
 };
 JP_REGISTER(command, adapter_command);

@@ -45,7 +45,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 	const struct jp_option options[] = {
 		{"FILE", .text = &gathering->capture, .needed = true, .modes = FILE_ALONE | TRUTH,
 		 .help = "a perf.data file or folder; -: standard input"},
-		{"--json", .set = &request->truth.json, .help = "one object"},
+		{"--json", .set = &request->truth.json, .help = "print one object"},
 		{"--fail-if", .value = "ID>X[%]", .take = take_limit, .context = &request->limit,
 		 .modes = FILE_ALONE,
 		 .help = "exit with 1 only if cause ID costs more than X samples, or more than X "
@@ -55,14 +55,16 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		{"--root", .value = "DIR", .text = &request->explain.root, .modes = FILE_ALONE,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
-		 .help = "of a file that is cut short: explain what lies before"},
+		 .help = "of a file that is cut short: explain the part before that"},
 		{.more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
 		 .help = "list all causes, and the words of validators for them"},
-		{.help = "Exit status: 0 healthy, 1 there are causes, or dumps of another machine, "
-			 "which nobody can judge here, 99 FILE cannot be read whole. With --truth: "
-			 "0 validators, which know the truth, find the same causes, 1 one is wrong "
-			 "or missed, 99 it cannot be told."},
+		{.help = "Exit status: 0 healthy; 1 explain found causes, or stack dumps of "
+			 "another "
+			 "machine, which it does not unwind; 99 it cannot read the whole FILE. "
+			 "With "
+			 "--truth: 0 it finds the causes that the validators find, which know the "
+			 "truth; 1 a cause is wrong or missed; 99 it cannot tell."},
 		{0}};
 
 	request->truth.modes = TRUTH;

@@ -82,7 +82,7 @@ static int facts(int argc, char **argv)
 	unsigned int limit = LIMIT_MS;
 	const struct jp_option options[] = {
 		{"GLOB", .rest = &globs, .help = "matches a fact's whole name"},
-		{"--json", .set = &as_json, .help = "an object a line"},
+		{"--json", .set = &as_json, .help = "print an object a line"},
 		{"--limit", .value = "MS", .number = &limit, .least = 1, .most = 600000,
 		 .help = "time limit of a probe (20000)"},
 		{0}};
@@ -105,8 +105,8 @@ static int facts(int argc, char **argv)
 
 static const struct jp_command facts_command = {
 	.name = "facts",
-	.synopsis = "facts [--json] [GLOB...]",
-	.help = "what this kernel does: one small probe a fact",
+	.synopsis = "facts [OPTION...] [GLOB...]",
+	.help = "show what this kernel does, by one small probe a fact",
 	.run = facts,
 };
 JP_REGISTER(command, facts_command);

@@ -68,7 +68,7 @@ static int inject(int argc, char **argv)
 		{"--jitdump-dir", .value = "DIR", .text = &options.jitdumps,
 		 .help = "find the jit-PID.dump files in DIR, not where they were mapped"},
 		{"--root", .value = "DIR", .text = &options.root,
-		 .help = "find them below DIR, a copied root"},
+		 .help = "find the jitdumps below DIR, a copied root"},
 		{.help = "Exit status: 0; 1 if every jitdump was refused; 99 if nothing was "
 			 "written."},
 		{0}};
@@ -79,7 +79,7 @@ static int inject(int argc, char **argv)
 
 static const struct jp_command inject_command = {
 	.name = "inject",
-	.synopsis = "inject [--anon=strip|keep|cut] -i IN -o OUT",
+	.synopsis = "inject [OPTION...] -i IN -o OUT",
 	.help = "merge jitdumps into a perf.data",
 	.run = inject,
 };

@@ -189,14 +189,14 @@ static int judge(int argc, char **argv)
 		 .help = "perf.data (-: standard input), or observations; or a run directory, or a "
 			 "case's folder in one"},
 		{"--json", .set = &file.json, .modes = FILE_ALONE | TRUTH,
-		 .help = "the figures as one object"},
+		 .help = "print the figures as one object"},
 		{.more = jp_judge_file_rows, .context = &file},
-		{.help = "Of a run directory:"},
+		{.help = "Of a run directory or a case's folder:"},
 		{"--expected", .value = "DIR", .text = &expected, .modes = RUN,
-		 .help = "expectations from the files in DIR, not from the run"},
+		 .help = "take the expectations from the files in DIR, not from the run"},
 		{"--results", .value = "OUT", .text = &results, .modes = RUN,
 		 .help = "write results.jsonl to the new file OUT"},
-		{.help = "Of a workload's truth and any profiler's FILE:"},
+		{.help = "Of any profiler's FILE, with a workload's truth:"},
 		{.more = jp_truth_rows, .context = &truth},
 		{0}};
 	int status;
@@ -217,7 +217,7 @@ static int judge(int argc, char **argv)
 static const struct jp_command judge_command = {
 	.name = "judge",
 	.synopsis = "judge [OPTION...] DIR|FILE",
-	.help = "judge a run directory again, or any perf.data without truth",
+	.help = "judge a run again, a perf.data with a truth, or any perf.data",
 	.run = judge,
 };
 JP_REGISTER(command, judge_command);

@@ -148,16 +148,16 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		 .help = "a jitdump (jit-PID.dump) or a perf map (perf-PID.map)"},
 		{"--pid", .brief = "-p", .value = "PID", .number = &linting->pid, .least = 1,
 		 .most = INT32_MAX, .modes = FILES,
-		 .help = "a running process: its mappings, and the files that it publishes by"},
+		 .help = "a running process: its mappings, and the files that it publishes"},
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
 		{"--allow", .value = "RULE", .take = take_allow, .context = linting, .modes = FILES,
-		 .help = "do not ask RULE; may be given again"},
+		 .help = "skip RULE; may be given again"},
 		{"--all", .set = &all, .modes = FILES,
 		 .help = "print all findings of a rule, not five"},
 		{"--json", .set = &linting->json, .modes = FILES, .help = "print one object"},
-		{"--rules", .set = &rules, .modes = RULES, .help = "list the rules (docs/lint.md)"},
-		{.help = "Exits with 1 on errors, 99 if a file cannot be read, else 0."},
+		{"--rules", .set = &rules, .modes = RULES, .help = "list the rules"},
+		{.help = "Exit status: 0; 1 on errors; 99 lint cannot read a file."},
 		{0}};
 	int status;
 
@@ -190,7 +190,7 @@ static int lint(int argc, char **argv)
 
 static const struct jp_command lint_command = {
 	.name = "lint",
-	.synopsis = "lint [OPTION...] FILE...",
+	.synopsis = "lint [OPTION...] (FILE... | -p PID)",
 	.help = "check what a JIT publishes: jitdumps, perf maps, a running process",
 	.run = lint,
 };

@@ -52,7 +52,7 @@ static int list(int argc, char **argv)
 static const struct jp_command list_command = {
 	.name = "list",
 	.synopsis = "list [GLOB...]",
-	.help = "the cases, a line each: name, set, workload, capture",
+	.help = "list the cases: name, set, workload, capture",
 	.run = list,
 };
 JP_REGISTER(command, list_command);

@@ -46,7 +46,7 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 		{"COMMAND", .rest = &request->command, .verbatim = true, .modes = LAUNCH,
 		 .help = "start this, and watch it"},
 		{"--order", .value = "ORDER", .text = &request->order, .modes = ATTACH,
-		 .help = "enable-first (default), snapshot-first (loses records)"},
+		 .help = "of an attach: enable-first (default), snapshot-first (loses records)"},
 		{.more = jp_capture_rows, .context = &request->options},
 		{0}};
 

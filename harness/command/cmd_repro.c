@@ -36,10 +36,10 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 	const struct jp_option options[] = {
 		{"CASE", .text = &request->name, .needed = true, .help = "the name of one case"},
 		{"-o", .value = "FILE", .text = &request->output, .needed = true,
-		 .help = "the archive, a plain tar; an old one is replaced"},
+		 .help = "the archive to write, a plain tar; it replaces an old one"},
 		{"--from", .value = "DIR", .text = &request->from,
-		 .help = "pack this run directory, or this folder of the case; without it, run "
-			 "the case first"},
+		 .help = "pack this run directory, or this folder of the case (default: run the "
+			 "case first)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the case's definition from the files in DIR"},
 		{"--seed", .value = "N", .wide = &request->seed, .help = "the seed of that run"},
@@ -292,7 +292,7 @@ static int repro(int argc, char **argv)
 
 static const struct jp_command repro_command = {
 	.name = "repro",
-	.synopsis = "repro CASE -o FILE [--from DIR]",
+	.synopsis = "repro [OPTION...] CASE -o FILE",
 	.help = "pack a case, its run and the judge into a bug report",
 	.run = repro,
 };

@@ -32,17 +32,17 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the run directory as DIR, which must be new or empty"},
 		{"--set", .number = &set, .words = sets,
-		 .help = "the cases of the set check, or all (full); without GLOB check is meant, "
-			 "with GLOB full"},
+		 .help = "the cases of the set check, or all (default: check without GLOB, full "
+			 "with GLOB)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the cases from the files in DIR, not from those built in"},
 		{"--seed", .value = "N", .wide = &request->seed,
-		 .help = "varies loop lengths; without it, a random one is printed"},
+		 .help = "varies loop lengths (default: a random one, which run prints)"},
 		{"--keep", .set = &request->keep,
 		 .help = "keep the temporary run directory even when all passed"},
 		{"--no-judge", .set = &request->unjudged,
-		 .help = "act and watch only; `jitproof judge DIR` judges, here or elsewhere; "
-			 "exits with 0 when every case was tried"},
+		 .help = "act and watch only, for judge DIR, here or elsewhere; exit with 0 when "
+			 "every case was tried"},
 		{0}};
 
 	request->seed = jp_seed();
@@ -221,7 +221,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_command run_command = {
 	.name = "run",
-	.synopsis = "run [-o DIR] [--set=check|full] [GLOB...]",
+	.synopsis = "run [OPTION...] [GLOB...]",
 	.help = "run cases; KTAP on standard output",
 	.run = run,
 };

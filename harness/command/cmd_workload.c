@@ -110,20 +110,23 @@ static bool parse(int argc, char **argv, int *status)
 		{.more = rows_of_workload},
 		{.help = "Of every workload:"},
 		{"--truth", .value = "FILE", .text = &request.truth,
-		 .help = "the truth file; must not exist (a new file in $TMPDIR, whose name it "
-			 "prints)"},
+		 .help = "the truth file to write, which must not exist (default: one in "
+			 "$TMPDIR, whose name it prints)"},
 		{"--seed", .value = "N", .wide = &request.setup.seed,
 		 .help = "varies the loop lengths (1)"},
 		{"--ready-fd", .value = "N", .take = take_descriptor,
 		 .context = &request.setup.ready_fd,
-		 .help = "writes \"ready PID\", \"done STEP\", \"failed STEP: why\" (1)"},
+		 .help = "the descriptor to write \"ready PID\", \"done STEP\" and \"failed STEP: "
+			 "why\" to (1)"},
 		{"--control-fd", .value = "N", .take = take_control,
 		 .context = &request.setup.control_fd,
-		 .help = "reads \"step NAME [ARG]\" and \"stop\"; its end means stop; none: only "
+		 .help = "the descriptor to read \"step NAME [ARG]\" and \"stop\" from, whose end "
+			 "means stop; none: only "
 			 "SIGTERM and SIGINT stop the workload (0)"},
 		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
 		 .help = "how it publishes names (none)"},
-		{"--publish-dir", .value = "DIR", .text = &request.publish_dir, .help = "where to"},
+		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
+		 .help = "where to publish"},
 		{"--publish-children", .value = "HOW", .text = &request.publish_children,
 		 .help = "the same for its child processes"},
 		{"--publish-with", .value = "A,B...", .text = &request.publish_with,
@@ -263,7 +266,7 @@ static int run(int argc, char **argv)
 static const struct jp_command workload_command = {
 	.name = "workload",
 	.synopsis = "workload NAME [OPTION...]",
-	.help = "a workload alone, for pointing any profiler at",
+	.help = "run a workload alone, for any profiler to watch",
 	.run = run,
 	.more = print_names,
 };

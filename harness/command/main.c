@@ -16,7 +16,8 @@ static int usage(FILE *out)
 
 	fputs("usage: jitproof COMMAND [ARGUMENT...]\n\n", out);
 	while ((command = jp_registry_next(JP_COMMAND, command)))
-		fprintf(out, "  %-56s %s\n", command->synopsis, command->help);
+		fprintf(out, "  %-10s%s\n", command->name, command->help);
+	fputs("\njitproof COMMAND --help lists the options of COMMAND.\n", out);
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 

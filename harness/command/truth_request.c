@@ -17,14 +17,15 @@ const struct jp_option *jp_truth_rows(void *context)
 	const struct jp_option filled[] = {
 		{"--truth", .value = "TRUTH", .text = &ask->truth, .needed = true,
 		 .modes = request->modes,
-		 .help = "hold FILE, of CLOCK_MONOTONIC, against what a workload wrote"},
+		 .help = "compare FILE, recorded with CLOCK_MONOTONIC, with TRUTH, which a "
+			 "workload wrote"},
 		{"--injected", .value = "INJECTED", .text = &ask->injected, .modes = request->modes,
 		 .help = "take names from INJECTED, which was made of FILE"},
 		{"--slack", .value = "NS", .wide = &ask->slack, .most = UINT64_MAX - 1,
 		 .modes = request->modes,
-		 .help = "between the clocks of both (measured on this machine)"},
+		 .help = "their clocks differ by at most NS (measured on this machine)"},
 		{"-o", .value = "DIR", .text = &request->keep, .modes = request->modes,
-		 .help = "keep what was gathered as a run directory, DIR"},
+		 .help = "keep the files as the new run directory DIR"},
 		{0}};
 
 	memcpy(rows, filled, sizeof(filled));

@@ -127,3 +127,16 @@ class Pages(unittest.TestCase):
                     for option in options(" ".join(words)):
                         self.assertIn(option, options(text))
         self.assertGreater(checked, 10)
+
+
+class Help(unittest.TestCase):
+    def test_width(self) -> None:
+        """A terminal shows each command in a line."""
+        commands = help_of(JITPROOF).splitlines()
+        self.assertGreater(len(commands), 10)
+        for line in commands:
+            self.assertLessEqual(len(line), 80)
+
+    def test_synopsis(self) -> None:
+        """Options that go without what a synopsis asks for are in it."""
+        self.assertIn("-p PID", help_of(JITPROOF, "lint").splitlines()[0])
