@@ -346,6 +346,8 @@ install: all ## install below $(DESTDIR)$(prefix), or as kselftest into KSFT_INS
 	  $(INSTALL) -m 644 harness/$$folder/*.py \
 	    '$(DESTDIR)$(prefix)/share/jitproof'/$$folder/ || exit 1; \
 	done
+	$(INSTALL) -d '$(DESTDIR)$(prefix)/share/man/man1'
+	$(INSTALL) -m 644 docs/jitproof.1 '$(DESTDIR)$(prefix)/share/man/man1/'
 endif
 
 help: ## this list

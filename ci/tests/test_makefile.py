@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make says where something is missing."""
+"""What make installs, and what it says where something is missing."""
 
+import glob
 import os
 
 from ci.base import process
-from harness.selftest.scratch import ROOT, Folder
+from harness.selftest.scratch import BUILD, ROOT, Folder
 
 # Stands for a compiler that finds no header of elfutils.
 COMPILER = """#!/bin/sh
@@ -29,3 +30,25 @@ class Missing(Folder):
         done = process.run(["make", "-n", "-C", ROOT, "O="])
         self.assertEqual(done.returncode, 2)
         self.assertIn("O= names no folder", done.stderr)
+
+
+class Install(Folder):
+    def test_files(self) -> None:
+        """What is built: the program finds its adapters there, and man its page."""
+        environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
+        process.must(["make", "-s", "-C", ROOT, "-o", "all", "O=" + BUILD, "prefix=/usr",
+                      "DESTDIR=" + self.home, "install"], env=environment)
+        installed = [path for path in glob.glob("**", root_dir=self.home, recursive=True)
+                     if os.path.isfile(self.place(path))]
+        adapters = glob.glob("profiler/**/*.py", root_dir=os.path.join(ROOT, "harness"),
+                             recursive=True)
+        static = [os.path.basename(path) for path in glob.glob(BUILD + "/jitproof-static*")
+                  if os.access(path, os.X_OK)]
+        self.assertEqual(sorted(installed), sorted([
+            "usr/bin/jitproof", *("usr/bin/" + name for name in static),
+            *("usr/share/jitproof/" + name for name in adapters),
+            "usr/share/man/man1/jitproof.1"]))
+        done = process.run([self.place("usr/bin/jitproof"), "adapter", "check", "perf"],
+                           env={**environment, "JITPROOF_PERF": self.place("none")})
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("none: not found\n", done.stdout)

@@ -5,6 +5,7 @@ import functools
 import glob
 import os
 import re
+import shutil
 import sys
 import unittest
 from typing import Iterator
@@ -16,6 +17,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] + \
     sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))) + \
     [os.path.join(TOP, "results", "FINDINGS.md")]
+MAN = os.path.join(TOP, "docs", "jitproof.1")
 
 
 def shown(page: str) -> Iterator[str]:
@@ -140,3 +142,86 @@ class Help(unittest.TestCase):
     def test_synopsis(self) -> None:
         """Options that go without what a synopsis asks for are in it."""
         self.assertIn("-p PID", help_of(JITPROOF, "lint").splitlines()[0])
+
+
+def plain(text: str) -> str:
+    """Without the escapes of roff that the manual page has."""
+    for escape, character in ((r"\-", "-"), (r"\(dq", '"'), (r"\e", "\\")):
+        text = text.replace(escape, character)
+    return re.sub(r"\\f.", "", text)
+
+
+def of_macro(line: str) -> str:
+    """What a line such as `.BI "\-\-seed " N` prints."""
+    name, _, rest = line.partition(" ")
+    words = [plain(quoted or word) for quoted, word in re.findall(r'"([^"]*)"|(\S+)', rest)]
+    # Macros of two letters alternate between fonts.
+    return ("" if len(name) == len(".BI") else " ").join(words)
+
+
+def rows_of_help(command: str) -> list[tuple[str, str]]:
+    """(label, text) of each option and operand."""
+    rows: list[tuple[str, str]] = []
+    column = 22
+    # What follows the rows is no option: causes, workloads.
+    for line in re.split(r"\n(?:Causes:|Workloads \()", help_of(JITPROOF, command))[0].splitlines():
+        if line.startswith(" " * column):
+            label, text = rows.pop()
+            rows.append((label, f"{text} {line.strip()}".strip()))
+        elif line.startswith("  "):
+            behind = column if line[column - 1:column] in ("", " ") else len(line)
+            rows.append((line[:behind].strip(), line[behind:]))
+    return rows
+
+
+class ManPage(unittest.TestCase):
+    """The page says what --help says, word for word: of two wordings one would be wrong."""
+
+    def setUp(self) -> None:
+        with open(MAN, encoding="utf-8") as file:
+            self.text = file.read()
+        self.commands = re.findall(r"^  (\w+)  ", help_of(JITPROOF), flags=re.M)
+        self.assertIn("judge", self.commands)
+
+    def section(self, level: str, name: str) -> str:
+        found, = re.findall(rf"^\.{level} {name}\n(.*?)(?=^\.S[HS]|\Z)", self.text, re.M | re.S)
+        return found
+
+    def test_commands(self) -> None:
+        self.assertEqual(sorted(re.findall(r"^\.SS (.*)", self.text, re.M)), self.commands)
+        shown = [of_macro(line) for line in self.section("SH", "SYNOPSIS").splitlines()
+                 if line != ".br"]
+        usages = [help_of(JITPROOF, command).splitlines()[0] for command in self.commands]
+        self.assertEqual(sorted("usage: " + line for line in shown), usages)
+
+    def test_options(self) -> None:
+        checked = 0
+        for command in self.commands:
+            rows = []
+            for row in re.findall(r"^\.TP\n((?:.*\n)(?:[^.].*\n)*)", self.section("SS", command),
+                                  re.M):
+                label, *text = row.splitlines()
+                rows.append((of_macro(label), " ".join(map(plain, text))))
+            with self.subTest(command):
+                self.assertEqual(rows, rows_of_help(command))
+            checked += len(rows)
+        self.assertGreater(checked, 80)
+
+    def test_variables(self) -> None:
+        """Sources name each that the page names."""
+        words: set[str] = set()
+        for pattern in ("harness/[!s]*/**/*.c", "harness/profiler/**/*.py"):
+            for path in glob.glob(pattern, root_dir=TOP, recursive=True):
+                with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                    words |= set(re.findall(r"\w+", file.read()))
+        named = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH",
+                               self.section("SH", "ENVIRONMENT")))
+        self.assertGreater(len(named), 5)
+        self.assertLessEqual(named, words)
+
+    def test_macros(self) -> None:
+        for command in (["mandoc", "-T", "lint", "-W", "style"],
+                        ["groff", "-man", "-ww", "-T", "utf8", "-z"]):
+            if shutil.which(command[0]):
+                done = process.run([*command, MAN])
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
