@@ -97,6 +97,24 @@ class Pages(unittest.TestCase):
                     self.assertIn(option, options(text) + ["--help"])
         self.assertGreater(checked, 50)
 
+    def test_metrics(self) -> None:
+        """A table has each that a validator counts."""
+        rows = set()
+        for page in ("results-format.md", "gate-protocol.md"):
+            with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
+                for row in re.findall(r"^\| (`.*?) \|", file.read(), re.M):
+                    names = re.findall(r"`([a-z._0-9]+)`", row)
+                    family = names[0].split(".")[0] if names else ""
+                    rows |= {family + name if name[0] == "." else name for name in names}
+        counted = set()
+        for path in glob.glob(os.path.join(TOP, "validators", "*.c")):
+            with open(path, encoding="utf-8") as source:
+                counted |= set(re.findall(r'"([a-z]+(?:\.[a-z_0-9]+)+)"', source.read()))
+        self.assertGreater(len(counted), 80)
+        # Of two captures, what the same metric is of the first.
+        self.assertEqual({name for name in counted - rows
+                          if name.removesuffix(".before") not in rows}, set())
+
     def test_make(self) -> None:
         with open(os.path.join(TOP, "Makefile"), encoding="utf-8") as file:
             makefile = file.read()
