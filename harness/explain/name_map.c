@@ -225,8 +225,8 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	return true;
 }
 
-/* Whether the map looks as if it was written before the code: none of its lines fits, or names end
- * at some time. */
+/* Whether the map looks as if it was written before the code: it has lines, and none of them fits,
+ * or names end at some time. */
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	const struct jp_name_process *process = name_case->process;
@@ -234,7 +234,7 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 	if (facts->parent)
 		return false;
 	if (!facts->lines && !process->named)
-		return true;
+		return facts->others;
 	/* It was written anew after an exec. */
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)

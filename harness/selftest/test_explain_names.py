@@ -198,6 +198,12 @@ class PerfMaps(Explained):
         found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
         self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
 
+    def test_empty_map(self) -> None:
+        """Nothing in it is older than the code: the runtime wrote none, or has not yet."""
+        self.publish()
+        self.emitted()
+        self.expect("map-partial", file="/tmp/perf-4711.map")
+
     def test_addresses_used_again(self) -> None:
         self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))
         self.emitted()

@@ -43,7 +43,7 @@ static const struct jp_cause causes[] = {
 	 "growth", JP_COSTS_NAMES},
 	{"map-stale", "the perf map is older than the code, or of another process", NULL,
 	 JP_COSTS_NAMES},
-	{"map-partial", "the perf map lists only a part of the code", NULL, JP_COSTS_NAMES},
+	{"map-partial", "the perf map lacks code that ran", NULL, JP_COSTS_NAMES},
 	{"map-wrong-owner", "the perf map is a FIFO, a link, unreadable or another user's", NULL,
 	 JP_COSTS_NAMES},
 	{"pid-namespace-map", "the perf map has the pid inside a container in its name", NULL,
