@@ -225,6 +225,14 @@ class ManPage(unittest.TestCase):
             checked += len(rows)
         self.assertGreater(checked, 80)
 
+    def test_threats(self) -> None:
+        """The threat model says of each command what it may touch."""
+        with open(os.path.join(TOP, "docs", "threat-model.md"), encoding="utf-8") as file:
+            table = file.read().split("\n## ")[2]
+        named = {first for cell in re.findall(r"^\| (`.*?) \|", table, re.M)
+                 for first in re.findall(r"`(\w+)", cell)}
+        self.assertEqual(named, set(self.commands))
+
     def test_variables(self) -> None:
         """Sources name each that the page names."""
         words: set[str] = set()
