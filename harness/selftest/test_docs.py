@@ -225,6 +225,12 @@ class ManPage(unittest.TestCase):
             checked += len(rows)
         self.assertGreater(checked, 80)
 
+    def test_prose(self) -> None:
+        """Examples and explanations have no other options, but for perf's."""
+        known = {option for command in self.commands
+                 for option in options(help_of(JITPROOF, command))}
+        self.assertLessEqual(set(options(plain(self.text))), known | {"--help", "--user-regs"})
+
     def test_threats(self) -> None:
         """The threat model says of each command what it may touch."""
         with open(os.path.join(TOP, "docs", "threat-model.md"), encoding="utf-8") as file:
