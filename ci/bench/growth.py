@@ -48,6 +48,11 @@ def mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[
                           for nth, at in enumerate(order(count)))
 
 
+def below(count: int) -> Sequence[int]:
+    """Ascending, below as many that came before."""
+    return [*range(count // 2, count), *range(count // 2)]
+
+
 def shuffled(count: int) -> Sequence[int]:
     order = list(range(count))
     random.Random(1).shuffle(order)
@@ -66,6 +71,15 @@ def forks(count: int) -> Iterator[bytes]:
             mapping(1000 + nth, HEAP + 8192 * nth, b"//anon", 11 + 2 * nth)
 
 
+def forks_of_many(count: int) -> Iterator[bytes]:
+    """Of a process with as many mappings, each of which covers one of them."""
+    yield from mappings(range)(count)
+    for nth in range(count):
+        time = 10 + count + 2 * nth
+        yield fork(1000 + nth, PID, time) + mapping(1000 + nth, HEAP + 8192 * nth, b"//other",
+                                                    time + 1)
+
+
 def names(count: int) -> Iterator[bytes]:
     for nth in range(count):
         yield mapping(PID, HEAP + 8192 * nth, b"/lib/name%d.so" % nth, 10 + nth)
@@ -82,8 +96,10 @@ KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
     "mappings, ascending": mappings(range),
     "mappings, descending": mappings(lambda count: range(count - 1, -1, -1)),
     "mappings, any order": mappings(shuffled),
+    "mappings, ascending below others": mappings(below),
     "processes alive": processes,
     "forks, each with one mapping more": forks,
+    "forks of many mappings, each with another": forks_of_many,
     "names": names,
     "samples in one round": samples,
 }
@@ -134,7 +150,7 @@ def bench_heap(jitproof: str, folder: str) -> None:
         path = make_heap(folder, size)
         shutil.rmtree(out + ".jit", ignore_errors=True)
         cpu, peak = usage.of([jitproof, "inject", "--anon=cut", "-i", path, "-o", out])
-        print(f"  {'pages of a heap, recorded anew':<34} {size:8} "
+        print(f"  {'pages of a heap, recorded anew':<41} {size:8} "
               f"{os.path.getsize(path) / 1e6:7.1f} MB: {cpu:7.2f} s {peak / 1024:7.0f} MB",
               flush=True)
 
@@ -156,14 +172,14 @@ def bench(jitproof: str, perf: str, folder: str, sizes: Sequence[int] = SIZES) -
     print("growth: CPU seconds and peak memory of jitproof judge and of perf report:")
     for name, kind in KINDS.items():
         for size in sizes:
-            if kind == forks and size > MOST_FORKS:
+            if name.startswith("forks") and size > MOST_FORKS:
                 continue
             make(path, kind(size))
             ours, memory = usage.of([jitproof, "judge", path])
             late = perf_takes(perf, path)
             cpu, peak = (0.0, 0) if late else usage.of([perf, "report", "--stdio", "--no-children",
                                                         "-g", "none", "-i", path])
-            print(f"  {name:<34} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "
+            print(f"  {name:<41} {size:8} {os.path.getsize(path) / 1e6:7.1f} MB: {ours:7.2f} s "
                   f"{memory / 1024:7.0f} MB; perf " +
                   (late or f"{cpu:7.2f} s {peak / 1024:7.0f} MB"), flush=True)
     os.unlink(path)

@@ -32,6 +32,18 @@ class Growth(Folder):
         _, peak, _ = self.judged("processes alive", PROCESSES)
         self.assertLess((peak - least) / PROCESSES, 1300)
 
+    def test_mappings_below_others(self) -> None:
+        """Of each, its record in the mapped file and what is kept of it."""
+        _, least, _ = self.judged("mappings, ascending below others", 1000)
+        _, peak, _ = self.judged("mappings, ascending below others", PROCESSES)
+        self.assertLess((peak - least) / PROCESSES, 500)
+
+    def test_forks_of_many(self) -> None:
+        """Each has its own copy of the few mappings beside the one that it changed."""
+        _, least, _ = self.judged("forks of many mappings, each with another", 1000)
+        _, peak, _ = self.judged("forks of many mappings, each with another", FORKS)
+        self.assertLess((peak - least) / FORKS, 5000)
+
     def test_nothing_is_quadratic(self) -> None:
         for kind in growth.KINDS:
             most = FORKS if kind.startswith("forks") else PROCESSES

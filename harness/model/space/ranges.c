@@ -5,33 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Blocks of a bounded size keep an insertion cheap wherever it falls, and a copy on write small. */
-enum { FEWEST = 2, BLOCK = 64, MOST_BYTES = 192 };
+/* Small nodes keep an insertion cheap wherever it falls, and a copy on write small. */
+enum { FEWEST = 2, MOST = 16, MOST_BYTES = 192 };
 
 /* What every range begins with. */
 struct extent {
 	uint64_t start, end;
 };
 
-struct block {
-	size_t refs, count, capacity; /* count: never 0 */
-	char bytes[];
+/* Of a B+ tree: it holds ranges, or nodes. A copy shares those that it did not change. */
+struct ranges_node {
+	size_t refs;
+	uint32_t level, count, capacity; /* level: 0 where it holds ranges; count: never 0 */
+	uint64_t words[];
 };
 
-/* Beside its block stands where the last range of it ends: the search reads nothing else. */
-struct slot {
+/* Beside the node stands where the last range below it ends: the search reads nothing else. */
+struct ranges_child {
 	uint64_t end;
-	struct block *block;
+	struct ranges_node *node;
 };
 
 struct jp_ranges {
 	const struct jp_range_kind *kind;
 	size_t refs;
-	struct slot *slots;
-	size_t count, capacity;
+	struct ranges_node *root; /* NULL: no ranges */
 };
 
 struct jp_ranges *jp_ranges_of(const struct jp_range_kind *kind)
@@ -51,41 +52,109 @@ struct jp_ranges *jp_ranges_share(struct jp_ranges *ranges)
 	return ranges;
 }
 
-static void free_block(struct block *block)
+static struct ranges_child *children(const struct ranges_node *node)
 {
-	if (!--block->refs)
-		free(block);
+	return (struct ranges_child *)node->words;
+}
+
+static void free_node(struct ranges_node *node)
+{
+	if (--node->refs)
+		return;
+	for (size_t i = 0; node->level && i < node->count; i++)
+		free_node(children(node)[i].node);
+	free(node);
 }
 
 void jp_ranges_free(struct jp_ranges *ranges)
 {
 	if (!ranges || --ranges->refs)
 		return;
-	for (size_t i = 0; i < ranges->count; i++)
-		free_block(ranges->slots[i].block);
-	free(ranges->slots);
+	if (ranges->root)
+		free_node(ranges->root);
 	free(ranges);
 }
 
-static struct extent *at(const struct jp_ranges *ranges, const struct block *block, size_t index)
+static size_t size_in(const struct jp_range_kind *kind, const struct ranges_node *node)
 {
-	return (struct extent *)(block->bytes + index * ranges->kind->size);
+	return node->level ? sizeof(struct ranges_child) : kind->size;
 }
 
-static struct block *block_at(const struct jp_ranges *ranges, size_t i)
+/* The range, or the struct ranges_child. */
+static void *at(const struct jp_range_kind *kind, const struct ranges_node *node, size_t index)
 {
-	return ranges->slots[i].block;
+	return (char *)node->words + index * size_in(kind, node);
 }
 
-/* After a change of block @i. */
-static void note_end(struct jp_ranges *ranges, size_t i)
+static struct extent *range_at(const struct jp_range_kind *kind, const struct ranges_node *node,
+			       size_t index)
 {
-	const struct block *block = block_at(ranges, i);
-
-	ranges->slots[i].end = at(ranges, block, block->count - 1)->end;
+	return at(kind, node, index);
 }
 
-/* Makes *@ranges the only reference; its blocks may be shared still. */
+static uint64_t last_end(const struct jp_range_kind *kind, const struct ranges_node *node)
+{
+	return node->level ? children(node)[node->count - 1].end
+			   : range_at(kind, node, node->count - 1)->end;
+}
+
+/* Of what @node holds, the first that ends above @addr; its count: none does. */
+static size_t find(const struct jp_range_kind *kind, const struct ranges_node *node, uint64_t addr)
+{
+	size_t i;
+
+	if (node->level)
+		jp_search(i, node->count, children(node)[i].end <= addr);
+	else
+		jp_search(i, node->count, range_at(kind, node, i)->end <= addr);
+	return i;
+}
+
+void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
+{
+	const struct ranges_node *node = ranges->root;
+	size_t i = node ? find(ranges->kind, node, addr) : 0;
+
+	while (node && node->level && i < node->count) {
+		node = children(node)[i].node;
+		i = find(ranges->kind, node, addr);
+	}
+	return node && i < node->count ? at(ranges->kind, node, i) : NULL;
+}
+
+void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
+{
+	const struct ranges_node *node = ranges->root, *before = NULL;
+	size_t last = 0;
+
+	while (node) {
+		const size_t i = find(ranges->kind, node, addr);
+
+		if (i) {
+			before = node;
+			last = i - 1;
+		}
+		node = node->level && i < node->count ? children(node)[i].node : NULL;
+	}
+	while (before && before->level) {
+		before = children(before)[last].node;
+		last = before->count - 1;
+	}
+	return before ? at(ranges->kind, before, last) : NULL;
+}
+
+static struct ranges_node *new_node(const struct jp_range_kind *kind, uint32_t level,
+				    size_t capacity)
+{
+	const size_t size = level ? sizeof(struct ranges_child) : kind->size;
+	struct ranges_node *node = malloc(sizeof(*node) + capacity * size);
+
+	if (node)
+		*node = (struct ranges_node){.refs = 1, .level = level, .capacity = capacity};
+	return node;
+}
+
+/* Makes *@ranges the only reference; its nodes may be shared still. */
 static int own(struct jp_ranges **ranges)
 {
 	struct jp_ranges *old = *ranges, *copy;
@@ -93,283 +162,237 @@ static int own(struct jp_ranges **ranges)
 	if (old->refs == 1)
 		return 0;
 	copy = jp_ranges_of(old->kind);
-	if (!copy || !jp_array_reserve(&copy->slots, &copy->capacity, old->count)) {
-		free(copy);
+	if (!copy)
 		return -ENOMEM;
-	}
-	for (; copy->count < old->count; copy->count++) {
-		copy->slots[copy->count] = old->slots[copy->count];
-		copy->slots[copy->count].block->refs++;
-	}
+	copy->root = old->root;
+	if (copy->root)
+		copy->root->refs++;
 	jp_ranges_free(old);
 	*ranges = copy;
 	return 0;
 }
 
-/* The block @i, alone and with a capacity of @capacity at least, which is one more than its count
- * or less; NULL: no memory. */
-static struct block *own_block(struct jp_ranges *ranges, size_t i, size_t capacity)
+/* The node in *@place, alone and with a capacity of @capacity at least, which is one more than its
+ * count or less; NULL: no memory. What is below may be shared still. */
+static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ranges_node **place,
+				    size_t capacity)
 {
-	struct block *block = block_at(ranges, i), *fresh;
+	struct ranges_node *node = *place, *fresh;
+	const bool shared = node->refs > 1;
 
-	if (block->refs == 1 && block->capacity >= capacity)
-		return block;
-	capacity = capacity <= block->capacity ? block->capacity : block->capacity * 2;
-	fresh = malloc(sizeof(*fresh) + capacity * ranges->kind->size);
+	if (!shared && node->capacity >= capacity)
+		return node;
+	fresh = new_node(kind, node->level,
+			 shared ? jp_max(capacity, node->count) : jp_min(2 * node->capacity, MOST));
 	if (!fresh)
 		return NULL;
-	*fresh = (struct block){1, block->count, capacity};
-	memcpy(fresh->bytes, block->bytes, block->count * ranges->kind->size);
-	free_block(block);
-	return ranges->slots[i].block = fresh;
-}
-
-/* Where the first range that ends after @addr is; block == count: none does. */
-struct range_place {
-	size_t block, index;
-};
-
-static struct range_place find(const struct jp_ranges *ranges, uint64_t addr)
-{
-	const struct block *block;
-	struct range_place place;
-
-	jp_search(place.block, ranges->count, ranges->slots[place.block].end <= addr);
-	block = place.block < ranges->count ? block_at(ranges, place.block) : NULL;
-	jp_search(place.index, block ? block->count : 0,
-		  at(ranges, block, place.index)->end <= addr);
-	return place;
-}
-
-static struct extent *range_at(const struct jp_ranges *ranges, struct range_place place)
-{
-	return place.block < ranges->count ? at(ranges, block_at(ranges, place.block), place.index)
-					   : NULL;
-}
-
-void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
-{
-	return range_at(ranges, find(ranges, addr));
-}
-
-void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
-{
-	struct range_place place = find(ranges, addr);
-
-	if (place.index)
-		place.index--;
-	else if (place.block)
-		place.index = block_at(ranges, --place.block)->count - 1;
+	fresh->count = node->count;
+	memcpy(fresh->words, node->words, node->count * size_in(kind, node));
+	for (size_t i = 0; shared && node->level && i < node->count; i++)
+		children(node)[i].node->refs++;
+	if (shared)
+		node->refs--;
 	else
-		return NULL;
-	return range_at(ranges, place);
+		free(node);
+	return *place = fresh;
 }
 
 void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
-	struct range_place place = find(*ranges, addr);
+	struct ranges_node **place, *node;
 
-	if (place.block == (*ranges)->count || own(ranges) || !own_block(*ranges, place.block, 0))
+	if (!jp_ranges_from(*ranges, addr) || own(ranges))
 		return NULL;
-	return range_at(*ranges, place);
+	for (place = &(*ranges)->root; (node = own_node((*ranges)->kind, place, 0));) {
+		const size_t i = find((*ranges)->kind, node, addr);
+
+		if (!node->level)
+			return at((*ranges)->kind, node, i);
+		place = &children(node)[i].node;
+	}
+	return NULL;
 }
 
-static int insert_block(struct jp_ranges *ranges, size_t i, size_t capacity)
+/* Of a @node that is alone, and has the capacity. */
+static void *insert_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
-	struct block *block = malloc(sizeof(*block) + capacity * ranges->kind->size);
+	memmove(at(kind, node, index + 1), at(kind, node, index),
+		(node->count - index) * size_in(kind, node));
+	node->count++;
+	return at(kind, node, index);
+}
 
-	if (!block || !jp_array_reserve(&ranges->slots, &ranges->capacity, ranges->count + 1)) {
-		free(block);
+static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
+{
+	node->count--;
+	memmove(at(kind, node, index), at(kind, node, index + 1),
+		(node->count - index) * size_in(kind, node));
+}
+
+/* Divides the full node @i of @parent, where another range is to begin at @addr. Addresses mostly
+ * ascend, or descend, as mmap() gives them: what is full nearly stays so then; else half of it
+ * moves. */
+static int split(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
+		 uint64_t addr)
+{
+	struct ranges_node *full = own_node(kind, &children(parent)[i].node, 0), *next;
+	const size_t where = full ? find(kind, full, addr) : 0;
+	const size_t kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
+
+	next = full ? new_node(kind, full->level, MOST - kept + 1) : NULL;
+	if (!next)
 		return -ENOMEM;
-	}
-	*block = (struct block){1, 0, capacity};
-	memmove(&ranges->slots[i + 1], &ranges->slots[i],
-		(ranges->count - i) * sizeof(*ranges->slots));
-	ranges->slots[i] = (struct slot){0, block};
-	ranges->count++;
+	next->count = MOST - kept;
+	memcpy(next->words, at(kind, full, kept), next->count * size_in(kind, full));
+	full->count = kept;
+	children(parent)[i].end = last_end(kind, full);
+	*(struct ranges_child *)insert_at(kind, parent, i + 1) =
+		(struct ranges_child){last_end(kind, next), next};
 	return 0;
 }
 
-/* Makes room in the full block of *@place, or in a new one beside it. Addresses mostly ascend, or
- * descend, as mmap() gives them: what is full stays full then; else half of it moves. */
-static int split(struct jp_ranges *ranges, struct range_place *place)
+static int add_root(struct jp_ranges *ranges)
 {
-	bool ends = !place->index || place->index == BLOCK;
-	struct block *full, *next;
+	struct ranges_node *old = ranges->root;
+	struct ranges_node *root = new_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
 
-	if (insert_block(ranges, place->block + (place->index > 0), BLOCK))
+	if (!root)
 		return -ENOMEM;
-	if (!place->index)
-		return 0;
-	full = block_at(ranges, place->block);
-	next = block_at(ranges, place->block + 1);
-	if (!ends) {
-		full->count = next->count = BLOCK / 2;
-		memcpy(next->bytes, at(ranges, full, BLOCK / 2), BLOCK / 2 * ranges->kind->size);
-		note_end(ranges, place->block);
-		note_end(ranges, place->block + 1);
-	}
-	if (place->index > full->count || ends)
-		*place = (struct range_place){place->block + 1, place->index - full->count};
+	if (old)
+		*(struct ranges_child *)insert_at(ranges->kind, root, 0) =
+			(struct ranges_child){last_end(ranges->kind, old), old};
+	ranges->root = root;
 	return 0;
 }
 
-static int insert(struct jp_ranges *ranges, struct range_place place, const void *range)
+/* Where nothing lies. Full nodes are divided on the way down: there is room above each. */
+static int insert(struct jp_ranges *ranges, const struct extent *range)
 {
-	const size_t size = ranges->kind->size;
-	struct block *block;
+	const struct jp_range_kind *kind = ranges->kind;
+	struct ranges_node **place, *node;
 
-	if (!ranges->count && insert_block(ranges, 0, FEWEST))
+	if ((!ranges->root || ranges->root->count == MOST) && add_root(ranges))
 		return -ENOMEM;
-	/* Behind all: at the end of the last block. */
-	if (place.block == ranges->count) {
-		place.block--;
-		place.index = block_at(ranges, place.block)->count;
+	for (place = &ranges->root; (node = own_node(kind, place, (*place)->count + 1));) {
+		size_t i = find(kind, node, range->start);
+
+		if (!node->level) {
+			memcpy(insert_at(kind, node, i), range, kind->size);
+			return 0;
+		}
+		/* Behind all: at the end of the last one. */
+		i = jp_min(i, node->count - 1);
+		if (children(node)[i].node->count == MOST) {
+			if (split(kind, node, i, range->start))
+				return -ENOMEM;
+			i = jp_min(find(kind, node, range->start), i + 1);
+		}
+		children(node)[i].end = jp_max(children(node)[i].end, range->end);
+		place = &children(node)[i].node;
 	}
-	block = block_at(ranges, place.block);
-	block = own_block(ranges, place.block, block->count < BLOCK ? block->count + 1 : BLOCK);
-	if (!block || (block->count == BLOCK && split(ranges, &place)))
-		return -ENOMEM;
-	block = block_at(ranges, place.block);
-	memmove(at(ranges, block, place.index + 1), at(ranges, block, place.index),
-		(block->count - place.index) * size);
-	memcpy(at(ranges, block, place.index), range, size);
-	block->count++;
-	note_end(ranges, place.block);
-	return 0;
+	return -ENOMEM;
 }
 
-/* Of a block that is not shared. */
-static void drop(struct jp_ranges *ranges, struct range_place place)
+/* The first range below @node that ends above @addr ends at @end now, or is gone. All on the way to
+ * it is alone. */
+static void shorten(const struct jp_range_kind *kind, struct ranges_node *node, uint64_t addr,
+		    uint64_t end)
 {
-	struct block *block = block_at(ranges, place.block);
+	const size_t i = find(kind, node, addr);
+	bool gone;
 
-	block->count--;
-	memmove(at(ranges, block, place.index), at(ranges, block, place.index + 1),
-		(block->count - place.index) * ranges->kind->size);
-	if (block->count) {
-		note_end(ranges, place.block);
-		return;
+	if (node->level) {
+		struct ranges_child *child = &children(node)[i];
+
+		shorten(kind, child->node, addr, end);
+		gone = !child->node->count;
+		if (gone)
+			free(child->node);
+		else
+			child->end = last_end(kind, child->node);
+	} else {
+		gone = range_at(kind, node, i)->start >= end;
+		range_at(kind, node, i)->end = end;
 	}
-	free_block(block);
-	ranges->count--;
-	memmove(&ranges->slots[place.block], &ranges->slots[place.block + 1],
-		(ranges->count - place.block) * sizeof(*ranges->slots));
+	if (gone)
+		remove_at(kind, node, i);
 }
 
-static void begin_at(const struct jp_ranges *ranges, struct extent *range, uint64_t start)
+/* The same in all, which are alone on the way. */
+static void cut(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
+{
+	struct ranges_node *root = ranges->root;
+
+	shorten(ranges->kind, root, addr, end);
+	if (!root->count)
+		ranges->root = NULL;
+	else if (root->level && root->count == 1)
+		ranges->root = children(root)[0].node;
+	if (ranges->root != root)
+		free(root);
+}
+
+static void begin_at(const struct jp_range_kind *kind, struct extent *range, uint64_t start)
 {
 	uint64_t by = start - range->start;
 
 	range->start = start;
-	if (ranges->kind->advance)
-		ranges->kind->advance(range, by);
+	if (kind->advance)
+		kind->advance(range, by);
 }
 
 /* A hole in one range: what is behind it becomes another. */
-static int pierce(struct jp_ranges *ranges, struct range_place place, uint64_t start, uint64_t end)
+static int pierce(struct jp_ranges *ranges, const struct extent *range, uint64_t start,
+		  uint64_t end)
 {
-	uint64_t first = range_at(ranges, place)->start;
-	char copy[MOST_BYTES]; /* an insertion moves what is there */
-	int failed;
+	uint64_t behind[MOST_BYTES / sizeof(uint64_t)];
 
-	memcpy(copy, range_at(ranges, place), ranges->kind->size);
-	failed = insert(ranges, (struct range_place){place.block, place.index + 1}, copy);
-	if (failed)
-		return failed;
-	place = find(ranges, first);
-	range_at(ranges, place)->end = start;
-	note_end(ranges, place.block);
-	/* Both had the same end: the first one that is above @start is the second now. */
-	begin_at(ranges, range_at(ranges, find(ranges, start)), end);
-	return 0;
-}
-
-/* Leaves in *@place where a range that fills the gap belongs. */
-static int clear(struct jp_ranges *ranges, uint64_t start, uint64_t end, struct range_place *place)
-{
-	for (;;) {
-		struct extent *range;
-		int failed;
-
-		*place = find(ranges, start);
-		range = range_at(ranges, *place);
-		if (!range || range->start >= end)
-			return 0;
-		if (!own_block(ranges, place->block, 0))
-			return -ENOMEM;
-		range = range_at(ranges, *place);
-		if (range->start < start && range->end > end) {
-			failed = pierce(ranges, *place, start, end);
-			if (failed)
-				return failed;
-		} else if (range->start < start) {
-			range->end = start;
-			note_end(ranges, place->block);
-		} else if (range->end > end) {
-			begin_at(ranges, range, end);
-		} else {
-			drop(ranges, *place);
-		}
-	}
+	memcpy(behind, range, ranges->kind->size);
+	begin_at(ranges->kind, (struct extent *)behind, end);
+	cut(ranges, start, start);
+	return insert(ranges, (struct extent *)behind);
 }
 
 int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 {
-	struct range_place place;
+	struct extent *range;
 
-	if (start >= end)
-		return 0;
-	return own(ranges) ?: clear(*ranges, start, end, &place);
-}
-
-/* The neighbour in @place, not shared, if it is one with @range; or NULL. */
-static struct extent *neighbour(struct jp_ranges *ranges, struct range_place place,
-				const struct extent *range, bool before, int *failed)
-{
-	struct extent *found = range_at(ranges, place);
-
-	if (!found || (before ? found->end != range->start || !ranges->kind->same(found, range)
-			      : found->start != range->end || !ranges->kind->same(range, found)))
-		return NULL;
-	if (!own_block(ranges, place.block, 0))
-		*failed = -ENOMEM;
-	return range_at(ranges, place);
+	while (start < end && (range = jp_ranges_from(*ranges, start)) && range->start < end) {
+		range = jp_ranges_own(ranges, start);
+		if (!range)
+			return -ENOMEM;
+		if (range->end <= end)
+			cut(*ranges, start, start);
+		else if (range->start < start)
+			return pierce(*ranges, range, start, end);
+		else
+			begin_at((*ranges)->kind, range, end);
+	}
+	return 0;
 }
 
 int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 {
-	const struct extent *range = fresh;
-	struct range_place place, place_before = {0};
-	struct extent *before, *after;
-	struct jp_ranges *all;
+	const struct jp_range_kind *kind = (*ranges)->kind;
+	uint64_t bytes[MOST_BYTES / sizeof(uint64_t)];
+	struct extent *range = (struct extent *)bytes;
+	const struct extent *before, *after;
 	int failed;
 
+	memcpy(range, fresh, kind->size);
 	if (range->start >= range->end)
 		return 0;
-	failed = own(ranges) ?: clear(*ranges, range->start, range->end, &place);
-	if (failed)
-		return failed;
-	all = *ranges;
-	if (!all->kind->same)
-		return insert(all, place, fresh);
-	if (range->start)
-		place_before = find(all, range->start - 1);
-	before = range->start ? neighbour(all, place_before, range, true, &failed) : NULL;
-	after = neighbour(all, place, range, false, &failed);
-	if (failed)
-		return failed;
-	if (!before && !after)
-		return insert(all, place, fresh);
-	if (!before) {
-		after->start = range->start;
-		return 0;
-	}
-	before->end = after ? after->end : range->end;
-	note_end(all, place_before.block);
-	if (after)
-		drop(all, place);
-	return 0;
+	failed = jp_ranges_clear(ranges, range->start, range->end);
+	if (failed || !kind->same)
+		return failed ?: own(ranges) ?: insert(*ranges, range);
+	before = jp_ranges_before(*ranges, range->start);
+	after = jp_ranges_from(*ranges, range->end);
+	if (before && before->end == range->start && kind->same(before, range))
+		range->start = before->start;
+	if (after && after->start == range->end && kind->same(range, after))
+		range->end = after->end;
+	return jp_ranges_clear(ranges, range->start, range->end)
+		       ?: own(ranges) ?: insert(*ranges, range);
 }
 
 static bool same_value(const void *one, const void *next)
