@@ -2,6 +2,7 @@
 #pragma once
 
 #include "harness/judge/validator.h"
+#include "validators/coverage_gaps.h"
 #include "validators/coverage_plain.h"
 
 /* What mapping coverage judges by: mappings (mapping_coverage.c) and samples
@@ -18,6 +19,7 @@ struct jp_coverage {
 	struct jp_findings *findings;
 	struct jp_findings by_samples; /* stand behind those of the mappings */
 	struct jp_plains plains;
+	struct jp_gaps gaps;          /* of the truth's spans */
 	const struct jp_span **found; /* by jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;

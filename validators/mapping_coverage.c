@@ -155,25 +155,6 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
-/* The first address of [@start, @end) in @pid that is in no executable mapping of the truth at
- * @time, ends of brackets included; @end: there is none. */
-static uint64_t first_gap(const struct jp_coverage *coverage, uint32_t pid, uint64_t start,
-			  uint64_t end, uint64_t time)
-{
-	struct jp_box box = {.from = time, .until = time + coverage->evidence->info.slack};
-	uint64_t reached = start;
-	const struct jp_span *span;
-
-	do {
-		box.start = reached;
-		box.end = reached + 1;
-		for (size_t at = 0; (span = jp_spans_next(coverage->view->truth, pid, &box, &at));)
-			if (span->close_after > time)
-				reached = jp_max(reached, span->mapping.end);
-	} while (reached > box.start && reached < end);
-	return jp_min(reached, end);
-}
-
 /* Whether @addr of @pid was truly executable at @time. */
 static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			  uint64_t time)
@@ -207,7 +188,7 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	gone = jp_max(gone + slack, from);
 	if (gone >= to)
 		return false;
-	start = first_gap(coverage, truth->pid, start, end, gone);
+	start = jp_gaps_first(&coverage->gaps, truth->pid, start, end, gone);
 	if (start == end)
 		return false;
 	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
@@ -236,7 +217,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	if (from >= to)
 		return 0;
 	/* Where all of it is right at first, what ended before that does not matter. */
-	if (first_gap(coverage, known->pid, mapping->start, mapping->end, from) == mapping->end)
+	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
+	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
 	for (size_t at = 0;
 	     (truth = jp_spans_next(coverage->view->truth, known->pid, &box, &at));) {
@@ -352,6 +334,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	for (size_t i = 0; !failed && i < view->truth->count; i++)
 		failed = judge_span(coverage, &view->truth->spans[i]);
+	failed = failed ?: jp_gaps_of(view->truth, coverage->evidence->info.slack, &coverage->gaps);
 	for (size_t i = 0; !failed && i < view->known->count; i++)
 		failed = judge_known(coverage, &view->known->spans[i]);
 	if (!failed)
@@ -384,6 +367,7 @@ static void free_coverage(void *state)
 	free(coverage->standing);
 	free(coverage->found);
 	jp_plains_free(&coverage->plains);
+	jp_gaps_free(&coverage->gaps);
 	free(coverage);
 }
 

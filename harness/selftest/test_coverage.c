@@ -73,6 +73,25 @@ static void missing(uint64_t i, uint64_t count, struct jp_event *act, struct jp_
 	record_of(act, 2 * count + i, time, record);
 }
 
+/* Each within the one before, of which it leaves both ends; the capture knows the first one, and
+ * that all of it is executable still. */
+static void within(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+{
+	const uint64_t time = BEGIN + i * STEP;
+
+	make(i, time, RX, act);
+	act->map.len = 4 * (count - i) * PAGE;
+	act->map.addr -= i * PAGE;
+	record_of(act, i ? 4 * count + i : 0, time + 2, record);
+	if (!i)
+		record->map.len = act->map.len;
+}
+
+static uint64_t none(uint64_t count)
+{
+	return 0 * count;
+}
+
 static uint64_t all(uint64_t count)
 {
 	return count;
@@ -122,6 +141,7 @@ int main(void)
 		{"mappings side by side", "coverage.late", beside, all},
 		{"mappings after each other", "coverage.stale", after, half},
 		{"mappings that are not executable", "coverage.stale", plain, all},
+		{"mappings within each other", "coverage.stale", within, none},
 		{"mappings that no record has", "coverage.missing", missing, all},
 	};
 

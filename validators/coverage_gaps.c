@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/coverage_gaps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/base/array.h"
+#include "harness/base/order.h"
+#include "harness/model/space/ranges.h"
+
+/* What lies in some span until then; 0: it never did. */
+struct covered {
+	uint64_t start, end, until;
+};
+
+static bool same_time(const void *one, const void *next)
+{
+	return ((const struct covered *)one)->until == ((const struct covered *)next)->until;
+}
+
+static const struct jp_range_kind by_address = {.size = sizeof(struct covered), .same = same_time};
+
+static int add(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
+{
+	uint64_t *start = jp_array_push(&gaps->starts, &gaps->count, &gaps->capacity);
+
+	if (!start)
+		return -ENOMEM;
+	*start = box->start;
+	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
+}
+
+/* What @span covers was in none since the last one ended there. Most of what it meets becomes one:
+ * to walk that costs no more than was put there. */
+static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
+		      uint64_t slack)
+{
+	const uint64_t from = span->open_before - jp_min(span->open_before, slack);
+	struct covered piece = {.end = span->mapping.start};
+	int failed = 0;
+
+	while (!failed && piece.end < span->mapping.end) {
+		const uint64_t start = piece.end;
+
+		piece = *(const struct covered *)jp_ranges_from(*covered, start);
+		piece.start = start;
+		piece.end = jp_min(piece.end, span->mapping.end);
+		if (piece.until < from)
+			failed = add(gaps, span->pid,
+				     &(struct jp_box){start, piece.end, piece.until, from - 1});
+		piece.until = jp_max(piece.until, span->close_after);
+		failed = failed ?: jp_ranges_put(covered, &piece);
+	}
+	return failed;
+}
+
+/* What lies in no span any more. */
+static int add_last(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
+{
+	const struct covered *one = jp_ranges_from(covered, 0);
+	int failed = 0;
+
+	for (; one && !failed; one = jp_ranges_from(covered, one->end))
+		if (one->until != UINT64_MAX)
+			failed =
+				add(gaps, pid,
+				    &(struct jp_box){one->start, one->end, one->until, UINT64_MAX});
+	return failed;
+}
+
+/* Of the process that @spans->spans[@first] is of; leaves in *@next the first of another one. */
+static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_t first,
+		       size_t *next, uint64_t slack)
+{
+	const uint32_t pid = spans->spans[first].pid;
+	struct jp_ranges *covered = jp_ranges_of(&by_address);
+	size_t i = first;
+	int failed;
+
+	if (!covered)
+		return -ENOMEM;
+	failed = jp_ranges_put(&covered, &(struct covered){0, UINT64_MAX, 0});
+	for (; i < spans->count && spans->spans[i].pid == pid && !failed; i++)
+		failed = close_gaps(gaps, &covered, &spans->spans[i], slack);
+	*next = i;
+	failed = failed ?: add_last(gaps, pid, covered);
+	jp_ranges_free(covered);
+	return failed;
+}
+
+int jp_gaps_of(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps)
+{
+	int failed = 0;
+
+	*gaps = (struct jp_gaps){0};
+	for (size_t i = 0; i < spans->count && !failed;)
+		failed = add_process(gaps, spans, i, &i, slack);
+	jp_boxes_build(&gaps->boxes);
+	return failed;
+}
+
+uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
+		       uint64_t time)
+{
+	struct jp_box box = {start, end, time, time};
+	size_t at = 0, gap;
+
+	while (box.start < box.end && jp_boxes_next(&gaps->boxes, pid, &box, &at, &gap))
+		box.end = jp_max(gaps->starts[gap], start);
+	return box.end;
+}
+
+void jp_gaps_free(struct jp_gaps *gaps)
+{
+	jp_boxes_free(&gaps->boxes);
+	free(gaps->starts);
+	*gaps = (struct jp_gaps){0};
+}
