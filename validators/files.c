@@ -7,67 +7,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+#include "harness/base/cleanup.h"
+#include "harness/base/map.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/unmapped.h"
 #include "validators/sample_class.h"
 
+/* Those of one process. */
+struct process_files {
+	struct jp_truth_file *list;
+	size_t count, capacity;
+};
+
 struct jp_files {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
-	struct jp_findings by_samples;      /* stand behind those of the mappings */
-	const struct jp_truth_file **files; /* by pid, from */
-	const struct jp_truth_file **paths; /* the same by pid, path, until */
-	size_t count;
-	struct jp_boxes boxes; /* of @files */
+	struct jp_findings by_samples; /* stand behind those of the mappings */
+	struct jp_map by_path;         /* pid -> struct process_files, of those who were asked */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
 
 /* What the kernel adds to the name of a file that has none any more. */
 #define DELETED " (deleted)"
 
-static int by_pid(const void *left, const void *right)
+/* What a fork has of its parent comes first. */
+static int by_from(const void *left, const void *right)
 {
-	const struct jp_truth_file *a = *(const struct jp_truth_file *const *)left;
-	const struct jp_truth_file *b = *(const struct jp_truth_file *const *)right;
+	const struct jp_truth_file *a = left, *b = right;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->from > b->from) - (a->from < b->from);
+	return jp_compare(a->from, b->from)
+		       ?: jp_compare(a->told, b->told)
+		       ?: jp_compare(a->addr, b->addr);
 }
 
 static int by_path(const void *left, const void *right)
 {
-	const struct jp_truth_file *a = *(const struct jp_truth_file *const *)left;
-	const struct jp_truth_file *b = *(const struct jp_truth_file *const *)right;
+	const struct jp_truth_file *a = left, *b = right;
 
-	return jp_compare(a->pid, b->pid) ?: strcmp(a->path, b->path)
-		       ?: jp_compare(a->until, b->until);
+	return strcmp(a->path, b->path) ?: jp_compare(a->until, b->until);
 }
 
-static int collect(struct jp_files *files)
+/* All of @pid, in @order. 0 or -ENOMEM; free the list in both cases. */
+static int list_files(const struct jp_truth *truth, uint32_t pid,
+		      int (*order)(const void *, const void *), struct process_files *all)
 {
-	const struct jp_truth *truth = files->evidence->truth;
-	int failed = 0;
+	const struct jp_box box = {0, UINT64_MAX, 0, UINT64_MAX};
+	struct jp_truth_files_at at = {0};
+	struct jp_truth_file file;
 
-	files->files = calloc(truth->nr_files + 1, sizeof(*files->files));
-	files->paths = calloc(truth->nr_files + 1, sizeof(*files->paths));
-	if (!files->files || !files->paths)
-		return -ENOMEM;
-	for (size_t i = 0; i < truth->nr_files; i++)
-		files->files[i] = files->paths[i] = &truth->files[i];
-	files->count = truth->nr_files;
-	qsort(files->files, files->count, sizeof(*files->files), by_pid);
-	qsort(files->paths, files->count, sizeof(*files->paths), by_path);
-	for (size_t i = 0; !failed && i < files->count; i++) {
-		const struct jp_truth_file *file = files->files[i];
-		const struct jp_box box = {file->addr, file->addr + file->len, file->from,
-					   file->until};
+	while (jp_truth_next_file(truth, pid, &box, &at, &file)) {
+		struct jp_truth_file *added =
+			jp_array_push(&all->list, &all->count, &all->capacity);
 
-		failed = jp_boxes_add(&files->boxes, file->pid, &box, i);
+		if (!added)
+			return -ENOMEM;
+		*added = file;
 	}
-	jp_boxes_build(&files->boxes);
-	return failed;
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), order);
+	return 0;
 }
 
 /* Whether @known gives another file than @file, and by what; NULL: the same, as far as it tells. */
@@ -107,35 +107,36 @@ static int compare_path(const char *path, const char *name, size_t length)
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Whether @known is a file of @pid that was gone by @time, and that the truth calls by the first
+/* Whether @known is one of @files that was gone by @time, and that the truth calls by the first
  * @length bytes of its name. */
-static bool was_earlier(const struct jp_files *files, uint32_t pid, const struct jp_mapping *known,
+static bool was_earlier(const struct process_files *files, const struct jp_mapping *known,
 			size_t length, uint64_t time)
 {
-	const struct jp_truth_file *const *paths = files->paths;
+	const struct jp_truth_file *list = files->list;
 	size_t i;
 
-	jp_search(i, files->count,
-		  (jp_compare(paths[i]->pid, pid)
-			   ?: compare_path(paths[i]->path, known->name, length)) < 0);
-	for (; i < files->count && paths[i]->pid == pid && paths[i]->until <= time &&
-	       !compare_path(paths[i]->path, known->name, length);
+	jp_search(i, files->count, compare_path(list[i].path, known->name, length) < 0);
+	for (; i < files->count && list[i].until <= time &&
+	       !compare_path(list[i].path, known->name, length);
 	     i++)
-		if (!differs(paths[i], known))
+		if (!differs(&list[i], known))
 			return true;
 	return false;
 }
 
-/* Another file that is there: whose is it? */
-static const char *blame(const struct jp_files *files, const struct jp_truth_file *file,
+/* Another file that is there: whose is it? NULL: no memory. */
+static const char *blame(struct jp_files *files, const struct jp_truth_file *file,
 			 const struct jp_mapping *known, const char *difference)
 {
 	const size_t length = strlen(known->name), end = strlen(DELETED);
+	struct process_files *all = jp_map_at(&files->by_path, file->pid, sizeof(*all));
 
+	if (!all || (!all->count && list_files(files->evidence->truth, file->pid, by_path, all)))
+		return NULL;
 	/* What it was before its last exec: the parent's program, most likely. */
-	if (was_earlier(files, file->pid, known, length, file->from) ||
+	if (was_earlier(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
-	     was_earlier(files, file->pid, known, length - end, file->from)))
+	     was_earlier(all, known, length - end, file->from)))
 		return "earlier-program";
 	return difference;
 }
@@ -175,14 +176,17 @@ static int judge_during(struct jp_files *files, const struct jp_truth_file *file
 	const struct jp_span *wrong = NULL;
 	const char *difference = NULL;
 	struct jp_unmapped unmapped;
+	const char *cause;
 	char what[256];
 
 	files->judged++;
 	known = known_for(files, file, from, to, &wrong, &difference);
 	if (wrong) {
 		files->identity++;
-		return jp_findings_except(&files->view->findings, "files.identity",
-					  blame(files, file, &wrong->mapping, difference),
+		cause = blame(files, file, &wrong->mapping, difference);
+		if (!cause)
+			return -ENOMEM;
+		return jp_findings_except(&files->view->findings, "files.identity", cause,
 					  "pid %u, %" PRIx64 ": inode %" PRIu64
 					  " of %x:%x, %s; the capture has "
 					  "inode %" PRIu64 " of %x:%x, %s",
@@ -231,41 +235,43 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	return failed;
 }
 
-/* The file that @ip of @pid is in, when @time is surely within its life; NULL: none. */
-static const struct jp_truth_file *file_at(const struct jp_files *files, uint32_t pid, uint64_t ip,
-					   uint64_t time)
+/* The file that @ip of @pid is in, when @time is surely within its life; false: none. */
+static bool file_at(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
+		    struct jp_truth_file *file)
 {
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const uint64_t slack = files->evidence->info.slack;
-	size_t i;
+	struct jp_truth_files_at at = {0};
 
-	for (size_t at = 0; jp_boxes_next(&files->boxes, pid, &box, &at, &i);)
-		if (time >= files->files[i]->from + slack && time + slack <= files->files[i]->until)
-			return files->files[i];
-	return NULL;
+	while (jp_truth_next_file(files->evidence->truth, pid, &box, &at, file))
+		if (time >= file->from + slack && time + slack <= file->until)
+			return true;
+	return false;
 }
 
 /* A sample in a file that the truth knows must be credited to that file. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
 	const uint64_t ip = event->sample.ip;
-	const struct jp_truth_file *file =
-		event->sample.user ? file_at(files, event->pid, ip, event->time) : NULL;
+	struct jp_truth_file file;
 	const struct jp_mapping *known;
 	const char *cause;
 	char what[256] = "";
 
-	if (!file || jp_sample_bystander(files->evidence, event))
+	if (!event->sample.user || !file_at(files, event->pid, ip, event->time, &file) ||
+	    jp_sample_bystander(files->evidence, event))
 		return 0;
 	files->samples++;
 	known = jp_replay_find(files->view->spaces, event->pid, ip);
-	cause = known ? differs(file, known) : NULL;
+	cause = known ? differs(&file, known) : NULL;
 	if (known && !cause) {
 		files->credited++;
 		return 0;
 	}
 	if (known) {
-		cause = blame(files, file, known, cause);
+		cause = blame(files, &file, known, cause);
+		if (!cause)
+			return -ENOMEM;
 	} else {
 		struct jp_unmapped unmapped = jp_unmapped(files->evidence, files->view->known,
 							  event->pid, ip, event->time);
@@ -273,11 +279,10 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 		cause = unmapped.cause;
 		jp_unmapped_text(&unmapped, what, sizeof(what));
 	}
-	return jp_findings_except(&files->by_samples, "files.credited", cause,
-				  "sample at %" PRIu64 ", %u/%u, ip %" PRIx64
-				  " is in %s; the capture says %s",
-				  event->time, event->pid, event->tid, ip, file->build_id,
-				  known ? known->name : what);
+	return jp_findings_except(
+		&files->by_samples, "files.credited", cause,
+		"sample at %" PRIu64 ", %u/%u, ip %" PRIx64 " is in %s; the capture says %s",
+		event->time, event->pid, event->tid, ip, file.build_id, known ? known->name : what);
 }
 
 static void add_metrics(const struct jp_files *files)
@@ -300,19 +305,46 @@ struct jp_files *jp_files_begin(struct jp_view *view)
 		return NULL;
 	files->view = view;
 	files->evidence = view->evidence;
-	if (!collect(files))
-		return files;
-	jp_files_free(files);
-	return NULL;
+	return files;
+}
+
+/* Those of @pid, in the order in which they came. */
+static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen seen,
+			 const void *context)
+{
+	struct process_files all = {0};
+	int failed = list_files(files->evidence->truth, pid, by_from, &all);
+
+	for (size_t i = 0; !failed && i < all.count; i++)
+		if (seen(context, pid, all.list[i].from))
+			failed = judge_file(files, &all.list[i]);
+	free(all.list);
+	return failed;
+}
+
+/* Whose files the truth has, in order, some more than once. */
+static uint64_t *processes_with_files(const struct jp_truth *truth)
+{
+	const size_t count = truth->nr_files + truth->nr_inherited;
+	uint64_t *pids = calloc(count + 1, sizeof(*pids));
+
+	for (size_t i = 0; pids && i < count; i++)
+		pids[i] = i < truth->nr_files ? truth->files[i].pid
+					      : truth->inherited[i - truth->nr_files].pid;
+	if (pids && count)
+		qsort(pids, count, sizeof(*pids), jp_by_value);
+	return pids;
 }
 
 int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context)
 {
-	int failed = 0;
+	const struct jp_truth *truth = files->evidence->truth;
+	jp_cleanup_free uint64_t *pids = processes_with_files(truth);
+	int failed = pids ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !failed && i < files->count; i++)
-		if (seen(context, files->files[i]->pid, files->files[i]->from))
-			failed = judge_file(files, files->files[i]);
+	for (size_t i = 0; !failed && i < truth->nr_files + truth->nr_inherited; i++)
+		if (!i || pids[i] != pids[i - 1])
+			failed = judge_process(files, pids[i], seen, context);
 	if (!failed)
 		failed = jp_findings_append(&files->view->findings, &files->by_samples);
 	if (!failed)
@@ -322,11 +354,13 @@ int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context
 
 void jp_files_free(struct jp_files *files)
 {
+	struct process_files *all;
+
 	if (!files)
 		return;
+	for (size_t at = 0; (all = jp_map_next(&files->by_path, &at, NULL));)
+		free(all->list);
+	jp_map_free(&files->by_path);
 	jp_findings_free(&files->by_samples);
-	jp_boxes_free(&files->boxes);
-	free(files->files);
-	free(files->paths);
 	free(files);
 }

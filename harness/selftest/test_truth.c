@@ -272,11 +272,27 @@ static void write_files(void)
 	jp_truth_process_died(other, 600, 610);
 }
 
+static const struct jp_box ever = {0, UINT64_MAX, 0, UINT64_MAX};
+
+static size_t files_of(uint32_t pid)
+{
+	struct jp_truth_files_at at = {0};
+	struct jp_truth_file file;
+	size_t count = 0;
+
+	while (jp_truth_next_file(truth, pid, &ever, &at, &file))
+		count += file.pid == pid;
+	return count;
+}
+
 static const struct jp_truth_file *file_of(uint32_t pid, uint64_t ino)
 {
-	for (size_t i = 0; i < truth->nr_files; i++)
-		if (truth->files[i].pid == pid && truth->files[i].ino == ino)
-			return &truth->files[i];
+	static struct jp_truth_file file;
+	struct jp_truth_files_at at = {0};
+
+	while (jp_truth_next_file(truth, pid, &ever, &at, &file))
+		if (file.ino == ino)
+			return &file;
 	return NULL;
 }
 
@@ -284,9 +300,10 @@ static void test_files(void)
 {
 	const struct jp_truth_file *file;
 
-	check(truth->nr_files == 7 && truth->torn == 1, "files are read, but not a bad one");
 	parent = truth->acts[0].pid;
 	child = truth->acts[1].pid;
+	check(files_of(parent) == 4 && files_of(child) == 3 && truth->torn == 1,
+	      "files are read, but not a bad one");
 	file = file_of(parent, 11);
 	check(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
 		      !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
@@ -363,15 +380,21 @@ static double cost_after(size_t count)
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which takes memory of its own */
-enum { CODES = 2000, FORKS = 400 };
+enum { ITEMS = 2000, FORKS = 400 };
 
-/* Processes that all have the code of the first one. */
+/* Processes that all have the code of the first one, or its files. */
+static bool of_files;
+
 static void write_forks(void)
 {
 	const pid_t own = getpid();
 
-	for (int i = 0; i < CODES; i++)
-		add_code(0x10000 + i * 0x1000, "f", 10 + i);
+	for (int i = 0; i < ITEMS; i++) {
+		if (of_files)
+			put_file(10 + i, 0x10000 + i * 0x1000, i, "- /library");
+		else
+			add_code(0x10000 + i * 0x1000, "f", 10 + i);
+	}
 	for (size_t i = 0; i < many; i++) {
 		const pid_t pid = fork();
 
@@ -383,6 +406,17 @@ static void write_forks(void)
 	}
 }
 
+static size_t items(void)
+{
+	size_t files = 0;
+
+	if (!of_files)
+		return truth->nr_codes;
+	for (size_t i = 0; i < truth->nr_acts; i++)
+		files += files_of(truth->acts[i].pid);
+	return files + files_of(truth->acts[0].task.ppid);
+}
+
 /* The most memory that a process had which read the truth of @forks, in bytes. */
 static double peak_of(size_t forks)
 {
@@ -391,23 +425,27 @@ static double peak_of(size_t forks)
 	pid_t pid;
 
 	many = forks;
-	check(!written("forks", 4 * CODES, write_forks), "it is written");
+	check(!written("forks", 4 * ITEMS, write_forks), "it is written");
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		truth = load("forks");
-		_exit(!truth || truth->nr_codes != (forks + 1) * CODES);
+		_exit(!truth || items() != (forks + 1) * ITEMS);
 	}
-	check(wait4(pid, &status, 0, &used) == pid && !status, "all have its code");
+	check(wait4(pid, &status, 0, &used) == pid && !status, "all have what it has");
 	return 1024.0 * (double)used.ru_maxrss;
 }
 
 static void test_memory(void)
 {
-	const double each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * CODES);
+	double each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * ITEMS);
 
 	/* Itself, and up to 3 slots of 16 bytes in the map that finds what is alive. */
 	check(each < 200, "code that a fork inherits takes %.0f bytes", each);
+	of_files = true;
+	each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * ITEMS);
+	/* The process, and that it is there. */
+	check(each < 5, "a file that a fork inherits takes %.0f bytes", each);
 }
 #endif
 

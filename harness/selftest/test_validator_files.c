@@ -63,10 +63,12 @@ static double cost(size_t count)
 		*event++ = sample_at(&file, file.from + STEP / 2);
 	}
 	begun = jp_clock_thread_cpu();
+	check(!jp_truth_index_files(&truth), "files are found");
 	found = judge("processes", &evidence, events, 3 * count, "files.credited");
 	spent = (double)(jp_clock_thread_cpu() - begun);
 	check(found.k == (mistaken ? 0 : count) && found.n == count,
 	      "%d of %d samples are in their file", (int)found.k, (int)found.n);
+	jp_boxes_free(&truth.files_at);
 	free(files);
 	free(events);
 	return spent;

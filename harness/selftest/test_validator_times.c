@@ -76,6 +76,7 @@ static void credited(void)
 		uint64_t time, samples;
 	} rows[] = {{1000, 0}, {1009, 0}, {1010, 1}, {1990, 1}, {1991, 0}};
 
+	check(!jp_truth_index_files(&truth), "files are found");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event events[] = {
 			MADE_EVENT(MAP, PID, 500, MADE_MAP(0x1000, 0x1000, RX, "/bin/a")),
@@ -89,6 +90,7 @@ static void credited(void)
 		      "a sample at %d: %d of %d credited", (int)rows[i].time, (int)metric.k,
 		      (int)metric.n);
 	}
+	jp_boxes_free(&truth.files_at);
 }
 
 /* A file that became known while it was there came late. */
@@ -104,6 +106,7 @@ static void late(void)
 		uint64_t time, late, missing;
 	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
 
+	check(!jp_truth_index_files(&truth), "files are found");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event event =
 			MADE_EVENT(MAP, PID, rows[i].time, .before = rows[i].time,
@@ -117,6 +120,7 @@ static void late(void)
 		      : rows[i].missing ? "none"
 					: "in time");
 	}
+	jp_boxes_free(&truth.files_at);
 }
 
 /* A thread whose FORK and EXIT the capture was to tell, and does not. */

@@ -44,6 +44,9 @@ struct jp_truth_process {
 	uint32_t generation;     /* of its code: a path resolved before may be another now */
 	uint64_t ended;          /* when its last incarnation began to end; 0: none did */
 	struct jp_ranges *files; /* that are mapped; NULL: none was */
+	struct jp_ranges *own;   /* those of them that it told of; NULL: none */
+	size_t nr_files;
+	size_t inherited; /* index + 1 in truth->inherited; 0: none */
 };
 
 struct jp_truth_collector {
@@ -56,6 +59,8 @@ struct jp_truth_collector {
 	struct jp_truth_ending *ends;
 	size_t nr_ends, ends_capacity;
 	size_t codes_capacity, files_capacity, acts_capacity, incarnations_capacity, steps;
+	size_t inherited_capacity;
+	size_t files;                /* of all processes, with those that forks have */
 	uint64_t failed_at;          /* offset of the record that could not be followed */
 	struct jp_map code_of;       /* pid, function id -> code that is alive */
 	struct jp_map version_of;    /* pid, path id */
@@ -95,9 +100,12 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 int jp_truth_build_activations(struct jp_truth_collector *collector);
 
 int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_event *event);
-int jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
-		       const struct jp_event *event);
+void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
+			const struct jp_event *event);
 int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   const struct jp_truth_process *parent, const struct jp_event *event);
+/* @process has none any more. */
+void jp_truth_drop_files(struct jp_truth_process *process);
+void jp_truth_free_files(struct jp_truth *truth);
 /* Tells the codes that lie in files; after both. */
 int jp_truth_find_files(struct jp_truth_collector *collector);

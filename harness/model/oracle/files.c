@@ -2,8 +2,7 @@
 #include "harness/model/oracle/collect.h"
 
 #include <errno.h>
-
-#include "harness/base/boxes.h"
+#include <stdlib.h>
 
 /* A file that is mapped, by place. */
 struct live_file {
@@ -13,19 +12,50 @@ struct live_file {
 
 static const struct jp_range_kind by_place = {.size = sizeof(struct live_file)};
 
-/* The files of @process that lie in [@addr, @addr + @len) are gone, as a whole. 0 or -ENOMEM. */
-static int end(struct jp_truth *truth, struct jp_truth_process *process, uint64_t addr,
-	       uint64_t len, uint64_t time)
+/* The file @one of @process, which that does not have any more, is of a fork's until now. */
+static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
+			 struct jp_truth_inherited *inherited, const struct live_file *one,
+			 uint64_t time)
 {
-	const struct live_file *one;
+	struct jp_truth *truth = collector->truth;
+	struct jp_truth_file *ended =
+		jp_array_push(&truth->files, &truth->nr_files, &collector->files_capacity);
 
-	while (process->files && (one = jp_ranges_from(process->files, addr)) &&
-	       one->start < addr + len) {
-		truth->files[one->file].until = time;
-		if (jp_ranges_clear(&process->files, one->start, one->end))
-			return -ENOMEM;
+	if (!ended)
+		return -ENOMEM;
+	*ended = truth->files[one->file];
+	ended->pid = pid;
+	ended->from = inherited->from;
+	ended->until = time;
+	ended->told = 0;
+	return jp_ranges_clear(&inherited->files, one->start, one->end);
+}
+
+/* The files of @process that lie in [@addr, @addr + @len) are gone, as a whole. 0 or -ENOMEM. */
+static int end(struct jp_truth_collector *collector, struct jp_truth_process *process,
+	       uint64_t addr, uint64_t len, uint64_t time)
+{
+	struct jp_truth *truth = collector->truth;
+	const struct live_file *found, *own;
+	int failed = 0;
+
+	while (!failed && process->files && (found = jp_ranges_from(process->files, addr)) &&
+	       found->start < addr + len) {
+		const struct live_file one = *found;
+
+		own = process->own ? jp_ranges_from(process->own, one.start) : NULL;
+		if (own && own->start == one.start) {
+			truth->files[one.file].until = time;
+			failed = jp_ranges_clear(&process->own, one.start, one.end);
+		} else {
+			failed = end_inherited(collector, process->process.pid,
+					       &truth->inherited[process->inherited - 1], &one,
+					       time);
+		}
+		failed = failed ?: jp_ranges_clear(&process->files, one.start, one.end);
+		process->nr_files--;
 	}
-	return 0;
+	return failed;
 }
 
 static int add(struct jp_truth_collector *collector, struct jp_truth_process *process,
@@ -36,13 +66,16 @@ static int add(struct jp_truth_collector *collector, struct jp_truth_process *pr
 	struct jp_truth *truth = collector->truth;
 	struct jp_truth_file *added;
 
-	if (truth->nr_files >= JP_TRUTH_MOST_FILES)
+	if (++collector->files > JP_TRUTH_MOST_FILES)
 		return -E2BIG;
 	added = jp_array_push(&truth->files, &truth->nr_files, &collector->files_capacity);
-	if (!added || (!process->files && !(process->files = jp_ranges_of(&by_place))))
+	if (!added || (!process->files && !(process->files = jp_ranges_of(&by_place))) ||
+	    (!process->own && !(process->own = jp_ranges_of(&by_place))))
 		return -ENOMEM;
 	*added = *file;
-	return jp_ranges_put(&process->files, &live);
+	added->told = truth->nr_files;
+	process->nr_files++;
+	return jp_ranges_put(&process->files, &live) ?: jp_ranges_put(&process->own, &live);
 }
 
 static int take(struct jp_truth_collector *collector, const struct jp_event *event)
@@ -62,30 +95,52 @@ static int take(struct jp_truth_collector *collector, const struct jp_event *eve
 
 	if (!process)
 		return -ENOMEM;
-	return end(collector->truth, own, file.addr, file.len, event->before)
+	return end(collector, own, file.addr, file.len, event->before)
 		       ?: add(collector, own, &file);
 }
 
-int jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
-		       const struct jp_event *event)
+void jp_truth_drop_files(struct jp_truth_process *process)
 {
-	return end(collector->truth, process, 0, UINT64_MAX, event->before);
+	jp_ranges_free(process->files);
+	jp_ranges_free(process->own);
+	process->files = process->own = NULL;
+	process->nr_files = process->inherited = 0;
+}
+
+void jp_truth_end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
+			const struct jp_event *event)
+{
+	struct jp_truth *truth = collector->truth;
+	const struct live_file *one = process->own ? jp_ranges_from(process->own, 0) : NULL;
+
+	for (; one; one = jp_ranges_from(process->own, one->end))
+		truth->files[one->file].until = event->before;
+	if (process->inherited)
+		truth->inherited[process->inherited - 1].until = event->before;
+	jp_truth_drop_files(process);
 }
 
 int jp_truth_inherit_files(struct jp_truth_collector *collector, struct jp_truth_process *child,
 			   const struct jp_truth_process *parent, const struct jp_event *event)
 {
-	const struct live_file *one = parent->files ? jp_ranges_from(parent->files, 0) : NULL;
-	int ret = 0;
+	struct jp_truth *truth = collector->truth;
+	struct jp_truth_inherited *added;
 
-	for (; one && !ret; one = jp_ranges_from(parent->files, one->end)) {
-		struct jp_truth_file file = collector->truth->files[one->file];
-
-		file.pid = event->pid;
-		file.from = event->after;
-		ret = add(collector, child, &file);
-	}
-	return ret;
+	if (!parent->nr_files)
+		return 0;
+	collector->files += parent->nr_files;
+	if (collector->files > JP_TRUTH_MOST_FILES)
+		return -E2BIG;
+	added = jp_array_push(&truth->inherited, &truth->nr_inherited,
+			      &collector->inherited_capacity);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct jp_truth_inherited){event->pid, event->after, UINT64_MAX,
+					     jp_ranges_share(parent->files)};
+	child->files = jp_ranges_share(parent->files);
+	child->nr_files = parent->nr_files;
+	child->inherited = truth->nr_inherited;
+	return 0;
 }
 
 int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_event *event)
@@ -95,7 +150,7 @@ int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_e
 	if (event->type == JP_EVENT_FILE)
 		return take(collector, event);
 	process = jp_processes_find(&collector->processes, event->pid);
-	return process ? end(collector->truth, (struct jp_truth_process *)process, event->map.addr,
+	return process ? end(collector, (struct jp_truth_process *)process, event->map.addr,
 			     event->map.len, event->before)
 		       : 0;
 }
@@ -107,10 +162,9 @@ static bool lacks_its_file(const struct jp_truth *truth, const struct jp_truth_c
 	       code->frames->cfi_status != JP_CFI_NO_FILE && !code->frames->vdso;
 }
 
-int jp_truth_find_files(struct jp_truth_collector *collector)
+int jp_truth_index_files(struct jp_truth *truth)
 {
-	struct jp_truth *truth = collector->truth;
-	struct jp_boxes boxes = {0};
+	const size_t count = truth->nr_files + truth->nr_inherited;
 	int failed = 0;
 
 	for (size_t i = 0; !failed && i < truth->nr_files; i++) {
@@ -118,19 +172,80 @@ int jp_truth_find_files(struct jp_truth_collector *collector)
 		const struct jp_box box = {file->addr, file->addr + file->len, file->from,
 					   file->until};
 
-		failed = jp_boxes_add(&boxes, file->pid, &box, i);
+		failed = jp_boxes_add(&truth->files_at, file->pid, &box, i);
 	}
-	jp_boxes_build(&boxes);
+	for (size_t i = truth->nr_files; !failed && i < count; i++) {
+		const struct jp_truth_inherited *one = &truth->inherited[i - truth->nr_files];
+		const struct jp_box box = {0, UINT64_MAX, one->from, one->until};
+
+		failed = jp_boxes_add(&truth->files_at, one->pid, &box, i);
+	}
+	jp_boxes_build(&truth->files_at);
+	return failed;
+}
+
+void jp_truth_free_files(struct jp_truth *truth)
+{
+	for (size_t i = 0; i < truth->nr_inherited; i++)
+		jp_ranges_free(truth->inherited[i].files);
+	jp_boxes_free(&truth->files_at);
+	free(truth->inherited);
+	free(truth->files);
+}
+
+/* Of those that @at->inherited has. */
+static bool next_inherited(const struct jp_truth *truth, const struct jp_box *box,
+			   struct jp_truth_files_at *at, struct jp_truth_file *file)
+{
+	const struct live_file *one = jp_ranges_from(at->inherited->files, at->addr);
+
+	if (!one || one->start >= box->end) {
+		at->inherited = NULL;
+		return false;
+	}
+	at->addr = one->end;
+	*file = truth->files[one->file];
+	file->pid = at->inherited->pid;
+	file->from = at->inherited->from;
+	file->until = at->inherited->until;
+	file->told = 0;
+	return true;
+}
+
+bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct jp_box *box,
+			struct jp_truth_files_at *at, struct jp_truth_file *file)
+{
+	size_t i;
+
+	do {
+		if (at->inherited && next_inherited(truth, box, at, file))
+			return true;
+		if (!jp_boxes_next(&truth->files_at, pid, box, &at->at, &i))
+			return false;
+		if (i >= truth->nr_files) {
+			at->inherited = &truth->inherited[i - truth->nr_files];
+			at->addr = box->start;
+		}
+	} while (at->inherited);
+	*file = truth->files[i];
+	return true;
+}
+
+int jp_truth_find_files(struct jp_truth_collector *collector)
+{
+	struct jp_truth *truth = collector->truth;
+	const int failed = jp_truth_index_files(truth);
+
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		struct jp_truth_code *code = &truth->codes[i];
 		const struct jp_box box = {code->addr, code->addr + 1, code->loaded + 1,
 					   code->unloaded - 1};
-		size_t at = 0, item;
+		struct jp_truth_files_at at = {0};
+		struct jp_truth_file file;
 
-		code->in_file = jp_boxes_next(&boxes, code->pid, &box, &at, &item);
+		code->in_file = jp_truth_next_file(truth, code->pid, &box, &at, &file);
 		if (lacks_its_file(truth, code))
 			jp_truth_contradicts(truth);
 	}
-	jp_boxes_free(&boxes);
 	return failed;
 }

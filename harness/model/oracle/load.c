@@ -23,8 +23,8 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 		own->over = own->incarnation;
 	}
 	own->incarnation = 0;
-	return jp_truth_end_codes(collector, own, event)
-		       ?: jp_truth_end_files(collector, own, event);
+	jp_truth_end_files(collector, own, event);
+	return jp_truth_end_codes(collector, own, event);
 }
 
 static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
@@ -147,7 +147,7 @@ static int visit_checked(void *context, const struct jp_event *event)
 static int collect(struct jp_truth *truth, const char *path, struct jp_error *err)
 {
 	struct jp_truth_collector collector = {.truth = truth};
-	const struct jp_truth_process *process;
+	struct jp_truth_process *process;
 	int ret;
 
 	collector.processes.rules = &rules;
@@ -175,7 +175,7 @@ static int collect(struct jp_truth *truth, const char *path, struct jp_error *er
 	free(collector.ends);
 	for (size_t at = 0;
 	     (process = (struct jp_truth_process *)jp_processes_next(&collector.processes, &at));)
-		jp_ranges_free(process->files);
+		jp_truth_drop_files(process);
 	jp_processes_free(&collector.processes);
 	jp_map_free(&collector.code_of);
 	jp_map_free(&collector.version_of);
@@ -219,7 +219,7 @@ void jp_truth_free(struct jp_truth *truth)
 	jp_acts_at_free(&truth->acts_at);
 	jp_acts_of_free(&truth->acts_of);
 	free(truth->acts);
-	free(truth->files);
+	jp_truth_free_files(truth);
 	free(truth->incarnations);
 	free(truth->codes);
 	free(truth->activations);

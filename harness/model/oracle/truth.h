@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/base/boxes.h"
 #include "harness/format/truth/reader.h"
 #include "harness/model/oracle/acts_at.h"
 #include "harness/model/oracle/acts_of.h"
+#include "harness/model/space/ranges.h"
 
 /* What a truth file means: code, activations and files of each process over time, as indexed
  * tables. Every array is sorted as said. */
@@ -75,6 +77,14 @@ struct jp_truth_file {
 	uint64_t until;       /* the start of the bracket in which it went; UINT64_MAX: never */
 	const char *build_id; /* hexadecimal, "-": none; a blank and the path follow */
 	const char *path;
+	size_t told; /* in the order in which processes told of theirs; 0: a fork has it */
+};
+
+/* The files that a fork has of its parent, and that went with it, if at all. */
+struct jp_truth_inherited {
+	uint32_t pid;
+	uint64_t from, until; /* as a file's */
+	struct jp_ranges *files;
 };
 
 struct jp_truth {
@@ -89,8 +99,13 @@ struct jp_truth {
 	struct jp_acts_of acts_of;
 	struct jp_truth_incarnation *incarnations; /* by pid, before */
 	size_t nr_incarnations;
-	struct jp_truth_file *files; /* by from */
+	/* Those that processes told of, and those of forks that went before them: ask
+	 * jp_truth_next_file(). */
+	struct jp_truth_file *files;
 	size_t nr_files;
+	struct jp_truth_inherited *inherited;
+	size_t nr_inherited;
+	struct jp_boxes files_at;    /* items: files, behind them what is inherited */
 	struct jp_truth_code *codes; /* by pid, addr, loaded */
 	size_t nr_codes;
 	struct jp_truth_activation *activations; /* by tid, enter */
@@ -108,6 +123,19 @@ struct jp_truth {
 /* As jp_truth_reader_open(); and what contradicts what was before is a gap. */
 struct jp_truth *jp_truth_load(const char *path, struct jp_error *err);
 void jp_truth_free(struct jp_truth *truth);
+
+/* Where a search for files is; all zero at first. */
+struct jp_truth_files_at {
+	size_t at;
+	const struct jp_truth_inherited *inherited; /* NULL: none */
+	uint64_t addr;
+};
+/* The next file of @pid, in no order, that is somewhere in @box from `from` to `until`, into
+ * *@file; false: that was all. */
+bool jp_truth_next_file(const struct jp_truth *truth, uint32_t pid, const struct jp_box *box,
+			struct jp_truth_files_at *at, struct jp_truth_file *file);
+/* Of all files, once they are there, to be searched. 0 or -ENOMEM. */
+int jp_truth_index_files(struct jp_truth *truth);
 
 /* The emitted function of @pid that lives at @ip at @time (any process whose parent loaded it
  * before the fork counts too), or NULL. */
