@@ -7,29 +7,49 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/printable.h"
 #include "harness/base/trusted_path.h"
 
+static void leave_out(const char *text, const char *of, const struct jp_error *err)
+{
+	fputs("jitproof: '", stderr);
+	jp_printable_put(stderr, text);
+	fprintf(stderr, "'%s is left out: %s\n", of, err->text);
+}
+
 /* Whether programs may be taken from @folder; what is not there holds none. */
 static bool usable(const char *folder)
 {
 	struct jp_error err = {"it depends on the working directory"};
 	char real[PATH_MAX];
-	struct stat st;
-	int ret = *folder == '/' ? jp_trusted_folder(folder, real, sizeof(real), &err) : -EPERM;
+	int ret = *folder == '/' ? jp_trusted_programs(folder, real, sizeof(real), &err) : -EPERM;
 
-	if (!ret && (stat(real, &st) || !jp_trusted_stat(&st)))
-		ret = jp_fail(&err, EPERM, "anyone can put programs there");
-	if (ret == -EPERM) {
-		fputs("jitproof: '", stderr);
-		jp_printable_put(stderr, folder);
-		fprintf(stderr, "' of PATH is left out: %s\n", err.text);
-	}
+	if (ret == -EPERM)
+		leave_out(folder, " of PATH", &err);
 	return !ret;
+}
+
+/* Whether the program that a variable of ours names, or the folder of programs, if that is what it
+ * names, is nobody else's to change. */
+static bool is_kept(const char *variable)
+{
+	const char *value = strchr(variable, '=');
+	char real[PATH_MAX];
+	struct jp_error err;
+	int ret;
+
+	if (strncmp(variable, "JITPROOF_", strlen("JITPROOF_")) != 0 || !value ||
+	    !strchr(value, '/'))
+		return true;
+	ret = jp_trusted_file(value + 1, real, sizeof(real), &err);
+	if (ret == -EINVAL)
+		ret = jp_trusted_programs(value + 1, real, sizeof(real), &err);
+	if (ret == -EPERM)
+		leave_out(variable, "", &err);
+	return ret != -EPERM;
 }
 
 /* "PATH=" and what of @path programs may be taken from. */
@@ -57,7 +77,7 @@ char **jp_search_path_environment(void)
 {
 	static char **made;
 	const char *path = getenv("PATH");
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 
 	if (made || geteuid() || !path)
 		return made ?: environ;
@@ -65,12 +85,15 @@ char **jp_search_path_environment(void)
 		count++;
 	made = calloc(count + 1, sizeof(*made));
 	for (size_t i = 0; made && i < count; i++) {
-		made[i] = environ[i];
+		if (!is_kept(environ[i]))
+			continue;
+		made[kept] = environ[i];
 		if (strncmp(environ[i], "PATH=", strlen("PATH=")) == 0 &&
-		    !(made[i] = kept_of(path))) {
+		    !(made[kept] = kept_of(path))) {
 			free(made);
 			made = NULL;
 		}
+		kept++;
 	}
 	return made;
 }

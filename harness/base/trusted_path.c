@@ -114,3 +114,13 @@ int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *
 {
 	return check(path, S_IFDIR, to, size, err);
 }
+
+int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err)
+{
+	struct stat st;
+	int ret = jp_trusted_folder(path, to, size, err);
+
+	if (!ret && (stat(to, &st) || !jp_trusted_stat(&st)))
+		ret = jp_fail(err, EPERM, "%s is not trusted: anyone can put programs there", path);
+	return ret;
+}

@@ -15,5 +15,8 @@
  */
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
+/* As jp_trusted_folder(); and nobody else can put anything there, so that what is taken from there
+ * by its name is ours. */
+int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err);
 /* Whether nobody else can change what is in the folder of @st. */
 bool jp_trusted_stat(const struct stat *st);

@@ -21,20 +21,24 @@
 #include "harness/base/search_path.h"
 #include "harness/base/trusted_path.h"
 
+/* @name, which begins with a slash, beside this binary. */
+static void beside(const char *name, char *path, size_t size)
+{
+	ssize_t length = readlink("/proc/self/exe", path, size - 64);
+	char *slash;
+
+	path[length > 0 ? length : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		strcpy(slash, name);
+}
+
 /* What comes with this binary. */
 static void shipped_folder(char *path, size_t size)
 {
-	ssize_t length;
-	char *slash;
-
-	length = readlink("/proc/self/exe", path, size - 64);
-	path[length > 0 ? length : 0] = '\0';
-	slash = strrchr(path, '/');
-	if (slash) {
-		strcpy(slash, "/profiler");
-		if (access(path, X_OK))
-			strcpy(slash, "/../share/jitproof/profiler");
-	}
+	beside("/profiler", path, size);
+	if (access(path, X_OK))
+		beside("/../share/jitproof/profiler", path, size);
 }
 
 void jp_profilers_folder(char *path, size_t size)
@@ -50,23 +54,48 @@ void jp_profilers_folder(char *path, size_t size)
 /* Tells adapters that lie elsewhere where the modules are that all share. */
 static int tell_shipped(struct jp_error *err)
 {
-	char path[4096];
+	char path[4096], real[4096];
+	int ret;
 
 	shipped_folder(path, sizeof(path));
-	return setenv("JITPROOF_ADAPTING", path, 0) ? jp_fail(err, errno, "%s", strerror(errno))
+	if (access(path, F_OK))
+		return unsetenv("JITPROOF_ADAPTING");
+	ret = jp_trusted_programs(path, real, sizeof(real), err);
+	if (ret)
+		return ret;
+	return setenv("JITPROOF_ADAPTING", path, 1) ? jp_fail(err, errno, "%s", strerror(errno))
 						    : 0;
+}
+
+/* Tells all adapters where ci/peers puts programs, unless a variable says so: beside the program.
+ */
+static int tell_peers(struct jp_error *err)
+{
+	char path[4096], real[4096];
+	int ret;
+
+	beside("/peers", path, sizeof(path));
+	if (getenv("JITPROOF_PEERS") || access(path, F_OK))
+		return 0;
+	ret = jp_trusted_programs(path, real, sizeof(real), err);
+	if (ret)
+		return ret;
+	return setenv("JITPROOF_PEERS", path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
 }
 
 static int path_of(const char *name, char *path, size_t size, struct jp_error *err)
 {
 	char dir[4096], named[sizeof(dir) + 128];
+	int ret;
 
 	jp_profilers_folder(dir, sizeof(dir));
 	if (strchr(name, '/') || name[0] == '.' ||
 	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py in %s", name, name,
 			       dir);
-	return jp_trusted_file(named, path, size, err);
+	/* A module beside it would be taken for one of Python's own. */
+	ret = jp_trusted_programs(dir, path, size, err);
+	return ret ?: jp_trusted_file(named, path, size, err);
 }
 
 /* Between fork and exec: only what may be called there. */
@@ -103,7 +132,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 
 	*adapter =
 		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
-	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err);
+	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err) ?: tell_peers(err);
 	if (ret)
 		return ret;
 	add_command(&command, path, args);

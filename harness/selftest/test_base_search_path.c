@@ -29,6 +29,25 @@ static bool gives(const char *before, const char *after, uid_t user)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
+/* Whether JITPROOF_ONE=@value is left to root. */
+static bool leaves(const char *value)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+		bool found = false;
+
+		dup2(null, STDERR_FILENO);
+		setenv("JITPROOF_ONE", value, 1);
+		for (char **each = jp_search_path_environment(); *each; each++)
+			found |= !strncmp(*each, "JITPROOF_ONE=", 13) && !strcmp(*each + 13, value);
+		_exit(!found);
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+}
+
 static void make(char *path, size_t size, const char *name, mode_t mode)
 {
 	snprintf(path, size, "%s", scratch_path(name));
@@ -57,5 +76,10 @@ int main(void)
 	      "so does what is relative, anyone's by name, or not there");
 	check(gives(theirs, "/", 0), "nothing is left, and not the working directory");
 	check(gives("/usr/bin:/bin", "/usr/bin:/bin", 0), "nothing to do");
+	check(leaves("/bin/sh") && leaves(own) && leaves("words") && leaves("/nowhere/at/all"),
+	      "variables of ours that name what is ours, or nothing, stay");
+	check(!leaves(theirs) && !leaves(sticky) && !leaves(anyones), "others' folders go");
+	snprintf(path, sizeof(path), "%s/program", theirs);
+	check(scratch_write(path, "", 0) && !leaves(path), "so does a program there");
 	return check_done();
 }

@@ -73,6 +73,11 @@ static void folders(const char *link)
 	check(!jp_trusted_folder(folder, to, sizeof(to), &err) && !strcmp(to, folder), "a folder");
 	check(jp_trusted_folder(link, to, sizeof(to), &err) == -EINVAL, "%s", err.text);
 	check(!jp_trusted_folder("/", to, sizeof(to), &err) && !strcmp(to, "/"), "the root");
+	check(!jp_trusted_programs(folder, to, sizeof(to), &err) && !strcmp(to, folder),
+	      "a folder of programs");
+	check(!chmod(folder, 01777) && !jp_trusted_folder(folder, to, sizeof(to), &err) &&
+		      jp_trusted_programs(folder, to, sizeof(to), &err) == -EPERM,
+	      "%s", err.text);
 	check(!chmod(folder, 0777) && jp_trusted_folder(folder, to, sizeof(to), &err) == -EPERM,
 	      "%s", err.text);
 }

@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 import time
 from typing import Any, Iterator
 
@@ -281,8 +282,70 @@ class Code(neighbours.Neighbours):
         self.assertIn("not trusted", said)
 
 
+    def test_sticky_folder_of_adapters(self) -> None:
+        """Our adapters lie where anyone may put modules beside them."""
+        self.adapters(self.ours("own"))
+        os.chmod(self.place("own"), 0o1777)
+        for name in sys.stdlib_module_names:
+            self.plant(self.place("own", name + ".py"),
+                       lambda to: files.write(to, f"open({self.place('ran')!r}, 'w')\n"))
+        said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", said)
+
+    def importing(self) -> str:
+        """A folder of ours with an adapter that takes the modules that jitproof shows to it."""
+        files.write(os.path.join(self.ours("own", 0o755), "mine.py"),
+                    "import os, sys\nsys.path.insert(0, os.environ['JITPROOF_ADAPTING'])\n"
+                    "from adapting import protocol\n")
+        return self.place("own")
+
+    def test_modules_of_adapters(self) -> None:
+        """JITPROOF_ADAPTING is theirs, or what lies beside the program in a folder of theirs."""
+        text = "open('%s', 'w')\n"
+        ran = self.canary("bin", "profiler", "adapting", "protocol.py", text=text)
+        modules = {"JITPROOF_PROFILERS": self.importing()}
+        self.check(ran, "adapter", "check", "mine", environment={
+            **modules, "JITPROOF_ADAPTING": self.their("bin", "profiler")})
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        said = self.check(ran, "adapter", "check", "mine", environment=modules,
+                          program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", said)
+
+    def test_peers(self) -> None:
+        """Programs of theirs beside the program, where ci/peers would have put them."""
+        ran = self.canary("bin", "peers", "bin", "samply")
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        self.adapters(self.ours("own", 0o755))
+        said = self.check(ran, "adapter", "check", "samply", program=self.their("bin", "jitproof"),
+                          environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", said)
+
+
 class Root(neighbours.Neighbours):
     """What only root has to fear."""
+
+    def test_programs_by_variables(self) -> None:
+        """Variables that sudo may leave name a program of theirs, or a folder of theirs."""
+        for names in (("perf",), ("peers", "bin", "perf")):
+            os.makedirs(os.path.dirname(self.their(*names)), exist_ok=True)
+            files.write(self.their(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
+            os.chmod(self.their(*names), 0o755)
+        self.give(self.theirs)
+        for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
+                           ("JITPROOF_SAMPLY", "./perf")):
+            adapter = name.partition("_")[2].lower()
+            with self.subTest(name):
+                done = self.run_it("adapter", "check", adapter, timeout=60, cwd=self.theirs,
+                                   environment={name: path if "/" in path else self.their(path)})
+                self.assertFalse(os.path.exists(self.place("ran")))
+                self.assertIn("is left out", done.stderr)
+        os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
+        done = self.run_it("adapter", "check", "samply", timeout=60,
+                           environment={"JITPROOF_PEERS": self.their("peers")})
+        self.assertFalse(os.path.exists(self.place("ran")))
+        self.assertIn("is left out", done.stderr)
 
     def test_search_path(self) -> None:
         """PATH leads to their python3 and perf first, to the working directory, to /tmp."""

@@ -75,21 +75,13 @@ def one_line(text: str) -> str:
     return " | ".join(text.strip().splitlines()[-4:])[:700]
 
 
-def peers() -> str:
-    """Where ci/peers puts programs: beside the jitproof that started us, if no variable says."""
-    try:
-        beside = os.path.dirname(os.readlink("/proc/%d/exe" % os.getppid()))
-    except OSError:
-        beside = ""
-    return os.path.join(os.environ.get("JITPROOF_PEERS") or os.path.join(beside, "peers"), "bin")
-
-
 def find(program: str, variable: str, install: str) -> str:
     """$@variable, else @program as ci/peers installed it, else as PATH leads to it; @install: the
     command that would install it."""
     wanted = os.environ.get(variable)
+    peers = os.environ.get("JITPROOF_PEERS")
     path = shutil.which(wanted) if wanted else \
-        shutil.which(program, path=peers()) or shutil.which(program)
+        peers and shutil.which(program, path=os.path.join(peers, "bin")) or shutil.which(program)
     if not path:
         raise Missing("%s: not found%s; set %s, or %s" % (
             wanted or program, "" if wanted else " in PATH", variable, install))
