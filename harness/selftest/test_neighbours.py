@@ -170,6 +170,26 @@ class Folders(neighbours.Neighbours):
                 self.assertIn("symbolic links", self.refused("workload", "anon_exec", *words))
                 self.assertEqual(os.listdir(self.place("ours")), [])
 
+    def test_gate(self) -> None:
+        """The FIFOs of a gate are links of theirs to a file, to a FIFO of ours; or no FIFOs."""
+        os.mkfifo(self.place("fifo"))
+        os.chown(self.place("fifo"), self.victim, self.victim)
+        self.plant("folder", lambda path: os.symlink(self.home, path))
+        makes: dict[str, neighbours.Make] = {
+            "link": self.link, "hard": self.hard,
+            "fifo": lambda path: os.symlink(self.place("fifo"), path)}
+        for name, make in makes.items():
+            for end in (".ctl", ".ack"):
+                self.plant(name + end, make)
+        for end in (".ctl", ".ack"):
+            os.symlink("secret", self.place("gate" + end))
+        for prefix in (*makes, "folder/fifo", "folder/gate"):
+            with self.subTest(prefix):
+                self.assertIn("gate:", self.refused(
+                    "workload", "fork_exec", "--tasks=1", "--truth",
+                    self.place("truth-of-" + prefix.replace("/", "-")),
+                    environment={"JITPROOF_GATE": self.their(prefix)}))
+
     def temporary(self, folder: str) -> None:
         """Nothing is made in @folder, which TMPDIR names."""
         memfd = self.fixture("memfd")

@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/base/cleanup.h"
+#include "harness/base/named_folder.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/process.h"
@@ -23,14 +26,25 @@ static int complain(const char *what, const char *why)
 	return -EPROTO;
 }
 
+/* A FIFO, and not where another user's link leads: what is written there would land in a file of
+ * ours, and what is read there would be told. */
 static int open_fifo(const char *path, int flags)
 {
-	int fd = open(path, flags | O_CLOEXEC), code = errno;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	jp_cleanup_close int folder = jp_named_folder(path, (size_t)(name - path)), fd = -1;
+	struct stat st;
 
-	if (fd >= 0)
-		return fd;
-	complain(path, strerror(code));
-	return -code;
+	if (folder < 0)
+		return complain(path, strerror(-folder));
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW))
+		return complain(path, strerror(errno));
+	if (S_ISFIFO(st.st_mode)) {
+		fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &st))
+			return complain(path, strerror(errno));
+	}
+	/* Once more: it may have been replaced meanwhile. */
+	return S_ISFIFO(st.st_mode) ? jp_steal_fd(&fd) : complain(path, "expected a FIFO");
 }
 
 int jp_gate_open(const char *where)
