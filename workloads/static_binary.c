@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/trusted_path.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
@@ -17,7 +18,9 @@
 static int find_program(char path[PATH_MAX], const char *name)
 {
 	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	char *end;
+	char *end, real[PATH_MAX];
+	struct jp_error err;
+	int failed;
 
 	if (length < 0)
 		return -errno;
@@ -26,7 +29,12 @@ static int find_program(char path[PATH_MAX], const char *name)
 	if (end - path + strlen(name) >= PATH_MAX)
 		return -ENAMETOOLONG;
 	strcpy(end, name);
-	return access(path, X_OK) ? -errno : 0;
+	if (access(path, X_OK))
+		return -errno;
+	failed = jp_trusted_file(path, real, sizeof(real), &err);
+	if (failed)
+		fprintf(stderr, "jitproof workload: %s\n", err.text);
+	return failed;
 }
 
 /* @path becomes that of a copy, which nobody else needs. */

@@ -32,8 +32,13 @@ static bool usable(const char *folder)
 	return !ret;
 }
 
-/* Whether the program that a variable of ours names, or the folder of programs, if that is what it
- * names, is nobody else's to change. */
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Whether nobody else can change the program that a variable of ours names, or the folder of
+ * programs, if that is what it names; or rename what is made in TMPDIR. */
 static bool is_kept(const char *variable)
 {
 	const char *value = strchr(variable, '=');
@@ -41,12 +46,13 @@ static bool is_kept(const char *variable)
 	struct jp_error err;
 	int ret;
 
-	if (strncmp(variable, "JITPROOF_", strlen("JITPROOF_")) != 0 || !value ||
-	    !strchr(value, '/'))
+	if (!value || (!begins(variable, "TMPDIR=") &&
+		       (!begins(variable, "JITPROOF_") || !strchr(value, '/'))))
 		return true;
 	ret = jp_trusted_file(value + 1, real, sizeof(real), &err);
 	if (ret == -EINVAL)
-		ret = jp_trusted_programs(value + 1, real, sizeof(real), &err);
+		ret = (begins(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
+			value + 1, real, sizeof(real), &err);
 	if (ret == -EPERM)
 		leave_out(variable, "", &err);
 	return ret != -EPERM;
@@ -88,8 +94,7 @@ char **jp_search_path_environment(void)
 		if (!is_kept(environ[i]))
 			continue;
 		made[kept] = environ[i];
-		if (strncmp(environ[i], "PATH=", strlen("PATH=")) == 0 &&
-		    !(made[kept] = kept_of(path))) {
+		if (begins(environ[i], "PATH=") && !(made[kept] = kept_of(path))) {
 			free(made);
 			made = NULL;
 		}

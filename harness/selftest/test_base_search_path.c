@@ -29,8 +29,8 @@ static bool gives(const char *before, const char *after, uid_t user)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
-/* Whether JITPROOF_ONE=@value is left to root. */
-static bool leaves(const char *value)
+/* Whether @name=@value is left to root. */
+static bool leaves_to(const char *name, const char *value)
 {
 	pid_t pid = fork();
 	int status;
@@ -40,12 +40,18 @@ static bool leaves(const char *value)
 		bool found = false;
 
 		dup2(null, STDERR_FILENO);
-		setenv("JITPROOF_ONE", value, 1);
+		setenv(name, value, 1);
 		for (char **each = jp_search_path_environment(); *each; each++)
-			found |= !strncmp(*each, "JITPROOF_ONE=", 13) && !strcmp(*each + 13, value);
+			found |= !strncmp(*each, name, strlen(name)) &&
+				 !strcmp(*each + strlen(name) + 1, value);
 		_exit(!found);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+}
+
+static bool leaves(const char *value)
+{
+	return leaves_to("JITPROOF_ONE", value);
 }
 
 static void make(char *path, size_t size, const char *name, mode_t mode)
@@ -79,6 +85,9 @@ int main(void)
 	check(leaves("/bin/sh") && leaves(own) && leaves("words") && leaves("/nowhere/at/all"),
 	      "variables of ours that name what is ours, or nothing, stay");
 	check(!leaves(theirs) && !leaves(sticky) && !leaves(anyones), "others' folders go");
+	check(leaves_to("TMPDIR", sticky) && leaves_to("TMPDIR", own) &&
+		      !leaves_to("TMPDIR", theirs) && !leaves_to("TMPDIR", anyones),
+	      "so does a TMPDIR of others");
 	snprintf(path, sizeof(path), "%s/program", theirs);
 	check(scratch_write(path, "", 0) && !leaves(path), "so does a program there");
 	return check_done();

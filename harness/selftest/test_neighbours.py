@@ -312,6 +312,28 @@ class Code(neighbours.Neighbours):
         said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
         self.assertIn("not trusted", said)
 
+    def test_files_of_workloads(self) -> None:
+        """What a workload makes and runs beside its truth, which is in a folder of theirs: they
+        could put a library or a program of theirs in its place."""
+        os.mkdir(self.their("truths"))
+        os.chmod(self.give(self.their("truths")), 0o777)
+        for words in (["dlopen_twice"], ["odd_paths"], ["replaced_binary"],
+                      ["fork_exec", "--replace=/bin/true"]):
+            truth = self.their("truths", words[0])
+            with self.subTest(words):
+                self.assertIn("not trusted", self.refused("workload", *words, "--truth", truth))
+                self.assertEqual(os.listdir(self.their("truths")), [words[0]])
+                os.unlink(truth)
+
+    def test_static_program(self) -> None:
+        """A program of theirs beside the program, where a static one would be."""
+        ran = self.canary("bin", "jitproof-static")
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        said = self.check(ran, "workload", "static_binary", "--truth", self.place("truth"),
+                          program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", said)
+
     def importing(self) -> str:
         """A folder of ours with an adapter that takes the modules that jitproof shows to it."""
         files.write(os.path.join(self.ours("own", 0o755), "mine.py"),
@@ -345,6 +367,15 @@ class Code(neighbours.Neighbours):
 
 class Root(neighbours.Neighbours):
     """What only root has to fear."""
+
+    def test_temporary_folder_of_adapters(self) -> None:
+        """TMPDIR is theirs where jitproof makes nothing itself."""
+        os.mkdir(self.their("tmp"))
+        self.give(self.their("tmp"))
+        done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
+                           timeout=60, environment={"TMPDIR": self.their("tmp")})
+        self.assertIn("is left out", done.stderr)
+        self.assertEqual(os.listdir(self.their("tmp")), [])
 
     def test_programs_by_variables(self) -> None:
         """Variables that sudo may leave name a program of theirs, or a folder of theirs."""

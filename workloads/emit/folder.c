@@ -13,9 +13,25 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/trusted_path.h"
 #include "workloads/emit/workload.h"
 
 static char folder[PATH_MAX];
+
+/* Whether nobody else can put another program or library in the place of what is made at @path and
+ * run. */
+static bool stays(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char above[PATH_MAX], real[PATH_MAX];
+	struct jp_error err;
+
+	snprintf(above, sizeof(above), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	if (!jp_trusted_folder(*above ? above : "/", real, sizeof(real), &err))
+		return true;
+	fprintf(stderr, "jitproof workload: %s\n", err.text);
+	return false;
+}
 
 const char *jp_folder(void)
 {
@@ -34,12 +50,13 @@ const char *jp_folder(void)
 		return NULL;
 	}
 	snprintf(folder, sizeof(folder), "%.*s/files-%d", (int)(end - truth), truth, getpid());
-	if (mkdir(folder, 0755)) {
+	if (stays(folder)) {
+		if (!mkdir(folder, 0755))
+			return folder;
 		fprintf(stderr, "jitproof workload: %s: %s\n", folder, strerror(errno));
-		*folder = '\0';
-		return NULL;
 	}
-	return folder;
+	*folder = '\0';
+	return NULL;
 }
 
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name)
@@ -64,9 +81,13 @@ void jp_folder_remove(void)
 
 int jp_folder_copy(const char *program, const char *path)
 {
-	jp_cleanup_close int from = open(program, O_RDONLY | O_CLOEXEC);
-	jp_cleanup_close int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	int ret = from < 0 || to < 0 ? -errno : jp_file_copy(from, to, UINT64_MAX);
+	jp_cleanup_close int from = -1, to = -1;
+	int ret;
 
+	if (!stays(path))
+		return -EPERM;
+	from = open(program, O_RDONLY | O_CLOEXEC);
+	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ret = from < 0 || to < 0 ? -errno : jp_file_copy(from, to, UINT64_MAX);
 	return to >= 0 && close(jp_steal_fd(&to)) && !ret ? -errno : ret;
 }

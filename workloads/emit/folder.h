@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * A folder for files that a workload makes, beside its truth; it is removed with all that is in it
- * when the process ends in order.
+ * A folder for files that a workload makes, and runs, beside its truth, which lies where nobody
+ * else can put others in their place; it is removed with all that is in it when the process ends in
+ * order.
  */
 enum { JP_FOLDER_PATH = 4096 };
 /* Its path, made at the first call; NULL and a line on stderr. */
@@ -11,5 +12,5 @@ const char *jp_folder(void);
 /* The path of @name in it. 0 or -EIO, as above. */
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
-/* Copies @program to @path, which must not exist. 0 or -errno. */
+/* Copies @program, to be run, to @path, which must not exist, in such a folder. 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);
