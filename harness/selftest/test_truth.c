@@ -257,6 +257,7 @@ static void write_files(void)
 	other = fork();
 	if (!other) {
 		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
+		put_file(290, 0x8000, 16, "- /its own");
 		put_at(JP_TRUTH_CODE_UNLOAD, 300, early, 0, 0, 0);
 		put_at(JP_TRUTH_UNMAP, 300, 0x5000, 0x1000, 0, 0);
 		add_code(0x5020, "where a library was", 310);
@@ -302,7 +303,7 @@ static void test_files(void)
 
 	parent = truth->acts[0].pid;
 	child = truth->acts[1].pid;
-	check(files_of(parent) == 4 && files_of(child) == 3 && truth->torn == 1,
+	check(files_of(parent) == 4 && files_of(child) == 4 && truth->torn == 1,
 	      "files are read, but not a bad one");
 	file = file_of(parent, 11);
 	check(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
@@ -311,8 +312,12 @@ static void test_files(void)
 	file = file_of(child, 11);
 	check(file && file->from == 200 && file->until == 400, "a fork has them, until it execs");
 	file = file_of(child, 12);
-	check(file && file->until == 300 && file_of(parent, 12)->until == UINT64_MAX,
+	check(file && file->from == 200 && file->until == 300 &&
+		      file_of(parent, 12)->until == UINT64_MAX,
 	      "what one unmaps the other keeps");
+	file = file_of(child, 16);
+	check(file && file->from == 290 && file->until == 400 && !file_of(parent, 16),
+	      "what it told of is its own");
 	file = file_of(child, 13);
 	check(file && file->from == 410 && file->until == 600, "the last ends with the process");
 	check(file_of(parent, 14)->until == 520, "a file ends where another one comes");
