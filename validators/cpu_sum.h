@@ -12,6 +12,8 @@ struct jp_cpu_count {
 	uint64_t last;  /* when the last of them was; 0: there is none */
 	double gaps;    /* samples that jp_cpu_gap() has room for between them, on their CPUs */
 	double own;     /* the same of the thread, which may have been on no CPU meanwhile */
+	uint32_t skipped,
+		late; /* gaps that jp_cpu_count_gap() has put there, with where they end */
 };
 
 /* An activation that lacks more samples than chance takes. */
@@ -31,9 +33,12 @@ struct jp_cpu_sum {
 	double hidden;    /* samples that are lacking where there are gaps for them */
 	double lack;      /* samples that activations lack, those that are left out among them */
 	uint64_t stayed;  /* activations whose threads did */
+	double staying;   /* periods of CPU time that these took */
 	uint64_t whole;   /* of them, those of a whole period at least */
 	uint64_t lacking; /* of those, the ones with fewer samples than whole periods */
 	uint64_t surplus; /* of @stayed, those with more than one sample more */
+	uint64_t skipped; /* of @stayed, gaps of whole periods where a timer must have expired */
+	uint64_t late;    /* of @stayed, gaps of other lengths */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
 };
@@ -43,6 +48,17 @@ struct jp_cpu_sum {
  * came late: none in less than three periods, since what loses a sample now and then leaves two.
  */
 double jp_cpu_gap(uint64_t from, uint64_t to, double period);
+/*
+ * The time from one sample of a thread, at @from, to its next, at @to. A timer that expires late
+ * stays with its whole periods (hrtimer_forward_now()): where nobody was switched, two samples that
+ * are some of them apart, and on time, had others between them. One that is late ends a gap of any
+ * length. @last is the last activation that began, that of @count.
+ */
+void jp_cpu_count_gap(struct jp_cpu_count *count, const struct jp_truth *truth,
+		      const struct jp_truth_activation *last, uint64_t from, uint64_t to,
+		      double period);
+/* How many @skipped are chance, in so many standard deviations, where so many were @late. */
+double jp_cpu_skipped_most(uint64_t late, double sigmas);
 /* One more, @gap periods after the last one: on the clock, of which its thread may have run less.
  * @period is in ns. */
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,

@@ -62,10 +62,11 @@ struct cpu_time {
 	struct jp_map throttled; /* event id -> since when; 0: it is not */
 	struct jp_map born; /* threads that the capture saw begin: their events began with them */
 	struct jp_map last; /* CPU -> when its last sample was */
-	double stolen;      /* samples for which the host took the time */
-	double untold;      /* samples for which it may have, and not have told of it */
-	char unsure[400];   /* where what it took leaves too little to tell: the first of these */
-	uint64_t stopped;   /* ns for which the kernel throttled events, all together */
+	struct jp_map threads; /* tid -> the same */
+	double stolen;         /* samples for which the host took the time */
+	double untold;         /* samples for which it may have, and not have told of it */
+	char unsure[400]; /* where what it took leaves too little to tell: the first of these */
+	uint64_t stopped; /* ns for which the kernel throttled events, all together */
 	uint32_t attr;
 	bool sampled, steady; /* a sample came; all had one period */
 	bool in_kernel;       /* one was of the kernel */
@@ -76,6 +77,23 @@ struct cpu_time {
 	bool failed;          /* an exception was found: what else is unsure does not matter */
 	uint32_t cpus;
 };
+
+/* The gap since the last sample of the thread, whose @activation is the last that began. */
+static int see_gap(struct cpu_time *cpu, const struct jp_event *event,
+		   const struct jp_truth_activation *activation)
+{
+	const struct jp_truth *truth = cpu->evidence->truth;
+	uint64_t *last = jp_map_at(&cpu->threads, event->tid, sizeof(*last));
+
+	if (!last)
+		return -ENOMEM;
+	/* Where the truth's clock differs by more, a gap of two periods may be one of one. */
+	if (*last && activation && cpu->steady && cpu->period > 8 * cpu->evidence->info.slack)
+		jp_cpu_count_gap(&cpu->counts[activation - truth->activations], truth, activation,
+				 *last, event->time, (double)cpu->period);
+	*last = event->time;
+	return 0;
+}
 
 static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 {
@@ -105,6 +123,8 @@ static int see_sample(struct cpu_time *cpu, const struct jp_event *event)
 	cpu->samples++;
 	activation = cpu->hint =
 		jp_truth_activation_at(truth, cpu->hint, event->tid, event->time + slack);
+	if (see_gap(cpu, event, activation))
+		return -ENOMEM;
 	if (!activation || event->time > activation->leave + slack) {
 		cpu->gaps += jp_cpu_gap(since ?: event->time, event->time, (double)cpu->period);
 		return 0;
@@ -249,24 +269,46 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 	if (!few && (double)sum->surplus <= usual)
 		return 0;
 	cpu->failed = true;
-	return jp_findings_except(
-		&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
-		"%s %u: %" PRIu64 " of %" PRIu64
-		" activations that stayed on their CPU have %s than whole periods of their CPU "
-		"time, at most %.0f may",
-		what, number, few ? sum->lacking : sum->surplus, few ? sum->whole : sum->stayed,
-		few ? "fewer samples" : "more than one sample more", few ? usual + missing : usual);
+	return jp_findings_except(&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
+				  "%s %u: %" PRIu64 " of %" PRIu64
+				  " activations that stayed on their CPU have %s than whole "
+				  "periods of their CPU "
+				  "time, at most %.0f may",
+				  what, number, few ? sum->lacking : sum->surplus,
+				  few ? sum->whole : sum->stayed,
+				  few ? "fewer samples" : "more than one sample more",
+				  few ? usual + missing : usual)
+		       ?: 1;
+}
+
+/* Of all that stayed, whatever a host took: a sample that is taken away leaves a gap of whole
+ * periods, wherever it is. */
+static int judge_skipped(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+			 const char *what, uint32_t number)
+{
+	const double most = jp_cpu_skipped_most(sum->late, SIGMAS) + missing;
+
+	if (!cpu->kernel || (double)sum->skipped <= most)
+		return 0;
+	cpu->failed = true;
+	return jp_findings_except(&cpu->view->findings, "cpu.samples", "skipped",
+				  "%s %u: in %" PRIu64
+				  " activations that stayed on their CPU %" PRIu64
+				  " gaps between samples are of whole periods, where at most %.0f "
+				  "may, and %" PRIu64 " of other lengths",
+				  what, number, sum->stayed, sum->skipped, most, sum->late);
 }
 
 /* One fault of a thread is told once. */
 static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 		 const char *what, uint32_t number)
 {
-	const int said = judge_sum(cpu, sum, missing, what, number);
+	const int said = judge_sum(cpu, sum, missing, what, number)
+				 ?: judge_stayed(cpu, sum, missing, what, number);
 
 	if (said)
 		return said < 0 ? said : 0;
-	return judge_stayed(cpu, sum, missing, what, number);
+	return judge_skipped(cpu, sum, missing, what, number);
 }
 
 struct process_sum {
@@ -342,9 +384,9 @@ static uint64_t count_tasks(const struct cpu_time *cpu)
  * CPU, for what activations lack, for @missing samples, for the time that a host took, and for what
  * switching away from a thread costs: cpu_clock_event_stop() notes what is left of the period, has
  * the timer cancelled, which a virtual machine must ask its host for, and counts up only then (17
- * ms of 402 where each sample was followed by a switch). An event that leaves out the kernel counts
- * its time, and has no samples there. Outside of activations nobody knows for how long a CPU stood
- * still in a gap: it may have been for all of it.
+ * ms of 402 where each sample was followed by a switch): nothing where threads stayed. An event
+ * that leaves out the kernel counts its time, and has no samples there. Outside of activations
+ * nobody knows for how long a CPU stood still in a gap: it may have been for all of it.
  */
 static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
 			 double missing)
@@ -354,7 +396,7 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
 	const double hidden = fmax(cpu->stolen, cpu->untold);
 	const double most = (double)cpu->samples + missing + all->lack + parts + hidden +
-			    cpu->gaps + OFF * counted;
+			    cpu->gaps + OFF * fmax(counted - all->staying, 0);
 
 	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
 		return 0;
@@ -401,6 +443,8 @@ static int judge_all(struct cpu_time *cpu, double period)
 	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
 	jp_findings_add_rate(&cpu->view->findings, "cpu.lacking", all.lacking, all.whole);
 	jp_findings_add_rate(&cpu->view->findings, "cpu.surplus", all.surplus, all.stayed);
+	jp_findings_add_rate(&cpu->view->findings, "cpu.skipped", all.skipped,
+			     all.skipped + all.late);
 	hidden = fmin(all.hidden, cpu->stolen);
 	if (cpu->stolen > 0)
 		jp_findings_add_rate(&cpu->view->findings, "cpu.stolen", (uint64_t)hidden,
@@ -455,6 +499,7 @@ static void free_cpu_time(void *state)
 	jp_map_free(&cpu->throttled);
 	jp_map_free(&cpu->born);
 	jp_map_free(&cpu->last);
+	jp_map_free(&cpu->threads);
 	free(cpu->counts);
 	free(cpu);
 }

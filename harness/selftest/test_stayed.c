@@ -106,6 +106,83 @@ static void counts(void)
 	asked = &on_cpus;
 }
 
+/* Ten samples in each activation, whole periods apart from the first to the last. */
+enum { TEN = 10, ACTIVATIONS = 8, SHORT_BREAK = PERIOD / 64, LONG_BREAK = PERIOD / 8 };
+
+struct skips {
+	const char *what;
+	uint64_t gone, at; /* in so many activations that sample is */
+	uint64_t late;     /* ns, the one behind it */
+	uint64_t off, between;
+	uint64_t counted; /* ns, by the events */
+	uint64_t skipped;
+	bool bad;
+};
+
+static void judge_skips(const struct skips *row)
+{
+	struct jp_truth_activation activations[ACTIVATIONS];
+	struct jp_event events[TEN * ACTIVATIONS];
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = ACTIVATIONS};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .info = {.slack = SLACK,
+						      .enabled = 1,
+						      .sampling = 1,
+						      .stopped = UINT32_MAX,
+						      .counted = row->counted},
+					     .watched = {.started = 1, .ended = UINT32_MAX}};
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < ACTIVATIONS; i++) {
+		const uint64_t enter = (1 + i) * TEN * PERIOD;
+		const uint64_t leave = enter + TEN * PERIOD - row->between;
+
+		activations[i] = (struct jp_truth_activation){.pid = PID,
+							      .tid = PID,
+							      .enter = enter,
+							      .inside = enter,
+							      .leave = leave,
+							      .cpu = leave - enter - row->off};
+		for (uint64_t j = 0; j < TEN; j++)
+			if (i >= row->gone || j != row->at)
+				events[count++] = sample(
+					PID,
+					enter + PERIOD / 4 + j * PERIOD +
+						(i < row->gone && j == row->at + 1 ? row->late : 0),
+					0);
+	}
+	check(judge("cpu_time", &evidence, events, count, "cpu.skipped").k == row->skipped &&
+		      exceptions == row->bad,
+	      "%s: %s", row->what, row->bad ? "cannot be" : "may be");
+}
+
+/* Each activation has as many samples as its whole periods, or one more, all the time. */
+static void skips(void)
+{
+	static const struct skips rows[] = {
+		{"all are there", 0, 0, 0, 0, SHORT_BREAK, 0, 0, false},
+		{"two are gone", 2, 5, 0, 0, SHORT_BREAK, 0, 2, false},
+		{"three", 3, 5, 0, 0, SHORT_BREAK, 0, 3, true},
+		{"three, the next nearly late", 3, 5, PERIOD / 32, 0, SHORT_BREAK, 0, 3, true},
+		{"three stalls", 3, 5, PERIOD / 31, 0, SHORT_BREAK, 0, 0, false},
+		{"its thread was off", 8, 5, 0, 1000, SHORT_BREAK, 0, 0, false},
+		{"the first is gone", 4, 0, 0, 0, SHORT_BREAK, 0, 3, true},
+		{"who may have moved before", 8, 0, 0, 0, LONG_BREAK, 0, 0, false},
+		{"5 % more is counted", 0, 0, 0, 0, SHORT_BREAK, 18650000, 0, true},
+		{"of threads that were off", 0, 0, 0, 1000, SHORT_BREAK, 18650000, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		judge_skips(&rows[i]);
+	asked = &user_only;
+	judge_skips(&(struct skips){"a timer in the kernel", 8, 5, 0, 0, SHORT_BREAK, 0, 8, false});
+	asked = &on_cpus;
+}
+
 /* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
  * activation. */
 static void places(void)
@@ -155,6 +232,7 @@ static void places(void)
 int main(void)
 {
 	counts();
+	skips();
 	places();
 	return check_done();
 }
