@@ -81,7 +81,7 @@ add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
 add("env.machine", environment(lambda made: made.update(machine="riscv64")))
 add("env.max_stack", environment(lambda made: made.update(
     perf_event_max_stack="%d" % (int(made["perf_event_max_stack"]) + 1))))
-add("env.cpus", of_ours(environment(lambda made: made.update(cpus=made["cpus"] + 1))))
+add("env.cpus", environment(lambda made: made.update(cpus=made["cpus"] + 1)))
 
 
 def feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
@@ -94,7 +94,7 @@ def feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case],
         change(raw)
         return case.rewrite(lambda old: old.altered(
             features={**old.features, number: bytes(raw)}), "perf.data")
-    return of_ours(alter)
+    return alter
 
 
 def put(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
@@ -110,7 +110,7 @@ add("feature.cpus-on", feature(NRCPUS, put(4, "I", 1)))
 add("feature.events.count", feature(EVENT_DESC, put(0, "I", 1)))
 add("feature.events.period", feature(EVENT_DESC, put(ATTR_AT + 16, "Q", 1)))
 add("feature.events.clock", feature(EVENT_DESC, put(ATTR_AT + 92, "i", 3)))
-add("feature.events.name", feature(EVENT_DESC, put(NAME_AT, "B", 1)))
+add("feature.events.name", of_ours(feature(EVENT_DESC, put(NAME_AT, "B", 1))))
 add("feature.events.cut", feature(EVENT_DESC, lambda raw: raw.__delitem__(slice(-8, None))))
 for by in (1, -1):
     add("feature.times.first.%+d" % by, feature(SAMPLE_TIME, put(0, "Q", by)))

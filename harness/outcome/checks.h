@@ -16,8 +16,7 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
  * NULL where there is none. */
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		     const char *environment, struct jp_result *result);
-/* environment.c: whether all that tells of the machine tells the same. @file: of our own capture,
- * NULL: another's. */
+/* environment.c: whether all that tells of the machine tells the same. */
 void jp_check_environment(const struct jp_evidence *evidence,
 			  const struct jp_perfdata_summary *file, const char *environment,
 			  struct jp_result *result);
@@ -25,6 +24,8 @@ void jp_check_environment(const struct jp_evidence *evidence,
  * what it wrote. */
 void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		      struct jp_result *result);
+/* The latter alone, of whosever capture. */
+void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
 /* Whether most samples lie where the truth rules them out, though enough were taken: a fault of who
  * took them, and no lack of evidence. */
 void jp_check_elsewhere(struct jp_result *result);

@@ -35,7 +35,7 @@ static void check_text(struct jp_result *result, const char *environment, const 
 		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where, held);
 }
 
-/* What our own capture writes down of it. */
+/* What a capture writes down of it. */
 static void check_file(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		       const char *environment, struct jp_result *result)
 {
@@ -103,6 +103,6 @@ void jp_check_environment(const struct jp_evidence *evidence,
 	}
 	check_runner(evidence, environment, result);
 	check_counted(&evidence->info, environment, result);
-	if (file && evidence->watched.silent)
+	if (evidence->watched.silent)
 		check_file(evidence, file, environment, result);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What our own capture tells twice: `capture` and the features of perf.data count what else is in
- * the folder. Each figure that nothing depends on is one that a reader believes. */
+/* What a capture tells twice: `capture`, where it is ours, and the features of perf.data count what
+ * else is in the folder. Each figure that nothing depends on is one that a reader believes. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -64,16 +64,28 @@ static void check_capture(const struct jp_evidence *evidence,
 			file->counts_lost ? "count what was lost" : "do not count what was lost");
 }
 
+/* perf notes the times as it reads its file again, in the order of the file and not of time, and
+ * 0 where it does not (process_sample_event(), tools/perf/builtin-record.c). */
+static bool is_other_times(const struct jp_perfdata_summary *file, bool ours)
+{
+	const uint64_t *times = file->sample_times;
+
+	if (ours)
+		return times[0] != file->first_sample || times[1] != file->last_sample;
+	return (times[0] || times[1]) &&
+	       (times[0] < file->first_sample || times[1] > file->last_sample);
+}
+
 /* A feature may be missing, as whoever copies a file may leave it out. */
-static void check_features(const struct jp_perfdata_summary *file, struct jp_result *result)
+void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result)
 {
 	const uint64_t tick = file->clock_resolution;
 
-	if (file->described == JP_DESCRIBED_OTHER || file->described == JP_DESCRIBED_OTHER_NAME)
+	if (file->described == JP_DESCRIBED_OTHER ||
+	    (ours && file->described == JP_DESCRIBED_OTHER_NAME))
 		jp_note(result, JP_ERROR, "perf.data describes other events than it has%s",
 			file->described == JP_DESCRIBED_OTHER ? "" : ", by their names");
-	if (file->has_sample_times && (file->sample_times[0] != file->first_sample ||
-				       file->sample_times[1] != file->last_sample))
+	if (file->has_sample_times && is_other_times(file, ours))
 		jp_note(result, JP_ERROR,
 			"perf.data states samples from %" PRIu64 " to %" PRIu64 "; they are from "
 			"%" PRIu64 " to %" PRIu64,
@@ -89,5 +101,5 @@ void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfda
 		      struct jp_result *result)
 {
 	check_capture(evidence, file, result);
-	check_features(file, result);
+	jp_check_features(file, true, result);
 }

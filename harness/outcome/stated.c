@@ -79,10 +79,14 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_case *cas = result->cas;
 
-	jp_check_environment(evidence, is_ours(cas) ? file : NULL, environment, result);
+	jp_check_environment(evidence, file, environment, result);
 	/* Earlier runs state fewer keys. */
-	if (!evidence->watched.silent || !is_ours(cas))
+	if (!evidence->watched.silent)
 		return;
+	if (!is_ours(cas)) {
+		jp_check_features(file, false, result);
+		return;
+	}
 	if (info->absent) {
 		jp_note(result, JP_ERROR, "the capture states no %s, as ours does", info->absent);
 		return;

@@ -129,6 +129,37 @@ class Features(Told):
             self.passes()
 
 
+class Others(Told):
+    """Of another profiler's perf.data, whatever its `capture` says."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.put("case", self.text("case").replace(": attach --synth=exec --stack=256 ",
+                                                   ": attach-by perf --stack=256 "))
+        self.put("env.json", "{}")
+        self.assertIn("attach-by perf", self.text("case"))
+
+    def test_as_perf_writes_them(self) -> None:
+        """Names are its own, and it may note no times, or those of the file's order."""
+        self.perf.features[EVENT_DESC] = self.described(b"cpu-clock:uH", b"")
+        self.passes()
+        first, last = struct.unpack("<QQ", self.perf.features[SAMPLE_TIME])
+        for times in ((0, 0), (first + 1, last - 1)):
+            self.perf.features[SAMPLE_TIME] = struct.pack("<QQ", *times)
+            self.passes()
+
+    def test_what_is_not_so(self) -> None:
+        first, last = struct.unpack("<QQ", self.perf.features[SAMPLE_TIME])
+        for times in ((first - 1, last), (first, last + 1), (0, last)):
+            self.errs_with(SAMPLE_TIME, struct.pack("<QQ", *times), "states samples from")
+        raw = bytearray(self.perf.features[EVENT_DESC])
+        raw[ATTR_AT] ^= 1
+        self.errs_with(EVENT_DESC, bytes(raw), "perf.data describes other events than it has")
+        self.errs_with(CLOCKID, struct.pack("<Q", 2), "states a clock of 2 ns")
+        self.put("env.json", '{"cpus": 3}')
+        self.errs("env.json states 3 CPUs, perf.data 2")
+
+
 class Machine(Told):
     def test_env_that_nobody_reads(self) -> None:
         self.passes()
