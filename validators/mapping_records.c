@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/map.h"
 #include "harness/base/order.h"
@@ -80,6 +81,40 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 		*cause = differs;
 	}
 	return addr;
+}
+
+/* The line of the mark that told of @one as it was at @time, and still is. NULL: none did. */
+static const struct jp_procmap *line_of(const struct mapping_records *state,
+					const struct jp_executable *one, uint64_t time)
+{
+	const struct jp_memory *memory = &state->truth.memories[one->memory];
+
+	return memory->line && memory->line->prot == one->prot &&
+			       jp_executable_possibly(one, time, time,
+						      state->evidence->info.slack) &&
+			       memory->read > time && memory->read < one->close_before
+		       ? memory->line
+		       : NULL;
+}
+
+/* Whether one mapping ended at @addr and another began there, at the time of @record: so a mark
+ * found them later, and nothing became of either in between. What has one name was not parted by
+ * naming it (PR_SET_VMA_ANON_NAME). */
+static bool are_two(const struct mapping_records *state, const struct jp_event *record,
+		    uint64_t addr)
+{
+	const struct jp_procmap *before = NULL, *behind = NULL, *line;
+	const struct jp_executable *one;
+	size_t at = SIZE_MAX;
+
+	while ((one = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1, &at))) {
+		line = line_of(state, one, record->time);
+		if (line && one->end == addr && line->end == addr)
+			before = line;
+		else if (line && one->start == addr && line->start == addr)
+			behind = line;
+	}
+	return before && behind && strcmp(before->name, behind->name) == 0;
 }
 
 /* Whether @addr is within a stretch that was there all the time at which @record tells of it: what
@@ -189,6 +224,8 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
 	const char *cause = "invented", *impossibly, *half = NULL;
+	uint64_t from, to;
+	bool live;
 
 	if (!(record->map.prot & JP_PROT_EXEC) ||
 	    (record->kernel_map && !is_watched(state, record->pid)))
@@ -205,9 +242,15 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 	impossibly = impossible(state, record);
 	if (impossibly)
 		cause = impossibly;
+	told_of(state, record, &from, &to, &live);
 	while (!impossibly && reached < end &&
-	       (next = true_until(state, record, reached, &cause)) > reached)
+	       (next = true_until(state, record, reached, &cause)) > reached) {
 		reached = next;
+		if (live && reached < end && are_two(state, record, reached)) {
+			cause = "two";
+			break;
+		}
+	}
 	if (!impossibly && reached >= end) {
 		if (find_half(state, record, &half))
 			return -ENOMEM;

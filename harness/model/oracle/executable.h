@@ -14,6 +14,7 @@
 struct jp_memory {
 	const struct jp_procmap *line; /* NULL: no mark saw it */
 	uint64_t shift;                /* where it was mapped, + shift: the offset in its file */
+	uint64_t read;                 /* when the last mark was written that told @line */
 	const struct jp_event *act;    /* the MAP that made it, NULL: none told of it */
 };
 

@@ -206,20 +206,29 @@ static bool same_file(const struct jp_procmap *one, const struct jp_procmap *oth
 	       one->shared == other->shared;
 }
 
+/* @moved: as its stretch was. */
+static void tell(const struct mark_reading *reading, size_t memory, const struct jp_procmap *line,
+		 uint64_t moved)
+{
+	struct jp_memory *told = &reading->replay->all->memories[memory];
+
+	told->line = line;
+	told->shift = line->offset - (line->start - moved);
+	told->read = reading->mark->before;
+}
+
 /* What @line says of the bytes of @part, of which none was touched. */
 static int learn(const struct mark_reading *reading, const struct jp_memory_piece *part,
 		 const struct jp_procmap *line)
 {
 	struct jp_memory_space *space = reading->space;
 	struct jp_executables *all = reading->replay->all;
-	struct jp_memory *memory = &all->memories[part->memory];
-	uint64_t shift = line->offset - (line->start - part->moved);
+	const struct jp_memory *memory = &all->memories[part->memory];
 	struct jp_memory_piece fresh = *part;
 
 	if (part->prot == line->prot) {
 		if (!memory->line || same_file(memory->line, line)) {
-			memory->line = line;
-			memory->shift = shift;
+			tell(reading, part->memory, line, part->moved);
 			return 0;
 		}
 		if (is_told(reading, part))
@@ -237,8 +246,7 @@ static int learn(const struct mark_reading *reading, const struct jp_memory_piec
 	fresh.open_after = reading->mark->after;
 	if (fresh.memory == SIZE_MAX)
 		return -ENOMEM;
-	all->memories[fresh.memory].line = line;
-	all->memories[fresh.memory].shift = line->offset - line->start;
+	tell(reading, fresh.memory, line, 0);
 	return (part->prot & JP_PROT_EXEC
 			? jp_memory_add(reading->replay, space, part, reading->mark, since(space),
 					reading->mark->after)
@@ -272,8 +280,7 @@ static int see_line(const struct mark_reading *reading, const struct jp_procmap 
 		part.prot = line->prot;
 		part.open_before = since(reading->space);
 		part.open_after = reading->mark->after;
-		reading->replay->all->memories[part.memory].line = line;
-		reading->replay->all->memories[part.memory].shift = line->offset - line->start;
+		tell(reading, part.memory, line, 0);
 		failed = jp_memory_put(reading->space, &part);
 		at = part.end;
 	}
