@@ -78,8 +78,8 @@ class Board:
             rows = [[row[column]["good"] for row in cell.rows if column in row] for cell in judged]
             rows = [row for row in rows if row]
             if rows:
-                told.append("%s%s %d/%d" % ("nothing " if column in COUNTS else "", column,
-                                            sum(map(all, rows)), len(rows)))
+                nothing = "nothing " if column in COUNTS and column != "tasks" else ""
+                told.append("%s%s %d/%d" % (nothing, column, sum(map(all, rows)), len(rows)))
         return "; ".join([told[0], ", ".join(told[1:])])
 
     def lacks(self) -> str:

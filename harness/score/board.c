@@ -179,13 +179,16 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 	}
 	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
 				score->profiler, score->version, all_good, judged);
-	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++)
+	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++) {
+		/* "nothing wrong", but there are tasks. */
+		const bool nothing = jp_score_column_is_bad(column) && column != JP_SCORE_TASKS;
+
 		if (known[column])
-			used += (size_t)snprintf(text + used, size - used, "%s %s%s %zu/%zu",
-						 used && text[used - 1] == ';' ? "" : ",",
-						 jp_score_column_is_bad(column) ? "nothing " : "",
-						 jp_score_column_text(column), good[column],
-						 known[column]);
+			used += (size_t)snprintf(
+				text + used, size - used, "%s %s%s %zu/%zu",
+				used && text[used - 1] == ';' ? "" : ",", nothing ? "nothing " : "",
+				jp_score_column_text(column), good[column], known[column]);
+	}
 }
 
 void jp_score_print(FILE *out, const struct jp_score *score)
