@@ -72,10 +72,16 @@ def of_whole_periods(case: Case) -> list[Stayed]:
     return found
 
 
+def demand_kernel(sample: rd.Sample) -> None:
+    if sample.attr.flags & EXCLUDE_KERNEL:
+        raise Absent("a timer that expires in the kernel gives no sample")
+
+
 @kind("stayed.deleted.tenth")
 def deleted(case: Case) -> Changes:
     """In one of ten a sample is gone, and the capture counts what is left."""
     gone = [one.samples[0] for one in of_whole_periods(case)[::TENTH]]
+    demand_kernel(gone[0])
     changes = replaced(case, {key(one): lambda sample: [] for one in gone})
     return calm(case, told(case, changes, samples=-len(gone)))
 
@@ -102,8 +108,7 @@ def on_time(case: Case) -> tuple[list[rd.Sample], float]:
     found, late = [], 0
     for one in stayed(case):
         period = one.samples[0].one[rd.PERIOD]
-        if one.samples[0].attr.flags & EXCLUDE_KERNEL:
-            raise Absent("a timer that expires in the kernel gives no sample")
+        demand_kernel(one.samples[0])
         gaps = [(other.time - sample.time) / max(period, 1)
                 for sample, other in zip(one.samples, one.samples[1:])]
         late += sum(gap > 1.5 and abs(gap - round(gap)) > ON_TIME for gap in gaps)
