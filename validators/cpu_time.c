@@ -271,12 +271,11 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 	cpu->failed = true;
 	return jp_findings_except(&cpu->view->findings, "cpu.samples", few ? "too-few" : "too-many",
 				  "%s %u: %" PRIu64 " of %" PRIu64
-				  " activations that stayed on their CPU have %s than whole "
-				  "periods of their CPU "
-				  "time, at most %.0f may",
+				  " activations that stayed on their CPU have %s whole periods of "
+				  "their CPU time, at most %.0f may",
 				  what, number, few ? sum->lacking : sum->surplus,
 				  few ? sum->whole : sum->stayed,
-				  few ? "fewer samples" : "more than one sample more",
+				  few ? "fewer samples than" : "more than one sample beyond",
 				  few ? usual + missing : usual)
 		       ?: 1;
 }
