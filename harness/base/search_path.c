@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/path.h"
 #include "harness/base/printable.h"
 #include "harness/base/trusted_path.h"
 
@@ -37,6 +38,15 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Of the folder that ci/peers makes: its programs are in bin. */
+static int trusted_bin(const char *peers, struct jp_error *err)
+{
+	char bin[PATH_MAX], real[PATH_MAX];
+	int ret = jp_path_build(bin, sizeof(bin), err, "%s/bin", peers);
+
+	return ret ?: jp_trusted_programs(bin, real, sizeof(real), err);
+}
+
 /* Whether nobody else can change the program that a variable of ours names, or the folder of
  * programs, if that is what it names; or rename what is made in TMPDIR. */
 static bool is_kept(const char *variable)
@@ -53,6 +63,8 @@ static bool is_kept(const char *variable)
 	if (ret == -EINVAL)
 		ret = (begins(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
 			value + 1, real, sizeof(real), &err);
+	if (!ret && begins(variable, "JITPROOF_PEERS="))
+		ret = trusted_bin(value + 1, &err);
 	if (ret == -EPERM)
 		leave_out(variable, "", &err);
 	return ret != -EPERM;

@@ -71,13 +71,14 @@ static int tell_shipped(struct jp_error *err)
  */
 static int tell_peers(struct jp_error *err)
 {
-	char path[4096], real[4096];
+	char path[4096], bin[4096], real[4096];
 	int ret;
 
 	beside("/peers", path, sizeof(path));
-	if (getenv("JITPROOF_PEERS") || access(path, F_OK))
+	beside("/peers/bin", bin, sizeof(bin));
+	if (getenv("JITPROOF_PEERS") || access(bin, F_OK))
 		return 0;
-	ret = jp_trusted_programs(path, real, sizeof(real), err);
+	ret = jp_trusted_programs(bin, real, sizeof(real), err);
 	if (ret)
 		return ret;
 	return setenv("JITPROOF_PEERS", path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;

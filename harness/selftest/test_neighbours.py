@@ -393,10 +393,15 @@ class Root(neighbours.Neighbours):
                 self.assertFalse(os.path.exists(self.place("ran")))
                 self.assertIn("is left out", done.stderr)
         os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
-        done = self.run_it("adapter", "check", "samply", timeout=60,
-                           environment={"JITPROOF_PEERS": self.their("peers")})
-        self.assertFalse(os.path.exists(self.place("ran")))
-        self.assertIn("is left out", done.stderr)
+        os.mkdir(self.place("peers"))
+        shutil.copytree(self.their("peers", "bin"), self.place("peers", "bin"))
+        self.give(self.place("peers", "bin"))
+        for peers in (self.their("peers"), self.place("peers")):
+            with self.subTest(peers):
+                done = self.run_it("adapter", "check", "samply", timeout=60,
+                                   environment={"JITPROOF_PEERS": peers})
+                self.assertFalse(os.path.exists(self.place("ran")))
+                self.assertIn("is left out", done.stderr)
 
     def test_search_path(self) -> None:
         """PATH leads to their python3 and perf first, to the working directory, to /tmp."""
