@@ -36,6 +36,7 @@ struct jp_cpu_sum {
 	double staying;   /* periods of CPU time that these took */
 	uint64_t whole;   /* of them, those of a whole period at least */
 	uint64_t lacking; /* of those, the ones with fewer samples than whole periods */
+	uint64_t overdue; /* of those, the ones that end when a sample is late by half a period */
 	uint64_t surplus; /* of @stayed, those with more than one sample more */
 	uint64_t skipped; /* of @stayed, gaps of whole periods where a timer must have expired */
 	uint64_t late;    /* of @stayed, gaps of other lengths */
@@ -59,6 +60,8 @@ double jp_cpu_gap(uint64_t from, uint64_t to, double period);
 void jp_cpu_count_gap(struct jp_cpu_count *count, const struct jp_truth *truth,
 		      const struct jp_truth_activation *last, uint64_t from, uint64_t to,
 		      double period);
+/* How many @overdue are chance, of so many @whole: a host may give a CPU back as one ends. */
+double jp_cpu_overdue_most(uint64_t whole);
 /* How many @skipped are chance, in so many standard deviations, where so many were @late. */
 double jp_cpu_skipped_most(uint64_t late, double sigmas);
 /* One more, @gap periods after the last one: on the clock, of which its thread may have run less.

@@ -280,6 +280,23 @@ static int judge_stayed(struct cpu_time *cpu, const struct jp_cpu_sum *sum, doub
 		       ?: 1;
 }
 
+/* Of those that lack a sample, whatever a host took: it gives a CPU back with a sample. */
+static int judge_overdue(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
+			 const char *what, uint32_t number)
+{
+	const double most = jp_cpu_overdue_most(sum->whole) + missing;
+
+	if (!cpu->kernel || (double)sum->overdue <= most)
+		return 0;
+	cpu->failed = true;
+	return jp_findings_except(&cpu->view->findings, "cpu.samples", "overdue",
+				  "%s %u: %" PRIu64 " of %" PRIu64
+				  " activations that stayed on their CPU for a period or more lack "
+				  "a sample at their end, where at most %.0f may",
+				  what, number, sum->overdue, sum->whole, most)
+		       ?: 1;
+}
+
 /* Of all that stayed, whatever a host took: a sample that is taken away leaves a gap of whole
  * periods, wherever it is. */
 static int judge_skipped(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
@@ -303,7 +320,8 @@ static int judge(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double miss
 		 const char *what, uint32_t number)
 {
 	const int said = judge_sum(cpu, sum, missing, what, number)
-				 ?: judge_stayed(cpu, sum, missing, what, number);
+				 ?: judge_stayed(cpu, sum, missing, what, number)
+				 ?: judge_overdue(cpu, sum, missing, what, number);
 
 	if (said)
 		return said < 0 ? said : 0;
@@ -441,6 +459,7 @@ static int judge_all(struct cpu_time *cpu, double period)
 		memcpy(cpu->view->findings.error, cpu->unsure, sizeof(cpu->unsure));
 	jp_findings_add_count(&cpu->view->findings, "cpu.stalls", all.nr_stalls);
 	jp_findings_add_rate(&cpu->view->findings, "cpu.lacking", all.lacking, all.whole);
+	jp_findings_add_rate(&cpu->view->findings, "cpu.overdue", all.overdue, all.whole);
 	jp_findings_add_rate(&cpu->view->findings, "cpu.surplus", all.surplus, all.stayed);
 	jp_findings_add_rate(&cpu->view->findings, "cpu.skipped", all.skipped,
 			     all.skipped + all.late);

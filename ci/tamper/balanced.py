@@ -7,13 +7,14 @@ from typing import Any, Callable
 from ci.tamper.activations import MS, sorted_by_time
 from ci.tamper.case import Capture, Case, capture_file, clone
 from ci.tamper.events import PERIOD, calm, sampling, stolen
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from ci.tamper.samples import CODE, main_thread
 from ci.tamper.tasks import head
 from harness.selftest import run_directory as rd
 
 # Of the CPUs' time: more than they had.
 ALL = 10**18
+SIGMAS = 4.5  # of validators/cpu_time.c
 
 
 def told(case: Case, changes: Changes, **values: int) -> Changes:
@@ -112,7 +113,18 @@ def thread_stolen(case: Case) -> Changes:
     tids = sorted({one.tid for one in in_window(case) if case.in_code(one)})
     if len(tids) < 2:
         raise Absent("one thread alone has samples in emitted code")
+    gone = sum(one.tid == tids[-1] for one in in_window(case))
+    if gone < SIGMAS * (gone / 4 + 1) ** 0.5:
+        raise Unobservable("a thread of so little CPU time may have no sample by chance")
     return stolen(case, deleted(case, lambda one: one.tid == tids[-1]), ALL)
+
+
+def demand_acts(case: Case, tids: set[int], first: int, last: int) -> None:
+    """Whether one of these threads did anything between the two times that its truth tells of."""
+    truth = case.truth
+    if not any(one[3] in tids and first < one[4] < last for one in map(
+            truth.get, range(len(truth.slots)))):
+        raise Unobservable("a host that takes the CPUs for as long leaves the same gaps")
 
 
 @kind("balanced.time.stolen")
@@ -120,9 +132,11 @@ def time_stolen(case: Case) -> Changes:
     """A fifth of the time has no samples, and a host took the time of more."""
     begin, end = case.window
     first, last = (begin + (end - begin) * part // 5 for part in (2, 3))
-    times = {one.time for one in in_window(case) if first <= one.time < last}
+    gone = [one for one in in_window(case) if first <= one.time < last]
+    times = {one.time for one in gone}
     if len(times) < 20:
         raise Absent("that fifth has few samples")
+    demand_acts(case, {one.tid for one in gone}, first, last)
     return stolen(case, deleted(case, lambda one: one.time in times), ALL)
 
 

@@ -2,6 +2,7 @@
 """Each type of record of the truth: one deleted, one written twice, one at another time."""
 
 from functools import partial
+import re
 from typing import Callable
 import zlib
 
@@ -31,6 +32,7 @@ TASKS = (T.PROCESS_START, T.PROCESS_EXIT, T.THREAD_START, T.THREAD_EXIT, T.COMM,
 MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.LEAVE, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)
 LAUNCH = 0
 OFF = 0.05  # of validators/cpu_time.c
+TICK = 10 * MS  # JP_STOLEN_TICK
 Times = tuple[int, int]
 
 
@@ -180,13 +182,29 @@ for name, number in TYPES.items():
         add("truth.%s.%s" % (name, move_name), partial(moved, number=number, change=move))
 
 
+def contradicted(case: Case, at: int, cpu: int) -> bool:
+    """Whether there was less time until its thread wrote its next record."""
+    mine = [slot for slot in range(len(case.truth.slots))
+            if case.truth.get(slot)[2:4] == case.truth.get(at)[2:4]]
+    begin = max(case.truth.get(slot)[4] for slot in mine
+                if slot < at and case.truth.get(slot)[0] == T.ENTER)
+    behind = [case.truth.get(slot)[5] for slot in mine if slot > at]
+    return bool(behind) and cpu > (behind[0] - begin) * 1.001
+
+
 def demand_share(case: Case, at: int, by: int) -> None:
-    """Whether its thread's sum differs by more than the event's time and the thread's may."""
-    thread = case.truth.get(at)[2:4]
-    every = sum(one[7] >> 8 for one in map(case.truth.get, slots(case, T.LEAVE))
-                if one[2:4] == thread)
-    if abs(by) <= every * OFF:
-        raise Unobservable("the CPU time of its thread differs by less than 5 % for it")
+    """Whether samples can tell: its thread's sum differs by more than the event's time and the
+    thread's may, and a host can have taken, of which it tells in ticks of each CPU."""
+    truth, old = case.truth, case.truth.get(at)
+    every = [one for one in map(truth.get, slots(case, T.LEAVE))
+             if one[2:4] == old[2:4] and case.in_window(one[4])]
+    told = re.search(rb"^stolen (\d+)", case.read("watched"), re.MULTILINE)
+    taken = int(told[1] if told else 0) + TICK * int(case.facts.get("cpus", 1))
+    if old not in every:
+        raise Unobservable("no samples were taken when the activation ended")
+    if abs(by) <= sum(one[7] >> 8 for one in every) * OFF + taken:
+        raise Unobservable("the CPU time of its thread differs by less than 5 %, and what a host "
+                           "may have taken")
 
 
 def other_cpu(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
@@ -196,7 +214,8 @@ def other_cpu(change: Callable[[int], int], every: bool) -> Callable[[Case], Cha
         new = [bytearray(slot) for slot in case.truth.slots]
         if not every:
             old = case.truth.get(alone)[7] >> 8
-            demand_share(case, alone, change(old) - old)
+            if not contradicted(case, alone, change(old)):
+                demand_share(case, alone, change(old) - old)
         for at in slots(case, T.LEAVE) if every else (alone,):
             fields = list(case.truth.get(at))
             fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
@@ -207,7 +226,8 @@ def other_cpu(change: Callable[[int], int], every: bool) -> Callable[[Case], Cha
 
 for share, every in (("one", False), ("all", True)):
     for cpu_name, cpu in (("0", lambda old: 0), ("half", lambda old: old // 2),
-                          ("double", lambda old: 2 * old), ("+10ms", lambda old: old + 10 * MS)):
+                          ("double", lambda old: 2 * old), ("+10ms", lambda old: old + 10 * MS),
+                          ("+50ms", lambda old: old + 50 * MS)):
         make = other_cpu(cpu, every)
         # More than there was is contradicted by times alone, less by samples of a clock.
         add("truth.leave.cpu.%s.%s" % (cpu_name, share),

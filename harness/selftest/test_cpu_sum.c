@@ -123,5 +123,6 @@ int main(void)
 	stalls();
 	hidden();
 	off_cpu();
+	check(jp_cpu_overdue_most(3000) == 4, "of 3,000 four may be overdue");
 	return check_done();
 }

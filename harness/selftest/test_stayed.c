@@ -106,6 +106,48 @@ static void counts(void)
 	asked = &on_cpus;
 }
 
+/* Three samples in the first @odd activations, the last of them @rest ns before their end; @taken:
+ * by a host. */
+static bool judge_ends(uint64_t odd, uint64_t rest, uint64_t taken)
+{
+	struct jp_truth_activation activations[MANY];
+	struct jp_event events[5 * MANY];
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = MANY};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
+		.watched = {.started = 1, .ended = UINT32_MAX, .cpus = 1, .stolen = taken}};
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		const uint64_t n = i < odd ? 3 : 4 + i % 2, last = i < odd ? rest : PERIOD / 4;
+
+		activations[i] = activation(PID, i, 0);
+		for (uint64_t j = n; j-- > 0;)
+			events[count++] =
+				sample(PID, activations[i].leave - last - j * PERIOD * 9 / 10, 0);
+	}
+	check(judge("cpu_time", &evidence, events, count, "cpu.overdue").k ==
+		      (rest > PERIOD * 3 / 2 ? odd : 0),
+	      "%d end when a sample is overdue", (int)odd);
+	return exceptions;
+}
+
+/* A host takes more time than there is. */
+static void ends(void)
+{
+	check(!judge_ends(1, PERIOD * 8 / 5, UINT32_MAX), "one may");
+	check(judge_ends(2, PERIOD * 8 / 5, UINT32_MAX), "two may not, whatever a host took");
+	check(!judge_ends(9, PERIOD * 7 / 5, UINT32_MAX), "nine are less late");
+	asked = &user_only;
+	check(!judge_ends(9, PERIOD * 8 / 5, UINT32_MAX), "a timer in the kernel gives no sample");
+	asked = &on_cpus;
+}
+
 /* Ten samples in each activation, whole periods apart from the first to the last. */
 enum { TEN = 10, ACTIVATIONS = 8, SHORT_BREAK = PERIOD / 64, LONG_BREAK = PERIOD / 8 };
 
@@ -232,6 +274,7 @@ static void places(void)
 int main(void)
 {
 	counts();
+	ends();
 	skips();
 	places();
 	return check_done();
