@@ -300,6 +300,36 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_count(findings, "gated.outside", gated->outside);
 }
 
+/* Whether the process waited at its gate meanwhile, by its own truth. */
+static bool waited(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from,
+		   uint64_t to)
+{
+	const struct jp_truth *truth = gated->evidence->truth;
+	const uint64_t slack = gated->evidence->info.slack;
+
+	for (size_t i = 0; jp_groups_next(&truth->acts_of.processes, pid, &i); i++)
+		if (truth->acts[i].type == JP_EVENT_MARK &&
+		    !strcmp(truth->acts[i].mark.text, mark) &&
+		    truth->acts[i].before <= from + slack && to <= truth->acts[i].after + slack)
+			return true;
+	return false;
+}
+
+/* The request that its process does not know of; NULL: it knows them all. */
+static const char *not_asked(const struct gated *gated, const struct jp_interval *interval)
+{
+	const struct jp_announced *process =
+		&gated->evidence->intervals.processes[interval->process];
+
+	if (!waited(gated, process->pid, "gate.announce", process->asked, process->answered))
+		return "gate.announce";
+	if (!waited(gated, interval->pid, "gate.start", interval->enabling, interval->enabled))
+		return "gate.start";
+	return waited(gated, interval->pid, "gate.stop", interval->disabling, interval->disabled)
+		       ? NULL
+		       : "gate.stop";
+}
+
 /* What makes all the rest worthless. */
 static void check(struct gated *gated)
 {
@@ -319,6 +349,14 @@ static void check(struct gated *gated)
 			snprintf(findings->error, sizeof(findings->error),
 				 "process %zu (pid %u) announced itself and %s", i + 1,
 				 process->pid, lacks);
+	}
+	for (size_t i = 0; i < intervals->nr_intervals && !*findings->error; i++) {
+		const char *request = not_asked(gated, &intervals->intervals[i]);
+
+		if (request)
+			snprintf(findings->error, sizeof(findings->error),
+				 "interval %zu (pid %u) has no mark %s in the truth", i + 1,
+				 intervals->intervals[i].pid, request);
 	}
 	if (gated->outside && !*findings->error)
 		snprintf(findings->error, sizeof(findings->error),

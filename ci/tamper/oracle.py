@@ -55,9 +55,10 @@ def parts(case: Case, at: int) -> range:
 def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
     """Whether code ever could run there: all else no capture and no reading of maps tells."""
     truth = case.truth
-    return bool(mapped[8] & rd.EXECUTE) or any(
-        one[2] == mapped[2] and one[8] & rd.EXECUTE and one[6] < mapped[6] + mapped[7] and
-        mapped[6] < one[6] + one[7] for one in map(truth.get, truth.of(truth.PROTECT)))
+    acts = [*map(truth.get, truth.of(truth.PROTECT)),
+            *([mapped] if mapped[0] == T.MAP else map(truth.get, truth.of(truth.MAP)))]
+    return any(one[2] == mapped[2] and one[8] & rd.EXECUTE and one[6] < mapped[6] + mapped[7] and
+               mapped[6] < one[6] + one[7] for one in acts)
 
 
 def demand_needed(case: Case, at: int) -> None:
@@ -70,6 +71,8 @@ def demand_needed(case: Case, at: int) -> None:
             raise Unobservable(REPLACED)
         if not was_executable(case, old):
             raise Unobservable("what was mapped was never executable, and holds no code")
+    if old[0] == T.UNMAP and not was_executable(case, old):
+        raise Unobservable("what was unmapped was never executable, and held no code")
     if old[0] == T.CODE_LOAD:
         case.demand_present([at])
     if old[0] == T.PATH and all(truth.get(enter)[6] & 0xffffffff != old[6] & 0xffffffff

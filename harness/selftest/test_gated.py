@@ -122,6 +122,20 @@ class Gated(Recorded):
         text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
         self.only(text, "coverage.missing", "broken.chain", "acts.records")
 
+    def test_interval_that_its_process_does_not_know(self) -> None:
+        path = os.path.join(self.dir, "intervals")
+        text = files.read(path)
+        process, interval = (next(line for line in text.splitlines() if line.startswith(kind))
+                             for kind in ("process ", "interval "))
+        for line, at, by, mark in ((process, 2, -10**9, "announce"),
+                                   (interval, 2, -1030000, "start"),
+                                   (interval, 5, 2 * 10**7, "stop")):
+            words = line.split()
+            words[at] = str(int(words[at]) + by)
+            with self.subTest(mark):
+                files.write(path, text.replace(line, " ".join(words)))
+                self.errs(f"interval 1 .* has no mark gate.{mark}")
+
     def test_sample_outside(self) -> None:
         sample = self.perf.samples()[0]
         self.perf.records.remove(sample)
