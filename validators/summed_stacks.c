@@ -309,9 +309,19 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 	return i;
 }
 
+/* Whether the first @count frames are known to be native: emitted code may lack its name. */
+static bool are_native(const struct summed *summed, uint32_t count)
+{
+	for (uint32_t i = 0; summed->by_name && i < count; i++)
+		if (summed->seen[i] == JP_FRAME_UNNAMED)
+			return false;
+	return true;
+}
+
 /* Emitted code that called native code: what is below that must be possible. */
 static int judge_below(struct summed *summed, const struct jp_event *event)
 {
+	const bool native = are_native(summed, summed->first);
 	uint32_t function;
 	double possible = 0;
 	enum jp_verdict verdict;
@@ -321,7 +331,7 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 		summed->nr_seen * sizeof(*summed->seen));
 	verdict = best(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
-		summed->below += event->observed->weight;
+		summed->below += native ? event->observed->weight : 0;
 		return 0;
 	}
 	summed->impossible += event->observed->weight;

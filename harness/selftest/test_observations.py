@@ -325,6 +325,28 @@ class Wrong(Observed):
         self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
         self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
+    def sums_of_names(self) -> None:
+        """The period is such that the CPU time asks for as many samples as there are."""
+        self.tell("clock", "no-addresses", "no-time", "no-threads", names=True)
+
+    def test_sums_of_names(self) -> None:
+        self.sums_of_names()
+        self.assertEqual(self.judge()["exceptions"], [])
+
+    def test_sums_unnamed_innermost(self) -> None:
+        """A frame without a name may be emitted code: it is not known to be native."""
+        self.sums_of_names()
+        self.samples(partial(with_leaf, "?"), 2)
+        result = self.judge()
+        self.assertEqual(result["exceptions"], [])
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"], 0)
+
+    def test_sums_native_innermost(self) -> None:
+        self.sums_of_names()
+        self.samples(partial(with_leaf, "do_syscall_64"), 2)
+        self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
+                                             for one in self.judge()["exceptions"]})
+
 
 HEADER = "jitproof-observations 1\n"
 
