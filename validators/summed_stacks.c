@@ -43,6 +43,8 @@ struct summed {
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
+	uint64_t largest;    /* sum without an emitted function */
+	char innermost[128]; /* its first name */
 	struct jp_stack_leaves leaves;
 	struct jp_stack_leaf leaf; /* of the best that best() found, and its frames */
 	uint32_t nr_must, same; /* that must be; of those, the ones that are, from the first on */
@@ -207,6 +209,13 @@ static void describe(const struct summed *summed, const struct jp_event *event, 
 	describe_frame(summed, event, 0, first, sizeof(first));
 	if (summed->same < summed->nr_seen)
 		describe_frame(summed, event, summed->same, next, sizeof(next));
+	if (!summed->nr_must) {
+		snprintf(text, size,
+			 "%" PRIu64 " samples of pid %u in %s: %u frames seen; no activation of "
+			 "this process runs that function; is the stack another process's?",
+			 event->observed->weight, event->pid, first, summed->nr_seen);
+		return;
+	}
 	snprintf(text, size,
 		 "%" PRIu64 " samples of pid %u in %s: %u frames seen, %u must be, equal up to "
 		 "frame %u; then comes %s",
@@ -346,6 +355,18 @@ static bool has_names(const struct summed *summed)
 	return summed->by_name && summed->view->asked->names && summed->all_named;
 }
 
+/* Readers are told how the profiler calls what they expect to be emitted code. */
+static void note_largest(struct summed *summed, const struct jp_event *event)
+{
+	const struct jp_observed *observed = event->observed;
+
+	if (!summed->by_name || !observed->nr_names || summed->first < summed->nr_seen ||
+	    observed->weight <= summed->largest)
+		return;
+	summed->largest = observed->weight;
+	describe_frame(summed, event, 0, summed->innermost, sizeof(summed->innermost));
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct summed *summed = view->state;
@@ -371,6 +392,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	else if (summed->by_name && summed->seen[0] == JP_FRAME_UNNAMED)
 		summed->unnamed += observed->weight;
 	summed->first = first_emitted(summed, event);
+	note_largest(summed, event);
 	if (jp_summed_weights_add(&summed->weights, event->pid, event->tid, observed->weight,
 				  summed->first < summed->nr_seen,
 				  summed->first == summed->nr_seen &&
@@ -395,6 +417,21 @@ static uint64_t misnamed(const struct summed *summed)
 	if (lack <= 0 || (double)(all->inside + all->unknown) < ENOUGH * all->least)
 		return 0;
 	return (uint64_t)lack;
+}
+
+/* Not one name is an emitted function's: the profiler adds something to all of them. */
+static int explain_misnamed(struct summed *summed)
+{
+	const struct jp_truth *truth = summed->view->evidence->truth;
+	const uint64_t lack = misnamed(summed);
+
+	if (!lack || summed->weights.all.inside || !truth->nr_codes)
+		return 0;
+	return jp_findings_except(&summed->view->findings, "samples", "misnamed",
+				  "%" PRIu64 " samples at least were in emitted code, and no frame "
+				  "has the name of an emitted function, such as %.100s; the "
+				  "largest sum has %s innermost",
+				  lack, truth->codes[0].name, summed->innermost);
 }
 
 /* By the stacks that the names are of: one that cannot be says nothing of its name, and where most
@@ -501,8 +538,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 ?: jp_stack_counts_add(&summed->counts, view);
 	jp_findings_add_as(&view->findings, &impossible_samples,
 			   jp_metric_count("samples.impossible", impossible(summed)));
-	if (has_names(summed))
+	if (has_names(summed)) {
 		add_functions(summed);
+		failed = failed ?: explain_misnamed(summed);
+	}
 	return failed;
 }
 

@@ -347,6 +347,32 @@ class Wrong(Observed):
         self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
                                              for one in self.judge()["exceptions"]})
 
+    def test_sums_misnamed(self) -> None:
+        """The reader sees what the names should be, and what they are."""
+        self.sums_of_names()
+        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
+        first, = (one["first"] for one in self.judge()["exceptions"]
+                  if one["cause"] == "misnamed")
+        self.assertRegex(first, r"^\d+ samples at least were in emitted code, and no frame has the "
+                         r"name of an emitted function, such as \w+; the largest sum has "
+                         r"\w+_\[j\] innermost$")
+
+    def test_sums_misnamed_in_part(self) -> None:
+        """Some names are right: the profiler does not change all of them."""
+        self.sums_of_names()
+        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
+        self.assertNotIn("misnamed", {one["cause"] for one in self.judge()["exceptions"]})
+
+    def test_sums_of_another_process(self) -> None:
+        """A function that this process emitted and never ran."""
+        self.sums_of_names()
+        pid = re.findall(r"(?m)^sample \d+ (\d+)", self.stream)[0]
+        self.stream += f"sample 1 {pid} - program0_large_20 ? ? ?\n"
+        one, = self.caught(("wrong.chain", "no-depth"))["exceptions"]
+        self.assertEqual(one["first"], f"1 samples of pid {pid} in program0_large_20: 4 frames "
+                         "seen; no activation of this process runs that function; is the stack "
+                         "another process's?")
+
 
 HEADER = "jitproof-observations 1\n"
 
