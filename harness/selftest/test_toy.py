@@ -114,10 +114,13 @@ if os.environ["MINE"] != "silent":
 class Page(Folder):
     """Its adapter, as it stands there."""
 
-    def check(self, mine: str) -> tuple[int, str]:
+    def check(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
+        """With @new in place of @old."""
         page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
         begin = page.index("import os\n")
-        self.write(page[begin:page.index("```", begin)], "profilers", "mine.py")
+        text = page[begin:page.index("```", begin)]
+        self.assertIn(old, text)
+        self.write(text.replace(old, new) if old else text, "profilers", "mine.py")
         os.chmod(self.write(MINE, "mine"), 0o755)
         done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=120, env={
             **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
@@ -136,3 +139,22 @@ class Page(Folder):
                  "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
             with self.subTest(mine):
                 self.assertRegex(self.check(mine)[1], said)
+
+    def test_kernel_and_suffix(self) -> None:
+        """What flamegraph tools put behind names: neither is a frame of its own, nor another
+        name."""
+        said = self.check("JIT_[j];JIT;do_syscall_64_[k]")[1]
+        self.assertRegex(said, "in [a-z0-9_]+: 2 frames seen, ")
+        self.assertNotIn("misnamed", said)
+
+    def test_no_version(self) -> None:
+        status, said = self.check("JIT", "^mine (", "^Mine v(")
+        self.assertEqual(status, 4)
+        self.assertRegex(said, r"# profiler mine: mine: does not tell its version: '/.*/mine "
+                         r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
+
+    def test_no_program(self) -> None:
+        """Nobody is told to install what no `ci/peers` has."""
+        status, said = self.check("JIT", 'name = "mine"', 'name = "mi-ne"')
+        self.assertEqual(status, 4)
+        self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", said)

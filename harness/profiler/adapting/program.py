@@ -17,7 +17,7 @@ class Program(Adapter):
     """Subclasses say how it is called, and what it prints once it samples."""
 
     name = ""
-    peer = ""  # what ci/peers calls it, and the variable that leads to another one
+    peer = ""  # what ci/peers calls it, if it installs it, and the variable of another one
     tells: tuple[str, str] = ("", "")  # of its version: the pattern, and the option for it
     needs_root = False
     sampling = ""
@@ -29,7 +29,8 @@ class Program(Adapter):
 
     @classmethod
     def program(cls) -> str:
-        return find(cls.name, "JITPROOF_" + cls.peer.upper(), "python3 ci/peers " + cls.peer)
+        return find(cls.name, "JITPROOF_" + (cls.peer or cls.name).upper().replace("-", "_"),
+                    cls.peer and "python3 ci/peers " + cls.peer)
 
     @classmethod
     def version(cls) -> str:

@@ -75,16 +75,17 @@ def one_line(text: str) -> str:
     return " | ".join(text.strip().splitlines()[-4:])[:700]
 
 
-def find(program: str, variable: str, install: str) -> str:
+def find(program: str, variable: str, install: str = "") -> str:
     """$@variable, else @program as ci/peers installed it, else as PATH leads to it; @install: the
-    command that would install it."""
+    command that would install it, if there is one."""
     wanted = os.environ.get(variable)
     peers = os.environ.get("JITPROOF_PEERS")
     path = shutil.which(wanted) if wanted else \
         peers and shutil.which(program, path=os.path.join(peers, "bin")) or shutil.which(program)
     if not path:
-        raise Missing("%s: not found%s; set %s, or %s" % (
-            wanted or program, "" if wanted else " in PATH", variable, install))
+        raise Missing("%s: not found%s; set %s%s" % (
+            wanted or program, "" if wanted else " in PATH", variable,
+            install and ", or " + install))
     return path
 
 
@@ -99,9 +100,11 @@ def output_of(*command: str) -> str:
 
 def version_of(what: str, pattern: str, *command: str) -> str:
     """The part of what @command prints that @pattern has in parentheses."""
-    found = re.search(pattern, output_of(*command))
+    text = output_of(*command)
+    found = re.search(pattern, text)
     if not found:
-        raise Missing("%s: does not tell its version" % what)
+        raise Missing("%s: does not tell its version: '%s' printed '%s', and '%s' was expected" % (
+            what, " ".join(command), one_line(text)[:200], pattern))
     return found[1]
 
 
