@@ -20,7 +20,7 @@ struct score_request {
 	const char *kept;   /* runs of before, to be judged again */
 	const char *scenes; /* a file of them */
 	uint64_t seed;
-	bool json, lists, attaches;
+	bool json, lists, attaches, unjudged;
 };
 
 /* Where the runs of each profiler are kept. */
@@ -62,6 +62,9 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"--json", .set = &request->json, .help = "print one object instead of the table"},
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the runs in the new directory DIR"},
+		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
+		 .help = "act and watch only, for --again DIR, here or elsewhere; exit with 0 when "
+			 "every scene was tried"},
 		{"SCENE", .rest = &scenes, .help = "matches a scene's whole name (default: all)"},
 		{0}};
 
@@ -72,6 +75,10 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	plan->nr_globs = scenes.count;
 	if (plan->launches && request->attaches) {
 		*status = jp_command_misused("score", "--launch does not go with --attach");
+		return false;
+	}
+	if (request->unjudged && !request->output) {
+		*status = jp_command_misused("score", "--no-judge needs -o DIR");
 		return false;
 	}
 	if (request->kept && plan->nr_globs) {
@@ -85,6 +92,14 @@ static void progress(const char *workload)
 {
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K%s", workload);
+}
+
+/* As `run --no-judge` says it. */
+static void tell_unjudged(size_t number, size_t count, const struct jp_score_row *row)
+{
+	printf("# %zu of %zu: %s: %s\n", number, count, row->cas->name,
+	       row->watched ? "watched" : jp_outcome_text(row->result.outcome));
+	fflush(stdout);
 }
 
 static int take(struct score_request *request, const struct jp_runner *runner,
@@ -210,7 +225,7 @@ static int take_and_judge(struct score_request *request)
 	}
 	ret = take(request, &runner, &dir, scores);
 	if (!ret)
-		status = judge(request, &dir, scores);
+		status = request->unjudged ? JP_EXIT_OK : judge(request, &dir, scores);
 	jp_score_free(&scores[0]);
 	jp_score_free(&scores[1]);
 	jp_runner_close(&runner);
@@ -254,6 +269,8 @@ static int score(int argc, char **argv)
 		return status;
 	if (request.kept)
 		return judge_again(&request);
+	if (request.unjudged)
+		request.plan.ran = tell_unjudged;
 	request.plan.lines = lines = jp_score_lines(request.scenes, &err);
 	if (!lines)
 		return jp_command_broken("score", &err);

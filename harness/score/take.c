@@ -67,6 +67,15 @@ int jp_score_unmatched(const struct jp_score_plan *plan, const char **glob, stru
 	return 0;
 }
 
+static size_t count_wanted(const struct jp_score_plan *plan, const struct jp_cases *scenes)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < scenes->nr_cases; i++)
+		count += wanted(plan, &scenes->cases[i]);
+	return count;
+}
+
 int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *err)
 {
 	struct jp_cases *scenes = make_scenes(plan, err);
@@ -153,6 +162,8 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		run_case(plan, runner, scene, row);
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted");
+		if (plan->ran)
+			plan->ran(score->nr_rows, count_wanted(plan, score->scenes), row);
 	}
 	return ret;
 }

@@ -15,6 +15,8 @@ struct jp_score_plan {
 	int nr_globs;
 	const char *dir; /* for the folders of cases */
 	void (*progress)(const char *workload);
+	/* After each, the @number-th of @count; NULL: nobody asks. */
+	void (*ran)(size_t number, size_t count, const struct jp_score_row *row);
 };
 
 /* The first glob of @plan that no scene matches, in *@glob; NULL: there is none. 0, or -EINVAL and

@@ -124,11 +124,26 @@ class Score(Folder):
                 self.assertRegex(done.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
                                  " +it printed: " + said)
 
+    def test_judged_later(self) -> None:
+        """--no-judge leaves to --again what a score says at once: the same of the same run."""
+        done = self.score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
+                          "--samples=20", "--seed=1", "anon_exec", "memfd_double")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "perf_event_open" in self.score("--again", self.place("kept")).stdout:
+            self.skipTest("perf_event_open")
+        self.assertEqual(done.stdout, "# 1 of 2: score/anon_exec: watched\n"
+                         "# 2 of 2: score/memfd_double: watched\n")
+        anon, memfd = json.loads(self.score("--again", self.place("kept"), "--json").stdout)[
+            "workloads"]
+        self.assertTrue(anon["right"]["good"], anon)
+        self.assertEqual(memfd["right"]["k"], 0)
+
     def test_usage(self) -> None:
         own = ("--profiler", "jitproof")
         for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",),
                           (*own, "none*"), (*own, "anon_exec", "none"), ("--list", "none"),
-                          (*own, "--launch", "--attach"),
+                          (*own, "--launch", "--attach"), (*own, "--no-judge"),
+                          ("--again", self.place("kept"), "--no-judge"),
                           ("--again", self.place("kept"), "anon_exec")):
             done = self.score(*arguments)
             self.assertEqual(done.returncode, 2, arguments)
