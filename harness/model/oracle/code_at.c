@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "harness/base/boxes.h"
 #include "harness/base/search.h"
 #include "harness/model/oracle/collect.h"
 
@@ -100,20 +101,68 @@ static bool takes_away(const struct jp_event *act)
 	       (act->type == JP_EVENT_REMAP && act->map.to != act->map.addr);
 }
 
-/* Whether the next code of the same place is there while this one is. */
-static bool is_overwritten(const struct jp_truth_code *code, const struct jp_truth_code *next)
+/* Where @code was there for certain. */
+static struct jp_box box_of(const struct jp_truth_code *code)
 {
-	return code->pid == next->pid && code->addr == next->addr && code->ending > next->ready;
+	return (struct jp_box){code->addr, code->addr + code->size, code->ready, code->ending - 1};
+}
+
+static bool is_certain(const struct jp_truth_code *code)
+{
+	return code->size && code->ready < code->ending;
+}
+
+/* Of the codes of one process, @codes[from..to): whether one that it loaded itself is there while
+ * another of them is, be it in a part of its place. */
+static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
+{
+	struct jp_boxes boxes = {0};
+	int failed = 0;
+
+	for (size_t i = from; i < to && !failed; i++) {
+		const struct jp_box box = box_of(&truth->codes[i]);
+
+		if (is_certain(&truth->codes[i]))
+			failed = jp_boxes_add(&boxes, 0, &box, i);
+	}
+	jp_boxes_build(&boxes);
+	for (size_t i = from; i < to && !failed; i++) {
+		const struct jp_truth_code *code = &truth->codes[i];
+		const struct jp_box box = box_of(code);
+		size_t at = 0, other;
+
+		if (code->by_pid == code->pid && is_certain(code))
+			while (jp_boxes_next(&boxes, 0, &box, &at, &other))
+				if (other < i || truth->codes[other].by_pid != code->pid) {
+					jp_truth_contradicts(truth);
+					break;
+				}
+	}
+	jp_boxes_free(&boxes);
+	return failed;
+}
+
+/* Of each process that loaded any: what a fork has was held against each other in its parent. */
+static int check_all_overwritten(struct jp_truth *truth)
+{
+	int failed = 0;
+
+	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
+		const uint32_t pid = truth->codes[i].pid;
+		bool own = false;
+
+		for (next = i; next < truth->nr_codes && truth->codes[next].pid == pid; next++)
+			own |= truth->codes[next].by_pid == pid;
+		failed = own ? check_overwritten(truth, i, next) : 0;
+	}
+	return failed;
 }
 
 int jp_truth_check_places(struct jp_truth_collector *collector)
 {
 	struct jp_truth *truth = collector->truth;
-	int ret = 0;
+	int ret = check_all_overwritten(truth);
 
-	for (size_t i = 1; i < truth->nr_codes; i++)
-		if (is_overwritten(&truth->codes[i - 1], &truth->codes[i]))
-			jp_truth_contradicts(truth);
 	for (size_t i = 0; ret >= 0 && i < truth->nr_acts; i++) {
 		ret = takes_away(&truth->acts[i]) ? leaves_code(collector, &truth->acts[i]) : 0;
 		if (ret > 0)
