@@ -61,6 +61,21 @@ def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
                mapped[6] < one[6] + one[7] for one in acts)
 
 
+def is_unused(case: Case, load: tuple[int, ...]) -> bool:
+    """Whether no path calls the function that was loaded, no sample has an address there, and
+    nothing was published."""
+    truth, place = case.truth, range(load[6], load[6] + load[7])
+    end = min([one[5] for one in map(truth.get, truth.of(truth.PROCESS_EXIT))
+               if one[2] == load[2] and one[4] > load[5]] or [2**64])
+    called = {number for one in map(truth.get, truth.of(truth.PATH)) if one[2] == load[2]
+              for word in one[6:10] for number in (word & 0xffffffff, word >> 32)}
+    return load[9] & 0xffffffff not in called and \
+        not any(name.endswith((".dump", ".map")) for name in case.names()) and \
+        not any(one.pid == load[2] and load[4] <= one.time <= end and
+                (one.ip in place or any(address in place for address in one.chain))
+                for one in case.capture("perf.data").samples())
+
+
 def demand_needed(case: Case, at: int) -> None:
     """Whether anybody can miss the record."""
     old, truth = case.truth.get(at), case.truth
@@ -75,6 +90,8 @@ def demand_needed(case: Case, at: int) -> None:
         raise Unobservable("what was unmapped was never executable, and held no code")
     if old[0] == T.CODE_LOAD:
         case.demand_present([at])
+        if is_unused(case, old):
+            raise Unobservable("no path calls the function, nobody saw it, and none published it")
     if old[0] == T.PATH and all(truth.get(enter)[6] & 0xffffffff != old[6] & 0xffffffff
                                 for enter in truth.of(T.ENTER)):
         raise Unobservable("nobody ever entered the path")
