@@ -5,7 +5,7 @@ import fnmatch
 import os
 import re
 import tomllib
-from typing import Iterable, Iterator, Sequence
+from typing import Iterable, Iterator, Protocol, Sequence
 
 from ci.base import files
 from ci.scoreboard.cells import COLUMNS, COUNTS, Cell, was_judged
@@ -36,6 +36,12 @@ not listed (below). Percentages are of samples in emitted code, or of judged sta
 """
 
 Known = Sequence[dict[str, str]]
+
+
+class Cells(Protocol):
+    """What causes() needs of a board."""
+    profiler: str
+    cells: dict[str, Cell]
 
 
 class Board:
@@ -128,7 +134,7 @@ def told_causes(cell: Cell) -> list[tuple[str, str]]:
     return list(dict.fromkeys(told)) or [("see the figures", "")]
 
 
-def causes(board: Board, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+def causes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
     """(scene, causes, reasons) of each scene in which something is wrong."""
     for scene, cell in board.cells.items():
         if not cell.asked or cell.good:

@@ -224,10 +224,11 @@ class Choice(unittest.TestCase):
             {"name": "one", "smp": 1, "cases": ["x/*", "y/a"]}]}}}
         names = ["x/a", "x/b", "y/a", "y/b"]
         choices: tuple[tuple[list[str], list[str], int | None, Any], ...] = (
-                (names, [], None, [("two", 2, ("x/b",)), ("one", 1, ("x/a", "y/a"))]),
-                (names, ["x/a"], 4, [("one", 4, ("x/a",))]),
-                ([*names, "x/c"], [], None, [("two", 2, ("x/b",)), ("one-1", 1, ("x/a", "y/a")),
-                                             ("one-2", 1, ("x/c",))]))
+                (names, [], None, [("two", 2, ("x/b",), ""), ("one", 1, ("x/a", "y/a"), "")]),
+                (names, ["x/a"], 4, [("one", 4, ("x/a",), "")]),
+                ([*names, "x/c"], [], None, [("two", 2, ("x/b",), ""),
+                                             ("one-1", 1, ("x/a", "y/a"), ""),
+                                             ("one-2", 1, ("x/c",), "")]))
         for known, globs, smp, wanted in choices:
             self.assertEqual(list(map(dataclasses.astuple, suites.groups(
                 config, known, "short", globs, smp))), wanted)
@@ -315,20 +316,24 @@ class Unjudged(Folder):
         self.assertNotIn(result["outcome"], ("ERROR", "TIMEOUT"), result["why"])
 
 
-class Machines(Folder):
-    """Cells, with a script in place of QEMU."""
+class Scripted(Folder):
+    """Makes cells, with a script in place of QEMU."""
+
+    kind = cell.Cell
+    profiler = ""
 
     def make(self, script: str, kmsg: bytes = FIRST.encode(), limits: dict[str, int] | None = None,
              label: str = "6.12", cases: tuple[str, ...] = ("study/a",),
              clock: str = "") -> cell.Cell:
+        group = suites.Group("one", 1, cases, self.profiler)
         path = self.write(MACHINE % (sys.executable, "CASE, KMSG = %r, %r\n" % (CASE, kmsg)
                                      + script), "machine", runs=True)
         config = {"qemu": {"output": 1, "memory": 64}, "limits": {**LIMITS, **(limits or {})}}
         plan = cell.Plan(kernels.Kernel(label, label + ".1", "/dev/null", "0", ""),
-                         qemu.Qemu(path, "10.0", ""), (suites.Group("one", 1, cases),), config,
+                         qemu.Qemu(path, "10.0", ""), (group,), config,
                          {"one": b""}, JITPROOF, "short", 1, "tcg" if clock else "kvm", clock,
                          "ci/matrix run")
-        return cell.Cell(plan, self.home, threading.Event(), lambda text: None)
+        return self.kind(plan, self.home, threading.Event(), lambda text: None)
 
     def result(self, *arguments: Any, **more: Any) -> dict[str, Any]:
         done = self.make(*arguments, **more).run()
@@ -337,6 +342,8 @@ class Machines(Folder):
                          ["6.12"])
         return done
 
+
+class Machines(Scripted):
     def test_a_whole_run_is_judged_here(self) -> None:
         done = self.result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)

@@ -19,7 +19,8 @@ def kvm_works(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool
         machine = qemu.Machine(kernel=os.path.abspath(kernel.path),
                                append="console=ttyS0,115200 panic=-1 cryptomgr.notests", smp=1,
                                memory=512, output=1 << 20, accelerator="kvm")
-        qemu.furnish(work, machine, initramfs.build(init, {}, {"job": ""}))
+        qemu.furnish(work, machine, initramfs.build(init, initramfs.Content(
+            texts={"job": ""})))
         try:
             watch = guest.run(qemu.command(found, machine), work, limits, threading.Event(),
                               lambda text: None)

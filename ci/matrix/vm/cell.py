@@ -125,7 +125,7 @@ class Cell:
             result["outcome"] = "ERROR"
             result["reason"] = "jitproof run ended with status %s: %s" % (
                 status, read(work + "/out/" + job.RUN).strip()[-500:])
-        self.merge(work + "/out/cases")
+        self.merge(work + "/out", group)
         if os.path.exists(work + "/out/" + job.FACTS):
             shutil.move(work + "/out/" + job.FACTS, self.folder)
         try:
@@ -143,9 +143,9 @@ class Cell:
             result["outcome"] = "SPLAT"
             result["reason"] = result["splats"][0]
 
-    def merge(self, cases: str) -> None:
+    def merge(self, out: str, _: suites.Group) -> None:
         """Moves the folders of cases, two levels deep, to those of the other groups."""
-        for case in sorted(pathlib.Path(cases).glob("*/*")):
+        for case in sorted(pathlib.Path(out, "cases").glob("*/*")):
             study = pathlib.Path(self.folder, "cases", case.parent.name)
             study.mkdir(parents=True, exist_ok=True)
             case.rename(study / case.name)

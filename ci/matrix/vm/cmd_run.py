@@ -21,6 +21,7 @@ from ci.matrix import option_types
 from ci.matrix.option_types import Subparsers
 from ci.matrix.vm import accelerator, configuration, job, qemu, suites
 from ci.matrix.vm.cell import Cell, Plan
+from ci.matrix.vm.score_cell import ScoreCell
 from ci.matrix.vm.kernels import Kernel, Kernels
 from ci.matrix.vm.progress import Progress
 
@@ -37,7 +38,7 @@ def add(subparsers: Subparsers) -> None:
                         "(default: all of the configuration)")
     parser.add_argument("--case", action="append", default=[], metavar="GLOB",
                         help="only these cases; of all cases where --suite is not given")
-    parser.add_argument("--suite", help="short (default) or full")
+    parser.add_argument("--suite", help="short (default), full or profilers")
     parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
     parser.add_argument("--smp", type=option_types.positive,
                         help="processors, instead of each group's own")
@@ -55,6 +56,9 @@ def add(subparsers: Subparsers) -> None:
                         help="the guest's first process")
     parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),
                         help="what QEMU takes for its clock of the day")
+    parser.add_argument("--peers", metavar="DIR",
+                        default=os.environ.get("JITPROOF_PEERS") or os.path.join(build, "peers"),
+                        help="where ci/peers installed profilers (default: %(default)s)")
     parser.set_defaults(run=status.of("ci/matrix run", run))
 
 
@@ -72,6 +76,21 @@ def again(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -
     return shlex.join(words)
 
 
+def furnish(options: argparse.Namespace, groups: list[suites.Group],
+            missing: dict[str, str]) -> dict[str, bytes]:
+    """The initramfs of each group whose profiler is here; why not of the others into @missing."""
+    facts, made = not options.no_facts and job.has_facts(options.jitproof), dict[str, bytes]()
+    for group in groups:
+        try:
+            # The facts are the kernel's, not the group's: once is enough.
+            made[group.name] = job.build(options.jitproof, options.init, group, options.seed,
+                                         facts and group is groups[0] and not group.profiler,
+                                         options.peers)
+        except Missing as reason:
+            missing[group.name] = str(reason)
+    return made
+
+
 def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Plan], dict[str, str]]:
     """A Plan for each kernel, and {kernel: why there is none}."""
     for name in ("jitproof", "init", "clock"):
@@ -80,14 +99,15 @@ def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Pla
     if options.timeout:
         config["limits"]["case"] = options.timeout
     suite = options.suite or ("full" if options.case else "short")
-    groups = tuple(suites.groups(config, suites.known(options.jitproof), suite, options.case,
-                                 options.smp))
+    groups = suites.groups(config, suites.names(config, suite, options.jitproof), suite,
+                           options.case, options.smp)
     found = qemu.find(config["qemu"], options.cache)
-    kernels, made, missing = Kernels(config["kernels"], options.cache), [], {}
-    facts = not options.no_facts and job.has_facts(options.jitproof)
-    # The facts are the kernel's, not the group's: once is enough.
-    initrds = {group.name: job.build(options.jitproof, options.init, group.cases, options.seed,
-                                     facts and group is groups[0]) for group in groups}
+    kernels = Kernels(config["kernels"], options.cache)
+    made, missing = list[Plan](), dict[str, str]()
+    initrds = furnish(options, groups, missing)
+    groups = [group for group in groups if group.name in initrds]
+    if not groups:
+        return made, missing
     accel = options.accel
     for wanted in dict.fromkeys(options.kernel or config["kernels"]["versions"]):
         try:
@@ -100,7 +120,7 @@ def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Pla
             accel = "kvm" if works else "tcg"
             print("accelerator: %s%s" % (accel, "" if works else ", because KVM: " + why),
                   file=sys.stderr)
-        made.append(Plan(kernel, found, groups, config, initrds, options.jitproof, suite,
+        made.append(Plan(kernel, found, tuple(groups), config, initrds, options.jitproof, suite,
                          options.seed, accel, os.path.abspath(options.clock),
                          again(kernel, suite, options, accel)))
     labels = [plan.kernel.label for plan in made]
@@ -129,7 +149,8 @@ def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
     """The cells, in the order of their plans."""
     def one(plan: Plan) -> dict[str, Any]:
         label = plan.kernel.label
-        cell = Cell(plan, options.output, stopped, lambda text: progress.at(label, text)).run()
+        kind = ScoreCell if plan.groups[0].profiler else Cell
+        cell = kind(plan, options.output, stopped, lambda text: progress.at(label, text)).run()
         progress.end(label, summary(cell))
         return cell
 

@@ -50,7 +50,7 @@ LISTS: dict[str, dict[str, Rule]] = {
     "skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
     "allowed": {"pattern": PATTERN, "reason": TEXT}}
 SUITE = {"at_most": COUNT, "groups": (list_of(lambda one: isinstance(one, dict)), "tables")}
-GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS}
+GROUP = {"name": TEXT, "smp": COUNT, "cases": TEXTS, "profiler": TEXT}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -95,5 +95,5 @@ def load(path: str) -> dict[str, Any]:
     for name, suite in suites.items():
         check("%s: [suites.%s]" % (path, name), suite, SUITE)
         for group in suite["groups"]:
-            check("%s: [[suites.%s.groups]]" % (path, name), group, GROUP)
+            check("%s: [[suites.%s.groups]]" % (path, name), group, GROUP, ("profiler",))
     return config

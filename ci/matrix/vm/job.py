@@ -2,11 +2,11 @@
 """What a guest shall do: its files, its /job and its kernel's command line."""
 
 import os
-from typing import Sequence
+from typing import Mapping
 
 from ci.base import process
 from ci.base.status import Missing
-from ci.matrix.vm import initramfs
+from ci.matrix.vm import initramfs, profilers, suites
 
 # cryptomgr.notests: the crypto self tests would take half of the guest's time for ten seconds.
 # A lost kernel stops at once, and says why on the console.
@@ -22,6 +22,8 @@ SETTINGS = (
 )
 RUN = "run.txt"
 FACTS = "facts.jsonl"
+# Of each scene: how much of it a profiler is shown.
+OPTIONS = ("--samples=100", "--seconds=15")
 
 
 def append(seed: int) -> str:
@@ -34,24 +36,37 @@ def has_facts(jitproof: str) -> bool:
     return any(line.split()[:1] == ["facts"] for line in said.splitlines())
 
 
-def text(cases: Sequence[str], seed: int, facts: bool) -> str:
-    """The lines of /job."""
-    lines = ["write %s %s" % setting for setting in SETTINGS]
-    if facts:
-        lines.append("run %s /bin/jitproof facts --json" % FACTS)
-    if cases:
-        lines.append(" ".join(("run", RUN, "/bin/jitproof run --no-judge -o /out/cases --seed",
-                               str(seed), *cases)))
-    return "\n".join(lines) + "\n"
+def lines_of(commands: Mapping[str, str]) -> str:
+    """The lines of /job. @commands: what runs, by the file in /out for what it prints."""
+    return "".join(["write %s %s\n" % setting for setting in SETTINGS] +
+                   ["run %s %s\n" % command for command in commands.items()])
 
 
-def build(jitproof: str, init: str, cases: Sequence[str], seed: int, facts: bool) -> bytes:
-    """The guest's initramfs."""
+def cases(group: suites.Group, seed: int, facts: bool) -> dict[str, str]:
+    """The commands that run a group's cases; or its scenes, under its profiler."""
+    commands = {FACTS: "/bin/jitproof facts --json"} if facts else {}
+    if group.profiler:
+        commands[RUN] = " ".join(("/bin/jitproof score --no-judge -o /out/scores --profiler",
+                                  group.profiler, *OPTIONS, "--seed", str(seed), *group.scenes))
+    elif group.cases:
+        commands[RUN] = " ".join(("/bin/jitproof run --no-judge -o /out/cases --seed", str(seed),
+                                  *group.cases))
+    return commands
+
+
+def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
+          shelf: str) -> bytes:
+    """The guest's initramfs. @shelf: where ci/peers installs."""
     for path in (jitproof, init):
         if not os.path.exists(path):
             raise Missing("%s is not built: make all vm-init" % path)
-    programs = {"bin/jitproof": os.path.abspath(jitproof)}
-    # A case replaces a program by it.
+    # A guest would take 10 s of its time to decompress 100 MB of a profiler.
+    content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
+                                plain=bool(group.profiler))
+    # A case replaces a program by it; commands of peers are its scripts.
     if os.path.exists("/bin/sh"):
-        programs["bin/sh"] = os.path.realpath("/bin/sh")
-    return initramfs.build(init, programs, {"job": text(cases, seed, facts)})
+        content.programs["bin/sh"] = os.path.realpath("/bin/sh")
+    if group.profiler:
+        profilers.put(content, group.profiler, shelf)
+    content.texts["job"] = lines_of(cases(group, seed, facts))
+    return initramfs.build(init, content)

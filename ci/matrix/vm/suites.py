@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which cases run in which VM: a suite's groups, as names."""
+"""Which cases run in which VM: a suite's groups, as names.
+
+Those of a group with a profiler are PROFILER/SCENE: `jitproof score` of that profiler.
+"""
 
 import dataclasses
 import fnmatch
@@ -17,6 +20,11 @@ class Group:
     name: str
     smp: int
     cases: tuple  # names, in the order in which they run
+    profiler: str = ""  # the adapter that watches; "": our own capture, as each case has it
+
+    @property
+    def scenes(self) -> list[str]:
+        return [name.partition("/")[2] for name in self.cases]
 
 
 def known(jitproof: str, globs: tuple[Any, ...] = ()) -> list[str]:
@@ -25,6 +33,16 @@ def known(jitproof: str, globs: tuple[Any, ...] = ()) -> list[str]:
     if listed.returncode:
         raise Missing("%s list: %s" % (jitproof, listed.stderr.strip()))
     return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
+
+
+def names(config: dict[str, Any], suite: str, jitproof: str) -> list[str]:
+    """Names of all that a suite could run."""
+    profilers = [group["profiler"] for group in config["suites"].get(suite, {}).get("groups", ())
+                 if "profiler" in group]
+    if not profilers:
+        return known(jitproof)
+    scenes = process.must([os.path.abspath(jitproof), "score", "--list"]).split()
+    return ["%s/%s" % (profiler, scene) for profiler in profilers for scene in scenes]
 
 
 def parts(group: Group, at_most: int) -> list[Group]:
@@ -47,15 +65,17 @@ def groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str
               if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
     taken, found = set(), []
     for group in config["suites"][suite]["groups"]:
-        for glob in group["cases"]:
+        profiler = group.get("profiler", "")
+        own = [profiler + "/" + glob if profiler else glob for glob in group["cases"]]
+        for glob in own:
             if not fnmatch.filter(names, glob):
                 raise Refused("suite %s, group %s: no case matches %s"
                               % (suite, group["name"], glob))
         cases = [name for name in wanted if name not in taken
-                 and any(fnmatch.fnmatchcase(name, glob) for glob in group["cases"])]
+                 and any(fnmatch.fnmatchcase(name, glob) for glob in own)]
         taken.update(cases)
         if cases:
-            found += parts(Group(group["name"], smp or group["smp"], tuple(cases)),
+            found += parts(Group(group["name"], smp or group["smp"], tuple(cases), profiler),
                            config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What profilers made of their scenes on each kernel: kept in results/matrix/scores, and shown in
+results/GUESTS.md beside what results/PROFILERS.md has of another machine."""
+
+import dataclasses
+import os
+import re
+from typing import Any, Iterator
+
+from ci.base import jsonl
+from ci.base.status import Malformed
+from ci.base.text import numbers
+from ci.matrix.results import markdown, stored
+from ci.matrix.results.cells import CELL, Partial
+from ci.scoreboard import page
+from ci.scoreboard.cells import COLUMNS, Cell, Row
+from ci.matrix.vm.score_cell import SCORES
+
+FOLDER = os.path.join(stored.FOLDER, "scores")
+HEADER = ("kernel", "version", "package", "qemu")
+ROW: stored.Keys = {
+    "profiler": (stored.is_name, True), "version": (stored.is_text, True),
+    "workload": (stored.is_name, True), "way": (stored.is_text, True),
+    "outcome": (stored.is_text, True), "why": (stored.is_text, True),
+    "command": (stored.is_text, True),
+    "exceptions": (stored.list_of(lambda one: isinstance(one, dict)), True),
+    **{column: (lambda value: isinstance(value, dict), False) for column in COLUMNS}}
+EXCEPTION = ("metric", "cause", "count")
+HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
+<!-- Made by `python3 ci/matrix scores` from results/matrix/scores/: change nothing here. -->
+# Guests: what do profilers make of JIT code on each kernel?
+
+Measured by `python3 ci/matrix run --suite profilers` ([machines](../docs/matrix-machines.md)): one
+emulated processor (%s). The guest records, the host judges. A cell lists what is wrong, as in
+[PROFILERS](PROFILERS.md), whose cell of the same scene is the last one: real processors, Linux %s.
+%s.
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Kernel:
+    """What a file holds."""
+    header: dict[str, Any]
+    rows: list[Row]
+
+    @property
+    def label(self) -> str:
+        return str(self.header["kernel"])
+
+
+def of_cell(folder: str) -> Kernel:
+    """A cell of a run, reduced to what is kept."""
+    cell = jsonl.read_one(os.path.join(folder, CELL))
+    if cell.get("outcome") not in stored.WHOLE:
+        raise Partial("%s: %s" % (folder, cell.get("outcome")))
+    rows = []
+    for _, score in jsonl.read(os.path.join(folder, SCORES)):
+        for row in score["workloads"]:
+            kept = {"profiler": score["profiler"], "version": score["version"],
+                    "command": cell["command"], **{key: row[key] for key in ROW if key in row}}
+            kept["exceptions"] = [{key: one[key] for key in EXCEPTION}
+                                  for one in row["exceptions"]]
+            rows.append(kept)
+    return Kernel({key: cell[key] for key in HEADER}, rows)
+
+
+def merged(old: Kernel, new: Kernel) -> Kernel:
+    """What a later run did not ask for stays, if it was asked on the same kernel."""
+    if old.header != new.header:
+        return new
+    rows = {(row["profiler"], row["workload"]): row for row in [*old.rows, *new.rows]}
+    return Kernel(new.header, [rows[key] for key in sorted(rows)])
+
+
+def text_of(kernel: Kernel) -> str:
+    return "".join(map(jsonl.line_of, [kernel.header, *kernel.rows]))
+
+
+def load(path: str) -> Kernel:
+    records = [record for _, record in jsonl.read(path)]
+    if tuple(records[0]) != HEADER:
+        raise Malformed(path, 1, "expected %s" % ", ".join(HEADER))
+    for line, row in enumerate(records[1:], 2):
+        stored.check(path, line, row, ROW)
+    return Kernel(records[0], records[1:])
+
+
+def load_folder(folder: str) -> list[Kernel]:
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return sorted((load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")),
+                  key=lambda kernel: numbers(kernel.label))
+
+
+class Board:
+    """One profiler: of each scene a cell, whose rounds are the kernels."""
+
+    def __init__(self, profiler: str, kernels: list[Kernel]) -> None:
+        self.profiler = profiler
+        rows = dict[str, dict[str, Row]]()
+        for kernel in kernels:
+            for row in kernel.rows:
+                if row["profiler"] == profiler:
+                    rows.setdefault(row["workload"], {})[kernel.label] = row
+        self.versions = sorted({row["version"] for scene in rows.values()
+                                for row in scene.values()})
+        self.rows = {scene: rows[scene] for scene in sorted(rows)}
+        self.cells = {scene: Cell(list(rows[scene].values())) for scene in self.rows}
+
+    def says(self, scene: str, label: str) -> str:
+        row = self.rows[scene].get(label)
+        return str(Cell([row])) if row else "-"
+
+
+def elsewhere(text: str) -> dict[tuple[str, str], str]:
+    """The cells of results/PROFILERS.md, by profiler and scene."""
+    scenes, found, heads = dict(page.ASKED), {}, list[str]()
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith(("| asked |", "| workload |")) and len(cells) > 4:
+            heads = cells
+        elif line.startswith("| ") and len(cells) == len(heads):
+            for profiler, cell in zip(heads[1:], cells[1:]):
+                found[profiler, scenes.get(cells[0], cells[0])] = cell
+    return found
+
+
+def verdicts(cell: str) -> set[tuple[str, ...]]:
+    """What a cell as it is shown says is wrong, by each of its rounds."""
+    return {() if one == "ok" else tuple(part.split()[0] for part in one.split(", "))
+            for one in cell.removeprefix("varies: ").split(" / ")}
+
+
+def groups(board: Board, scene: str) -> Iterator[str]:
+    """KERNELS: WHAT of each verdict."""
+    by_verdict = dict[tuple[str, ...], list[str]]()
+    for label, row in board.rows[scene].items():
+        by_verdict.setdefault(Cell([row]).verdicts[0], []).append(label)
+    for verdict, labels in by_verdict.items():
+        yield "%s: %s" % (", ".join(labels), ", ".join(verdict) or "ok")
+
+
+def differs(board: Board, scene: str, there: str) -> bool:
+    """Between kernels, or from the other machine."""
+    cell = board.cells[scene]
+    return cell.varies or (there != "-" and not set(cell.verdicts) <= verdicts(there))
+
+
+def differences(boards: list[Board], others: dict[tuple[str, str], str]) -> Iterator[str]:
+    reasons = page.written("guests")
+    yield from ("", "## Where they differ", "",
+                "Cells in which other columns are wrong than on another kernel, or than in "
+                "PROFILERS.", "", *markdown.table("profiler", "workload", "wrong", "why"))
+    for board in boards:
+        for scene in board.cells:
+            there = others.get((board.profiler, scene), "-")
+            if differs(board, scene, there):
+                told = "; ".join(groups(board, scene))
+                yield markdown.row(board.profiler, scene, told + "; PROFILERS: " + "; ".join(
+                    sorted(", ".join(one) or "ok" for one in verdicts(there))),
+                    page.why_varies(board.profiler, scene, reasons) or "unconfirmed")
+
+
+def causes(boards: list[Board]) -> Iterator[str]:
+    known = page.written("known")
+    yield from ("", "## What is wrong, and why", "", "Of all kernels together.", "",
+                *markdown.table("profiler", "workload", "causes", "why"))
+    for board in boards:
+        for scene, said, why in page.causes(board, known):
+            yield markdown.row(board.profiler, scene, said.replace("|", "\\|"),
+                               "; ".join(text for text, _ in why if text) or "unconfirmed")
+
+
+def render(kernels: list[Kernel], profilers_page: str) -> str:
+    names = sorted({row["profiler"] for kernel in kernels for row in kernel.rows})
+    boards = [Board(name, kernels) for name in names]
+    labels = [kernel.label for kernel in kernels]
+    others = elsewhere(profilers_page)
+    measured = re.search(r"Linux ([\d.]+)", profilers_page)
+    lines = [HEAD % (", ".join(sorted({"QEMU " + kernel.header["qemu"] for kernel in kernels})),
+                     measured[1] if measured else "-",
+                     "; ".join("%s %s" % (board.profiler, " and ".join(board.versions))
+                               for board in boards))]
+    lines += markdown.table("profiler", "workload", *labels, "PROFILERS")
+    for board in boards:
+        for scene in board.cells:
+            lines.append(markdown.row(
+                board.profiler, scene, *(board.says(scene, label) for label in labels),
+                others.get((board.profiler, scene), "-")))
+    lines += [*differences(boards, others), *causes(boards), "", "## The kernels", "",
+              *markdown.table("kernel", "package", "commands")]
+    lines += [markdown.row(kernel.label, kernel.header["package"], "; ".join(
+        "`%s`" % command for command in sorted({row["command"] for row in kernel.rows})))
+              for kernel in kernels]
+    return "\n".join(lines) + "\n"

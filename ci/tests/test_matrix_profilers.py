@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""External profilers in the matrix's guests: what goes into an initramfs, what is a SKIP, how their
+cells are judged, kept and shown. Needs neither a kernel nor QEMU."""
+
+import argparse
+import gzip
+import json
+import os
+import shutil
+import stat
+import sys
+from typing import Any
+import unittest
+
+from ci.base import files, process
+from ci.base.status import Missing
+from ci.matrix.results import cmd_scores, scores
+from ci.matrix.vm import cmd_run, initramfs, job, profilers, suites
+from ci.matrix.vm.score_cell import ScoreCell
+from ci.tests.test_matrix import UP, Scripted
+from harness.selftest.scratch import Folder, JITPROOF
+
+GROUP = suites.Group("libbpf_profile", 1, ("libbpf_profile/anon_exec",), "libbpf_profile")
+LOADER = next(path for path in initramfs.libraries(sys.executable) if "/ld-" in path)
+SKIPPED = b"case score/anon_exec full : anon_exec : attach-by libbpf_profile\n"
+
+
+def unpack(data: bytes, folder: str) -> dict[str, int]:
+    """The files of an archive below @folder, and {path: mode} of all entries but devices."""
+    modes, at = dict[str, int](), 0
+    while True:
+        fields = [int(data[at + 6 + 8 * number:at + 14 + 8 * number], 16) for number in range(13)]
+        mode, size, length = fields[1], fields[6], fields[11]
+        name = data[at + 110:at + 110 + length - 1].decode()
+        body = at + 110 + length + (-(110 + length) % 4)
+        at = body + size + (-size % 4)
+        if name == "TRAILER!!!":
+            return modes
+        path = os.path.join(folder, name)
+        if stat.S_ISCHR(mode):
+            continue
+        modes[name] = mode
+        if stat.S_ISDIR(mode):
+            os.mkdir(path)
+        elif stat.S_ISLNK(mode):
+            os.symlink(data[body:body + size].decode(), path)
+        else:
+            files.write_bytes(path, data[body:body + size])
+            os.chmod(path, mode & 0o777)
+
+
+class Shelf(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.shelf = self.place("shelf")
+
+    def install(self) -> None:
+        """A profiler as ci/peers unpacks it, by its own loader; it says the words of another."""
+        root = self.place("shelf", "libbpf_profile", "root")
+        os.makedirs(root + "/lib")
+        for path in initramfs.libraries("/bin/echo"):
+            shutil.copy(path, root + "/lib")
+        shutil.copy("/bin/echo", root + "/profile")
+        self.write('#!/bin/sh\nexec %s/lib/%s --library-path %s/lib %s/profile "$@"\n' % (
+            root, os.path.basename(LOADER), root, root), "shelf", "bin", "profile-libbpf",
+            runs=True)
+
+    def build(self, group: suites.Group) -> bytes:
+        return job.build(JITPROOF, sys.executable, group, 7, False, self.shelf)
+
+
+class Archive(Shelf):
+    def test_the_adapter_runs_from_it_alone(self) -> None:
+        self.install()
+        guest = self.place("guest")
+        os.mkdir(guest)
+        modes = unpack(self.build(GROUP), guest)
+        self.assertEqual(modes["bin/python3"], initramfs.LINK)
+        script = files.read(guest + "/bin/peers/bin/profile-libbpf")
+        self.assertNotIn(self.home, script)
+        self.assertFalse([name for name in modes if name.startswith(self.home.lstrip("/"))])
+        self.assertEqual(files.read(guest + "/job").splitlines()[-1],
+                         "run run.txt /bin/jitproof score --no-judge -o /out/scores --profiler "
+                         "libbpf_profile --samples=100 --seconds=15 --seed 7 anon_exec")
+        chroot = shutil.which("chroot")
+        if os.geteuid() or not chroot:
+            self.skipTest("needs chroot, and root")
+        files.write(guest + "/dev/null", "")
+        for words, said in (
+                (["/bin/peers/bin/profile-libbpf", "profile 5"], "profile 5\n"),
+                # Its version is the word behind `profile`, and here there is none.
+                (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
+                 "skip profile-libbpf: does not tell its version\n")):
+            done = process.run([chroot, guest, *words], env={
+                "PATH": "/bin", "JITPROOF_PEERS": "/bin/peers", "JITPROOF_ADAPTING":
+                "/bin/profiler"})
+            self.assertEqual((done.stdout, done.stderr), (said, ""))
+
+    def test_the_same_again(self) -> None:
+        self.install()
+        self.assertEqual(self.build(GROUP), self.build(GROUP))
+
+    def test_cases_get_none_of_it(self) -> None:
+        plain = gzip.decompress(self.build(suites.Group("one", 1, ("a/b",))))
+        os.mkdir(self.place("guest"))
+        names = list(unpack(plain, self.place("guest")))
+        self.assertIn("bin/jitproof", names)
+        self.assertFalse([name for name in names if "profiler" in name or "python3.1" in name])
+
+    def test_what_is_missing(self) -> None:
+        with self.assertRaisesRegex(Missing, "python3 ci/peers libbpf_profile"):
+            self.build(GROUP)
+        options = argparse.Namespace(jitproof=JITPROOF, init=sys.executable, peers=self.shelf,
+                                     seed=1, no_facts=False)
+        missing = dict[str, str]()
+        made = cmd_run.furnish(options, [GROUP, suites.Group("one", 1, ("a/b",))], missing)
+        self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
+
+    def test_modules_are_right_whatever_the_time(self) -> None:
+        data = profilers.compiled(os.path.join(os.path.dirname(os.__file__), "argparse.py"))
+        if not data:
+            self.skipTest("this Python compiled nothing")
+        self.assertEqual(data[4:16], b"\1" + bytes(11))
+
+
+class Suite(unittest.TestCase):
+    CONFIG = {"suites": {"profilers": {"at_most": 9, "groups": [
+        {"name": "a", "profiler": "perf", "smp": 1, "cases": ["anon_*"]},
+        {"name": "b", "profiler": "otel", "smp": 1, "cases": ["anon_exec", "prefork"]}]}}}
+
+    def test_scenes_by_profiler(self) -> None:
+        names = suites.names(self.CONFIG, "profilers", JITPROOF)
+        self.assertIn("otel/prefork", names)
+        found = suites.groups(self.CONFIG, names, "profilers", [])
+        self.assertEqual([(group.profiler, group.scenes) for group in found],
+                         [("perf", ["anon_exec"]), ("otel", ["anon_exec", "prefork"])])
+        found = suites.groups(self.CONFIG, names, "profilers", ["*/prefork"])
+        self.assertEqual([group.cases for group in found], [("otel/prefork",)])
+
+    def test_ours(self) -> None:
+        """Each line names a scene, each group a profiler that ci/peers installs."""
+        config = cmd_run.configuration.load(cmd_run.configuration.FILE)
+        names = suites.names(config, "profilers", JITPROOF)
+        for group in suites.groups(config, names, "profilers", []):
+            self.assertIn(profilers.ask(group.profiler)[1], profilers.known())
+
+
+def leaves(*scenes: str) -> str:
+    """What a guest leaves of scenes that were skipped there."""
+    tree: dict[str, bytes | None] = {"/out/scores": None, "/out/scores/a": None,
+                                     "/out/scores/a/runs": None,
+                                     "/out/scores/a/runs/score": None}
+    for scene in scenes:
+        home = "/out/scores/a/runs/score/" + scene
+        tree.update({home: None, home + "/case": SKIPPED.replace(b"anon_exec", scene.encode()),
+                     home + "/outcome": b"SKIP nothing is here",
+                     home + "/env.json": b'{"tools": {"libbpf_profile": "0.1"}}'})
+    return UP + "leave({**%r, '/out/run.txt': b'x', '/out/kmsg': KMSG})\n" % tree + \
+        'say("jitproof-vm: ran run.txt 0 at 12.5")\nsay("jitproof-vm: left 0")\n'
+
+
+class Cells(Scripted):
+    kind = ScoreCell
+    profiler = "libbpf_profile"
+
+    def test_judged_here(self) -> None:
+        done = self.result(leaves("anon_exec"), cases=GROUP.cases)
+        self.assertEqual(done["outcome"], "DONE", done)
+        score = json.loads(self.read("6.12/scores.jsonl"))
+        self.assertEqual((score["profiler"], score["version"]), ("libbpf_profile", "0.1"))
+        row, = score["workloads"]
+        self.assertEqual((row["workload"], row["outcome"], row["why"]),
+                         ("anon_exec", "SKIP", "nothing is here"))
+
+    def test_a_scene_that_did_not_come_back(self) -> None:
+        done = self.result(leaves("memfd_double"), cases=GROUP.cases)
+        self.assertEqual(done["outcome"], "ERROR")
+        self.assertIn("one: status 0, scenes memfd_double", done["reason"])
+
+
+def row(scene: str, **more: Any) -> dict[str, Any]:
+    """A line of a score: anon code, and half of it named, where nothing else is said."""
+    return {"workload": scene, "way": "attach", "outcome": "FAIL", "why": "",
+            "seen": {"k": 50, "n": 50, "good": True}, "right": {"k": 20, "n": 40, "good": False},
+            "exceptions": [{"metric": "names.unnamed", "cause": "moonlight", "count": 20,
+                            "more": 1}],
+            "skipped": {}, "watched_ns": 0, **more}
+
+
+GOOD = {"right": {"k": 40, "n": 40, "good": True}, "exceptions": []}
+BOARD = """measured ..., Linux 6.18.44, x86_64.
+| asked | jitproof | otel | perf | hotspot |
+|---|---|---|---|---|
+| exec | ok | - | varies: right 0 %, wrong 3 / ok | ok |
+| workload | jitproof | otel | perf | hotspot |
+| storm | ok | ok | right 5 % | ok |
+"""
+
+
+class Kept(Folder):
+    """ci/matrix scores."""
+
+    def run_dir(self, label: str, *rows: dict[str, Any], outcome: str = "DONE",
+                command: str = "again") -> str:
+        self.write(json.dumps({"kernel": label, "version": label + ".1", "package": "linux",
+                               "qemu": "10.0.2", "seed": 1, "command": command,
+                               "outcome": outcome}), "run", label, "cell.json")
+        self.write(json.dumps({"profiler": "otel", "version": "7", "workloads": rows}) + "\n",
+                   "run", label, "scores.jsonl")
+        return self.place("run")
+
+    def scores(self, *words: str) -> int:
+        parser = argparse.ArgumentParser()
+        cmd_scores.add(parser.add_subparsers())
+        options = parser.parse_args(["scores", *words, "--folder", self.place("kept"),
+                                     "-o", self.place("page")])
+        return int(options.run(options))
+
+    def test_kept_and_shown(self) -> None:
+        self.run_dir("6.9", row("anon_exec"), row("prefork", **GOOD))
+        self.assertEqual(self.scores(self.run_dir("6.12", row("anon_exec", **GOOD))), 0)
+        page = self.read("page")
+        self.assertRegex(page, r"(?m)^\| profiler \| workload \| 6\.9 \| 6\.12 \| PROFILERS \|$")
+        self.assertRegex(page, r"(?m)^\| otel \| anon_exec \| right 50 % \| ok \|")
+        self.assertRegex(page, r"(?m)^\| otel \| prefork \| ok \| - \|")
+        # Which kernels say what; a cause that nobody found out; a cause of what is wrong.
+        self.assertRegex(page, r"\| otel \| anon_exec \| 6\.9: right; 6\.12: ok; PROFILERS: ")
+        self.assertRegex(page, r"\| otel \| anon_exec \| names\.unnamed: moonlight \(20\) \|")
+        self.assertNotIn("more", self.read("kept", "6.9.jsonl"))
+        self.assertEqual(self.scores("--check"), 0)
+        self.write(page + "x", "page")
+        self.assertEqual(self.scores("--check"), 1)
+
+    def test_a_later_run_adds_to_what_is_kept(self) -> None:
+        self.scores(self.run_dir("6.9", row("anon_exec"), row("prefork")))
+        self.scores(self.run_dir("6.9", row("prefork", **GOOD), command="later"))
+        kept = scores.load(self.place("kept", "6.9.jsonl"))
+        self.assertEqual([(one["workload"], one["right"]["good"], one["command"])
+                          for one in kept.rows],
+                         [("anon_exec", False, "again"), ("prefork", True, "later")])
+
+    def test_what_is_not_whole_is_not_kept(self) -> None:
+        self.assertEqual(self.scores(self.run_dir("6.9", row("anon_exec"), outcome="LOST")), 99)
+        self.assertFalse(os.path.exists(self.place("kept", "6.9.jsonl")))
+
+    def test_the_other_board(self) -> None:
+        found = scores.elsewhere(BOARD)
+        self.assertEqual(found["otel", "storm"], "ok")
+        self.assertEqual(scores.verdicts(found["perf", "fork_exec"]), {("right", "wrong"), ()})
+        board = scores.Board("perf", [scores.Kernel({"kernel": "6.9"}, [
+            {**row("fork_exec", **GOOD), "profiler": "perf", "version": "1"},
+            {**row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
+        self.assertEqual([scores.differs(board, scene, found["perf", scene])
+                          for scene in ("fork_exec", "storm")], [False, True])
+
+    def test_our_page_is_what_is_kept(self) -> None:
+        done = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"), "scores",
+                            "--check"])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
