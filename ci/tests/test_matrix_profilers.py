@@ -140,9 +140,10 @@ class Suite(unittest.TestCase):
     def test_ours(self) -> None:
         """Each line names a scene, each group a profiler that ci/peers installs."""
         config = cmd_run.configuration.load(cmd_run.configuration.FILE)
-        names = suites.names(config, "profilers", JITPROOF)
-        for group in suites.groups(config, names, "profilers", []):
-            self.assertIn(profilers.ask(group.profiler)[1], profilers.known())
+        for suite in ("profilers", "profilers-full"):
+            names = suites.names(config, suite, JITPROOF)
+            for group in suites.groups(config, names, suite, []):
+                self.assertIn(profilers.ask(group.profiler)[1], profilers.known())
 
 
 def leaves(*scenes: str) -> str:
@@ -253,7 +254,16 @@ class Kept(Folder):
         self.assertEqual([scores.differs(board, scene, found["perf", scene])
                           for scene in ("fork_exec", "storm")], [False, True])
 
+    def test_figures_of_kernels(self) -> None:
+        """One verdict, and shares that are apart by more than chance."""
+        kernels = [scores.Kernel({"kernel": label}, [
+            {**row("storm", right={"k": k, "n": 100, "good": False}), "profiler": "perf",
+             "version": "1"}]) for label, k in (("6.9", 20), ("6.12", 25), ("7.0", 80))]
+        self.assertEqual(list(scores.spreads(scores.Board("perf", kernels), "storm")),
+                         ["right 20 % (6.9) to 80 % (7.0)"])
+        self.assertEqual(list(scores.spreads(scores.Board("perf", kernels[:2]), "storm")), [])
+
     def test_our_page_is_what_is_kept(self) -> None:
         done = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"), "scores",
                             "--check"])
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))

@@ -36,7 +36,11 @@ def run(options: argparse.Namespace) -> int:
     board = os.path.join(stored.ROOT, "results", "PROFILERS.md")
     text = scores.render(kernels, files.read(board))
     if options.check:
-        return int(files.read(options.output) != text)
+        if files.read(options.output) == text:
+            return 0
+        print("%s is not what is kept, PROFILERS.md and profilers.toml give; make "
+              "it with python3 ci/matrix scores" % os.path.relpath(options.output))
+        return 1
     files.replace(os.path.dirname(options.output), {os.path.basename(options.output): text})
     print(os.path.relpath(options.output))
     return 0

@@ -13,7 +13,7 @@ from ci.base.text import numbers
 from ci.matrix.results import markdown, stored
 from ci.matrix.results.cells import CELL, Partial
 from ci.scoreboard import page
-from ci.scoreboard.cells import COLUMNS, Cell, Row
+from ci.scoreboard.cells import COLUMNS, Cell, Row, figure
 from ci.matrix.vm.score_cell import SCORES
 
 FOLDER = os.path.join(stored.FOLDER, "scores")
@@ -25,6 +25,7 @@ ROW: stored.Keys = {
     "command": (stored.is_text, True),
     "exceptions": (stored.list_of(lambda one: isinstance(one, dict)), True),
     **{column: (lambda value: isinstance(value, dict), False) for column in COLUMNS}}
+RATES = ("mapped", "right", "whole")
 EXCEPTION = ("metric", "cause", "count")
 HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 <!-- Made by `python3 ci/matrix scores` from results/matrix/scores/: change nothing here. -->
@@ -139,25 +140,41 @@ def groups(board: Board, scene: str) -> Iterator[str]:
         yield "%s: %s" % (", ".join(labels), ", ".join(verdict) or "ok")
 
 
+def spreads(board: Board, scene: str) -> Iterator[str]:
+    """COLUMN LEAST (KERNEL) to MOST of rates that differ by more than chance between kernels."""
+    for column in RATES:
+        told = {label: row[column] for label, row in board.rows[scene].items() if column in row}
+        values = [[one["k"], one["n"]] for one in told.values()]
+        if markdown.differs(values):
+            least, most = (pick(told, key=lambda label: told[label]["k"] / told[label]["n"])
+                           for pick in (min, max))
+            yield "%s (%s) to %s (%s)" % (
+                figure(column, [board.rows[scene][least]]), least,
+                figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
+
+
 def differs(board: Board, scene: str, there: str) -> bool:
     """Between kernels, or from the other machine."""
     cell = board.cells[scene]
-    return cell.varies or (there != "-" and not set(cell.verdicts) <= verdicts(there))
+    return cell.varies or any(spreads(board, scene)) or \
+        (there != "-" and not set(cell.verdicts) <= verdicts(there))
 
 
 def differences(boards: list[Board], others: dict[tuple[str, str], str]) -> Iterator[str]:
     reasons = page.written("guests")
     yield from ("", "## Where they differ", "",
                 "Cells in which other columns are wrong than on another kernel, or than in "
-                "PROFILERS.", "", *markdown.table("profiler", "workload", "wrong", "why"))
+                "PROFILERS; and", "shares whose 95 % intervals of two kernels do not meet.", "",
+                *markdown.table("profiler", "workload", "wrong", "why"))
     for board in boards:
         for scene in board.cells:
             there = others.get((board.profiler, scene), "-")
             if differs(board, scene, there):
-                told = "; ".join(groups(board, scene))
-                yield markdown.row(board.profiler, scene, told + "; PROFILERS: " + "; ".join(
-                    sorted(", ".join(one) or "ok" for one in verdicts(there))),
-                    page.why_varies(board.profiler, scene, reasons) or "unconfirmed")
+                told = [*groups(board, scene), "PROFILERS: " + " or ".join(
+                    sorted(", ".join(one) or "ok" for one in verdicts(there)))]
+                told += spreads(board, scene)
+                yield markdown.row(board.profiler, scene, "; ".join(told), page.why_varies(
+                    board.profiler, scene, reasons) or "unconfirmed")
 
 
 def causes(boards: list[Board]) -> Iterator[str]:

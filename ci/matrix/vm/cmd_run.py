@@ -38,7 +38,7 @@ def add(subparsers: Subparsers) -> None:
                         "(default: all of the configuration)")
     parser.add_argument("--case", action="append", default=[], metavar="GLOB",
                         help="only these cases; of all cases where --suite is not given")
-    parser.add_argument("--suite", help="short (default), full or profilers")
+    parser.add_argument("--suite", help="short (default), full, profilers or profilers-full")
     parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
     parser.add_argument("--smp", type=option_types.positive,
                         help="processors, instead of each group's own")
