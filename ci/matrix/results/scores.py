@@ -183,7 +183,7 @@ def causes(boards: list[Board]) -> Iterator[str]:
                 *markdown.table("profiler", "workload", "causes", "why"))
     for board in boards:
         for scene, said, why in page.causes(board, known):
-            yield markdown.row(board.profiler, scene, said.replace("|", "\\|"),
+            yield markdown.row(board.profiler, scene, markdown.escape(said),
                                "; ".join(text for text, _ in why if text) or "unconfirmed")
 
 
