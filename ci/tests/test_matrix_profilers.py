@@ -90,11 +90,12 @@ class Archive(Shelf):
                 (["/bin/peers/bin/profile-libbpf", "profile 5"], "profile 5\n"),
                 # Its version is the word behind `profile`, and here there is none.
                 (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
-                 "skip profile-libbpf: does not tell its version\n")):
+                 "skip profile-libbpf: does not tell its version: ")):
             done = process.run([chroot, guest, *words], env={
                 "PATH": "/bin", "JITPROOF_PEERS": "/bin/peers", "JITPROOF_ADAPTING":
                 "/bin/profiler"})
-            self.assertEqual((done.stdout, done.stderr), (said, ""))
+            self.assertTrue(done.stdout.startswith(said), done.stdout)
+            self.assertEqual(done.stderr, "")
 
     def test_the_same_again(self) -> None:
         self.install()
