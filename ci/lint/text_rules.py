@@ -23,6 +23,8 @@ def check_spdx(source: Source) -> Iterator[Found]:
 
 def check_name(path: str) -> Iterator[Found]:
     """Also of what is no source."""
+    if not re.fullmatch(r"([.\w][-+.\w]*/)*[.\w][-+.\w]*", path, re.ASCII):
+        yield Found(path, 1, "an odd name", "a file that nobody meant to add")
     *folders, name = path.lower().split("/")
     stem = name.split(".")[0]
     for what, part in [*(("folder", folder) for folder in folders), ("file", stem)]:

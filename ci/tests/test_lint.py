@@ -49,6 +49,7 @@ WRONG = (
     ("harness/base/a.c", SPDX + "static const struct jp_fact a = {\n\t.x = 1,\n};\n"
      "JP_REGISTER_ROWS(fact, a);\n", "registers a", 5),
     ("harness/a.c", SPDX, "on no floor", 1),
+    ("-", "{}\n", "an odd name", 1),
 )
 RIGHT = (
     ("workloads/a.c", SPDX + '#include "harness/format/truth/write.h"\n'
