@@ -8,7 +8,7 @@ import zlib
 
 from ci.tamper.beside import MS, NO_CLOCK, slots
 from ci.tamper.case import Case
-from ci.tamper.kinds import Changes, Unobservable, add, of_clock
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, of_clock
 from ci.tamper.tasks import head
 from ci.tamper.window import REPLACED, is_over, is_replaced, packed
 from harness.selftest import run_directory as rd
@@ -92,6 +92,10 @@ def demand_needed(case: Case, at: int) -> None:
         case.demand_present([at])
         if is_unused(case, old):
             raise Unobservable("no path calls the function, nobody saw it, and none published it")
+    if old[0] == T.WAIT and not any(
+            one.tid == old[3] and old[7] <= one.time <= old[5]
+            for one in case.capture("perf.data").samples()):
+        raise Unobservable("its thread has no sample of when it waited")
     if old[0] == T.PATH and all(truth.get(enter)[6] & 0xffffffff != old[6] & 0xffffffff
                                 for enter in truth.of(T.ENTER)):
         raise Unobservable("nobody ever entered the path")
@@ -140,13 +144,39 @@ def room(case: Case, at: int) -> Times:
         min([one[4] for one in after if one[0] not in WRAPPING] or [2**64])
 
 
+def places(case: Case, old: tuple[int, ...]) -> list[range]:
+    """Where the code of an act on code lies, before and after."""
+    truth, loads = case.truth, [*map(case.truth.get, case.truth.of(T.CODE_LOAD))]
+    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
+    sizes = [one[7] for one in loads if one[9] & 0xffffffff == identity]
+    starts = [one[6] for one in loads if one[9] & 0xffffffff == identity]
+    starts += [one[7] for one in map(truth.get, truth.of(T.CODE_MOVE))
+               if one[6] & 0xffffffff == identity]
+    return [range(start, start + max(sizes, default=0)) for start in starts]
+
+
+def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
+    """Whether other code was certainly there at one of those times: two cannot be."""
+    truth, mine = case.truth, places(case, old)
+    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
+    gone = {one[6] & 0xffffffff: one[4] for one in map(truth.get, truth.of(T.CODE_UNLOAD))}
+    return any(one[2] == old[2] and one[9] & 0xffffffff != identity and
+               any(one[6] < place.stop and place.start < one[6] + one[7] for place in mine) and
+               any(one[5] < last and first < gone.get(one[9] & 0xffffffff, 2**64)
+                   for first, last in spans)
+               for one in map(truth.get, truth.of(T.CODE_LOAD)))
+
+
 def tells(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
     """Whether a record of the capture can tell when that act was."""
     if isinstance(one, rd.Sample):
         own = one.pid == old[2] and one.tid == old[3]
         user = one.misc & 7 == rd.USER
+        if old[0] in WRAPPING:
+            return user and one.pid == old[2] and any(
+                address in place for place in places(case, old) for address in (one.ip, *one.chain))
         return own if old[0] in TASKS else user and own if old[0] in RUNS else \
-            user and one.pid == old[2] and old[0] in (*MEMORY, *WRAPPING)
+            user and one.pid == old[2] and old[0] in MEMORY
     if one.kind in (rd.FORK, rd.EXIT):
         pid, _, tid, _ = head(one, 4)
     else:
@@ -172,6 +202,8 @@ def demand_seen(case: Case, at: int, times: Times) -> None:
     if times[0] <= old[4] and old[5] <= times[1]:
         raise Unobservable("the wider bracket holds the act still, and nothing else that its "
                            "thread did")
+    if old[0] in WRAPPING and is_taken(case, old, spans):
+        return
     if not any(isinstance(one, (rd.Sample, rd.Side)) and tells(case, old, one) and
                any(first <= one.time <= last for first, last in spans)
                for one in case.capture("perf.data").records):
@@ -182,8 +214,11 @@ def demand_seen(case: Case, at: int, times: Times) -> None:
 def moved(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:
     at = chosen(case, number)
     before, after = case.truth.get(at)[4:6]
-    demand_seen(case, at, change(before, after))
-    return at_times(case, at, change(before, after))
+    times = change(before, after)
+    if times == (before, after):
+        raise Absent("nobody saw when the act began")
+    demand_seen(case, at, times)
+    return at_times(case, at, times)
 
 
 MOVES: dict[str, Callable[[int, int], Times]] = {
