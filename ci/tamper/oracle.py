@@ -76,6 +76,19 @@ def is_unused(case: Case, load: tuple[int, ...]) -> bool:
                 for one in case.capture("perf.data").samples())
 
 
+def is_same_memory(case: Case, mapped: tuple[int, ...]) -> bool:
+    """Whether memory of the same kind was there before, which becomes executable as this does."""
+    truth, end = case.truth, mapped[6] + mapped[7]
+    before = [one for one in map(truth.get, [*truth.of(truth.MAP), *truth.of(truth.UNMAP),
+                                             *truth.of(truth.REMAP)])
+              if one[2] == mapped[2] and one[5] <= mapped[4] and
+              one[6] < end and mapped[6] < one[6] + one[7]]
+    last = max(before, key=lambda one: one[4], default=None)
+    return last is not None and last[0] == T.MAP and last[6] <= mapped[6] and \
+        end <= last[6] + last[7] and last[8] & ~7 == mapped[8] & ~7 and \
+        not (last[8] | mapped[8]) & rd.EXECUTE
+
+
 def demand_needed(case: Case, at: int) -> None:
     """Whether anybody can miss the record."""
     old, truth = case.truth.get(at), case.truth
@@ -86,6 +99,8 @@ def demand_needed(case: Case, at: int) -> None:
             raise Unobservable(REPLACED)
         if not was_executable(case, old):
             raise Unobservable("what was mapped was never executable, and holds no code")
+        if is_same_memory(case, old):
+            raise Unobservable("memory of the same kind was there already, as little executable")
     if old[0] == T.UNMAP and not was_executable(case, old):
         raise Unobservable("what was unmapped was never executable, and held no code")
     if old[0] == T.CODE_LOAD:
