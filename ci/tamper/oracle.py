@@ -52,6 +52,17 @@ def parts(case: Case, at: int) -> range:
     return range(at, end)
 
 
+def places(case: Case, old: tuple[int, ...]) -> list[range]:
+    """Where the code of an act on code lies, before and after."""
+    truth, loads = case.truth, [*map(case.truth.get, case.truth.of(T.CODE_LOAD))]
+    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
+    sizes = [one[7] for one in loads if one[9] & 0xffffffff == identity]
+    starts = [one[6] for one in loads if one[9] & 0xffffffff == identity]
+    starts += [one[7] for one in map(truth.get, truth.of(T.CODE_MOVE))
+               if one[6] & 0xffffffff == identity]
+    return [range(start, start + max(sizes, default=0)) for start in starts]
+
+
 def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
     """Whether code ever could run there: all else no capture and no reading of maps tells."""
     truth = case.truth
@@ -107,6 +118,11 @@ def demand_needed(case: Case, at: int) -> None:
         case.demand_present([at])
         if is_unused(case, old):
             raise Unobservable("no path calls the function, nobody saw it, and none published it")
+    if old[0] == T.CODE_UNLOAD and old[4] > case.window[1] and not any(
+            one[2] == old[2] and one[5] >= old[4] and one[6] < place.stop and
+            place.start < one[6] + one[7] for place in places(case, old)
+            for one in map(truth.get, truth.of(T.UNMAP) + truth.of(T.REMAP))):
+        raise Unobservable("samples were over, and its memory stayed")
     if old[0] == T.WAIT and not any(
             one.tid == old[3] and old[7] <= one.time <= old[5]
             for one in case.capture("perf.data").samples()):
@@ -157,17 +173,6 @@ def room(case: Case, at: int) -> Times:
         acts = before
     return max([one[5] for one in acts] or [0]), \
         min([one[4] for one in after if one[0] not in WRAPPING] or [2**64])
-
-
-def places(case: Case, old: tuple[int, ...]) -> list[range]:
-    """Where the code of an act on code lies, before and after."""
-    truth, loads = case.truth, [*map(case.truth.get, case.truth.of(T.CODE_LOAD))]
-    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
-    sizes = [one[7] for one in loads if one[9] & 0xffffffff == identity]
-    starts = [one[6] for one in loads if one[9] & 0xffffffff == identity]
-    starts += [one[7] for one in map(truth.get, truth.of(T.CODE_MOVE))
-               if one[6] & 0xffffffff == identity]
-    return [range(start, start + max(sizes, default=0)) for start in starts]
 
 
 def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
