@@ -18,8 +18,8 @@ Once the program itself was altered, not what it wrote: a capture that drops eve
 it takes it from the ring (`keep()` in `harness/capture/heard.c`), and does not count it. At c758144
 all 94 cases of the set check that ran were `not ok` with it: 81 FAIL, and 13 ERROR, since a host
 took as much time as samples were missing, and nobody can tell (7 could not run there: their
-profiler, kernel or program was missing). At edc462a, all 98 whose samples ours took;
-`peers/launch.names` is perf's own capture.
+profiler, kernel or program was missing). At edc462a, and at 36afa4e1 again, all 98
+whose samples ours took were; `peers/launch.names` is perf's own capture.
 
 """
 
