@@ -75,11 +75,6 @@ static void add_stall(struct jp_cpu_sum *sum, struct jp_cpu_stall stall, double 
 		*least = stall;
 }
 
-bool jp_cpu_on_time(double periods)
-{
-	return fabs(periods - round(periods)) <= ON_TIME;
-}
-
 double jp_cpu_gap(uint64_t from, uint64_t to, double period)
 {
 	const double periods = to > from ? (double)(to - from) / period : 0;
@@ -116,7 +111,7 @@ void jp_cpu_count_gap(struct jp_cpu_count *count, const struct jp_truth *truth,
 		      double period)
 {
 	const double periods = (double)(to - from) / period;
-	const bool on_time = jp_cpu_on_time(periods);
+	const bool on_time = fabs(periods - round(periods)) <= ON_TIME;
 
 	if (stay(truth, last, from, to, ON_TIME * period) <= SKIP_PERIODS * period)
 		return;

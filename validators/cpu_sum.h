@@ -44,8 +44,6 @@ struct jp_cpu_sum {
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
 };
 
-/* Whether a timer that expired so many periods after the last one was on time. */
-bool jp_cpu_on_time(double periods);
 /*
  * How many samples a CPU that stood still from @from to @to may have hidden, with one at @to, which
  * came late: none in less than three periods, since what loses a sample now and then leaves two.

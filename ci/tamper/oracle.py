@@ -52,14 +52,18 @@ def parts(case: Case, at: int) -> range:
     return range(at, end)
 
 
+def function_of(old: tuple[int, ...]) -> int:
+    """The id of the function of an act on code."""
+    return (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
+
+
 def places(case: Case, old: tuple[int, ...]) -> list[range]:
     """Where the code of an act on code lies, before and after."""
     truth, loads = case.truth, [*map(case.truth.get, case.truth.of(T.CODE_LOAD))]
-    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
-    sizes = [one[7] for one in loads if one[9] & 0xffffffff == identity]
-    starts = [one[6] for one in loads if one[9] & 0xffffffff == identity]
+    own = [one for one in loads if function_of(one) == function_of(old)]
+    sizes, starts = [one[7] for one in own], [one[6] for one in own]
     starts += [one[7] for one in map(truth.get, truth.of(T.CODE_MOVE))
-               if one[6] & 0xffffffff == identity]
+               if function_of(one) == function_of(old)]
     return [range(start, start + max(sizes, default=0)) for start in starts]
 
 
@@ -80,7 +84,7 @@ def is_unused(case: Case, load: tuple[int, ...]) -> bool:
                if one[2] == load[2] and one[4] > load[5]] or [2**64])
     called = {number for one in map(truth.get, truth.of(truth.PATH)) if one[2] == load[2]
               for word in one[6:10] for number in (word & 0xffffffff, word >> 32)}
-    return load[9] & 0xffffffff not in called and \
+    return function_of(load) not in called and \
         not any(name.endswith((".dump", ".map")) for name in case.names()) and \
         not any(one.pid == load[2] and load[4] <= one.time <= end and
                 (one.ip in place or any(address in place for address in one.chain))
@@ -178,11 +182,10 @@ def room(case: Case, at: int) -> Times:
 def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
     """Whether other code was certainly there at one of those times: two cannot be."""
     truth, mine = case.truth, places(case, old)
-    identity = (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
-    gone = {one[6] & 0xffffffff: one[4] for one in map(truth.get, truth.of(T.CODE_UNLOAD))}
-    return any(one[2] == old[2] and one[9] & 0xffffffff != identity and
+    gone = {function_of(one): one[4] for one in map(truth.get, truth.of(T.CODE_UNLOAD))}
+    return any(one[2] == old[2] and function_of(one) != function_of(old) and
                any(one[6] < place.stop and place.start < one[6] + one[7] for place in mine) and
-               any(one[5] < last and first < gone.get(one[9] & 0xffffffff, 2**64)
+               any(one[5] < last and first < gone.get(function_of(one), 2**64)
                    for first, last in spans)
                for one in map(truth.get, truth.of(T.CODE_LOAD)))
 
