@@ -207,6 +207,13 @@ void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *ac
 	add_stall(sum, stall, period);
 }
 
+void jp_cpu_sum_cut(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
+		    double period, const struct jp_cpu_count *count)
+{
+	sum->cut += activation->cpu == UINT64_MAX ? count->gaps
+						  : gaps_on_cpu(activation, period, count);
+}
+
 static void leave_out_stalls(struct jp_cpu_sum *sum)
 {
 	for (size_t i = 0; i < sum->nr_stalls; i++) {
@@ -244,6 +251,7 @@ void jp_cpu_sum_join(struct jp_cpu_sum *sum, const struct jp_cpu_sum *more)
 	sum->variance += more->variance;
 	sum->hidden += more->hidden;
 	sum->lack += more->lack;
+	sum->cut += more->cut;
 	sum->stayed += more->stayed;
 	sum->staying += more->staying;
 	sum->whole += more->whole;

@@ -32,6 +32,7 @@ struct jp_cpu_sum {
 	double between;   /* of what lies between them */
 	double hidden;    /* samples that are lacking where there are gaps for them */
 	double lack;      /* samples that activations lack, those that are left out among them */
+	double cut;       /* samples that gaps in activations across a window's border hide */
 	uint64_t stayed;  /* activations whose threads did */
 	double staying;   /* periods of CPU time that these took */
 	uint64_t whole;   /* of them, those of a whole period at least */
@@ -66,6 +67,9 @@ double jp_cpu_skipped_most(uint64_t late, double sigmas);
  * @period is in ns. */
 void jp_cpu_sum_add(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
 		    double gap, double period, const struct jp_cpu_count *count);
+/* One that lies across a border of a window: how much CPU time it took within, nobody knows. */
+void jp_cpu_sum_cut(struct jp_cpu_sum *sum, const struct jp_truth_activation *activation,
+		    double period, const struct jp_cpu_count *count);
 /* All of one thread are in: leaves stalls out, says what is due, and takes the way of counting that
  * leaves less to chance: one by one, or all the time on each of @cpus without what lies between.
  * @off: the share of its time in which the event does not count. @born: together with its event,

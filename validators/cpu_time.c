@@ -372,8 +372,10 @@ static size_t sum_thread(const struct cpu_time *cpu, size_t i, double period,
 
 		if (one->tid != first->tid || one->pid != first->pid)
 			break;
-		if (one->cpu == UINT64_MAX || !watched(cpu, one))
+		if (one->cpu == UINT64_MAX || !watched(cpu, one)) {
+			jp_cpu_sum_cut(sum, one, period, &cpu->counts[i]);
 			continue;
+		}
 		jp_cpu_sum_add(sum, one, last ? (double)(one->inside - last->leave) / period : 1,
 			       period, &cpu->counts[i]);
 		last = one;
@@ -403,7 +405,8 @@ static uint64_t count_tasks(const struct cpu_time *cpu)
  * the timer cancelled, which a virtual machine must ask its host for, and counts up only then (17
  * ms of 402 where each sample was followed by a switch): nothing where threads stayed. An event
  * that leaves out the kernel counts its time, and has no samples there. Outside of activations
- * nobody knows for how long a CPU stood still in a gap: it may have been for all of it.
+ * nobody knows for how long a CPU stood still in a gap: it may have been for all of it. The same
+ * holds of an activation that lies across a border of a window.
  */
 static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, double period,
 			 double missing)
@@ -412,7 +415,7 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const double counted = (double)info->counted / period;
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
 	const double hidden = fmax(cpu->stolen, cpu->untold);
-	const double most = (double)cpu->samples + missing + all->lack + parts + hidden +
+	const double most = (double)cpu->samples + missing + all->lack + all->cut + parts + hidden +
 			    cpu->gaps + OFF * fmax(counted - all->staying, 0);
 
 	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
@@ -442,9 +445,9 @@ static int judge_all(struct cpu_time *cpu, double period)
 		struct process_sum *thread;
 
 		next = sum_thread(cpu, i, period, &sum);
+		jp_cpu_sum_join(&all, &sum);
 		if (!sum.activations)
 			continue;
-		jp_cpu_sum_join(&all, &sum);
 		thread = jp_array_push(&threads, &count, &capacity);
 		if (thread)
 			*thread = (struct process_sum){first->pid, sum};

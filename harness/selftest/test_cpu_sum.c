@@ -117,12 +117,36 @@ static void off_cpu(void)
 	}
 }
 
+/* Nobody knows how much of its CPU time lies in the window: its gaps count, less its time off. */
+static void cut(void)
+{
+	const uint64_t period = (uint64_t)PERIOD;
+	const struct jp_cpu_count count = {
+		.all = 1, .gaps = GAPS, .own = GAPS, .last = 1000 + 20 * period};
+	struct jp_truth_activation activation = {
+		.enter = 1000, .leave = 1000 + 20 * period, .cpu = 20 * period};
+	struct jp_cpu_sum sum = {0}, more = {0};
+
+	jp_cpu_sum_cut(&sum, &activation, PERIOD, &count);
+	check(near(sum.cut, GAPS) && !sum.activations && !sum.all, "its gaps: %g", sum.cut);
+	activation.cpu = 10 * period;
+	jp_cpu_sum_cut(&sum, &activation, PERIOD, &count);
+	check(near(sum.cut, GAPS + 2), "less ten periods on no CPU: %g", sum.cut);
+	activation.cpu = UINT64_MAX;
+	jp_cpu_sum_cut(&sum, &activation, PERIOD, &count);
+	check(near(sum.cut, GAPS + 2 + GAPS), "none that ended: %g", sum.cut);
+	jp_cpu_sum_join(&more, &sum);
+	jp_cpu_sum_join(&more, &sum);
+	check(near(more.cut, 2 * sum.cut), "threads add up");
+}
+
 int main(void)
 {
 	adds();
 	stalls();
 	hidden();
 	off_cpu();
+	cut();
 	check(jp_cpu_overdue_most(3000) == 4, "of 3,000 four may be overdue");
 	return check_done();
 }

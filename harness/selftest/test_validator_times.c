@@ -448,6 +448,46 @@ static void untold_steal(void)
 	}
 }
 
+/* A CPU stands still in an activation that ends behind the window: that hides samples of what the
+ * events counted. As many that are gone one by one are lost. */
+static void stalled_at_a_border(void)
+{
+	enum { MS = 1000 * 1000, PERIODS = 100, LACK = 40, STOPPED = PERIODS * MS };
+	struct jp_truth_activation activation = {.pid = PID,
+						 .tid = PID,
+						 .enter = MS / 2,
+						 .inside = MS / 2,
+						 .leave = 2 * STOPPED,
+						 .cpu = 2 * STOPPED - MS / 2};
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = &activation,
+				 .nr_activations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK,
+			 .enabled = 1,
+			 .sampling = 1,
+			 .stopped = STOPPED,
+			 .counted = (uint64_t)STOPPED},
+		.watched = {.started = 1, .ended = STOPPED, .cpus = 1}};
+
+	for (uint64_t stride = 1; stride <= 2; stride++) {
+		struct jp_event events[PERIODS];
+		size_t count = 0;
+
+		for (uint64_t i = 1; i < PERIODS; i++)
+			if (i - 10 >= LACK * stride || (i - 10) % stride)
+				events[count++] = (struct jp_event)MADE_EVENT(
+					SAMPLE, PID, i * MS,
+					.sample = {.ip = 0x1800, .period = MS});
+		judge("cpu_time", &evidence, events, count, "cpu.samples");
+		check(exceptions == stride - 1 && !*judged_error, "%d of %d samples are gone, %s",
+		      LACK, PERIODS, stride == 1 ? "in one gap" : "each second");
+	}
+}
+
 /* What perf's child is called until its exec has changed the name, it is called no longer. */
 static void launcher(void)
 {
@@ -486,6 +526,7 @@ int main(void)
 	pace_of_events();
 	pace_of_a_host();
 	untold_steal();
+	stalled_at_a_border();
 	launcher();
 	return check_done();
 }
