@@ -115,15 +115,15 @@ static bool is_told(const struct act_records *state, const struct jp_event *act,
 	return true;
 }
 
-/* Whether the events of all threads were on all the time. A gate switches those of one process
- * between its intervals. */
+/* Whether the events of all threads were on all the time. A gate for records switches those of one
+ * process between its intervals. */
 static bool watched(const struct act_records *state, const struct jp_event *act)
 {
 	const struct jp_evidence *evidence = state->view->evidence;
 	const uint64_t slack = evidence->info.slack;
 	uint64_t from = evidence->info.enabled, to = evidence->info.stopped;
 
-	if (!jp_evidence_gated(evidence))
+	if (!jp_evidence_gates_records(evidence))
 		return act->before > from + slack && act->after + slack < to;
 	for (size_t at = 0; jp_evidence_window(evidence, act->pid, &at, &from, &to);)
 		if (act->before > from + slack && act->after + slack < to)

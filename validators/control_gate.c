@@ -12,18 +12,12 @@ static bool is_gate(const struct jp_evidence *evidence, const char *gate)
 	return strcmp(evidence->intervals.gate, gate) == 0;
 }
 
-/* Whether there is a gate that keeps mappings and names out at all. */
-static bool shuts(const struct jp_evidence *evidence)
-{
-	return jp_evidence_gated(evidence) && !is_gate(evidence, "sideband");
-}
-
 /* Whether the gate was closed to mappings and names when @act was made. */
 static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
-	if (!shuts(evidence))
+	if (!jp_evidence_gates_records(evidence))
 		return false;
 	/* While one process has its interval, the events of all are enabled. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
@@ -38,7 +32,7 @@ static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from
 	const struct jp_truth *truth = evidence->truth;
 	size_t i;
 
-	if (!shuts(evidence))
+	if (!jp_evidence_gates_records(evidence))
 		return false;
 	jp_search(i, truth->nr_acts, truth->acts[i].before < from);
 	for (; jp_groups_next(&truth->acts_of.lives, pid, &i) && truth->acts[i].before <= to; i++) {

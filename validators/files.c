@@ -220,14 +220,8 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	uint64_t from, to;
 	int failed = 0;
 
-	if (!jp_evidence_gated(evidence)) {
-		from = jp_evidence_told_from(evidence, file->pid, file->from, file->from);
-		to = jp_min(end, evidence->info.stopped);
-		return from < to ? judge_during(files, file, from, to) : 0;
-	}
-	/* A gate opens on what its own snapshot has told already. */
-	for (size_t at = 0; !failed && jp_evidence_window(evidence, file->pid, &at, &from, &to);) {
-		from = jp_max(from, file->from + slack);
+	for (size_t at = 0; !failed && jp_evidence_told_window(evidence, file->pid, file->from,
+							       file->from, &at, &from, &to);) {
 		to = jp_min(to, end);
 		if (from < to)
 			failed = judge_during(files, file, from, to);

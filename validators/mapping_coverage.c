@@ -142,12 +142,9 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && jp_evidence_window(evidence, truth->pid, &at, &from, &to);) {
-		/* A gate opens on what its own snapshot has told already. */
-		from = jp_evidence_gated(evidence)
-			       ? jp_max(from, truth->open_after + slack)
-			       : jp_evidence_told_from(evidence, truth->pid, truth->open_before,
-						       truth->open_after);
+	for (size_t at = 0;
+	     !failed && jp_evidence_told_window(evidence, truth->pid, truth->open_before,
+						truth->open_after, &at, &from, &to);) {
 		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
 			failed = judge_during(coverage, truth, from, to);

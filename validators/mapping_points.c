@@ -23,21 +23,13 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 	return 0;
 }
 
-/* From when to when the capture can know of @image, in the @at-th of its windows. */
+/* From when to when the capture can know of @image, whether samples are taken or not. */
 static bool window_of(const struct jp_mapping_points *points,
 		      const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
 		      uint64_t *to)
 {
-	const struct jp_evidence *evidence = points->evidence;
-	const uint64_t slack = evidence->info.slack;
-
-	if (!jp_evidence_window(evidence, image->pid, at, from, to))
-		return false;
-	/* What is told is known from then on, whether samples are taken yet or not. */
-	*from = jp_evidence_gated(evidence)
-			? jp_max(*from, image->after + slack)
-			: jp_evidence_told_from(evidence, image->pid, image->before, image->after);
-	return true;
+	return jp_evidence_told_window(points->evidence, image->pid, image->before, image->after,
+				       at, from, to);
 }
 
 static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)

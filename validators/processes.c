@@ -139,7 +139,7 @@ static bool within(const struct processes *processes, const struct image *image)
 	const uint64_t slack = evidence->info.slack;
 	uint64_t from, to;
 
-	if (!jp_evidence_gated(evidence))
+	if (!jp_evidence_gates_records(evidence))
 		return image->of->after + slack < evidence->info.stopped &&
 		       image->of->until > evidence->info.enabled + slack;
 	for (size_t at = 0; jp_evidence_window(evidence, image->of->pid, &at, &from, &to);)

@@ -91,7 +91,7 @@ bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_
 
 bool jp_sample_bystander(const struct jp_evidence *evidence, const struct jp_event *event)
 {
-	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0 &&
+	return jp_evidence_gates_records(evidence) &&
 	       !jp_intervals_process(&evidence->intervals, event->pid, event->time);
 }
 

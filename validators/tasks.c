@@ -274,7 +274,7 @@ static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 	if (from <= evidence->info.enabled + slack || to == UINT64_MAX ||
 	    to + slack >= evidence->info.stopped)
 		return false;
-	if (!jp_evidence_gated(evidence) || strcmp(intervals->gate, "sideband") == 0)
+	if (!jp_evidence_gates_records(evidence))
 		return true;
 	/* While one process has its interval, the events of all are enabled. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)

@@ -300,6 +300,37 @@ static void told_from(void)
 	}
 }
 
+/* When it knows: of a gate that keeps records out in the process's own intervals alone. */
+static void told_windows(void)
+{
+	static const struct {
+		const char *gate;
+		uint32_t pid;
+		uint64_t from, to; /* 0: never */
+	} rows[] = {
+		{"", PID, 106, 900},           {"", OTHER, 106, 900},   {"sideband", PID, 106, 900},
+		{"sideband", OTHER, 106, 900}, {"none", PID, 300, 400}, {"backfill", OTHER, 0, 0},
+	};
+	struct jp_interval interval = {0, PID, 290, 300, 400, 410};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_evidence evidence = {
+			.info = {.enabled = 100, .stopped = 900},
+			.intervals = {.intervals = &interval, .nr_intervals = 1}};
+		uint64_t from = 0, to = 0;
+		size_t at = 0;
+		bool told;
+
+		strcpy(evidence.intervals.gate, rows[i].gate);
+		told = jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
+		check(told == !!rows[i].to && (!told || (from == rows[i].from && to == rows[i].to)),
+		      "gate '%s': pid %u is told of from %d to %d", rows[i].gate, rows[i].pid,
+		      (int)from, (int)to);
+		check(!jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
+		      "and no other time");
+	}
+}
+
 /* A walk by wrong unwind information that led to the right place was stopped by a missing mapping;
  * one that led elsewhere by the information. */
 static void ends(void)
@@ -450,6 +481,7 @@ int main(void)
 	gated();
 	gated_threads();
 	told_from();
+	told_windows();
 	ends();
 	identical();
 	return check_done();

@@ -206,6 +206,30 @@ static void lives_of_a_pid(void)
 	}
 }
 
+/* Who has no interval is known all the same, where a gate leaves records alone. */
+static void no_interval(void)
+{
+	static const char *const gates[] = {"sideband", "none"};
+	struct jp_truth_incarnation launched = image;
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 2,
+				 .incarnations = &launched,
+				 .nr_incarnations = 1};
+
+	for (int i = 0; i < 2; i++) {
+		struct jp_evidence evidence = gated(&truth, 0);
+
+		strcpy(evidence.intervals.gate, gates[i]);
+		check(judge("equal_mappings", &evidence, NULL, 0, "mappings.missing").k == !i,
+		      "gate %s: what has no record is %s", gates[i], i ? "let be" : "missing");
+	}
+}
+
 /* A record of a part is wrong as long as the whole was surely there: for longer than @slack. */
 static void parts(uint64_t slack)
 {
@@ -518,6 +542,7 @@ int main(void)
 	untold_name();
 	listed_names();
 	lives_of_a_pid();
+	no_interval();
 	parts(SLACK);
 	parts(UINT64_C(5) << 32);
 	threads();

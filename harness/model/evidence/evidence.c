@@ -8,6 +8,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
+#include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/capture/capture_read.h"
@@ -174,4 +175,18 @@ uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid,
 		    evidence->snapshots.list[i].after > from)
 			from = evidence->snapshots.list[i].after;
 	return from;
+}
+
+bool jp_evidence_told_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			     uint64_t after, size_t *at, uint64_t *from, uint64_t *to)
+{
+	if (!jp_evidence_gates_records(evidence)) {
+		*from = jp_evidence_told_from(evidence, pid, before, after);
+		*to = evidence->info.stopped;
+		return !(*at)++;
+	}
+	if (!jp_evidence_window(evidence, pid, at, from, to))
+		return false;
+	*from = jp_max(*from, after + evidence->info.slack);
+	return true;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <string.h>
+
 #include "harness/base/error.h"
 #include "harness/format/observations/declared.h"
 #include "harness/format/rundir/capture_info.h"
@@ -29,6 +31,11 @@ static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
 {
 	return evidence->intervals.gate[0] != 0;
 }
+/* Whether a gate keeps records out as well as samples: with `sideband` they come all the time. */
+static inline bool jp_evidence_gates_records(const struct jp_evidence *evidence)
+{
+	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0;
+}
 /* The maps of @process as read when it announced itself, or NULL. */
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
 						const struct jp_announced *process);
@@ -45,3 +52,9 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
  */
 uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
 			       uint64_t after);
+/*
+ * The times in which the capture knows of that, one after the other, as above: where a gate keeps
+ * records out, in each interval from its begin on, since it opens on what its snapshot has told.
+ */
+bool jp_evidence_told_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			     uint64_t after, size_t *at, uint64_t *from, uint64_t *to);
