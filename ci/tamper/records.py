@@ -231,14 +231,15 @@ for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
 
 
 def swapped_tasks(case: Case, number: int, processes: bool) -> Changes:
-    """Two records of that type at each other's time."""
+    """Two records of that type, of different tasks, at each other's time."""
     where = task(number, processes)
 
     def alter(capture: Capture) -> Capture:
         found = [one for one in capture.records if where(case, one) and one.time]
-        if len(found) < 2:
+        others = [one for one in found if head(one, 4) != head(found[0], 4)]
+        if not others:
             raise Absent("fewer than two such records")
-        first, last = found[0], found[-1]
+        first, last = found[0], others[-1]
         new = {id(first): put_time(last, first.time - last.time),
                id(last): put_time(first, last.time - first.time)}
         return capture.replaced(new)
