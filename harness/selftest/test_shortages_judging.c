@@ -10,7 +10,9 @@
 #include "harness/model/oracle/tasks.h"
 #include "harness/model/space/ranges.h"
 #include "harness/outcome/outcome.h"
+#include "harness/selftest/made_events.h"
 #include "harness/selftest/shortages.h"
+#include "validators/coverage_plain.h"
 
 /* Who gives all errors to its caller was not short of anything where it gives none. */
 static int short_of_nothing(int ret)
@@ -79,6 +81,35 @@ static int ranges(const char *path, struct jp_error *err)
 	}
 	jp_ranges_free(other);
 	jp_ranges_free(one);
+	short_of_nothing(ret);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+/* Each page is mapped, moved and mapped again: what each act touches is noted for the ones before.
+ */
+static int plains(const char *path, struct jp_error *err)
+{
+	enum { MANY = 20, PAGE = 0x1000, APART = 2 * PAGE };
+	struct jp_event acts[3 * MANY];
+	struct jp_truth truth = {.acts = acts, .nr_acts = 3 * MANY};
+	struct jp_plains all = {0};
+	int ret;
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		const uint64_t from = i * APART, to = (MANY + i) * APART, time = 10 * i;
+
+		acts[3 * i] = (struct jp_event)MADE_ACT(MAP, 1, 1, time, time + 1,
+							MADE_MAP(to, PAGE, JP_PROT_READ, ""));
+		acts[3 * i + 1] = (struct jp_event)MADE_ACT(
+			REMAP, 1, 1, time + 2, time + 3,
+			.map = {.addr = from, .len = PAGE, .to = to, .to_len = PAGE});
+		acts[3 * i + 2] = (struct jp_event)MADE_ACT(MAP, 1, 1, time + 4, time + 5,
+							    MADE_MAP(from, PAGE, JP_PROT_READ, ""));
+	}
+	ret = jp_plains_of(&truth, &all);
+	for (size_t i = 0; i < all.count && !ret; i++)
+		mix(all.list[i].untouched);
+	jp_plains_free(&all);
 	short_of_nothing(ret);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
@@ -161,6 +192,7 @@ static const struct subject subjects[] = {
 	{"truth of a fixture", FIXTURES "mappings/truth", truth},
 	{"folder of ELF files", CORPUS, elf_folder},
 	{"ranges", "", ranges},
+	{"plain mappings", "", plains},
 	{"inject", FIXTURES "growth", inject},
 	{"explain", FIXTURES "anon/perf.data", explain},
 	{"judge", FIXTURES "pathless", judge},

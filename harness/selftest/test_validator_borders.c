@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What only touches a border does not count, and times are of 64 bits: on evidence made by hand. */
+#include <inttypes.h>
+
+#include "harness/format/perfdata/format.h"
+#include "harness/selftest/check.h"
+#include "harness/selftest/judged.h"
+#include "harness/selftest/made_events.h"
+#include "validators/record_fields.h"
+
+enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
+/* Its lower half is small. */
+static const uint64_t LATE = UINT64_C(5) << 32;
+
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+
+/* A stream has as many samples outside of activations as the CPUs had time for, and a ninth. */
+static void flood(void)
+{
+	enum { PERIODS = 10, PERIOD = 100, ROOM = 12, MORE = 3 };
+	static const struct jp_observed observed = {.weight = 1};
+	const uint64_t end = LATE + PERIODS * PERIOD;
+	struct jp_truth_activation activation = {.pid = PID,
+						 .tid = PID,
+						 .enter = end - 2 * SLACK,
+						 .inside = end - 2 * SLACK,
+						 .leave = end - SLACK,
+						 .cpu = SLACK};
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = &activation,
+				 .nr_activations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = LATE, .sampling = LATE, .stopped = end},
+		.watched = {.started = LATE, .ended = end, .cpus = 1},
+		.declared = {.observed = true, .period = PERIOD}};
+	struct jp_event events[ROOM + MORE + 1];
+
+	for (uint64_t i = 0; i <= ROOM + MORE; i++)
+		events[i] = (struct jp_event)MADE_EVENT(
+			SAMPLE, PID, i < ROOM + MORE ? LATE + i : activation.enter - SLACK,
+			.observed = &observed, .sample = {.ip = 0x1800, .user = true});
+	for (size_t more = 0; more <= MORE; more += MORE)
+		check(judge("sample_doubles", &evidence, &events[MORE - more], ROOM + more + 1,
+			    "samples.doubles")
+				      .k == more,
+		      "%zu of %zu samples outside of activations are too many", more, ROOM + more);
+}
+
+/* A process knows of each request to its gate, as well as the clocks tell. */
+static void gate_marks(uint64_t slack)
+{
+	enum { ASKED = 1000, ENABLING = 2000, DISABLING = 3000 };
+	static const char *const names[] = {"gate.announce", "gate.start", "gate.stop"};
+	static const uint64_t times[] = {ASKED, ENABLING, DISABLING};
+	struct jp_announced process = {.pid = PID, .asked = ASKED, .answered = ASKED, .comm = "a"};
+	struct jp_interval interval = {0, PID, ENABLING, ENABLING, DISABLING, DISABLING};
+	struct jp_snapshot snapshot = {.pid = PID, .before = ASKED, .after = ASKED};
+
+	for (uint64_t late = 0; late <= 1; late++) {
+		struct jp_event acts[3];
+		struct jp_truth truth = {.version = 3,
+					 .acts = acts,
+					 .nr_acts = 3,
+					 .incarnations = &image,
+					 .nr_incarnations = 1};
+		struct jp_evidence evidence = {
+			.truth = &truth,
+			.info = {.slack = slack, .enabled = 1, .stopped = UINT64_MAX},
+			.snapshots = {.list = &snapshot, .count = 1},
+			.intervals = {.gate = "backfill",
+				      .processes = &process,
+				      .nr_processes = 1,
+				      .intervals = &interval,
+				      .nr_intervals = 1}};
+
+		for (size_t i = 0; i < 3; i++)
+			acts[i] = (struct jp_event)MADE_ACT(
+				MARK, PID, PID, times[i] + slack + late * (i == 2),
+				times[i] + slack + 1, .mark = {.text = names[i]});
+		check(!jp_acts_of_index(&truth.acts_of, acts, 3), "acts are found");
+		judge("gated_capture", &evidence, NULL, 0, "gated.processes");
+		check(!!strstr(judged_error, "has no mark gate.stop") == late &&
+			      !*judged_error == !late,
+		      "slack %" PRIu64 ": marks %s: %s", slack,
+		      late ? "after their requests" : "in time", judged_error);
+		jp_acts_of_free(&truth.acts_of);
+	}
+}
+
+/* Another file that comes as the window ends was not there in it. */
+static void another_file(void)
+{
+	enum { FROM = 1000, UNTIL = 2000 };
+	struct jp_truth_file file = {.pid = PID,
+				     .addr = 0x1000,
+				     .len = 0x1000,
+				     .from = FROM,
+				     .until = UNTIL,
+				     .build_id = "- /bin/a",
+				     .path = "/bin/a"};
+	struct jp_truth truth = {.version = 3,
+				 .files = &file,
+				 .nr_files = 1,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+
+	check(!jp_truth_index_files(&truth), "files are found");
+	for (uint64_t time = UNTIL - SLACK - 1; time <= UNTIL - SLACK; time++) {
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, time, MADE_MAP(0x1000, 0x1000, RX, "/bin/b"));
+		const bool within = time < UNTIL - SLACK;
+
+		check(judge("processes", &evidence, &event, 1, "files.identity").k == within &&
+			      judge("processes", &evidence, &event, 1, "files.missing").k ==
+				      !within,
+		      "a file that comes at %d is %s", (int)time, within ? "another" : "too late");
+	}
+	jp_boxes_free(&truth.files_at);
+}
+
+/* The same of a mapping. */
+static void another_mapping(void)
+{
+	enum { FROM = 1000, UNTIL = 2000 };
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(MAP, PID, PID, FROM, FROM, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, UNTIL, UNTIL, .map = {.addr = 0x10000, .len = 0x4000}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+
+	check(!jp_acts_at_index(&truth.acts_at, acts, 3) &&
+		      !jp_acts_of_index(&truth.acts_of, acts, 3),
+	      "acts are found");
+	for (uint64_t time = UNTIL - SLACK - 1; time <= UNTIL - SLACK; time++) {
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, time, MADE_MAP(0x10000, 0x4000, RX, "/bin/b"));
+		const bool within = time < UNTIL - SLACK;
+
+		check(judge("mapping_coverage", &evidence, &event, 1, "coverage.identity").k ==
+				      within &&
+			      judge("mapping_coverage", &evidence, &event, 1, "coverage.missing")
+					      .k == !within,
+		      "a mapping that comes at %d is %s", (int)time,
+		      within ? "another" : "too late");
+	}
+	jp_acts_at_free(&truth.acts_at);
+	jp_acts_of_free(&truth.acts_of);
+}
+
+/* The kernel marks mappings that nobody may execute. */
+static void data_mark(void)
+{
+	for (int executable = 0; executable <= 1; executable++) {
+		struct jp_event event = MADE_EVENT(
+			MAP, PID, 1000, .id = 1, .misc = JP_PERF_MISC_USER | JP_PERF_MISC_MMAP_DATA,
+			MADE_MAP(0x1000, 0x1000, executable ? RX : JP_PROT_READ, "//anon\0\0"));
+
+		check(!jp_record_live_field(&event) == !executable, "a mapping of %s is marked",
+		      executable ? "code" : "data");
+	}
+}
+
+int main(void)
+{
+	flood();
+	gate_marks(SLACK);
+	gate_marks(LATE);
+	another_file();
+	another_mapping();
+	data_mark();
+	return check_done();
+}
