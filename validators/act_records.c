@@ -3,20 +3,22 @@
  * Records of acts: the kernel makes a record when it maps executable memory, and when it makes
  * memory executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such act that
  * fell into the time in which the events were on must have one, then and there; and where acts are
- * told, each of its records has such an act.
+ * told, each of its records has such an act, of the thread that it names (current), and no act has
+ * one record twice: where it makes several, each tells of a larger mapping than the last.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "harness/base/array.h"
+#include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 
 struct told_range {
 	uint64_t time, start, end;
-	uint32_t pid;
+	uint32_t pid, tid;
 	bool live; /* the kernel wrote it, of an event */
 };
 
@@ -25,6 +27,7 @@ struct act_records {
 	struct jp_executables truth;
 	struct told_range *told; /* by pid, time */
 	size_t nr_told, capacity;
+	uint64_t longest; /* bracket of an act */
 };
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -38,7 +41,11 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!one)
 		return -ENOMEM;
 	*one = (struct told_range){
-		event->time, event->map.addr, event->map.addr + event->map.len, event->pid,
+		event->time,
+		event->map.addr,
+		event->map.addr + event->map.len,
+		event->pid,
+		event->tid,
 		event->asked && event->asked->ids && event->id &&
 			!jp_snapshots_within(&view->evidence->snapshots, event->pid, event->time)};
 	return 0;
@@ -61,6 +68,77 @@ static bool has_no_act(const struct act_records *state, const struct told_range 
 		known |= state->truth.memories[one->memory].act != NULL;
 	}
 	return known;
+}
+
+/* The acts that may have made a record. */
+struct record_acts {
+	const struct jp_event *one; /* NULL: none did */
+	bool several;               /* or it went then, and may have come again */
+	bool own;                   /* one is of the record's thread */
+};
+
+static struct record_acts acts_of(const struct act_records *state, const struct told_range *told)
+{
+	const struct jp_truth *truth = state->view->evidence->truth;
+	const uint64_t slack = state->view->evidence->info.slack;
+	struct record_acts acts = {NULL};
+	bool touched = false;
+	size_t i;
+
+	jp_search(i, truth->nr_acts, truth->acts[i].before + state->longest + slack < told->time);
+	for (; jp_groups_next(&truth->acts_of.processes, told->pid, &i) &&
+	       truth->acts[i].before <= told->time + slack;
+	     i++) {
+		const struct jp_event *act = &truth->acts[i];
+
+		if (act->after + slack < told->time ||
+		    !jp_event_touches(act, told->start, told->end - told->start))
+			continue;
+		acts.several |= touched;
+		touched = true;
+		if ((act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT) ||
+		    !(act->map.prot & JP_PROT_EXEC))
+			continue;
+		acts.own |= act->tid == told->tid;
+		acts.one = act;
+	}
+	return acts;
+}
+
+/* Whether a record before @at tells the same of the act @one, which alone made both. */
+static bool is_twice(const struct act_records *state, size_t at, const struct jp_event *one)
+{
+	const struct told_range *told = &state->told[at];
+
+	for (size_t i = at; i-- > 0;) {
+		const struct told_range *before = &state->told[i];
+		struct record_acts acts;
+
+		if (before->pid != told->pid ||
+		    before->time + state->view->evidence->info.slack < one->before)
+			return false;
+		if (!before->live || before->start != told->start || before->end != told->end)
+			continue;
+		acts = acts_of(state, before);
+		return acts.one == one && !acts.several;
+	}
+	return false;
+}
+
+/* What the record cannot be, or NULL. */
+static const char *impossible(const struct act_records *state, size_t at)
+{
+	const struct told_range *told = &state->told[at];
+	struct record_acts acts;
+
+	if (has_no_act(state, told))
+		return "no-act";
+	acts = acts_of(state, told);
+	if (!acts.one)
+		return NULL; /* the truth does not tell who made it: a program, a library */
+	if (!acts.own)
+		return "other-thread";
+	return !acts.several && is_twice(state, at, acts.one) ? "twice" : NULL;
 }
 
 static int by_time(const void *left, const void *right)
@@ -157,15 +235,17 @@ static int end(struct jp_view *view, struct jp_error *err)
 	}
 	for (size_t i = 0; !failed && i < state->nr_told; i++) {
 		const struct told_range *told = &state->told[i];
+		const char *cause = told->live ? impossible(state, i) : NULL;
 
 		records += told->live;
-		if (!told->live || !has_no_act(state, told))
+		if (!cause)
 			continue;
 		invented++;
-		failed = jp_findings_except(&view->findings, "records.acts", "no-act",
-					    "pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
-					    ": the workload did nothing to it then",
-					    told->pid, told->start, told->end, told->time);
+		failed = jp_findings_except(&view->findings, "records.acts", cause,
+					    "pid %u, thread %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
+					    ": the workload did not do so then",
+					    told->pid, told->tid, told->start, told->end,
+					    told->time);
 	}
 	jp_findings_add_rate(&view->findings, "acts.records", missing, acts);
 	jp_findings_add_rate(&view->findings, "records.acts", invented, records);
@@ -179,6 +259,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!state)
 		return -ENOMEM;
 	state->view = view;
+	for (size_t i = 0; i < view->evidence->truth->nr_acts; i++) {
+		const struct jp_event *act = &view->evidence->truth->acts[i];
+
+		state->longest = jp_max(state->longest, act->after - act->before);
+	}
 	return jp_executables_load(&state->truth, view->evidence->truth, err);
 }
 

@@ -244,14 +244,20 @@ static int end_dump(struct jitdump_records *state)
 	return failed;
 }
 
+/* Times that fit the truth's are no CPU's counter, whatever the header says of them. */
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
-	const struct jp_jitdump_record whole = {.at = offsetof(struct jp_jitdump_header, elf_mach),
+	const struct jp_jitdump_record machine = {
+		.at = offsetof(struct jp_jitdump_header, elf_mach), .time = header->timestamp};
+	const struct jp_jitdump_record clock = {.at = offsetof(struct jp_jitdump_header, flags),
 						.time = header->timestamp};
+	int failed = 0;
 
-	return header->elf_mach == state->view->evidence->truth->e_machine
-		       ? 0
-		       : except(state, &whole, "other-machine", "the header's elf_mach");
+	if (header->elf_mach != state->view->evidence->truth->e_machine)
+		failed = except(state, &machine, "other-machine", "the header's elf_mach");
+	if (!failed && header->flags & JP_JITDUMP_ARCH_TIMESTAMP)
+		failed = except(state, &clock, "other-clock", "the header's flags");
+	return failed;
 }
 
 static int visit(void *context, const struct jp_jitdump_header *header,

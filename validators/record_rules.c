@@ -55,6 +55,15 @@ static const char *bad_type(const struct jp_event *event)
 		       : NULL;
 }
 
+/* perf_event_mmap_match(): a mapping that is not executable is for who asks for data. */
+static const char *bad_data(const struct jp_event *event)
+{
+	return event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
+			       !event->asked->data
+		       ? "not-asked"
+		       : NULL;
+}
+
 static bool is_readable(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
@@ -249,6 +258,8 @@ static int see_live(struct record_rules *rules, const struct jp_event *event, co
 	int failed;
 
 	*cause = jp_record_live_field(event) ?: (sample ? bad_dump(rules, event) : bad_task(event));
+	if (!*cause && is_told(rules, event))
+		*cause = bad_data(event);
 	if (!*cause && event->asked->cpus && cpus && event->cpu >= cpus)
 		*cause = "no-such-cpu";
 	failed = !*cause && is_located ? see_place(rules, event, cause) : 0;

@@ -199,6 +199,7 @@ add("jitdump.unwinding.mapped-size", dump(each_of(UNWINDING, field(
     32, "Q", lambda old: old ^ 8))))
 add("jitdump.header.machine", dump(header(12, "I", lambda old: 183)))
 add("jitdump.header.pid", dump(header(20, "I", lambda old: old + 1)))
+add("jitdump.header.clock", dump(header(32, "Q", lambda old: old | 1)))
 add("jitdump.header.version", dump(header(4, "I", lambda old: 2)))
 
 

@@ -87,6 +87,74 @@ for target in ("code", "file", "other"):
             add("map.%s.%s.%s" % (target, name, share_name), of(where, what, change, share, name))
 
 
+def acts_of(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
+    """The acts of the truth that change the memory of a live record in a bracket that holds it."""
+    truth = case.truth
+    found = [truth.get(index) for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
+             for index in truth.of(number)]
+    return [slot for slot in found if slot[2] == one.pid and slot[4] <= live(one).time <= slot[5]
+            and slot[6] < one.start + one.size and one.start < slot[6] + slot[7]]
+
+
+def may_be_twice(case: Case, one: rd.Map) -> str | None:
+    if rd.IDENTIFIER not in one.tail():
+        return "records have no ids: a reading of /proc may have a time, too"
+    if len(acts_of(case, one)) == 1:
+        return None
+    return "the truth tells of no act in whose bracket the record is, or of several"
+
+
+def other_thread(case: Case, one: rd.Map) -> int:
+    others = {sample.tid for sample in case.capture("perf.data").samples()
+              if sample.pid == one.pid} - {one.tid}
+    if not others:
+        raise Absent("the process has no other thread with samples")
+    return min(others)
+
+
+def may_be_others(case: Case, one: rd.Map) -> str | None:
+    if rd.IDENTIFIER not in one.tail():
+        return may_be_twice(case, one)
+    tids = {slot[3] for slot in acts_of(case, one)}
+    if tids and other_thread(case, one) not in tids:
+        return None
+    return "the truth does not tell that no other thread did it"
+
+
+def by_other_thread(case: Case, one: rd.Map) -> rd.Map:
+    made = clone(one, tid=other_thread(case, one))
+    place = made.tail().get(rd.TID)
+    if place is not None:
+        struct.pack_into("<I", made.body, place + 4, made.tid)
+    return made
+
+
+for share_name, share in (("some", 0.3), ("one", 0.0)):
+    add("map.code.again.%s" % share_name, partial(
+        lambda case, share: case.each(
+            lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
+            lambda one: [live(one), timed(one, 1)], share, TARGETS["code"][1],
+            proof=lambda one: may_be_twice(case, one)), share=share))
+    add("map.code.other-thread.%s" % share_name, partial(
+        lambda case, share: case.each(
+            lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
+            lambda one: by_other_thread(case, live(one)), share, TARGETS["code"][1],
+            proof=lambda one: may_be_others(case, one)), share=share))
+
+
+def of_data(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
+    """A record that no event of ours is asked for."""
+    for one in capture.maps():
+        if "first_enabled" in case.facts and one.pid == pid and one.time and \
+                one.prot & rd.EXECUTE:
+            return clone(one, start=1 << 30, size=1 << 20, prot=rd.READ | rd.WRITE, time=time,
+                         misc=one.misc | 1 << 13)
+    raise Absent("the capture is not ours, or has no live record of the busiest process")
+
+
+add("map.invented.data", inserted(of_data))
+
+
 def pairs(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) \
         -> Changes:
     """Two different records of a process."""

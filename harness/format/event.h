@@ -93,6 +93,7 @@ struct jp_event_asked {
 	uint64_t period; /* that every sample states; 0: the kernel changes it, or it is in none */
 	enum jp_clock clock;
 	bool sideband;     /* mappings, processes, names */
+	bool data;         /* mappings that are not executable, too */
 	bool chain;        /* callchains ... */
 	bool user_chain;   /* ... with the user's part */
 	bool kernel_chain; /* ... with the kernel's */

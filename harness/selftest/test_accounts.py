@@ -267,6 +267,24 @@ class Launched(Recorded):
         self.perf.records.insert(self.perf.records.index(last) + 1, rest)
         self.fails(self.exactly(1, "records.acts", "no-act"))
 
+    def test_act_of_another_thread(self) -> None:
+        record = self.anonymous()[2]
+        sample = next(one for one in self.perf.samples() if one.tid != record.tid)
+        record.tid = sample.tid
+        struct.pack_into("<I", record.body, record.tail()[rd.TID] + 4, sample.tid)
+        self.fails(self.exactly(1, "records.acts", "other-thread"))
+
+    def test_act_that_is_told_twice(self) -> None:
+        """Not at one time, but in the bracket of the one act that makes both."""
+        again = copy.deepcopy(self.anonymous()[2])
+        again.time += 1
+        self.perf.insert(again)
+        self.fails(self.exactly(1, "records.acts", "twice"))
+        # If it went in that bracket, it may have come again.
+        act = self.truth.get(self.truth.of(rd.Truth.MAP)[3])
+        self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
+        self.assertNotIn("records.acts: ", self.judge()[1])
+
     def test_act_that_the_truth_does_not_tell(self) -> None:
         """Its own maps show the memory, and its unmapping."""
         acts = self.truth.of(rd.Truth.MAP)

@@ -97,6 +97,11 @@ class Records(Recorded):
         self.dump.header = self.dump.header[:12] + struct.pack("<I", 183) + self.dump.header[16:]
         self.says("other-machine")
 
+    def test_clock(self) -> None:
+        """Readers would take the times for the CPU's counter."""
+        self.dump.header = self.dump.header[:32] + struct.pack("<Q", 1) + self.dump.header[40:]
+        self.says("other-clock")
+
     def lines(self) -> Lines:
         """As the workload invents them."""
         return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]

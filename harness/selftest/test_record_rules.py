@@ -10,6 +10,7 @@ from harness.selftest.recorded import Recorded
 
 KSYMBOL, BPF_EVENT = 17, 18
 ASKS = 1 << 29 | 1 << 30  # of an attr's flags: for both
+DATA = 1 << 17  # of an attr's flags
 INHERIT = 1 << 1  # of an attr's flags
 
 
@@ -56,6 +57,16 @@ class Rules(Recorded):
         one = self.side(rd.MMAP2)
         struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], self.perf.attrs[0].ids[0])
         self.bad(1, "not-asked")
+
+    def test_mapping_of_data(self) -> None:
+        """Only an event that asks for data has those that are not executable."""
+        one = copy.deepcopy(self.side(rd.MMAP2))
+        one.start, one.prot, one.misc = one.start ^ 1 << 45, rd.READ, rd.USER | 1 << 13
+        one.time = self.perf.samples()[20].time
+        self.perf.insert(one)
+        self.bad(1, "not-asked")
+        self.perf.attrs[1].flags |= DATA
+        self.assertNotIn("# records.bad", self.judge()[1])
 
     def test_no_event(self) -> None:
         """But for what it reads in /proc, each record of ours is of an event."""

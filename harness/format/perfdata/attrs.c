@@ -88,6 +88,7 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.period = period_of(attr),
 		.clock = clock_of(attr),
 		.sideband = flags & sideband,
+		.data = flags & JP_PERF_ATTR_MMAP_DATA,
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
 		.user_chain = type & JP_PERF_SAMPLE_CALLCHAIN &&
 			      !(flags & JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER),
