@@ -9,6 +9,7 @@ import struct
 from typing import Callable
 
 from ci.base import files
+from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 from harness.selftest.recorded import Recorded
 
@@ -420,6 +421,9 @@ class Published(Recorded):
 
     fixture = "reuse"
 
+    def path(self, name: str) -> str:
+        return os.path.join(self.dir, name)
+
     def loads(self) -> list[tuple[int, int, int, str]]:
         name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
         return [rd.Jitdump.load(one) for one in rd.Jitdump(self.place(self.fixture, name)).loads()]
@@ -470,6 +474,35 @@ class Published(Recorded):
             self.fails(self.exactly(r"\d+", "injected.mappings", "other-machine"))
             files.write_bytes(path, raw)
         self.passes()
+
+    def test_file_of_other_tables(self) -> None:
+        """Where the record shows what is behind the code, it is what the jitdump has of it."""
+        pid, addr, size, _ = self.loads()[0]
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        dump = rd.Jitdump(self.path(name))
+        load = dump.loads()[0]
+        made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size)
+        dump.records.insert(dump.records.index(load), bytearray(made.raw[rd.Jitdump.HEADER:]))
+        dump.save(self.path(name))
+        injected = rd.PerfData.load(self.path("injected.data"))
+        record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
+                      "jit" in one.name)
+        path = os.path.join(self.dir, "jit", os.path.basename(record.name))
+        behind = (size + 7) & ~7
+        at = record.pgoff + behind
+        raw, tables = files.read_bytes(path), bytes(made.raw[rd.Jitdump.HEADER + 40:])
+        files.write_bytes(path, (raw[:at] + tables).ljust(at + len(tables), b"\0") +
+                          raw[at + len(tables):])
+        record.size = behind + len(tables)
+        injected.save(self.path("injected.data"))
+        wrong = "# injected.mappings: 1 with cause other-tables, "
+        self.assertNotIn(wrong, self.judge()[1])
+        self.assertIn("with cause other-bytes", self.judge()[1])  # what lay there before
+        files.write_bytes(path, raw)
+        self.assertIn(wrong, self.judge()[1])
+        record.size = size  # nobody sees them
+        injected.save(self.path("injected.data"))
+        self.assertNotIn(wrong, self.judge()[1])
 
     def test_samples_that_injecting_altered(self) -> None:
         path = self.place(self.fixture, "injected.data")

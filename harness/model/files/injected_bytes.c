@@ -30,6 +30,19 @@ static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t 
 	return true;
 }
 
+/* Whether the file has the tables of @load where @record shows them: behind the code, at a multiple
+ * of 8, but for the zeros that end and fill them. An index that follows lies elsewhere. */
+static bool has_tables(int fd, const struct jp_event *record, const struct jp_code_load *load)
+{
+	const uint64_t behind = (load->size + 7) & ~UINT64_C(7);
+	uint64_t size = load->eh_frame_size;
+
+	while (size && !load->eh_frame[size - 1])
+		size--;
+	return !size || record->map.len < behind + size ||
+	       holds(fd, record->map.pgoff + behind, load->eh_frame, size);
+}
+
 const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct jp_event *record,
 				    const struct jp_code_load *load, uint32_t e_machine)
 {
@@ -47,6 +60,8 @@ const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct 
 		cause = "other-machine";
 	else if (load->code && !holds(found.fd, record->map.pgoff, load->code, load->size))
 		cause = "other-bytes";
+	else if (!has_tables(found.fd, record, load))
+		cause = "other-tables";
 	jp_found_file_close(&found);
 	return cause;
 }
