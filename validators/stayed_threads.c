@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Threads that stayed: who is on a CPU for all of an activation has every sample of it there, and
- * that CPU has none of another thread meanwhile. The truth tells by its two clocks who stayed.
+ * that CPU has none of another thread meanwhile, nor a record of what that did. The truth tells by
+ * its two clocks who stayed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +12,10 @@
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/oracle.h"
 #include "validators/cpu_sum.h"
+#include "validators/gate_names.h"
 
-/* A sample, and the activation of its thread that stayed around it, if there is one. */
+/* A sample, or what its thread did as a record tells it, and the activation of its thread that
+ * stayed around it, if there is one. */
 struct stayed_sample {
 	const struct jp_truth_activation *activation;
 	uint64_t time;
@@ -25,12 +28,13 @@ struct stayed_threads {
 	uint64_t samples, bad;
 };
 
-static const struct jp_truth_activation *around(struct jp_view *view, const struct jp_event *event)
+static const struct jp_truth_activation *around(struct jp_view *view, uint32_t tid,
+						const struct jp_event *event)
 {
 	struct stayed_threads *state = view->state;
 	const uint64_t slack = view->evidence->info.slack;
 	const struct jp_truth_activation *one = state->hint =
-		jp_truth_activation_at(view->evidence->truth, state->hint, event->tid, event->time);
+		jp_truth_activation_at(view->evidence->truth, state->hint, tid, event->time);
 
 	return one && jp_cpu_stayed(one) && event->time > one->enter + slack &&
 			       event->time + slack < one->leave
@@ -59,19 +63,20 @@ static int report(struct jp_view *view, const char *cause, const struct stayed_s
 				  sample->cpu);
 }
 
-static int see_sample(struct jp_view *view, const struct jp_event *event)
+/* @tid is the thread that ran. */
+static int see_sample(struct jp_view *view, uint32_t tid, const struct jp_event *event)
 {
 	const uint64_t slack = view->evidence->info.slack;
 	struct stayed_threads *state = view->state;
-	const struct stayed_sample sample = {around(view, event), event->time, event->tid,
+	const struct stayed_sample sample = {around(view, tid, event), event->time, tid,
 					     event->cpu};
-	struct stayed_sample *thread = jp_map_at(&state->threads, event->tid, sizeof(*thread));
+	struct stayed_sample *thread = jp_map_at(&state->threads, tid, sizeof(*thread));
 	struct stayed_sample *cpu = jp_map_at(&state->cpus, event->cpu, sizeof(*cpu));
 	int failed = 0;
 
 	if (!thread || !cpu)
 		return -ENOMEM;
-	state->samples += sample.activation != NULL;
+	state->samples += event->type == JP_EVENT_SAMPLE && sample.activation;
 	if (within(&sample, thread, slack) && thread->cpu != sample.cpu)
 		failed = report(view, "two-cpus", &sample, thread);
 	else if (cpu->tid && cpu->tid != sample.tid &&
@@ -81,11 +86,25 @@ static int see_sample(struct jp_view *view, const struct jp_event *event)
 	return failed;
 }
 
+/* Whether the kernel wrote it for an event of ours, on the CPU and in the thread that did so. */
+static bool is_done(const struct jp_evidence *evidence, const struct jp_event *event)
+{
+	return (event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
+		event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT) &&
+	       event->id && evidence->info.first_enabled &&
+	       event->time >= evidence->info.first_enabled &&
+	       !jp_snapshots_within(&evidence->snapshots, event->pid, event->time) &&
+	       !jp_gate_backfilled(evidence, event);
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
-	return event->type == JP_EVENT_SAMPLE && event->tid && event->time && !event->observed &&
-			       event->asked && event->asked->cpus
-		       ? see_sample(view, event)
+	const bool sample = event->type == JP_EVENT_SAMPLE;
+	const uint32_t tid = sample ? event->tid : event->by_tid;
+
+	return tid && event->time && !event->observed && event->asked && event->asked->cpus &&
+			       (sample || is_done(view->evidence, event))
+		       ? see_sample(view, tid, event)
 		       : 0;
 }
 

@@ -4,6 +4,7 @@ they have, and where."""
 
 import bisect
 import collections
+import struct
 from typing import Any, NamedTuple
 
 from ci.tamper.activations import key, replaced
@@ -184,3 +185,44 @@ def shared_cpu(case: Case) -> Changes:
             if sample.tid != one.tid and sample.cpu != cpu and (sample.tid, cpu) in ids:
                 return replaced(case, {key(sample): lambda sample: [on(sample, cpu, ids)]})
     raise Absent("no thread has a sample while another stayed on its CPU")
+
+
+@kind("stayed.cpu.sideband")
+def sideband_cpu(case: Case) -> Changes:
+    """Each record of what threads did as on the other of two CPUs, and no sample."""
+    capture = case.capture("perf.data")
+    if {one.cpu for one in capture.samples()} - {0, 1} or "first_enabled" not in case.facts:
+        raise Absent("the capture is not ours, or of more than two CPUs")
+
+    def place(one: Any) -> int | None:
+        """Where the CPU stands in a record of a live event."""
+        tail = one.tail() if isinstance(one, rd.Side) and \
+            one.kind in (rd.MMAP2, rd.COMM, rd.FORK, rd.EXIT) else {}
+        known = {rd.CPU, rd.TID, rd.IDENTIFIER} <= set(tail) and \
+            one.time > int(case.facts["first_enabled"])
+        return tail[rd.CPU] if known and number(one, tail[rd.IDENTIFIER], "<Q") else None
+
+    def other(one: Any) -> Any:
+        at = place(one)
+        if at is None:
+            return one
+        made = clone(one)
+        struct.pack_into("<I", made.body, at, number(one, at) ^ 1)
+        return made
+    live = [one for one in capture.records if place(one) is not None]
+    if not live:
+        raise Absent("no record tells live what a thread did")
+    slack = int(case.facts.get("slack", 0))
+    if not any(one.begin + slack < record.time < one.end - slack and
+               number(record, record.tail()[rd.TID] + 4) != one.tid and
+               number(record, record.tail()[rd.CPU]) != one.samples[0].cpu
+               for one in stayed(case) for record in live) or case.read("maps") or \
+            b" : gated " in case.read("case"):
+        raise Unobservable("no thread is known to have stayed on the CPU that another's record "
+                           "then names")
+    return case.rewrite(lambda one: one.altered(map(other, one.records)))
+
+
+def number(one: rd.Side, at: int, layout: str = "<I") -> int:
+    value: int = struct.unpack_from(layout, one.body, at)[0]
+    return value

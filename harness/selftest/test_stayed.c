@@ -271,8 +271,53 @@ static void places(void)
 	}
 }
 
+/* The same of what another thread did meanwhile, as a record of an event of ours tells. */
+static void records(void)
+{
+	static const struct {
+		const char *what;
+		enum jp_event_type type;
+		uint64_t id, first_enabled;
+		uint32_t cpu;
+		bool bad;
+	} rows[] = {
+		{"on its own CPU", JP_EVENT_EXIT, 7, 1, 1, false},
+		{"a fork on the CPU of who stayed", JP_EVENT_FORK, 7, 1, 0, true},
+		{"an end", JP_EVENT_EXIT, 7, 1, 0, true},
+		{"who reads what was lost", JP_EVENT_LOST_SAMPLES, 7, 1, 0, false},
+		{"read in /proc", JP_EVENT_EXIT, 0, 1, 0, false},
+		{"before all events are on", JP_EVENT_EXIT, 7, UINT32_MAX, 0, false},
+		{"of another profiler", JP_EVENT_EXIT, 7, 0, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_truth_activation one = activation(PID, 0, 0);
+		struct jp_truth truth = {.version = 3,
+					 .incarnations = &image,
+					 .nr_incarnations = 1,
+					 .activations = &one,
+					 .nr_activations = 1};
+		const struct jp_evidence evidence = {
+			.truth = &truth,
+			.info = {.slack = SLACK, .first_enabled = rows[i].first_enabled},
+			.intervals = {.gate = ""}};
+		const uint64_t middle = one.enter + LENGTH / 2;
+		struct jp_event events[] = {sample(PID, middle, 0),
+					    MADE_EVENT(EXIT, PID, middle + 1000, .asked = asked,
+						       .cpu = rows[i].cpu, .id = rows[i].id)};
+
+		events[1].type = rows[i].type;
+		events[1].by_tid = PID + 1;
+		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
+				      rows[i].bad &&
+			      exceptions == rows[i].bad,
+		      "%s: %s", rows[i].what, rows[i].bad ? "cannot be" : "may be");
+	}
+}
+
 int main(void)
 {
+	records();
 	counts();
 	ends();
 	skips();
