@@ -95,17 +95,14 @@ static int except(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Who has no name for a caller has its frame all the same. */
-static void count_callers(struct named_stacks *stacks)
+/* Who has no name for a caller has its frame all the same. @frames: the true ones, as many. */
+static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
-	const struct jp_truth_stack *truth = &stacks->truth;
-	const uint32_t nr_must = truth->faithful ? truth->nr_seen : truth->nr_whole;
+	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
+		const bool emitted = frames[i] >= JP_FRAME_FIRST;
 
-	for (uint32_t i = 1; i < stacks->nr_seen && stacks->nr_seen == nr_must; i++) {
-		if (stacks->must[i] < JP_FRAME_FIRST)
-			continue;
-		stacks->callers++;
-		stacks->nameless += stacks->seen[i] == JP_FRAME_UNNAMED;
+		stacks->callers += emitted;
+		stacks->nameless += emitted && stacks->seen[i] == JP_FRAME_UNNAMED;
 	}
 }
 
@@ -127,8 +124,10 @@ static int count(struct named_stacks *stacks, const struct jp_event *event,
 	count->verdicts[verdict]++;
 	count->predicted += verdict >= JP_GAP;
 	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
-	if (verdict >= JP_GAP)
-		count_callers(stacks);
+	if (verdict == JP_EXACT)
+		count_callers(stacks, stacks->whole);
+	else if (verdict == JP_GAP && stacks->nr_seen == stacks->nr_must)
+		count_callers(stacks, stacks->must);
 	stacks->misnamed += answer != JP_STACK_FOUND;
 	if (answer != JP_STACK_FOUND)
 		return except(stacks, event, "wrong",

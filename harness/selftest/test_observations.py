@@ -65,6 +65,16 @@ class Observed(Folder):
             lines.append(line)
         self.stream = "\n".join(lines) + "\n"
 
+    def callers(self) -> int:
+        """Frames of the stream with an emitted function's name, but for the innermost."""
+        return sum(word != "?" for line in self.stream.splitlines() if line.startswith("sample ")
+                   for word in line.split(" ")[5:])
+
+    @staticmethod
+    def named_callers(result: dict[str, Any]) -> tuple[int, int]:
+        rate = result["metrics"]["callers.right"]
+        return rate["k"], rate["n"]
+
     def caught(self, *expected: tuple[str, str]) -> dict[str, Any]:
         """FAIL, and the exceptions are exactly these (metric, cause)."""
         result = self.judge()
@@ -101,13 +111,16 @@ class Healthy(Observed):
                     self.assertGreater(result["metrics"]["callers.right"]["k"], 20)
 
     def test_names_alone(self) -> None:
-        for fixture in ("reuse", "growth", "memfd"):
+        for fixture, count, callers in (("reuse", 40, 0), ("growth", 40, 0), ("memfd", 40, 40),
+                                        ("clock", 351, 236)):
             with self.subTest(fixture):
                 self.tell(fixture, "no-addresses", "no-mappings", names=True)
                 result = self.judge()
                 self.assertEqual(result["outcome"], "PASS", result["why"])
-                self.assertEqual(result["metrics"]["judged.chain"]["k"], 40)
+                self.assertEqual(result["metrics"]["judged.chain"]["k"], count)
                 self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
+                self.assertEqual(self.callers(), callers)
+                self.assertEqual(self.named_callers(result), (callers, callers))
 
     def test_names_of_leaves(self) -> None:
         """A leaf without a name lacks one; a native function's may be where a path ends, but not of
@@ -317,8 +330,20 @@ class Wrong(Observed):
     def test_names_alone_unnamed_caller(self) -> None:
         """A name that is missing is no wrong one."""
         self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        named = self.callers()
         self.samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
-        self.assertEqual(self.judge()["outcome"], "PASS")
+        result = self.judge()
+        self.assertEqual(result["outcome"], "PASS")
+        self.assertEqual(self.named_callers(result), (self.callers(), named))
+
+    def test_names_alone_wrong_caller(self) -> None:
+        """Of a stack that cannot be no caller is told right or wrong."""
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        name = re.findall(r"(?m)^sample \d+ \d+ \d+ (\w+)", self.stream)[0]
+        self.samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"].keys(), {"wrong", "extra"})
+        self.assertEqual(self.named_callers(result), (0, 0))
 
     def test_names_alone_of_others(self) -> None:
         self.tell("reuse", "no-addresses", "no-mappings", names=True)
