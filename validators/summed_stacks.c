@@ -43,7 +43,7 @@ struct summed {
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
-	uint64_t largest;    /* sum without an emitted function */
+	uint64_t largest;    /* sum */
 	char innermost[128]; /* its first name */
 	struct jp_stack_leaves leaves;
 	struct jp_stack_leaf leaf; /* of the best that best() found, and its frames */
@@ -360,8 +360,7 @@ static void note_largest(struct summed *summed, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;
 
-	if (!summed->by_name || !observed->nr_names || summed->first < summed->nr_seen ||
-	    observed->weight <= summed->largest)
+	if (!summed->by_name || !observed->nr_names || observed->weight <= summed->largest)
 		return;
 	summed->largest = observed->weight;
 	describe_frame(summed, event, 0, summed->innermost, sizeof(summed->innermost));

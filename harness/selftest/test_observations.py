@@ -376,17 +376,36 @@ class Wrong(Observed):
         """The reader sees what the names should be, and what they are."""
         self.sums_of_names()
         self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
+        weight, pid, name = max(((int(words[1]), words[2], words[4])
+                                 for words in map(str.split, self.stream.splitlines())
+                                 if words[0] == "sample"), key=lambda one: one[0])
+        # None is innermost of what has no frame.
+        self.stream += f"sample {weight + 1} {pid} -\n"
         first, = (one["first"] for one in self.judge()["exceptions"]
                   if one["cause"] == "misnamed")
         self.assertRegex(first, r"^\d+ samples at least were in emitted code, and no frame has the "
                          r"name of an emitted function, such as \w+; the largest sum has "
-                         r"\w+_\[j\] innermost$")
+                         rf"{re.escape(name)} innermost$")
 
     def test_sums_misnamed_in_part(self) -> None:
         """Some names are right: the profiler does not change all of them."""
         self.sums_of_names()
         self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
         self.assertNotIn("misnamed", {one["cause"] for one in self.judge()["exceptions"]})
+
+    def test_sums_half_of_which_cannot_be(self) -> None:
+        """The other half are named right; with one more, nothing is known of names."""
+        self.sums_of_names()
+        right = sum(map(int, re.findall(r"(?m)^sample (\d+)", self.stream)))
+        self.samples(lambda words: " ".join(words) + "\n" + " ".join(
+            words).replace("?", "native") + " native native")
+        for more, named in ((0, {"k": right, "n": right}), (1, None)):
+            result = self.judge()
+            self.assertEqual(result["verdicts"]["chain"].get("extra"), right + more)
+            found = result["metrics"].get("names.right")
+            self.assertEqual(found and {key: found[key] for key in ("k", "n")}, named)
+            self.stream += re.sub(r"^sample \d+", "sample 1",
+                                  self.stream.splitlines()[-1]) + "\n"
 
     def test_sums_of_another_process(self) -> None:
         """A function that this process emitted and never ran."""
