@@ -116,8 +116,13 @@ static void records(void)
 		{JP_PERF_ATTR_NAMESPACES, JP_PERF_RECORD_NAMESPACES},
 		{JP_PERF_ATTR_DEFER_OUTPUT, JP_PERF_RECORD_CALLCHAIN_DEFERRED},
 	};
+	static const enum jp_perf_record_type always[] = {
+		JP_PERF_RECORD_SAMPLE, JP_PERF_RECORD_LOST, JP_PERF_RECORD_LOST_SAMPLES,
+		JP_PERF_RECORD_THROTTLE, JP_PERF_RECORD_UNTHROTTLE};
 	const struct jp_perf_attr none = {0}, pmu = {.type = JP_PERF_TYPES};
 
+	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+		check(gives(&none, always[i]), "type %d for any flags", always[i]);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		check(gives(&(struct jp_perf_attr){.flags = table[i].flags}, table[i].type) &&
 			      !gives(&none, table[i].type),
