@@ -25,6 +25,7 @@ enum failing_kind {
 	FAILING_NONE,
 	FAILING_MEMORY, /* malloc(), calloc(), realloc() */
 	FAILING_READ,   /* read(), pread() */
+	FAILING_SIGNAL, /* the same, by a signal: who asks again gets all */
 	FAILING_WRITE,
 	FAILING_STATUS, /* fstat() */
 	FAILING_MAP,    /* mmap() */
@@ -138,14 +139,19 @@ void free(void *old)
 	__libc_free(old);
 }
 
+static __attribute__((always_inline)) inline bool fails_to_read(void)
+{
+	return fails(FAILING_READ, EIO) || fails(FAILING_SIGNAL, EINTR);
+}
+
 ssize_t read(int fd, void *to, size_t size)
 {
-	return fails(FAILING_READ, EIO) ? -1 : syscall(SYS_read, fd, to, size);
+	return fails_to_read() ? -1 : syscall(SYS_read, fd, to, size);
 }
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
-	return fails(FAILING_READ, EIO) ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return fails_to_read() ? -1 : syscall(SYS_pread64, fd, to, size, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t size)

@@ -47,6 +47,7 @@ static void fail_all(const struct subject *subjects, size_t count, const char *o
 
 static const char *const kinds[FAILING_KINDS] = {[FAILING_MEMORY] = "memory",
 						 [FAILING_READ] = "reads",
+						 [FAILING_SIGNAL] = "reads by a signal",
 						 [FAILING_WRITE] = "writes",
 						 [FAILING_STATUS] = "fstat()",
 						 [FAILING_MAP] = "mmap()"};
@@ -69,6 +70,8 @@ static const char *try(const struct subject *subject, enum failing_kind kind, un
 		return "memory leaks";
 	if (ret < 0 && !*err.text)
 		return "an error without words";
+	if (kind == FAILING_SIGNAL && (failed || ret < 0))
+		return "an interruption ends it";
 	return failed || ret < 0 || digest == good ? NULL : "another result without a word";
 }
 

@@ -745,10 +745,12 @@ class Hostile(Injecting):
         self.run_inject()
         name, = os.listdir(self.output + ".jit")
         path = os.path.join(self.output + ".jit", name)
-        with open(path, "ab") as file:
-            file.write(b"mine")
         os.unlink(self.output)
-        self.outputs("it is left alone")
+        contents = files.read_bytes(path)
+        for other in (contents[:-1] + bytes([contents[-1] ^ 1]), contents + b"mine"):
+            files.write_bytes(path, other)
+            self.outputs("it is left alone")
+            self.assertEqual(files.read_bytes(path), other)
         os.unlink(path)
         os.symlink(self.place("victim"), path)
         self.outputs("it is left alone")

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/observations/read.h"
@@ -23,7 +24,7 @@ static bool is_observations(const char *path)
 	if (strcmp(path, "-") == 0)
 		return false;
 	fd = jp_named_open_regular(path);
-	return fd >= 0 && read(fd, magic, sizeof(magic)) == (ssize_t)sizeof(magic) &&
+	return fd >= 0 && !jp_file_read_at(fd, path, magic, sizeof(magic), 0, NULL) &&
 	       memcmp(magic, JP_OBSERVATIONS_MAGIC, sizeof(magic)) == 0;
 }
 

@@ -12,6 +12,8 @@
 
 #include "harness/base/bytes.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/base/order.h"
 #include "harness/base/output.h"
 #include "harness/base/output_folder.h"
 #include "harness/base/round.h"
@@ -282,14 +284,15 @@ static void put(const struct build *build, uint16_t machine, uint64_t heads,
 
 static bool same_contents(int left, int right, uint64_t size)
 {
-	unsigned char a[65536], b[65536];
+	unsigned char a[512], b[512];
 
 	for (uint64_t at = 0; at < size;) {
-		ssize_t got = pread(left, a, sizeof(a), at);
+		const size_t piece = jp_min(size - at, sizeof(a));
 
-		if (got <= 0 || pread(right, b, got, at) != got || memcmp(a, b, got) != 0)
+		if (jp_file_read_at(left, "left", a, piece, at, NULL) ||
+		    jp_file_read_at(right, "right", b, piece, at, NULL) || memcmp(a, b, piece) != 0)
 			return false;
-		at += got;
+		at += piece;
 	}
 	return true;
 }

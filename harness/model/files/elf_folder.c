@@ -10,6 +10,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/cleanup.h"
+#include "harness/base/file.h"
 #include "harness/base/path.h"
 #include "harness/base/search.h"
 #include "harness/base/shortage.h"
@@ -82,7 +83,7 @@ static int add_file(struct jp_elf_folder *folder, int dir, const char *name, con
 	uint64_t size;
 	jp_cleanup_close int fd = jp_untrusted_open_in(dir, name, -1, &size, NULL);
 
-	if (fd < 0 || pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
+	if (fd < 0 || jp_file_read_at(fd, path, magic, sizeof(magic), 0, NULL) ||
 	    memcmp(magic, "\177ELF", sizeof(magic)) != 0)
 		return 0;
 	/* One without a build id is known by its name. */

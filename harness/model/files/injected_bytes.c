@@ -2,12 +2,10 @@
 #include "harness/model/files/injected_bytes.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/base/order.h"
-#include "harness/base/shortage.h"
 
 /* Whether @fd has @size bytes at @offset, and these are @bytes. */
 static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t size)
@@ -16,16 +14,12 @@ static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t 
 
 	for (uint64_t at = 0; at < size;) {
 		const uint64_t wanted = jp_min(size - at, sizeof(piece));
-		ssize_t got;
 
-		if (offset > (uint64_t)INT64_MAX - size)
+		if (offset > (uint64_t)INT64_MAX - size ||
+		    jp_file_read_at(fd, "injected", piece, wanted, offset + at, NULL) ||
+		    memcmp(piece, bytes + at, wanted) != 0)
 			return false;
-		got = pread(fd, piece, wanted, (off_t)(offset + at));
-		if (got < 0)
-			jp_shortage_note(errno);
-		if (got <= 0 || memcmp(piece, bytes + at, (size_t)got) != 0)
-			return false;
-		at += (uint64_t)got;
+		at += wanted;
 	}
 	return true;
 }
