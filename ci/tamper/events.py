@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Attributes of the events, their ids, and records of what was lost or throttled."""
 
+from functools import partial
+import operator
 import re
 import struct
 from typing import Any, Callable
 
+from ci.tamper.beside import of_ours
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import busiest
@@ -87,6 +90,16 @@ add("attr.sideband.clockid.other", changed_attr(
 add("attr.period.x10", changed_attr(put(PERIOD, "Q", lambda old: old * 10)))
 add("attr.period.1", changed_attr(put(PERIOD, "Q", lambda old: 1)))
 add("attr.event.other", changed_attr(put(CONFIG, "Q", lambda old: old + 1)))
+
+
+# What ours sets or leaves in each attr, whatever the case: of others nobody knows.
+for name, which in (("sampling", sampling), ("sideband", sideband)):
+    for bit_name, bit in (("inherit", 1), ("idle", 7), ("mmap", 8), ("on-exec", 12),
+                          ("comm-exec", 24), ("inherit-thread", 35)):
+        add("attr.%s.bit.%s" % (name, bit_name), of_ours(changed_attr(
+            put(FLAGS, "Q", partial(operator.xor, 1 << bit)), which)))
+    add("attr.%s.branches" % name, of_ours(changed_attr(put(72, "Q", lambda old: 8), which)))
+    add("attr.%s.max-stack" % name, of_ours(changed_attr(put(108, "H", lambda old: 30), which)))
 
 
 @rewriting("ids.swapped")

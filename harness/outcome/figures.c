@@ -97,9 +97,22 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 			"perf.data states a clock of %" PRIu64 " ns: there is none", tick);
 }
 
+/* Records are believed for what their event asks for; those of a launch wait for its exec. */
+static void check_attrs(const struct jp_capture_info *info, const struct jp_perfdata_summary *file,
+			struct jp_result *result)
+{
+	const bool launch = strcmp(info->capture, "launch") == 0;
+
+	if (file->own_attrs != file->attrs || file->on_exec != (launch ? file->attrs : 0))
+		jp_note(result, JP_ERROR,
+			"perf.data has an event that asks for what no %s of ours does",
+			info->capture);
+}
+
 void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		      struct jp_result *result)
 {
 	check_capture(evidence, file, result);
+	check_attrs(&evidence->info, file, result);
 	jp_check_features(file, true, result);
 }

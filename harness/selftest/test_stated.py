@@ -89,6 +89,32 @@ class Figures(Told):
         self.errs("states policy exec; the case asks for all")
 
 
+class Attrs(Told):
+    def test_what_ours_asks_for(self) -> None:
+        """Bits of each attr that ours sets or leaves, its limit of the stack and its signal."""
+        self.passes()
+        del self.perf.features[EVENT_DESC]
+        flags = ((0, bit) for bit in (0, 1, 2, 7, 8, 9, 12, 17, 24, 34))
+        sideband = ((1, bit) for bit in (0, 1, 3, 8, 12, 13, 24, 26, 34))
+        for index, bit in (*flags, *sideband):
+            with self.subTest(event=index, bit=bit):
+                self.perf.attrs[index].flags ^= 1 << bit
+                self.errs("perf.data has an event that asks for what no attach of ours does")
+                self.perf.attrs[index].flags ^= 1 << bit
+        for at in (24, 56, 72, 96, 104, 108):
+            with self.subTest(at=at):
+                self.perf.attrs[1].raw[at] ^= 8
+                self.errs("asks for what no attach of ours does")
+                self.perf.attrs[1].raw[at] ^= 8
+
+    def test_all_mappings(self) -> None:
+        """Who asks for mappings of data may; when the reader is woken shows nowhere."""
+        del self.perf.features[EVENT_DESC]
+        self.perf.attrs[1].flags |= 1 << 17
+        self.perf.attrs[1].raw[48] ^= 3
+        self.passes()
+
+
 class Features(Told):
     def test_as_written(self) -> None:
         self.passes()

@@ -81,19 +81,23 @@ enum {
 	JP_PERF_ATTR_SIZE_WRITTEN = 120, /* what perf 5.10 still reads */
 };
 
+#define JP_PERF_ATTR_DISABLED                 (UINT64_C(1) << 0)
 #define JP_PERF_ATTR_INHERIT                  (UINT64_C(1) << 1)
 #define JP_PERF_ATTR_EXCLUDE_USER             (UINT64_C(1) << 4)
 #define JP_PERF_ATTR_EXCLUDE_KERNEL           (UINT64_C(1) << 5)
+#define JP_PERF_ATTR_EXCLUDE_HV               (UINT64_C(1) << 6)
 #define JP_PERF_ATTR_MMAP                     (UINT64_C(1) << 8)
 #define JP_PERF_ATTR_COMM                     (UINT64_C(1) << 9)
 #define JP_PERF_ATTR_FREQ                     (UINT64_C(1) << 10)
 #define JP_PERF_ATTR_INHERIT_STAT             (UINT64_C(1) << 11)
+#define JP_PERF_ATTR_ENABLE_ON_EXEC           (UINT64_C(1) << 12)
 #define JP_PERF_ATTR_TASK                     (UINT64_C(1) << 13)
 #define JP_PERF_ATTR_MMAP_DATA                (UINT64_C(1) << 17)
 #define JP_PERF_ATTR_SAMPLE_ID_ALL            (UINT64_C(1) << 18)
 #define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL (UINT64_C(1) << 21)
 #define JP_PERF_ATTR_EXCLUDE_CALLCHAIN_USER   (UINT64_C(1) << 22)
 #define JP_PERF_ATTR_MMAP2                    (UINT64_C(1) << 23)
+#define JP_PERF_ATTR_COMM_EXEC                (UINT64_C(1) << 24)
 #define JP_PERF_ATTR_USE_CLOCKID              (UINT64_C(1) << 25)
 #define JP_PERF_ATTR_CONTEXT_SWITCH           (UINT64_C(1) << 26)
 #define JP_PERF_ATTR_NAMESPACES               (UINT64_C(1) << 28)

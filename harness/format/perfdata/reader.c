@@ -11,6 +11,7 @@
 #include "harness/format/perfdata/described.h"
 #include "harness/format/perfdata/build_ids.h"
 #include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/own_attr.h"
 #include "harness/format/perfdata/swap.h"
 
 enum { MAX_ATTR = 65536 };
@@ -185,6 +186,8 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	reader->summary->attrs = (uint32_t)reader->attrs.count;
 	reader->summary->last_ids = nr_ids;
 	reader->summary->counts_lost &= !!(attr->read_format & JP_PERF_FORMAT_LOST);
+	reader->summary->own_attrs += jp_perf_own_attr(attr);
+	reader->summary->on_exec += !!(attr->flags & JP_PERF_ATTR_ENABLE_ON_EXEC);
 	if (!reader->summary->e_machine)
 		set_machine(reader, jp_machine_guess(attr->sample_regs_user));
 	return 0;

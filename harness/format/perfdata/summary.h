@@ -40,5 +40,7 @@ struct jp_perfdata_summary {
 	enum jp_described described;        /* of ours the names count, too */
 	uint64_t last_ids;                  /* how many ids the last attr has */
 	bool counts_lost;                   /* every attr asks how many records were lost */
+	uint32_t own_attrs;                 /* so many attrs a capture of ours may ask for */
+	uint32_t on_exec;                   /* and so many wait for an exec */
 	uint32_t e_machine; /* from the arch feature or attr's register mask; 0: unknown */
 };

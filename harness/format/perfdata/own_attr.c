@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/format/perfdata/own_attr.h"
+
+#include <string.h>
+
+enum { EXECUTION = 4, LENGTH = 8 /* of a breakpoint, as x86 demands */ };
+
+static void put_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+{
+	const uint64_t deferred = JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT;
+
+	own->sample_type |=
+		JP_PERF_SAMPLE_PERIOD | JP_PERF_SAMPLE_REGS_USER |
+		(attr->sample_type & (JP_PERF_SAMPLE_CALLCHAIN | JP_PERF_SAMPLE_STACK_USER));
+	own->sample_regs_user = attr->sample_regs_user;
+	own->sample_stack_user = attr->sample_stack_user;
+	if (!(own->sample_type & JP_PERF_SAMPLE_CALLCHAIN))
+		return;
+	if (own->flags & JP_PERF_ATTR_EXCLUDE_KERNEL)
+		own->flags |= JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL;
+	if (attr->flags & JP_PERF_ATTR_DEFER_CALLCHAIN)
+		own->flags |= deferred;
+}
+
+static void put_clock(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+{
+	own->config = attr->config;
+	own->sample_period = attr->sample_period;
+	own->flags |= JP_PERF_ATTR_FREQ | JP_PERF_ATTR_INHERIT;
+	put_sampling(own, attr);
+}
+
+static void put_breakpoint(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+{
+	own->sample_period = 1;
+	own->bp_type = EXECUTION;
+	own->config1 = attr->config1;
+	own->config2 = LENGTH;
+	own->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	put_sampling(own, attr);
+}
+
+static void put_sideband(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+{
+	own->config = JP_PERF_SW_DUMMY;
+	own->flags |= JP_PERF_ATTR_INHERIT | JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 |
+		      JP_PERF_ATTR_COMM | JP_PERF_ATTR_COMM_EXEC | JP_PERF_ATTR_TASK |
+		      (attr->flags & JP_PERF_ATTR_MMAP_DATA);
+}
+
+bool jp_perf_own_attr(const struct jp_perf_attr *attr)
+{
+	const uint64_t kernel = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	struct jp_perf_attr own = {
+		.type = attr->type,
+		.size = attr->size,
+		.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+			       JP_PERF_SAMPLE_TIME | JP_PERF_SAMPLE_CPU,
+		.read_format = JP_PERF_FORMAT_ID | (attr->read_format & JP_PERF_FORMAT_LOST),
+		.flags = JP_PERF_ATTR_DISABLED | JP_PERF_ATTR_SAMPLE_ID_ALL |
+			 JP_PERF_ATTR_USE_CLOCKID |
+			 (attr->flags & JP_PERF_ATTR_EXCLUDE_KERNEL ? kernel : 0) |
+			 (attr->flags & JP_PERF_ATTR_ENABLE_ON_EXEC),
+		.wakeup_events = attr->wakeup_events,
+		.clockid = JP_PERF_CLOCK_MONOTONIC,
+	};
+
+	if (attr->type == JP_PERF_TYPE_BREAKPOINT)
+		put_breakpoint(&own, attr);
+	else if (attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK)
+		put_clock(&own, attr);
+	else
+		put_sideband(&own, attr);
+	return memcmp(&own, attr, sizeof(own)) == 0;
+}
