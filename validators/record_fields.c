@@ -94,6 +94,21 @@ static const char *bad_name(const struct jp_event *event)
 	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
+/* Behind that word is nothing but what each attr of ours asks for: thread, time, CPU, id. */
+static const char *bad_end(const struct jp_event *event)
+{
+	const struct jp_perf_record *record = event->record;
+	const size_t head = event->record_type == JP_PERF_RECORD_MMAP2  ? 72
+			    : event->record_type == JP_PERF_RECORD_COMM ? 16
+									: 0;
+	const char *name = event->type == JP_EVENT_MAP ? event->map.name : event->comm.name;
+	const size_t used = head ? strlen(name) + 1 : 0;
+
+	return head && record->size != head + used + -used % WORD + 4 * sizeof(uint64_t)
+		       ? "other-padding"
+		       : bad_name(event);
+}
+
 /* What ours makes of /proc/kallsyms and /proc/modules is nobody's act, and of no event. */
 static const char *bad_kernel_map(const struct jp_event *event)
 {
@@ -116,7 +131,11 @@ const char *jp_record_field(const struct jp_event *event, bool ours)
 
 	if (!cause && ours && event->kernel_map)
 		return bad_kernel_map(event);
-	return !cause && (event->id || ours) ? bad_map(event) : cause;
+	if (!cause && (event->id || ours))
+		cause = bad_map(event);
+	return !cause && ours && event->asked->ids && event->asked->cpus && event->asked->timed
+		       ? bad_end(event)
+		       : cause;
 }
 
 const char *jp_record_live_field(const struct jp_event *event)

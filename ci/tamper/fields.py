@@ -93,6 +93,14 @@ def padded(_: Case, one: rd.Side) -> rd.Side:
 both("side.name.padding", is_padded, padded, SIDE)
 
 
+def longer(_: Case, one: rd.Side) -> rd.Side:
+    at = one.tail()[0]
+    return clone(one, body=one.body[:at] + bytes(8) + one.body[at:])
+
+
+both("side.name.longer", is_padded, longer, SIDE)
+
+
 def is_kernel_map(case: Case, one: Any) -> bool:
     return "first_enabled" in case.facts and one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL
 

@@ -103,6 +103,16 @@ class Rules(Recorded):
         one.body[at] = 1
         self.bad(1, "other-padding")
 
+    def test_bytes_behind_a_name(self) -> None:
+        """Whoever wrote it, a record of ours has a name's last word and its trailer behind it."""
+        for kind in (rd.MMAP2, rd.COMM):
+            with self.subTest(kind=kind):
+                one = self.side(kind)
+                at = one.tail()[0]
+                one.body[at:at] = bytes(8)
+                self.bad(1, "other-padding")
+                del one.body[at:at + 8]
+
     def test_mapping_of_another_mode(self) -> None:
         for mode in (0, 3, 5):
             one = self.side(rd.MMAP2)
