@@ -148,25 +148,27 @@ static void count(struct jp_truth_reader *reader, const struct lives *lives)
 			thread->owes || (key >> 32 != (uint32_t)key && thread->gone > thread->ends);
 }
 
+static int follow(struct jp_truth_reader *reader, struct lives *lives,
+		  const struct jp_truth_record *record)
+{
+	struct told_thread *thread = thread_of(lives, record);
+	struct told_process *process = jp_map_at(&lives->processes, record->pid, sizeof(*process));
+
+	if (!thread || !process)
+		return -ENOMEM;
+	reader->unpaired += !follow_thread(thread, record);
+	follow_process(process, record);
+	return 0;
+}
+
 int jp_truth_count_unpaired(struct jp_truth_reader *reader)
 {
 	const struct jp_truth_items *items = reader->items;
 	struct lives lives = {0};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
-		const struct jp_truth_record *record = items->believed[i];
-		struct told_thread *thread = thread_of(&lives, record);
-		struct told_process *process =
-			jp_map_at(&lives.processes, record->pid, sizeof(*process));
-
-		if (!thread || !process) {
-			ret = -ENOMEM;
-			continue;
-		}
-		reader->unpaired += !follow_thread(thread, record);
-		follow_process(process, record);
-	}
+	for (size_t i = 0; !ret && i < items->nr_believed; i++)
+		ret = follow(reader, &lives, items->believed[i]);
 	if (!ret)
 		count(reader, &lives);
 	jp_map_free(&lives.threads);
