@@ -132,12 +132,19 @@ static int elf(const char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct jp_elf_image image = {0};
-	struct jp_build_id id;
+	struct jp_build_id id = {0};
 	int ret = jp_elf_extract(fd, NULL, 0, &image, err);
+	const char *saved;
+	char text[41];
 
 	mix(image.size);
 	jp_elf_image_free(&image);
-	return ret ?: jp_elf_save(fd, NULL, 0, scratch, &id, err);
+	ret = ret ?: jp_elf_save(fd, NULL, 0, scratch, &id, err);
+	saved = scratch_path(jp_build_id_text(&id, text));
+	if (!ret)
+		mix_file(saved);
+	unlink(saved); /* what is there is not written again */
+	return ret;
 }
 
 static int reduce(const char *path, struct jp_error *err)

@@ -13,6 +13,7 @@
 #include "harness/selftest/made_events.h"
 #include "harness/selftest/shortages.h"
 #include "validators/coverage_plain.h"
+#include "validators/files.h"
 
 /* Who gives all errors to its caller was not short of anything where it gives none. */
 static int short_of_nothing(int ret)
@@ -30,7 +31,7 @@ static int truth(const char *path, struct jp_error *err)
 	int ret = truth ? 0 : -EINVAL;
 
 	if (truth) {
-		mix(truth->nr_activations + truth->torn + truth->gaps);
+		mix(truth->nr_activations + truth->torn + truth->gaps + truth->unpaired);
 		ret = jp_tasks_of(truth, &tasks);
 		if (ret)
 			jp_fail(err, -ret, "tasks");
@@ -114,6 +115,40 @@ static int plains(const char *path, struct jp_error *err)
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
+static bool all_seen(const void *context, uint32_t pid, uint64_t time)
+{
+	return true;
+}
+
+/* One that no mapping of the capture is of. */
+static int missing_file(const char *path, struct jp_error *err)
+{
+	struct jp_truth_file file = {.pid = 1,
+				     .addr = 0x1000,
+				     .len = 0x1000,
+				     .from = 10,
+				     .until = 20,
+				     .build_id = "- /bin/a",
+				     .path = "/bin/a"};
+	struct jp_truth truth = {.files = &file, .nr_files = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info.stopped = UINT64_MAX};
+	const struct jp_spans none = {0};
+	struct jp_view view = {.evidence = &evidence, .known = &none};
+	struct jp_files *files = jp_files_begin(&view);
+	int ret = files ? jp_truth_index_files(&truth) : -ENOMEM;
+
+	ret = ret ?: jp_files_end(files, all_seen, NULL);
+	if (!ret && view.findings.failed)
+		ret = -ENOMEM;
+	mix(view.findings.nr_exceptions);
+	mix(view.findings.nr_metrics);
+	jp_files_free(files);
+	jp_findings_free(&view.findings);
+	jp_boxes_free(&truth.files_at);
+	short_of_nothing(ret);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
 static void say_nothing(void *context, const char *line)
 {
 	mix_text(line);
@@ -193,6 +228,7 @@ static const struct subject subjects[] = {
 	{"folder of ELF files", CORPUS, elf_folder},
 	{"ranges", "", ranges},
 	{"plain mappings", "", plains},
+	{"missing file", "", missing_file},
 	{"inject", FIXTURES "growth", inject},
 	{"explain", FIXTURES "anon/perf.data", explain},
 	{"judge", FIXTURES "pathless", judge},
