@@ -10,11 +10,16 @@
 
 #define ID "0123456789abcdef0123456789abcdef01234567"
 
-static struct jp_elf_store *store_of(const char *index)
+static struct jp_elf_store *store_of_bytes(const char *index, size_t size)
 {
-	if (!scratch_write(scratch_path("elf/index"), index, strlen(index)))
+	if (!scratch_write(scratch_path("elf/index"), index, size))
 		exit(99);
 	return jp_elf_store_new(scratch, NULL);
+}
+
+static struct jp_elf_store *store_of(const char *index)
+{
+	return store_of_bytes(index, strlen(index));
 }
 
 static void good_lines(void)
@@ -94,6 +99,25 @@ static void bad_lines(void)
 		      "line %zu is passed over", i);
 		jp_elf_store_free(store);
 	}
+}
+
+/* None of an index hides the lines behind it. */
+static void zeros(void)
+{
+	static const char line[] = ID " 8:1 12 /good\n";
+	char index[1 + sizeof(line)] = "", *middle = index + 1 + strlen(ID);
+	struct jp_elf_store *store;
+
+	memcpy(index + 1, line, sizeof(line));
+	store = store_of_bytes(index, sizeof(index));
+	check(jp_elf_store_line(store, 0) && !strcmp(jp_elf_store_line(store, 0)->path, "/good") &&
+		      !jp_elf_store_line(store, 1),
+	      "a line between two zeros");
+	jp_elf_store_free(store);
+	*middle = '\0';
+	store = store_of_bytes(index, sizeof(index));
+	check(!jp_elf_store_line(store, 0), "a line that one is in the middle of");
+	jp_elf_store_free(store);
 }
 
 /* Each mapping, and what is said of its file: one line leads to a file that is not there. */
@@ -184,6 +208,9 @@ static void altered(void)
 
 	strcpy(folder, scratch_path("elf"));
 	check(!jp_elf_save(fd, NULL, 0, folder, &id, &err), "%s", err.text);
+	check(jp_elf_save(fd, NULL, 0, scratch_path("none"), &id, &err) == -ENOENT &&
+		      strstr(err.text, "/none/"),
+	      "into a folder that is not there: %s", err.text);
 	close(fd);
 	jp_build_id_text(&id, text);
 	check(!jp_elf_digest(folder, text, &digest, &err), "%s", err.text);
@@ -211,6 +238,7 @@ int main(void)
 		return 99;
 	good_lines();
 	bad_lines();
+	zeros();
 	find();
 	saved();
 	altered();

@@ -369,8 +369,30 @@ class Wrong(Observed):
     def test_sums_native_innermost(self) -> None:
         self.sums_of_names()
         self.samples(partial(with_leaf, "do_syscall_64"), 2)
+        below = sum(map(int, re.findall(r"(?m)^sample (\d+) \d+ - do_syscall_64 program",
+                                        self.stream)))
+        result = self.judge()
         self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
-                                             for one in self.judge()["exceptions"]})
+                                             for one in result["exceptions"]})
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
+
+    def test_sums_of_others(self) -> None:
+        self.tell("clock", "no-time", "no-threads")
+        self.samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1", *words[3:]]))
+        result = self.caught(("samples", "unwatched"))
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"],
+                         result["metrics"]["judged.chain"]["k"])
+
+    def test_sums_of_another_thread(self) -> None:
+        """Of two threads with different functions each has the stacks of the other."""
+        self.tell("memfd", "no-time")
+        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
+        other = dict(zip(tids, reversed(tids)))
+        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"], {"wrong": 40})
+        self.assertEqual({(one["metric"], one["cause"]) for one in result["exceptions"]},
+                         {("wrong.chain", "no-depth")})
 
     def test_sums_misnamed(self) -> None:
         """The reader sees what the names should be, and what they are."""

@@ -161,6 +161,39 @@ static void another_mapping(void)
 	jp_acts_of_free(&truth.acts_of);
 }
 
+/* A record behind the end of one mapping is held against the next in its place. */
+static void second_mapping(void)
+{
+	static const struct jp_event_asked asked = {.ids = true};
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, 1500, 1501, .map = {.addr = 0x10000, .len = 0x4000}),
+		MADE_ACT(MAP, PID, PID, 2000, 2001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 4,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+
+	check(!jp_acts_of_index(&truth.acts_of, acts, 4), "acts are found");
+	for (uint64_t time = 2001 + SLACK; time <= 2002 + SLACK; time++) {
+		const struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
+							 MADE_MAP(0x10000, 0x4000, RX, "//anon"));
+		const struct jp_metric metric =
+			judge("act_records", &evidence, &event, 1, "records.acts");
+		const bool late = time > 2001 + SLACK;
+
+		check(metric.n == 1 && metric.k == late, "a record at %d is %s", (int)time,
+		      late ? "of no act" : "of the second mapping");
+	}
+	jp_acts_of_free(&truth.acts_of);
+}
+
 /* The kernel marks mappings that nobody may execute. */
 static void data_mark(void)
 {
@@ -181,6 +214,7 @@ int main(void)
 	gate_marks(LATE);
 	another_file();
 	another_mapping();
+	second_mapping();
 	data_mark();
 	return check_done();
 }
