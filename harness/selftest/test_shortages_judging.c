@@ -2,13 +2,17 @@
 /* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
 #include <dirent.h>
 #include <limits.h>
+#include <link.h>
 
+#include "harness/base/own_machine.h"
 #include "harness/explain/explain.h"
 #include "harness/inject/inject.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/model/oracle/executable_load.h"
 #include "harness/model/oracle/tasks.h"
 #include "harness/model/space/ranges.h"
+#include "harness/model/unwind/call_sites.h"
+#include "harness/model/unwind/elf_store.h"
 #include "harness/outcome/outcome.h"
 #include "harness/selftest/made_events.h"
 #include "harness/selftest/shortages.h"
@@ -201,6 +205,48 @@ static int explain(const char *path, struct jp_error *err)
 	return ret;
 }
 
+static char program[PATH_MAX];
+static struct jp_mapping own_code = {.name = program};
+
+static int note_text(struct dl_phdr_info *info, size_t size, void *context)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+			continue;
+		own_code.start = info->dlpi_addr + part->p_vaddr;
+		own_code.end = own_code.start + part->p_filesz;
+		own_code.pgoff = part->p_offset;
+	}
+	return 1; /* the program comes first */
+}
+
+static __attribute__((noinline)) uint64_t here(void)
+{
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+static bool framed;
+
+/* here() has a frame, as all of this program. */
+static int call_site(const char *path, struct jp_error *err)
+{
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_elf_store *store = jp_elf_store_new(NULL, finder);
+	struct jp_call_sites *sites = jp_call_sites_new(store, finder);
+	const uint64_t site = here();
+	int ret = finder && store && sites ? 0 : jp_fail(err, ENOMEM, "no memory");
+
+	if (!ret)
+		framed = jp_call_sites_frame_behind(sites, &own_code, site);
+	mix(framed);
+	jp_call_sites_free(sites);
+	jp_elf_store_free(store);
+	jp_file_finder_free(finder);
+	return ret;
+}
+
 static int judge(const char *path, struct jp_error *err)
 {
 	struct jp_result result = {0};
@@ -231,6 +277,7 @@ static const struct subject subjects[] = {
 	{"missing file", "", missing_file},
 	{"inject", FIXTURES "growth", inject},
 	{"explain", FIXTURES "anon/perf.data", explain},
+	{"call site", "", call_site},
 	{"judge", FIXTURES "pathless", judge},
 	{"judge injected", FIXTURES "growth", judge},
 	{"judge gated", FIXTURES "gated", judge},
@@ -239,7 +286,13 @@ static const struct subject subjects[] = {
 
 int main(int argc, char **argv)
 {
+	struct jp_error err;
+
+	if (!realpath("/proc/self/exe", program) || dl_iterate_phdr(note_text, NULL) != 1)
+		return 99;
 	scratch_make("");
+	check(!call_site("", &err) && framed == (jp_own_machine() == EM_X86_64),
+	      "where calls are known, what is called has a frame");
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
 	check(!unfinished, "no file of inject's is left half-written");
 	return check_done();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/call_sites.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/base/map.h"
-#include "harness/base/shortage.h"
+#include "harness/base/order.h"
 #include "harness/model/machine/machine.h"
 #include "harness/model/unwind/elf_store.h"
 #include "harness/model/unwind/frame_use.h"
@@ -48,17 +47,14 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 	const struct jp_wanted_file wanted = {
 		.path = mapping->name, .id = *entry->id, .pid = mapping->pid};
 	struct jp_found_file found;
-	ssize_t got = 0;
 
-	if (offset > INT64_MAX ||
-	    jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
+	if (jp_file_find(sites->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return 0;
-	if (found.fd >= 0)
-		got = pread(found.fd, code, size, (off_t)offset);
-	if (got < 0)
-		jp_shortage_note(errno);
+	size = offset < found.size ? jp_min(found.size - offset, size) : 0;
+	if (found.fd < 0 || jp_file_read_at(found.fd, found.path, code, size, offset, NULL))
+		size = 0;
 	jp_found_file_close(&found);
-	return got > 0 ? (size_t)got : 0;
+	return size;
 }
 
 /* Whether the function whose first @size bytes are @code, at @vaddr, links a frame at once, and
