@@ -59,6 +59,27 @@ static void circles(void)
 	      "twice the same is no circle, three times is");
 }
 
+/* What a process maps first, and may execute, is its program: threads begin there. */
+static void program(void)
+{
+	const struct jp_event events[] = {
+		MADE_EVENT(COMM, PID + 1, 1, .comm = {.name = "a", .exec = true}),
+		MADE_EVENT(MAP, PID + 1, 2,
+			   MADE_MAP(2 * CODE, SIZE, JP_PROT_READ, "/usr/lib/locale/b")),
+		MADE_EVENT(MAP, PID + 1, 3,
+			   MADE_MAP(3 * CODE, SIZE, JP_PROT_READ | JP_PROT_EXEC, "/bin/a")),
+	};
+	struct jp_places_process *other = jp_places_of(codes.places, PID + 1);
+	struct jp_stretch found;
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		if (!other || jp_places_apply(codes.places, &events[i]))
+			exit(99);
+	jp_places_look_up(codes.places, other, 3 * CODE, &found);
+	check(found.root && other->program_known && !strcmp(other->program, "/bin/a"),
+	      "data comes first, and the program is %s", other->program ?: "none");
+}
+
 int main(void)
 {
 	struct jp_replay *spaces = jp_replay_new();
@@ -71,6 +92,7 @@ int main(void)
 		return 99;
 	jp_places_check(codes.places, process);
 	circles();
+	program();
 	jp_map_free(&codes.files);
 	jp_places_free(codes.places);
 	jp_replay_free(spaces);

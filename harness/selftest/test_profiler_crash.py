@@ -39,6 +39,7 @@ case inject check : anon_exec : launch --freq=999 : samples=1 publish=jitdump in
 	names.right =100%
 
 case inject.allowed check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
+	record allow tool-crash <=1	# of another verb
 	when perf 9.9..: inject allow tool-crash <=1	# known
 
 case inject.not_this check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf

@@ -69,11 +69,11 @@ static bool ended(const struct jp_span *spans, const struct jp_event *act)
 	return false;
 }
 
-/* As many as where each act is held against each span. */
+/* As many as where each act is held against each span. Behind the last one lies another. */
 static void whole(uint64_t seed)
 {
 	struct jp_span list[SOME];
-	struct jp_event acts[SOME];
+	struct jp_event acts[SOME + 1];
 	struct jp_spans spans = {.spans = list, .count = SOME};
 	struct jp_truth truth = {.acts = acts, .nr_acts = SOME};
 	uint64_t found, expected = 0;
@@ -82,6 +82,9 @@ static void whole(uint64_t seed)
 		list[i] = some_span(&seed);
 		acts[i] = some_act(&seed);
 	}
+	acts[SOME] = (struct jp_event)MADE_ACT(UNMAP, list[0].pid, PID, list[0].close_before,
+					       list[0].close_before,
+					       .map = {.addr = list[0].mapping.start, .len = PAGE});
 	check(!jp_spans_index(&spans), "spans to be searched");
 	for (size_t i = 0; i < SOME; i++)
 		expected += ended(list, &acts[i]);

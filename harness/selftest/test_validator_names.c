@@ -14,19 +14,21 @@ enum { PID = 9, SLACK = 10 };
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
 
-/* A load is of the last life that may have begun by then. */
+/* A load is of the last life that may have begun by then, whatever others have there. */
 static void loads(void)
 {
 	struct jp_truth_code codes[] = {
 		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
 		CODE(0x1000, "f", .loaded = 3000, .ready = 3001, .ending = 4000),
+		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 4000),
 	};
-	struct jp_truth truth = {.codes = codes, .nr_codes = 2};
+	struct jp_truth truth = {.codes = codes, .nr_codes = 3};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .info = {.slack = SLACK, .stopped = 9999}};
 	const struct jp_spans none = {0};
 	const struct jp_view view = {.evidence = &evidence, .truth = &none};
 
+	codes[2].pid = PID + 1;
 	for (uint64_t time = 2989; time <= 2991; time++) {
 		struct jp_code_load load = CODE(0x1000, "f", .owner = PID, .time = time);
 		const struct jp_code_loads all = {.loads = &load, .count = 1};
@@ -36,7 +38,8 @@ static void loads(void)
 		if (jp_incarnations_of(&view, &all, &lives))
 			exit(99);
 		check(lives.incarnations[second].published == time &&
-			      lives.incarnations[!second].published == UINT64_MAX,
+			      lives.incarnations[!second].published == UINT64_MAX &&
+			      lives.incarnations[2].published == UINT64_MAX,
 		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
 		jp_incarnations_free(&lives);
 	}
@@ -105,6 +108,41 @@ static void cover(void)
 		      (int)life.low, (int)life.high);
 	}
 	check(life.hider.time == 100, "by the first of them");
+}
+
+/* Of as many records, each of which covers one function. */
+static double cost_of_covering(size_t count)
+{
+	enum { SIZE = 16 };
+	struct jp_truth_code *codes = calloc(count, sizeof(*codes));
+	struct jp_life *all = calloc(count, sizeof(*all));
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = &truth};
+	struct jp_incarnations lives = {
+		.evidence = &evidence, .incarnations = all, .count = count, .largest = SIZE};
+	size_t covered_once = 0;
+	uint64_t spent;
+
+	if (!check(codes && all, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
+		all[i] = (struct jp_life){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
+	}
+	spent = jp_clock_thread_cpu();
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_event map =
+			MADE_EVENT(MAP, PID, 100 + i, .map = {.addr = i * SIZE, .len = SIZE});
+
+		jp_incarnations_cover(&lives, &map, "//anon");
+	}
+	spent = jp_clock_thread_cpu() - spent;
+	for (size_t i = 0; i < count; i++)
+		covered_once += all[i].hider.time == 100 + i;
+	check(covered_once == count, "each function is covered by its own record");
+	free(all);
+	free(codes);
+	return (double)spent;
 }
 
 /* Code in a file has any name, or none; its callers have theirs. */
@@ -252,5 +290,6 @@ int main(void)
 	callers_of_files();
 	interrupted_at_its_begin();
 	check_growth("images", cost_of_images);
+	check_growth("records that cover", cost_of_covering);
 	return check_done();
 }

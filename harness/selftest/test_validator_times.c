@@ -206,6 +206,35 @@ static void lives_of_a_pid(void)
 	}
 }
 
+/* What a sample in its interval has is what was told before it. */
+static void told_before_samples(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = gated(&truth, 1);
+	const struct jp_event events[] = {
+		MADE_EVENT(SAMPLE, PID, 1500, .sample = {.ip = 0x1800, .user = true}),
+		MADE_EVENT(MAP, PID, 1510, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
+		MADE_EVENT(SAMPLE, PID, 1520, .sample = {.ip = 0x1800, .user = true}),
+		MADE_EVENT(COMM, PID, 1530, .comm = {.name = "old"}),
+		MADE_EVENT(SAMPLE, PID, 1540, .sample = {.ip = 0x1800, .user = true}),
+	};
+	static const struct {
+		const char *metric;
+		uint64_t samples;
+	} rows[] = {{"gated.mapped", 2},
+		    {"gated.named", 1},
+		    {"process.1.mapped", 2},
+		    {"process.1.named", 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_metric metric =
+			judge("gated_capture", &evidence, events, 5, rows[i].metric);
+
+		check(metric.n == 3 && metric.k == rows[i].samples, "%s: %d of %d", rows[i].metric,
+		      (int)metric.k, (int)metric.n);
+	}
+}
+
 /* Who has no interval is known all the same, where a gate leaves records alone. */
 static void no_interval(void)
 {
@@ -542,6 +571,7 @@ int main(void)
 	untold_name();
 	listed_names();
 	lives_of_a_pid();
+	told_before_samples();
 	no_interval();
 	parts(SLACK);
 	parts(UINT64_C(5) << 32);
