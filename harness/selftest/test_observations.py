@@ -350,6 +350,23 @@ class Wrong(Observed):
         self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
         self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
 
+    def test_names_alone_unjudged(self) -> None:
+        """The native frames of one changed while it was in its path."""
+        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        words = re.findall(r"(?m)^sample .*", self.stream)[20].split()
+        truth = rd.Truth(os.path.join(self.dir, "truth"))
+        index = min((index for index in truth.of(rd.Truth.LEAVE)
+                     if truth.get(index)[3] == int(words[3])
+                     and truth.get(index)[5] > int(words[1])),
+                    key=lambda index: truth.get(index)[5])
+        fields = list(truth.get(index))
+        fields[7] = 1
+        truth.set(index, *fields)
+        truth.save(os.path.join(self.dir, "truth"))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"]["unjudged"], 1)
+        self.assertEqual(sum(result["verdicts"]["chain"].values()), 40)
+
     def sums_of_names(self) -> None:
         """The period is such that the CPU time asks for as many samples as there are."""
         self.tell("clock", "no-addresses", "no-time", "no-threads", names=True)
@@ -413,7 +430,14 @@ class Wrong(Observed):
         """Some names are right: the profiler does not change all of them."""
         self.sums_of_names()
         self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
-        self.assertNotIn("misnamed", {one["cause"] for one in self.judge()["exceptions"]})
+        result = self.judge()
+        self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
+        # The others are missing all the same, as far as the CPU time is sure of them.
+        right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
+                    if words[0] == "sample" and "_[j]" not in words[4])
+        found = result["metrics"]["names.right"]
+        self.assertEqual(found["k"], right)
+        self.assertGreater(found["n"], right)
 
     def test_sums_half_of_which_cannot_be(self) -> None:
         """The other half are named right; with one more, nothing is known of names."""
