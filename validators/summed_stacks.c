@@ -318,19 +318,23 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 	return i;
 }
 
-/* Whether the first @count frames are known to be native: emitted code may lack its name. */
-static bool are_native(const struct summed *summed, uint32_t count)
+/* Whether all frames before the first of emitted code are known to be native: it may lack its name.
+ */
+static bool are_native(const struct summed *summed)
 {
-	for (uint32_t i = 0; summed->by_name && i < count; i++)
-		if (summed->seen[i] == JP_FRAME_UNNAMED)
-			return false;
-	return true;
+	uint32_t i = 0;
+
+	if (!summed->by_name)
+		return true;
+	while (summed->seen[i] == JP_FRAME_NATIVE)
+		i++;
+	return i == summed->first;
 }
 
 /* Emitted code that called native code: what is below that must be possible. */
 static int judge_below(struct summed *summed, const struct jp_event *event)
 {
-	const bool native = are_native(summed, summed->first);
+	const bool native = are_native(summed);
 	uint32_t function;
 	double possible = 0;
 	enum jp_verdict verdict;
