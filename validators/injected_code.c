@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "harness/base/array.h"
 #include "harness/base/map.h"
@@ -121,6 +122,16 @@ static int note_told(struct injected_code *state, const struct jp_event *record,
 	return 0;
 }
 
+/* Whether it tells of memory as who injects does: ours as the kernel would of the process's mapping
+ * of the file, perf with the file's mode, and as shared (jit_repipe_code_load()). */
+static bool is_as_written(const struct jp_event *record)
+{
+	return record->map.flags == JP_MAP_SHARED
+		       ? S_ISREG(record->map.prot)
+		       : record->map.flags == JP_MAP_PRIVATE && record->tid == record->pid &&
+				 record->map.prot == (JP_PROT_READ | JP_PROT_EXEC);
+}
+
 static int judge_added(struct injected_code *state, const struct jp_event *record)
 {
 	const char *cause;
@@ -131,6 +142,8 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 	cause = no_code(state, record);
 	if (!cause && note_told(state, record, &cause))
 		return -ENOMEM;
+	if (!cause && !is_as_written(record))
+		cause = "other-protection";
 	if (!cause)
 		return 0;
 	state->no_code++;

@@ -6,7 +6,6 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/format/truth/format.h"
 
-enum { SHARED = 1, PRIVATE = 2 }; /* MAP_* */
 enum { WORD = sizeof(uint64_t) };
 
 /*
@@ -49,7 +48,8 @@ static const char *bad_misc(const struct jp_event *event)
 static const char *bad_map(const struct jp_event *event)
 {
 	/* MAP_LOCKED, MAP_HUGETLB, and of old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
-	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000, types = SHARED | PRIVATE;
+	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000,
+		       types = JP_MAP_SHARED | JP_MAP_PRIVATE;
 	const uint32_t type = event->map.flags & types;
 
 	if (event->record_type != JP_PERF_RECORD_MMAP2 || event->kernel_map)

@@ -6,7 +6,7 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
-from ci.tamper.mappings import inserted, invented, is_injected
+from ci.tamper.mappings import inserted, invented, is_injected, put
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest import run_directory as rd
 
@@ -35,6 +35,10 @@ for share_name, share in (("one", 0.0), ("some", 0.3), ("all", 1.0)):
         is_injected, lambda one: clone(one, pid=NOBODY, tid=NOBODY), share, WHAT))
 add("injected.map.moved", each(
     is_injected, lambda one: clone(one, start=one.start + 16), 0.3, WHAT))
+add("injected.map.writable", each(is_injected, lambda one: clone(one, prot=7), 0.3, WHAT))
+add("injected.map.sharing", each(
+    is_injected, lambda one: put(one, 60, "I", struct.unpack_from("<I", one.body, 60)[0] ^ 3), 0.3,
+    WHAT))
 add("injected.map.pgoff", each(
     is_injected, lambda one: clone(one, pgoff=one.pgoff + 4096), 0.3, WHAT))
 add("injected.map.later", each(

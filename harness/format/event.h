@@ -252,6 +252,9 @@ static inline bool jp_event_touches(const struct jp_event *event, uint64_t start
 	}
 }
 
+/* Of a mapping's flags: MAP_* of the kernel, the same on every machine. */
+enum { JP_MAP_SHARED = 1, JP_MAP_PRIVATE = 2 };
+
 /* The mode of the CPU at a sample: what PERF_RECORD_MISC_CPUMODE_MASK leaves of @misc. */
 enum jp_cpu_mode {
 	JP_CPU_UNKNOWN,

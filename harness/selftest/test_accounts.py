@@ -460,6 +460,25 @@ class Published(Recorded):
             else:
                 self.fails(self.exactly(1, "injected.mappings", "longer"))
 
+    def test_other_protection(self) -> None:
+        """Who injects writes it: ours as of a private mapping, perf with the mode of its file."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        record = next(one for one in injected.maps() if "jit-" in one.name and
+                      one.prot & rd.EXECUTE and not one.name.endswith(".dump"))
+        right = (record.prot, 2, record.tid)
+        for prot, flags, tid, good in ((*right, True), (0o100644, 1, record.tid, True),
+                                       (record.prot | rd.WRITE, 2, record.tid, False),
+                                       (record.prot, 1, record.tid, False),
+                                       (*right[:2], record.tid + 1, False)):
+            record.prot, record.tid = prot, tid
+            struct.pack_into("<I", record.body, 60, flags)
+            injected.save(path)
+            if good:
+                self.passes()
+            else:
+                self.fails(self.exactly(1, "injected.mappings", "other-protection"))
+
     def test_file_of_other_code(self) -> None:
         """Whoever shows or unwinds code reads it there, and the jitdump has it, too."""
         folder = self.place(self.fixture, "jit")
