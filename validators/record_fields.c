@@ -94,7 +94,8 @@ static const char *bad_name(const struct jp_event *event)
 	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
-/* Behind that word is nothing but what each attr of ours asks for: thread, time, CPU, id. */
+/* Behind a name is nothing but zeros, up to what each attr of ours asks for: thread, time, CPU, id.
+ */
 static const char *bad_end(const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -102,11 +103,12 @@ static const char *bad_end(const struct jp_event *event)
 			    : event->record_type == JP_PERF_RECORD_COMM ? 16
 									: 0;
 	const char *name = event->type == JP_EVENT_MAP ? event->map.name : event->comm.name;
-	const size_t used = head ? strlen(name) + 1 : 0;
 
-	return head && record->size != head + used + -used % WORD + 4 * sizeof(uint64_t)
-		       ? "other-padding"
-		       : bad_name(event);
+	for (size_t at = head ? head + strlen(name) + 1 : SIZE_MAX;
+	     at < record->size - 4 * sizeof(uint64_t); at++)
+		if (((const char *)record)[at])
+			return "other-padding";
+	return NULL;
 }
 
 /* What ours makes of /proc/kallsyms and /proc/modules is nobody's act, and of no event. */

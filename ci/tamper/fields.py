@@ -95,7 +95,7 @@ both("side.name.padding", is_padded, padded, SIDE)
 
 def longer(_: Case, one: rd.Side) -> rd.Side:
     at = one.tail()[0]
-    return clone(one, body=one.body[:at] + bytes(8) + one.body[at:])
+    return clone(one, body=one.body[:at] + b"leaked!\0" + one.body[at:])
 
 
 both("side.name.longer", is_padded, longer, SIDE)

@@ -104,12 +104,14 @@ class Rules(Recorded):
         self.bad(1, "other-padding")
 
     def test_bytes_behind_a_name(self) -> None:
-        """Whoever wrote it, a record of ours has a name's last word and its trailer behind it."""
+        """Whoever wrote it, behind a name a record of ours has zeros and its trailer."""
         for kind in (rd.MMAP2, rd.COMM):
             with self.subTest(kind=kind):
                 one = self.side(kind)
                 at = one.tail()[0]
                 one.body[at:at] = bytes(8)
+                self.passes()
+                one.body[at:at + 8] = b"leaked!\0"
                 self.bad(1, "other-padding")
                 del one.body[at:at + 8]
 
