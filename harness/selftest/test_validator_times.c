@@ -541,6 +541,52 @@ static void stalled_at_a_border(void)
 	}
 }
 
+/* Six samples are gone, one by one, and the others are on time: taken away, where the host took
+ * nothing. Where it took a tick it may have stopped the handler of a fast timer as often. */
+static void stopped_handler(void)
+{
+	enum { TICK = 10 * 1000 * 1000, PERIODS = 100, APART = 15 };
+	static const struct jp_event_asked all = {.kernel = true};
+	static const struct {
+		uint64_t period, stolen;
+		bool bad;
+	} rows[] = {{125000, 0, true}, {125000, TICK, false}, {1000000, TICK, true}};
+
+	for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+		const uint64_t period = rows[row].period, leave = (PERIODS + 1) * period;
+		struct jp_truth_activation activation = {.pid = PID,
+							 .tid = PID,
+							 .enter = period,
+							 .inside = period,
+							 .leave = leave,
+							 .cpu = leave - period};
+		struct jp_truth truth = {.version = 3,
+					 .incarnations = &image,
+					 .nr_incarnations = 1,
+					 .activations = &activation,
+					 .nr_activations = 1};
+		const struct jp_evidence evidence = {
+			.truth = &truth,
+			.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 2 * leave},
+			.watched = {.started = 1,
+				    .ended = 2 * leave,
+				    .cpus = 1,
+				    .stolen = rows[row].stolen}};
+		struct jp_event events[PERIODS];
+		size_t count = 0;
+
+		for (uint64_t i = 0; i < PERIODS; i++)
+			if (i % APART != 1 || i > 6 * APART)
+				events[count++] = (struct jp_event)MADE_EVENT(
+					SAMPLE, PID, period + i * period + period / 2,
+					.asked = &all, .sample = {.ip = 0x1800, .period = period});
+		judge("cpu_time", &evidence, events, count, "cpu.samples");
+		check(!!exceptions == rows[row].bad && !*judged_error,
+		      "six of %d samples, each of %" PRIu64 " ns, where %" PRIu64 " were taken",
+		      PERIODS, period, rows[row].stolen);
+	}
+}
+
 /* What perf's child is called until its exec has changed the name, it is called no longer. */
 static void launcher(void)
 {
@@ -582,6 +628,7 @@ int main(void)
 	pace_of_a_host();
 	untold_steal();
 	stalled_at_a_border();
+	stopped_handler();
 	launcher();
 	return check_done();
 }
