@@ -104,8 +104,8 @@ static const char *bad_end(const struct jp_event *event)
 									: 0;
 	const char *name = event->type == JP_EVENT_MAP ? event->map.name : event->comm.name;
 
-	for (size_t at = head ? head + strlen(name) + 1 : SIZE_MAX;
-	     at < record->size - 4 * sizeof(uint64_t); at++)
+	for (size_t at = head ? head + strlen(name) + 1 : record->size;
+	     at + 4 * sizeof(uint64_t) < record->size; at++)
 		if (((const char *)record)[at])
 			return "other-padding";
 	return NULL;
@@ -135,9 +135,7 @@ const char *jp_record_field(const struct jp_event *event, bool ours)
 		return bad_kernel_map(event);
 	if (!cause && (event->id || ours))
 		cause = bad_map(event);
-	return !cause && ours && event->asked->ids && event->asked->cpus && event->asked->timed
-		       ? bad_end(event)
-		       : cause;
+	return !cause && ours ? bad_end(event) : cause;
 }
 
 const char *jp_record_live_field(const struct jp_event *event)

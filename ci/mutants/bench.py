@@ -23,8 +23,9 @@ TAMPERED = 12
 SCRIPTS = ("accounts", "judge_file", "explain_names", "explain", "observations", "perf_folder",
            "images", "files", "labelled", "conformance", "names", "neighbours", "cut_short",
            "explain_truth", "judge_truth", "identity", "order", "other_order", "inject", "golden",
-           "gated", "hostile", "jitdump_records", "record_rules", "sample_rules", "validators",
-           "validators_controls", "validators_evidence", "validators_maps", "validators_stacks")
+           "gated", "hostile", "jitdump_records", "record_rules", "sample_rules", "stated",
+           "validators", "validators_controls", "validators_evidence", "validators_maps",
+           "validators_stacks")
 
 
 class Bench:

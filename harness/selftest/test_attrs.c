@@ -4,6 +4,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/format/perfdata/attrs.h"
+#include "harness/format/perfdata/own_attr.h"
 #include "harness/selftest/check.h"
 #include "harness/selftest/growth.h"
 
@@ -67,6 +68,50 @@ static void clocks(void)
 		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);
 	}
 	jp_perf_attrs_free(&attrs);
+}
+
+/* What a capture of ours asks for is told by what it may leave open. */
+static void own(void)
+{
+	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
+	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	static const struct {
+		bool user, own;
+		uint64_t flags;
+	} table[] = {
+		{false, true, 0}, {false, false, CHAIN}, {true, true, CHAIN}, {true, false, 0}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_perf_attr attr = {
+			.type = JP_PERF_TYPE_SOFTWARE,
+			.size = sizeof(attr),
+			.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP |
+				       JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_TIME |
+				       JP_PERF_SAMPLE_CPU | JP_PERF_SAMPLE_PERIOD |
+				       JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_CALLCHAIN,
+			.read_format = JP_PERF_FORMAT_ID,
+			.flags = table[i].flags | (table[i].user ? user : 0) |
+				 JP_PERF_ATTR_DISABLED | JP_PERF_ATTR_SAMPLE_ID_ALL |
+				 JP_PERF_ATTR_USE_CLOCKID | JP_PERF_ATTR_FREQ |
+				 JP_PERF_ATTR_INHERIT,
+			.clockid = JP_PERF_CLOCK_MONOTONIC};
+
+		check(jp_perf_own_attr(&attr) == table[i].own,
+		      "of %s, callchains %s the kernel: %s", table[i].user ? "users" : "all",
+		      table[i].flags ? "without" : "with", table[i].own ? "ours" : "another's");
+	}
+}
+
+/* Mappings that are not executable come where they are asked for. */
+static void data(void)
+{
+	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
+		const struct jp_perf_attr attr = {.flags = JP_PERF_ATTR_MMAP | flag};
+
+		add(&attr, 0);
+		check(attrs.all[0].asked.data == !!flag, "mappings of data: %d", !!flag);
+		jp_perf_attrs_free(&attrs);
+	}
 }
 
 static bool gives(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
@@ -250,6 +295,8 @@ static void refused(void)
 int main(void)
 {
 	clocks();
+	own();
+	data();
 	sideband();
 	records();
 	by_id();

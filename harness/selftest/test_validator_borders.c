@@ -194,6 +194,50 @@ static void second_mapping(void)
 	jp_acts_of_free(&truth.acts_of);
 }
 
+/* A record names the thread of the act that made it: of the one that did, where another took away
+ * what was there, and as early as the clocks may differ. */
+static void other_thread(void)
+{
+	enum { BEFORE = 1000, OTHER_TID = 77 };
+	/* Behind the last one lies no act. */
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(MAP, PID, PID, BEFORE / 2, BEFORE / 2 + 1,
+			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, BEFORE, BEFORE + 1,
+			 .map = {.addr = 0x10000, .len = 0x4000}),
+		MADE_ACT(MAP, PID, PID, BEFORE + 1, BEFORE + 2,
+			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, 0, UINT64_MAX - BEFORE, .map = {.addr = 0, .len = 1}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 4,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	static const struct jp_event_asked asked = {.ids = true};
+
+	check(!jp_acts_at_index(&truth.acts_at, acts, 4) &&
+		      !jp_acts_of_index(&truth.acts_of, acts, 4),
+	      "acts are found");
+	for (int other = 0; other <= 1; other++)
+		for (uint64_t time = BEFORE + 1 - SLACK; time <= BEFORE + 1; time += SLACK) {
+			struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
+							   MADE_MAP(0x10000, 0x4000, RX, "//anon"));
+
+			event.tid = other ? OTHER_TID : PID;
+			check(judge("act_records", &evidence, &event, 1, "records.acts").k ==
+				      (uint64_t)other,
+			      "a record at %d names %s thread", (int)time,
+			      other ? "another" : "its");
+		}
+	jp_acts_at_free(&truth.acts_at);
+	jp_acts_of_free(&truth.acts_of);
+}
+
 /* The kernel marks mappings that nobody may execute. */
 static void data_mark(void)
 {
@@ -216,5 +260,6 @@ int main(void)
 	another_mapping();
 	second_mapping();
 	data_mark();
+	other_thread();
 	return check_done();
 }
