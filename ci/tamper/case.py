@@ -221,6 +221,11 @@ class Case:
         """Those of emitted code in the capture."""
         return [sample for sample in self.capture("perf.data").samples() if self.in_code(sample)]
 
+    @functools.cached_property
+    def readings(self) -> list[rd.Map]:
+        """What the capture has from /proc."""
+        return [one for one in self.capture("perf.data").maps() if not one.time]
+
     def chosen(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
         """A share of them, at least one: the same ones of the same records in any file."""
         salt = ("%d %s" % (self.seed, self.kind)).encode()
