@@ -421,10 +421,13 @@ static int judge_counted(struct cpu_time *cpu, const struct jp_cpu_sum *all, dou
 	const double counted = (double)info->counted / period;
 	const double parts = (double)(count_tasks(cpu) * jp_max(info->cpus, cpu->cpus));
 	const double hidden = fmax(cpu->stolen, cpu->untold);
-	const double most = (double)cpu->samples + missing + all->lack + all->cut + parts + hidden +
-			    cpu->gaps + OFF * fmax(counted - all->staying, 0);
+	/* Of two events for one thread the samples were dropped of one, and counted. */
+	const double events = info->duplicates ? 2 : 1;
+	const double most = (double)(cpu->samples + info->duplicates) + missing +
+			    events * (all->lack + all->cut + parts + hidden + cpu->gaps) +
+			    OFF * fmax(counted - all->staying, 0);
 
-	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || info->duplicates || counted <= most)
+	if (cpu->failed || *cpu->unsure || !cpu->in_kernel || counted <= most)
 		return 0;
 	return jp_findings_except(&cpu->view->findings, "event.samples", "too-few",
 				  "%" PRIu64

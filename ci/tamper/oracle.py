@@ -192,6 +192,10 @@ def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
 
 def tells(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
     """Whether a record of the capture can tell when that act was."""
+    if old[0] == T.MAP and not old[8] & rd.EXECUTE:
+        # Until it is executable, only who is there tells of it.
+        return isinstance(one, rd.Sample) and one.pid == old[2] and any(
+            old[6] <= address < old[6] + old[7] for address in (one.ip, *one.chain))
     if isinstance(one, rd.Sample):
         own = one.pid == old[2] and one.tid == old[3]
         user = one.misc & 7 == rd.USER

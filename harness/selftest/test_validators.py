@@ -398,6 +398,10 @@ class Clock(Recorded):
         self.only(self.fails(self.exactly(1, "event.samples", "too-few")), "event.samples")
         self.leave_out([one for one in self.perf.records if one.kind == rd.FORK])
         self.counted(361, True)  # the truth knows of the tasks as well
+        # Of two events for one thread the samples of one are dropped, and each has such parts.
+        self.facts["duplicates"] = "1"
+        self.counted(372, True)
+        self.counted(373, False)
 
     def test_counted_for_more_tasks(self) -> None:
         pid = self.perf.samples()[0].pid
