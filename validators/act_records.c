@@ -81,7 +81,7 @@ static struct record_acts acts_of(const struct act_records *state, const struct 
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
 	const uint64_t slack = state->view->evidence->info.slack;
-	struct record_acts acts = {NULL};
+	struct record_acts acts = {0};
 	bool touched = false;
 	size_t i;
 

@@ -204,6 +204,8 @@ static void other_thread(void)
 		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, BEFORE / 2, BEFORE / 2 + 1,
 			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(MAP, PID, PID, BEFORE - 1, BEFORE,
+			 MADE_MAP(0x90000, 0x4000, RX, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, BEFORE, BEFORE + 1,
 			 .map = {.addr = 0x10000, .len = 0x4000}),
 		MADE_ACT(MAP, PID, PID, BEFORE + 1, BEFORE + 2,
@@ -212,7 +214,7 @@ static void other_thread(void)
 	};
 	struct jp_truth truth = {.version = 3,
 				 .acts = acts,
-				 .nr_acts = 4,
+				 .nr_acts = 5,
 				 .incarnations = &image,
 				 .nr_incarnations = 1};
 	const struct jp_evidence evidence = {
@@ -220,8 +222,8 @@ static void other_thread(void)
 		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
 	static const struct jp_event_asked asked = {.ids = true};
 
-	check(!jp_acts_at_index(&truth.acts_at, acts, 4) &&
-		      !jp_acts_of_index(&truth.acts_of, acts, 4),
+	check(!jp_acts_at_index(&truth.acts_at, acts, 5) &&
+		      !jp_acts_of_index(&truth.acts_of, acts, 5),
 	      "acts are found");
 	for (int other = 0; other <= 1; other++)
 		for (uint64_t time = BEFORE + 1 - SLACK; time <= BEFORE + 1; time += SLACK) {
