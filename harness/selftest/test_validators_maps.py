@@ -376,6 +376,7 @@ class EqualMappings(Recorded):
         code = self.truth.get(self.truth.of(rd.Truth.CODE_LOAD)[0])
         record = next(one for one in perf.maps() if one.name == "//anon").copy()
         record.start, record.size, record.pgoff, record.time = code[6], code[7], 64, code[5] + 1
+        record.prot, record.tid = rd.READ | rd.EXECUTE, record.pid  # as inject writes it
         record.name = "/tmp/jitted-1-1.so"
         change(record)
         perf.records = [one for one in perf.records
