@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/map.h"
 #include "harness/model/oracle/truth.h"
 
 /* How many samples of a clock some activations have, and how many their CPU time says. */
@@ -12,8 +13,8 @@ struct jp_cpu_count {
 	uint64_t last;  /* when the last of them was; 0: there is none */
 	double gaps;    /* samples that jp_cpu_gap() has room for between them, on their CPUs */
 	double own;     /* the same of the thread, which may have been on no CPU meanwhile */
-	uint32_t skipped,
-		late; /* gaps that jp_cpu_count_gap() has put there, with where they end */
+	/* Gaps that jp_cpu_count_gap() has put there, with where they end. */
+	uint32_t skipped, stood, late;
 };
 
 /* An activation that lacks more samples than chance takes. */
@@ -40,6 +41,7 @@ struct jp_cpu_sum {
 	uint64_t overdue; /* of those, the ones that end when a sample is late by half a period */
 	uint64_t surplus; /* of @stayed, those with more than one sample more */
 	uint64_t skipped; /* of @stayed, gaps of whole periods where a timer must have expired */
+	uint64_t stood;   /* of @skipped, those in which a CPU may have stood still */
 	uint64_t late;    /* of @stayed, gaps of other lengths */
 	uint64_t nr_stalls;
 	struct jp_cpu_stall stalls[JP_CPU_STALLS];
@@ -50,15 +52,21 @@ struct jp_cpu_sum {
  * came late: none in less than three periods, since what loses a sample now and then leaves two.
  */
 double jp_cpu_gap(uint64_t from, uint64_t to, double period);
+/* Adds an activation, which is sampled, to @usual, how long those of a path take. -ENOMEM. */
+int jp_cpu_usual_add(struct jp_map *usual, const struct jp_truth_activation *activation);
 /*
  * The time from one sample of a thread, at @from, to its next, at @to. A timer that expires late
  * stays with its whole periods (hrtimer_forward_now()): where nobody was switched, two samples that
  * are some of them apart, and on time, had others between them. One that is late ends a gap of any
  * length. @last is the last activation that began, that of @count.
+ *
+ * A CPU that stood still within the timer's handler, too, leaves two samples on time, and its
+ * thread is charged for it. So the activation of the first of them took longer than the shortest of
+ * its path in @usual; where it has no other, nobody can tell.
  */
 void jp_cpu_count_gap(struct jp_cpu_count *count, const struct jp_truth *truth,
-		      const struct jp_truth_activation *last, uint64_t from, uint64_t to,
-		      double period);
+		      const struct jp_map *usual, const struct jp_truth_activation *last,
+		      uint64_t from, uint64_t to, double period);
 /* How many @overdue are chance, of so many @whole: a host may give a CPU back as one ends. */
 double jp_cpu_overdue_most(uint64_t whole);
 /* How many @skipped are chance, in so many standard deviations, where so many were @late. */

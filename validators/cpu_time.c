@@ -68,6 +68,7 @@ struct cpu_time {
 	struct jp_map born; /* threads that the capture saw begin: their events began with them */
 	struct jp_map last; /* CPU -> when its last sample was */
 	struct jp_map threads; /* tid -> the same */
+	struct jp_map usual;   /* how long activations take */
 	double stolen;         /* samples for which the host took the time */
 	double handled;   /* of these, those that a stop of the timer's handler may have lost */
 	double untold;    /* samples for which it may have, and not have told of it */
@@ -84,6 +85,18 @@ struct cpu_time {
 	uint32_t cpus;
 };
 
+/* Whether it lies wholly in a window in which samples are taken of its process. */
+static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation *activation)
+{
+	const uint64_t slack = cpu->evidence->info.slack;
+	uint64_t from, to;
+
+	for (size_t at = 0; jp_evidence_window(cpu->evidence, activation->pid, &at, &from, &to);)
+		if (activation->enter >= from + slack && activation->leave + slack <= to)
+			return true;
+	return false;
+}
+
 /* The gap since the last sample of the thread, whose @activation is the last that began. */
 static int see_gap(struct cpu_time *cpu, const struct jp_event *event,
 		   const struct jp_truth_activation *activation)
@@ -95,8 +108,8 @@ static int see_gap(struct cpu_time *cpu, const struct jp_event *event,
 		return -ENOMEM;
 	/* Where the truth's clock differs by more, a gap of two periods may be one of one. */
 	if (*last && activation && cpu->steady && cpu->period > 8 * cpu->evidence->info.slack)
-		jp_cpu_count_gap(&cpu->counts[activation - truth->activations], truth, activation,
-				 *last, event->time, (double)cpu->period);
+		jp_cpu_count_gap(&cpu->counts[activation - truth->activations], truth, &cpu->usual,
+				 activation, *last, event->time, (double)cpu->period);
 	*last = event->time;
 	return 0;
 }
@@ -189,18 +202,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		break;
 	}
 	return 0;
-}
-
-/* Whether it lies wholly in a window in which samples are taken of its process. */
-static bool watched(const struct cpu_time *cpu, const struct jp_truth_activation *activation)
-{
-	const uint64_t slack = cpu->evidence->info.slack;
-	uint64_t from, to;
-
-	for (size_t at = 0; jp_evidence_window(cpu->evidence, activation->pid, &at, &from, &to);)
-		if (activation->enter >= from + slack && activation->leave + slack <= to)
-			return true;
-	return false;
 }
 
 /* Samples are lacking, and the host took more time than that: whether they were lost, too, nobody
@@ -308,7 +309,8 @@ static int judge_overdue(struct cpu_time *cpu, const struct jp_cpu_sum *sum, dou
 static int judge_skipped(struct cpu_time *cpu, const struct jp_cpu_sum *sum, double missing,
 			 const char *what, uint32_t number)
 {
-	const double most = jp_cpu_skipped_most(sum->late, SIGMAS) + missing + cpu->handled;
+	const double most = jp_cpu_skipped_most(sum->late, SIGMAS) + missing +
+			    fmin((double)sum->stood, cpu->handled);
 
 	if (!cpu->kernel || (double)sum->skipped <= most)
 		return 0;
@@ -509,18 +511,23 @@ static int end(struct jp_view *view, struct jp_error *err)
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
+	const struct jp_truth *truth = evidence->truth;
 	struct cpu_time *cpu;
+	int failed = 0;
 
 	/* Older truths have no CPU time; a breakpoint is no clock. */
-	if (evidence->truth->version < JP_TRUTH_VERSION_CPU || evidence->info.breakpoints)
+	if (truth->version < JP_TRUTH_VERSION_CPU || evidence->info.breakpoints)
 		return 0;
 	cpu = view->state = calloc(1, sizeof(*cpu));
 	if (!cpu)
 		return -ENOMEM;
 	cpu->evidence = evidence;
 	cpu->view = view;
-	cpu->counts = calloc(evidence->truth->nr_activations + 1, sizeof(*cpu->counts));
-	return cpu->counts ? 0 : -ENOMEM;
+	cpu->counts = calloc(truth->nr_activations + 1, sizeof(*cpu->counts));
+	for (size_t i = 0; i < truth->nr_activations && !failed; i++)
+		if (watched(cpu, &truth->activations[i]))
+			failed = jp_cpu_usual_add(&cpu->usual, &truth->activations[i]);
+	return cpu->counts ? failed : -ENOMEM;
 }
 
 static void free_cpu_time(void *state)
@@ -531,6 +538,7 @@ static void free_cpu_time(void *state)
 	jp_map_free(&cpu->born);
 	jp_map_free(&cpu->last);
 	jp_map_free(&cpu->threads);
+	jp_map_free(&cpu->usual);
 	free(cpu->counts);
 	free(cpu);
 }
