@@ -4,6 +4,10 @@
  * arch/x86/events/core.c), from the registers that the sample holds and over the stack that it
  * holds, too: as far as the dump goes, the callchain is what it leads to. That needs no truth, so
  * whoever was sampled is judged.
+ *
+ * A child of vfork() lets its parent go on when it leaves the parent's memory, in an exec or as it
+ * ends (mm_release()), while it is in that memory still: what the parent writes there may come
+ * between the chain and the dump of a sample, the child's last one before its COMM or EXIT record.
  */
 #include <elf.h>
 #include <errno.h>
@@ -11,13 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/map.h"
 #include "harness/judge/validator.h"
 
 /* The kernel's setting, where nobody states another (/proc/sys/kernel/perf_event_max_stack). */
 enum { MOST_ADDRESSES = 127 };
 
+/* A sample that differs: what its dump says. */
+struct differing {
+	uint64_t time, ip, at, known;
+};
+
+/* A process from its fork to its exec. */
+struct newborn {
+	bool is;               /* it is there, and had no exec */
+	struct differing last; /* its last sample, of the kernel; at 0: it does not differ */
+};
+
 struct chain_dump {
 	struct jp_view *view;
+	struct jp_map newborn; /* pid -> struct newborn */
 	uint64_t samples, bad;
 };
 
@@ -62,35 +79,85 @@ static bool differs(const struct chain_dump *state, const struct jp_event *event
 	return false;
 }
 
+static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct differing one)
+{
+	state->bad++;
+	return jp_findings_except(&state->view->findings, "chain.dump", "other-caller",
+				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
+				  " by the dump is %" PRIx64 ", and not in the callchain",
+				  one.time, pid, tid, one.ip, one.at, one.known);
+}
+
+/* It was not the last one, or what came behind it was neither an exec nor the end. */
+static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
+{
+	const struct differing last = newborn->last;
+
+	newborn->last.at = 0;
+	return last.at ? report(state, pid, pid, last) : 0;
+}
+
+static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
+		      uint64_t *sp)
+{
+	/* What has no event's number may be of who walks by other rules. */
+	return event->asked && (event->id || view->evidence->info.first_enabled) &&
+	       event->asked->user_chain && event->sample.chain && event->sample.nr_chain &&
+	       !event->sample.chain_deferred && event->sample.stack_size &&
+	       view->machine->e_machine == EM_X86_64 &&
+	       jp_machine_user(view->machine, event, ip, sp) && event->sample.regs &&
+	       event->sample.regs->known >> view->machine->frames->fp & 1;
+}
+
+static int see_sample(struct chain_dump *state, const struct jp_event *event)
+{
+	struct newborn *newborn =
+		event->pid == event->tid ? jp_map_find(&state->newborn, event->pid) : NULL;
+	struct differing one = {.time = event->time};
+	uint64_t sp;
+
+	if (newborn && report_last(state, event->pid, newborn))
+		return -ENOMEM;
+	if (!is_judged(state->view, event, &one.ip, &sp))
+		return 0;
+	state->samples++;
+	if (!differs(state, event, sp, &one.at, &one.known))
+		return 0;
+	if (!newborn || !newborn->is || event->sample.user)
+		return report(state, event->pid, event->tid, one);
+	newborn->last = one;
+	return 0;
+}
+
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct chain_dump *state = view->state;
-	uint64_t ip, sp, at = 0, known = 0;
+	const bool left =
+		event->type == JP_EVENT_EXIT || (event->type == JP_EVENT_COMM && event->comm.exec);
+	struct newborn *newborn;
 
-	/* What has no event's number may be of who walks by other rules. */
-	if (event->type != JP_EVENT_SAMPLE || !event->asked ||
-	    (!event->id && !view->evidence->info.first_enabled) || !event->asked->user_chain ||
-	    !event->sample.chain || !event->sample.nr_chain || event->sample.chain_deferred ||
-	    !event->sample.stack_size || view->machine->e_machine != EM_X86_64 ||
-	    !jp_machine_user(view->machine, event, &ip, &sp) || !event->sample.regs ||
-	    !(event->sample.regs->known >> view->machine->frames->fp & 1))
+	if (event->type == JP_EVENT_SAMPLE)
+		return see_sample(state, event);
+	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !left))
 		return 0;
-	state->samples++;
-	if (!differs(state, event, sp, &at, &known))
-		return 0;
-	state->bad++;
-	return jp_findings_except(&view->findings, "chain.dump", "other-caller",
-				  "at %" PRIu64 ", %u/%u, ip %" PRIx64 ": caller %" PRIu64
-				  " by the dump is %" PRIx64 ", and not in the callchain",
-				  event->time, event->pid, event->tid, ip, at, known);
+	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
+	if (!newborn || (!left && report_last(state, event->pid, newborn)))
+		return -ENOMEM;
+	*newborn = (struct newborn){.is = event->type == JP_EVENT_FORK && !event->task.there};
+	return 0;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct chain_dump *state = view->state;
+	struct chain_dump *state = view->state;
+	struct newborn *newborn;
+	uint64_t pid;
+	int failed = 0;
 
+	for (size_t at = 0; !failed && (newborn = jp_map_next(&state->newborn, &at, &pid));)
+		failed = report_last(state, (uint32_t)pid, newborn);
 	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
-	return 0;
+	return failed;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -103,6 +170,14 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
+static void free_chain_dump(void *state)
+{
+	struct chain_dump *chain_dump = state;
+
+	jp_map_free(&chain_dump->newborn);
+	free(chain_dump);
+}
+
 static const struct jp_validator chain_dump = {
 	.name = "chain_dump",
 	.help = "is each callchain what frame pointers in the same sample's dump lead to?",
@@ -110,6 +185,6 @@ static const struct jp_validator chain_dump = {
 	.begin = begin,
 	.see = see,
 	.end = end,
-	.free = free,
+	.free = free_chain_dump,
 };
 JP_REGISTER(validator, chain_dump);
