@@ -35,7 +35,7 @@ struct newborn {
 struct chain_dump {
 	struct jp_view *view;
 	struct jp_map newborn; /* pid -> struct newborn */
-	uint64_t samples, bad;
+	uint64_t samples, bad, leaving;
 };
 
 static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
@@ -143,6 +143,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
 	if (!newborn || (!left && report_last(state, event->pid, newborn)))
 		return -ENOMEM;
+	state->leaving += left && newborn->last.at;
 	*newborn = (struct newborn){.is = event->type == JP_EVENT_FORK && !event->task.there};
 	return 0;
 }
@@ -157,6 +158,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t at = 0; !failed && (newborn = jp_map_next(&state->newborn, &at, &pid));)
 		failed = report_last(state, (uint32_t)pid, newborn);
 	jp_findings_add_rate(&view->findings, "chain.dump", state->bad, state->samples);
+	jp_findings_add_count(&view->findings, "chain.leaving", state->leaving);
 	return failed;
 }
 

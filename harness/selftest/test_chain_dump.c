@@ -28,11 +28,14 @@ static struct jp_event sample(uint64_t time, bool user, bool differs)
 						      .stack_size = sizeof(*dumps)});
 }
 
-static void judged(const char *what, const struct jp_event *events, size_t count, uint64_t bad)
+static void judged(const char *what, const struct jp_event *events, size_t count, uint64_t bad,
+		   uint64_t leaving)
 {
 	const uint64_t found = judge("chain_dump", &evidence, events, count, "chain.dump").k;
+	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
 
-	check(found == bad && exception_counts == bad, "%s: %d differ", what, (int)found);
+	check(found == bad && exception_counts == bad && left == leaving,
+	      "%s: %d differ, %d as it leaves", what, (int)found, (int)left);
 }
 
 int main(void)
@@ -49,21 +52,22 @@ int main(void)
 	regs.machine = jp_machine_find(EM_X86_64);
 	thread.tid = OTHER;
 	others.pid = others.tid = OTHER;
-#define JUDGED(what, bad, ...)                                                                     \
+#define JUDGED(what, bad, left, ...)                                                               \
 	judged(what, (const struct jp_event[]){__VA_ARGS__},                                       \
-	       sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event), bad)
-	JUDGED("as the dump says", 0, fork, right, exec);
-	JUDGED("the last before an exec", 0, fork, wrong, exec);
-	JUDGED("the last before its end", 0, fork, right, wrong, gone);
-	JUDGED("of user's code", 1, fork, user, exec);
-	JUDGED("of another thread", 1, fork, thread, exec);
-	JUDGED("not the last", 1, fork, wrong, right, exec);
-	JUDGED("of two the first", 1, fork, wrong, wrong, exec);
-	JUDGED("no exec", 1, fork, wrong, named);
-	JUDGED("another process's exec", 1, fork, wrong, others);
-	JUDGED("after its exec", 1, fork, exec, wrong, gone);
-	JUDGED("nobody saw its fork", 1, wrong, exec);
-	JUDGED("of who was there before", 1, there, wrong, exec);
-	JUDGED("of the pid's next process", 1, fork, wrong, fork, right, exec);
+	       sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event), bad,      \
+	       left)
+	JUDGED("as the dump says", 0, 0, fork, right, exec);
+	JUDGED("the last before an exec", 0, 1, fork, wrong, exec);
+	JUDGED("the last before its end", 0, 1, fork, right, wrong, gone);
+	JUDGED("of user's code", 1, 0, fork, user, exec);
+	JUDGED("of another thread", 1, 0, fork, thread, exec);
+	JUDGED("not the last", 1, 0, fork, wrong, right, exec);
+	JUDGED("of two the first", 1, 1, fork, wrong, wrong, exec);
+	JUDGED("no exec", 1, 0, fork, wrong, named);
+	JUDGED("another process's exec", 1, 0, fork, wrong, others);
+	JUDGED("after its exec", 1, 0, fork, exec, wrong, gone);
+	JUDGED("nobody saw its fork", 1, 0, wrong, exec);
+	JUDGED("of who was there before", 1, 0, there, wrong, exec);
+	JUDGED("of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
 	return check_done();
 }
