@@ -24,18 +24,35 @@ static int remember(struct jp_session *session, const struct jp_opened *event)
 	opened_for = jp_map_at(&recorder->heard.ids, event->id, sizeof(*opened_for));
 	if (opened_for && jp_array_reserve(&opened->list, &opened->capacity, opened->count + 1)) {
 		opened_for->tid = event->tid;
-		ret = jp_perfdata_id(recorder->writer, event->stream, event->id);
-	}
-	if (!ret) {
 		opened->list[opened->count++] = *event;
-		opened->some_id[event->stream] = event->id;
+		ret = 0;
 	}
 	pthread_mutex_unlock(&session->lock);
 	return ret;
 }
 
-int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
-		  pid_t tid, unsigned int cpu_index, struct jp_error *err)
+/* Tells the file of the events [@from, end), which stay open: a thread may end before it has all of
+ * its own, and those give no record. */
+static int tell_ids(struct jp_session *session, size_t from, struct jp_error *err)
+{
+	struct jp_recorder *recorder = session->recorder;
+	struct jp_opened_events *opened = &recorder->opened;
+	int ret = 0;
+
+	pthread_mutex_lock(&session->lock);
+	for (size_t i = from; i < opened->count && !ret; i++) {
+		const struct jp_opened *event = &opened->list[i];
+
+		ret = jp_perfdata_id(recorder->writer, event->stream, event->id);
+		opened->some_id[event->stream] = event->id;
+	}
+	pthread_mutex_unlock(&session->lock);
+	return ret ? jp_fail(err, -ret, "no memory for the ids of events") : 0;
+}
+
+static int open_event(struct jp_session *session, struct perf_event_attr *attr,
+		      enum jp_stream stream, pid_t tid, unsigned int cpu_index,
+		      struct jp_error *err)
 {
 	struct jp_ring *ring = &session->recorder->rings[stream * session->nr_cpus + cpu_index];
 	struct jp_opened event = {.tid = tid, .cpu = ring->cpu, .stream = stream};
@@ -68,6 +85,18 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 	return ret;
 }
 
+int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
+		  pid_t tid, unsigned int cpu_index, struct jp_error *err)
+{
+	size_t from = session->recorder->opened.count;
+	int ret = open_event(session, attr, stream, tid, cpu_index, err)
+			  ?: tell_ids(session, from, err);
+
+	if (ret)
+		jp_open_close(session, from);
+	return ret;
+}
+
 int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 		   struct jp_error *err)
 {
@@ -76,7 +105,8 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 	int ret = 0;
 
 	for (unsigned int i = 0; i < session->nr_cpus && !ret; i++)
-		ret = jp_open_event(session, &recorder->attr[stream], stream, tid, i, err);
+		ret = open_event(session, &recorder->attr[stream], stream, tid, i, err);
+	ret = ret ?: tell_ids(session, from, err);
 	if (ret)
 		jp_open_close(session, from);
 	return ret;
