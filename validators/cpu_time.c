@@ -523,7 +523,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	cpu->evidence = evidence;
 	cpu->view = view;
-	cpu->counts = calloc(truth->nr_activations + 1, sizeof(*cpu->counts));
+	cpu->counts = calloc(evidence->truth->nr_activations + 1, sizeof(*cpu->counts));
 	for (size_t i = 0; i < truth->nr_activations && !failed; i++)
 		if (watched(cpu, &truth->activations[i]))
 			failed = jp_cpu_usual_add(&cpu->usual, &truth->activations[i]);
