@@ -4,7 +4,15 @@
 #include "harness/selftest/judged.h"
 #include "harness/selftest/made_events.h"
 
-enum { PID = 9, OTHER, SP = 0x1000, IP = 0x400000, CALLER = 0x400100, WRITTEN = 0x400200 };
+enum {
+	MANY = 12,
+	PID = 9,
+	OTHER,
+	SP = 0x1000,
+	IP = 0x400000,
+	CALLER = 0x400100,
+	WRITTEN = 0x400200
+};
 enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_IP = 16 };
 
 static const struct jp_event_asked asked = {.user_chain = true};
@@ -31,11 +39,15 @@ static struct jp_event sample(uint64_t time, bool user, bool differs)
 static void judged(const char *what, const struct jp_event *events, size_t count, uint64_t bad,
 		   uint64_t leaving)
 {
-	const uint64_t found = judge("chain_dump", &evidence, events, count, "chain.dump").k;
+	const struct jp_metric found = judge("chain_dump", &evidence, events, count, "chain.dump");
 	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
 
-	check(found == bad && exception_counts == bad && left == leaving,
-	      "%s: %d differ, %d as it leaves", what, (int)found, (int)left);
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < count; i++)
+		samples += events[i].type == JP_EVENT_SAMPLE;
+	check(found.k == bad && found.n == samples && exception_counts == bad && left == leaving,
+	      "%s: %d differ, %d as it leaves", what, (int)found.k, (int)left);
 }
 
 int main(void)
@@ -47,11 +59,17 @@ int main(void)
 	const struct jp_event gone = MADE_EVENT(EXIT, PID, 8, .task = {.ppid = 1});
 	const struct jp_event right = sample(6, false, false), wrong = sample(6, false, true);
 	const struct jp_event user = sample(6, true, true);
-	struct jp_event thread = wrong, others = exec;
+	struct jp_event thread = wrong, others = exec, beside = fork, many[2 * MANY];
 
 	regs.machine = jp_machine_find(EM_X86_64);
 	thread.tid = OTHER;
 	others.pid = others.tid = OTHER;
+	beside.tid = OTHER;
+	for (uint32_t i = 0; i < MANY; i++) {
+		many[i] = fork;
+		many[MANY + i] = wrong;
+		many[i].pid = many[i].tid = many[MANY + i].pid = many[MANY + i].tid = PID + i;
+	}
 #define JUDGED(what, bad, left, ...)                                                               \
 	judged(what, (const struct jp_event[]){__VA_ARGS__},                                       \
 	       sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event), bad,      \
@@ -69,5 +87,7 @@ int main(void)
 	JUDGED("nobody saw its fork", 1, 0, wrong, exec);
 	JUDGED("of who was there before", 1, 0, there, wrong, exec);
 	JUDGED("of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
+	JUDGED("a thread's fork", 1, 0, beside, wrong, exec);
+	judged("many that did nothing more", many, 2 * MANY, MANY, 0);
 	return check_done();
 }

@@ -234,6 +234,55 @@ static void skips(void)
 	asked = &on_cpus;
 }
 
+/* Activations of which every other one takes a period and a third less than the one behind it. The
+ * first sample of some is gone, of so many behind a longer one, and of as many behind a shorter
+ * one: a CPU may have stood still in the one before alone, whose last sample the gap begins with.
+ */
+static void judge_turns(uint64_t behind_longer, uint64_t behind_shorter, bool bad)
+{
+	struct jp_truth_activation activations[ACTIVATIONS];
+	struct jp_event events[TEN * ACTIVATIONS];
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = ACTIVATIONS};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
+		.watched = {.started = 1, .ended = UINT32_MAX}};
+	const uint64_t move = PERIOD * 2 / 3, gone = behind_longer + behind_shorter;
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < ACTIVATIONS; i++) {
+		const uint64_t begin = (1 + i) * TEN * PERIOD, end = begin + TEN * PERIOD;
+		const uint64_t enter = begin - (i % 2 ? move : 0);
+		const uint64_t leave = end - SHORT_BREAK - (i % 2 ? 0 : move);
+
+		activations[i] = (struct jp_truth_activation){.pid = PID,
+							      .tid = PID,
+							      .enter = enter,
+							      .inside = enter,
+							      .leave = leave,
+							      .cpu = leave - enter};
+		for (uint64_t j = 0; j < TEN; j++)
+			if (j || !i || (i - 1) / 2 >= (i % 2 ? behind_shorter : behind_longer))
+				events[count++] = sample(PID, begin + PERIOD / 4 + j * PERIOD, 0);
+	}
+	check(judge("cpu_time", &evidence, events, count, "cpu.skipped").k == gone &&
+		      exceptions == bad,
+	      "%d behind longer ones, %d behind shorter ones: %s", (int)behind_longer,
+	      (int)behind_shorter, bad ? "cannot be" : "may be");
+}
+
+static void turns(void)
+{
+	judge_turns(3, 0, false);
+	judge_turns(0, 3, true);
+	judge_turns(1, 2, false);
+	judge_turns(1, 3, true);
+}
+
 /* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
  * activation. */
 static void places(void)
@@ -330,6 +379,7 @@ int main(void)
 	counts();
 	ends();
 	skips();
+	turns();
 	places();
 	return check_done();
 }
