@@ -70,8 +70,8 @@ struct cpu_time {
 	struct jp_map threads; /* tid -> the same */
 	struct jp_map usual;   /* how long activations take */
 	double stolen;         /* samples for which the host took the time */
-	double handled;   /* of these, those that a stop of the timer's handler may have lost */
-	double untold;    /* samples for which it may have, and not have told of it */
+	double untold;         /* samples for which it may have, and not have told of it */
+	double handled;   /* of the more of both, what a stop of the timer's handler may lose */
 	char unsure[400]; /* where what it took leaves too little to tell: the first of these */
 	uint64_t stopped; /* ns for which the kernel throttled events, all together */
 	uint32_t attr;

@@ -41,7 +41,6 @@ static void judged(const char *what, const struct jp_event *events, size_t count
 {
 	const struct jp_metric found = judge("chain_dump", &evidence, events, count, "chain.dump");
 	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
-
 	uint64_t samples = 0;
 
 	for (size_t i = 0; i < count; i++)

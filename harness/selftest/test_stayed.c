@@ -20,6 +20,15 @@ static const struct jp_event_asked on_cpus = {.cpus = true, .kernel = true};
 static const struct jp_event_asked user_only = {.cpus = true};
 static const struct jp_event_asked *asked = &on_cpus;
 
+static struct jp_truth truth_of(struct jp_truth_activation *activations, size_t count)
+{
+	return (struct jp_truth){.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = count};
+}
+
 /* Activation @i of four and a half periods, of which its thread was off its CPU for so many ns. */
 static struct jp_truth_activation activation(uint32_t tid, uint64_t i, uint64_t off)
 {
@@ -49,11 +58,7 @@ static uint64_t judge_beside(uint64_t off, uint64_t odd, uint32_t other, uint64_
 {
 	static struct jp_truth_activation activations[MANY + MOST];
 	static struct jp_event events[6 * MANY + MOST];
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = activations,
-				 .nr_activations = MANY + shorter};
+	struct jp_truth truth = truth_of(activations, MANY + shorter);
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
@@ -112,11 +117,7 @@ static bool judge_ends(uint64_t odd, uint64_t rest, uint64_t taken)
 {
 	struct jp_truth_activation activations[MANY];
 	struct jp_event events[5 * MANY];
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = activations,
-				 .nr_activations = MANY};
+	struct jp_truth truth = truth_of(activations, MANY);
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
@@ -166,11 +167,7 @@ static void judge_skips(const struct skips *row)
 {
 	struct jp_truth_activation activations[ACTIVATIONS];
 	struct jp_event events[TEN * ACTIVATIONS];
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = activations,
-				 .nr_activations = ACTIVATIONS};
+	struct jp_truth truth = truth_of(activations, ACTIVATIONS);
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .info = {.slack = SLACK,
 						      .enabled = 1,
@@ -242,11 +239,7 @@ static void judge_turns(uint64_t behind_longer, uint64_t behind_shorter, bool ba
 {
 	struct jp_truth_activation activations[ACTIVATIONS];
 	struct jp_event events[TEN * ACTIVATIONS];
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = activations,
-				 .nr_activations = ACTIVATIONS};
+	struct jp_truth truth = truth_of(activations, ACTIVATIONS);
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = UINT32_MAX},
@@ -309,11 +302,7 @@ static void places(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct jp_truth_activation one = activation(PID, 0, rows[i].off);
-		struct jp_truth truth = {.version = 3,
-					 .incarnations = &image,
-					 .nr_incarnations = 1,
-					 .activations = &one,
-					 .nr_activations = 1};
+		struct jp_truth truth = truth_of(&one, 1);
 		const struct jp_evidence evidence = {.truth = &truth, .info = {.slack = SLACK}};
 		const uint64_t middle = one.enter + LENGTH / 2;
 		const struct jp_event first = sample(PID, middle, 0);
@@ -350,11 +339,7 @@ static void records(void)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct jp_truth_activation one = activation(PID, 0, 0);
-		struct jp_truth truth = {.version = 3,
-					 .incarnations = &image,
-					 .nr_incarnations = 1,
-					 .activations = &one,
-					 .nr_activations = 1};
+		struct jp_truth truth = truth_of(&one, 1);
 		const struct jp_evidence evidence = {
 			.truth = &truth,
 			.info = {.slack = SLACK, .first_enabled = rows[i].first_enabled},
