@@ -515,8 +515,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct cpu_time *cpu;
 	int failed = 0;
 
-	/* Older truths have no CPU time; a breakpoint is no clock. */
-	if (truth->version < JP_TRUTH_VERSION_CPU || evidence->info.breakpoints)
+	/* Older truths have no CPU time; a breakpoint is no clock; a witness knows better. */
+	if (evidence->watched.witness_since || truth->version < JP_TRUTH_VERSION_CPU ||
+	    evidence->info.breakpoints)
 		return 0;
 	cpu = view->state = calloc(1, sizeof(*cpu));
 	if (!cpu)

@@ -9,11 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/clock.h"
 #include "harness/base/file.h"
 #include "harness/base/own_machine.h"
+#include "harness/format/rundir/watched.h"
 
 /* perf 5.10 reads no attr that is longer. */
 enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };
+/* Bytes in a ring of the witness at which its reader wakes: half of the smallest. */
+enum { WITNESS_WAKE = 8 << 10 };
 
 int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
@@ -80,6 +84,18 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
 	attr->sample_freq = frequency;
 	attr->inherit = !options->system_wide;
 	attr_contents(attr, options, abilities);
+}
+
+void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		     const struct jp_abilities *abilities)
+{
+	attr_base(attr, abilities);
+	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
+	attr->sample_type |= PERF_SAMPLE_PERIOD;
+	attr->sample_period = jp_witness_period(JP_NS_PER_S / options->frequency);
+	attr->inherit = 1;
+	attr->watermark = 1;
+	attr->wakeup_watermark = WITNESS_WAKE;
 }
 
 void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,

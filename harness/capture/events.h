@@ -35,6 +35,10 @@ void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_op
 			const struct jp_abilities *abilities, uint64_t addr);
 /* Where the fields of its records lie. */
 void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout);
+/* The witness's clock (harness/capture/witness.h): as the sampling event that @options ask for, but
+ * for the period. */
+void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
+		     const struct jp_abilities *abilities);
 /* Owns a ring; never enabled. */
 void jp_attr_ring(struct perf_event_attr *attr);
 /* Tries @options on the calling thread (or system-wide). 0, or -errno of what cannot be had. */

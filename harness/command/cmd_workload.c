@@ -32,8 +32,9 @@ struct request {
 	const struct jp_workload *workload;
 };
 
-static struct request request = {
-	.setup = {.seed = 1, .ready_fd = STDOUT_FILENO}, .publish = "none", .proc = -1};
+static struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1},
+				 .publish = "none",
+				 .proc = -1};
 
 /* All workloads, if none was chosen; the publishers, and what each can get wrong. */
 static void print_names(FILE *out)
@@ -123,6 +124,10 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "the descriptor to read \"step NAME [ARG]\" and \"stop\" from, whose end "
 			 "means stop; none: only "
 			 "SIGTERM and SIGINT stop the workload (0)"},
+		{"--hold-fd", .value = "N", .take = take_descriptor,
+		 .context = &request.setup.hold_fd,
+		 .help = "a socket to send the pid to, before anything is run; the workload waits "
+			 "for an answer (none)"},
 		{"--publish", .value = "HOW[:FAULT]", .text = &request.publish,
 		 .help = "how it publishes names (none)"},
 		{"--publish-dir", .value = "DIR", .text = &request.publish_dir,
@@ -223,6 +228,8 @@ static int act(void)
 		return JP_EXIT_BROKEN;
 	jp_maps_mark();
 	jp_handshake_begin(&request.setup);
+	if (!request.execed)
+		jp_handshake_hold();
 	status = publish();
 	if (!status && !jp_handshake_stopping()) {
 		status = request.workload->run(1, argv);

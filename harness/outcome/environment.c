@@ -11,8 +11,9 @@
 #include "harness/format/perfdata/machine.h"
 
 enum {
-	WHOLE = 1, /* the format since which `watched` has all its keys */
-	CLOCKS = 2 /* and that since which env.json says whether clocks count */
+	WHOLE = 1,  /* the format since which `watched` has all its keys */
+	CLOCKS = 2, /* and that since which env.json says whether clocks count */
+	WITNESS = 3 /* and that since which there is a witness, or the reason why there is none */
 };
 
 static uint64_t number_of(const char *environment, const char *key)
@@ -65,6 +66,11 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 		jp_note(result, JP_ERROR,
 			"watched states no %s, as the runner does since format %d",
 			watched->cpus ? "silent" : "cpus", WHOLE);
+	if (number_of(environment, "format") >= WITNESS && !watched->witness_since &&
+	    !*evidence->witnessed.denied)
+		jp_note(result, JP_ERROR,
+			"watched states no witness_since, as the runner does since format %d",
+			WITNESS);
 	check_text(result, environment, "machine", "the truth", machine ? machine->name : "");
 	snprintf(most, sizeof(most), "%" PRIu64, watched->max_stack);
 	check_text(result, environment, "perf_event_max_stack", "the runner", most);

@@ -26,10 +26,11 @@
 /* docs/results-format.md has what they are. `case` is written anew, from the definition in force.
  */
 static const char *const patterns[] = {
-	"truth",      "cost",         "observations", "perf.data",    "injected.data",
-	"maps",       "capture",      "intervals",    "watched",      "env.json",
-	"outcome",    "workload.txt", "inject.txt",   "profiler.txt", "crash",
-	"jit-*.dump", "perf-*.map",   "jitted-*.so",  "seconds",
+	"truth",          "cost",         "observations", "perf.data",    "injected.data",
+	"maps",           "capture",      "intervals",    "watched",      "env.json",
+	"outcome",        "workload.txt", "inject.txt",   "profiler.txt", "crash",
+	"jit-*.dump",     "perf-*.map",   "jitted-*.so",  "seconds",      "witness",
+	"witness.denied",
 };
 static const char *const folders[] = {"elf", "jit"};
 

@@ -94,7 +94,7 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	jp_json_object(&json, NULL);
 	/* Since 1 all keys of `watched` are written, since 2 clocks_count:
 	 * harness/outcome/environment.c. */
-	jp_json_u64(&json, "format", 2);
+	jp_json_u64(&json, "format", 3);
 	jp_json_string(&json, "kernel", name.release);
 	jp_json_string(&json, "version", name.version);
 	jp_json_string(&json, "machine", name.machine);

@@ -2,6 +2,7 @@
 #include "harness/run/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
+#include "harness/capture/witness.h"
+#include "harness/format/rundir/run_dir.h"
 #include "harness/run/stolen_time.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
@@ -186,6 +189,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 
 	if (launches(watch)) {
 		jp_workload_process_started(&watch->process);
+		jp_witness_started(watch->witness);
 		watch->process.external = !target->pid;
 		ret = wait_ready(watch, session, err);
 		target->pid = watch->process.pid;
@@ -202,6 +206,22 @@ static int stop_workload(struct jp_watched *watch, struct jp_error *err)
 	return jp_workload_process_stop(&watch->process, jp_clock_now() + STOP_NS, err);
 }
 
+/* Until the capture's own events are off. */
+static int close_witness(struct jp_watched *watch, struct jp_error *err)
+{
+	struct jp_witness_summary summary = {0};
+	int ret = jp_witness_close(watch->witness, &summary, err);
+
+	watch->witness = NULL;
+	watch->seen.witness = summary.samples;
+	watch->seen.witness_since = summary.since;
+	if (!ret && summary.lost)
+		return jp_fail(err, EIO, "the witness lost %" PRIu64 " samples", summary.lost);
+	if (!ret && *summary.denied)
+		ret = jp_run_dir_write(watch->dir, "witness.denied", summary.denied, err);
+	return ret;
+}
+
 static int end_session(struct jp_watched *watch, struct jp_session *session, int ret,
 		       struct jp_error *err)
 {
@@ -210,6 +230,7 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 
 	watch->seen.ending = jp_clock_now();
 	watch->seen.silent = jp_session_end_sampling(session);
+	ret = ret ?: close_witness(watch, err);
 	/* Another's child must end before that other is done. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
@@ -223,6 +244,16 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 		ret = stop_workload(watch, err);
 	/* Whoever recorded is gone, and writes no more. */
 	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
+}
+
+static int start_workload(struct jp_watched *watch, char **command, struct jp_error *err)
+{
+	int ret = fcntl(jp_witness_child_fd(watch->witness), F_SETFD, 0)
+			  ? -errno
+			  : jp_workload_process_start(&watch->process, command, err);
+
+	jp_witness_started(watch->witness);
+	return ret;
 }
 
 static int watch_command(struct jp_watched *watch, char **command, struct jp_error *err)
@@ -240,8 +271,9 @@ static int watch_command(struct jp_watched *watch, char **command, struct jp_err
 		target.command = command;
 		target.inherit_fds[0] = watch->process.child_fd[0];
 		target.inherit_fds[1] = watch->process.child_fd[1];
+		target.inherit_fds[2] = jp_witness_child_fd(watch->witness);
 	} else {
-		ret = ret ?: jp_workload_process_start(&watch->process, command, err)
+		ret = ret ?: start_workload(watch, command, err)
 			  ?: jp_workload_process_wait_ready(&watch->process, watch->deadline, err);
 		target.pid = watch->process.pid;
 	}
@@ -269,6 +301,7 @@ static void add_command(const struct jp_watched *watch, struct jp_arguments *com
 	jp_arguments_add(command, "%d", watch->process.child_fd[0]);
 	jp_arguments_add(command, "--control-fd");
 	jp_arguments_add(command, "%d", watch->process.child_fd[1]);
+	jp_arguments_add(command, "--hold-fd=%d", jp_witness_child_fd(watch->witness));
 	if (cas->publish) {
 		jp_arguments_add(command, "--publish=%s", cas->publish);
 		jp_arguments_add(command, "--publish-dir=%s", watch->dir);
@@ -283,7 +316,15 @@ int jp_watch(struct jp_watched *watch, struct jp_error *err)
 
 	if (ret)
 		return ret;
+	watch->witness = jp_witness_open(&watch->options, watch->dir, err);
+	if (!watch->witness)
+		return -EIO;
 	add_command(watch, &command);
-	return command.failed ? jp_fail(err, ENOMEM, "out of memory")
-			      : watch_command(watch, command.list, err);
+	ret = command.failed ? jp_fail(err, ENOMEM, "out of memory")
+			     : watch_command(watch, command.list, err);
+	if (!ret)
+		return 0;
+	/* The first failure says more. */
+	close_witness(watch, NULL);
+	return ret;
 }

@@ -17,6 +17,7 @@ struct jp_watched {
 	char **capture_argv; /* the capture's own: without what the options took */
 	int capture_argc;
 	struct jp_workload_process process;
+	struct jp_witness *witness; /* NULL: not yet, or no more */
 	uint64_t deadline;
 	bool stepped;
 	struct jp_watched_info seen;

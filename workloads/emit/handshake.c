@@ -18,7 +18,7 @@
 #include "workloads/emit/maps.h"
 #include "workloads/emit/thread.h"
 
-static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO};
+static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1};
 static atomic_int stopping;
 
 static void on_stop(int signal)
@@ -76,6 +76,20 @@ int jp_handshake_forked(int ready_fd, int control_fd)
 	current.resumed = 0;
 	atomic_store(&stopping, 0);
 	return 0;
+}
+
+void jp_handshake_hold(void)
+{
+	const pid_t pid = getpid();
+	char byte;
+
+	if (current.hold_fd < 0)
+		return;
+	if (write(current.hold_fd, &pid, sizeof(pid)) == sizeof(pid))
+		while (read(current.hold_fd, &byte, 1) < 0 && errno == EINTR)
+			;
+	close(current.hold_fd);
+	current.hold_fd = -1;
 }
 
 uint64_t jp_handshake_seed(void)
@@ -280,7 +294,8 @@ int jp_handshake_exec(const char *extra)
 	if (!argv)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(current.argv[i], "--resumed=", strlen("--resumed=")))
+		if (strncmp(current.argv[i], "--resumed=", strlen("--resumed=")) &&
+		    strncmp(current.argv[i], "--hold-fd=", strlen("--hold-fd=")))
 			argv[kept++] = current.argv[i];
 	if (extra)
 		argv[kept++] = (char *)extra;

@@ -55,11 +55,15 @@ struct jp_handshake_setup {
 	char **argv; /* of the command, as it was typed: what an exec starts again */
 	uint64_t seed;
 	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
+	int hold_fd;              /* -1: nobody opens a witness */
 	int resumed;              /* this image is the answer to a step "exec" */
 	const char *truth;        /* path of the truth */
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
 const struct jp_handshake_setup *jp_handshake_setup(void);
+/* Sends the pid to setup->hold_fd, waits for an answer and closes it: the watcher opens its events
+ * on this process while it has one thread and ran no emitted code. */
+void jp_handshake_hold(void);
 /* In a forked child: a handshake of its own, with its maker (workloads/emit/process.h). */
 int jp_handshake_forked(int ready_fd, int control_fd);
 /* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;

@@ -21,13 +21,16 @@ static const struct watched_field {
 	const char *key;
 	size_t at;
 } fields[] = {
-	{"started", AT(started)}, {"begun", AT(begun)},           {"ending", AT(ending)},
-	{"ended", AT(ended)},     {"slack", AT(slack)},           {"max_stack", AT(max_stack)},
-	{"chain", AT(chain)},     {"stack_dump", AT(stack_dump)}, {"user_only", AT(user_only)},
-	{"cpus", AT(cpus)},       {"task_clock", AT(task_clock)}, {"synth", AT(synth)},
-	{"stolen", AT(stolen)},   {"silent", AT(silent)},
+	{"started", AT(started)},       {"begun", AT(begun)},
+	{"ending", AT(ending)},         {"ended", AT(ended)},
+	{"slack", AT(slack)},           {"max_stack", AT(max_stack)},
+	{"chain", AT(chain)},           {"stack_dump", AT(stack_dump)},
+	{"user_only", AT(user_only)},   {"cpus", AT(cpus)},
+	{"task_clock", AT(task_clock)}, {"synth", AT(synth)},
+	{"stolen", AT(stolen)},         {"silent", AT(silent)},
+	{"witness", AT(witness)},       {"witness_since", AT(witness_since)},
 };
-enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 5 };
+enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 7 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
 {
@@ -58,7 +61,7 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
 		size_t length = strlen(fields[i].key);
 
-		if (!line && (i == ALWAYS || i >= FIELDS - 2))
+		if (!line && (i == ALWAYS || i >= FIELDS - 4))
 			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,

@@ -25,7 +25,19 @@ struct jp_watched_info {
 	uint64_t synth;      /* index of the policy of synthesizing */
 	uint64_t stolen;     /* ns that a host took from all CPUs, in ticks of 10 ms; 0: not told */
 	uint64_t silent;     /* the capture said that its events are off; 0: not told */
+	uint64_t witness;    /* samples in the file of that name; 0: the kernel denied it */
+	uint64_t witness_since; /* its events were on by then */
 };
+
+/*
+ * The period of the witness's clock beside a clock of @period ns: a little more than half of it. So
+ * four samples of the witness in a row enclose more than one period of the other clock, and the
+ * phases of the two clocks drift past each other.
+ */
+static inline uint64_t jp_witness_period(uint64_t period)
+{
+	return period / 2 + period / 200 + 1;
+}
 
 /* ns: what a host took is told in these, and rounded down, so up to one more was taken. */
 #define JP_STOLEN_TICK 10e6

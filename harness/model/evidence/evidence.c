@@ -2,6 +2,7 @@
 #include "harness/model/evidence/evidence.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,16 +84,43 @@ static int load_watched(struct jp_evidence *evidence, const char *path, struct j
 	return text ? jp_watched_parse(&evidence->watched, path, text, err) : -EINVAL;
 }
 
+static int load_denied(struct jp_evidence *evidence, const char *witness, struct jp_error *err)
+{
+	jp_cleanup_free char *text = NULL;
+	char path[PATH_SIZE];
+	int ret = jp_path_build(path, sizeof(path), err, "%s.denied", witness);
+
+	if (ret || jp_untrusted_there(path, NULL) == -ENOENT)
+		return ret;
+	text = jp_file_read_regular(path, sizeof(evidence->witnessed.denied), NULL, err);
+	if (!text)
+		return -EINVAL;
+	snprintf(evidence->witnessed.denied, sizeof(evidence->witnessed.denied), "%s", text);
+	return 0;
+}
+
+/* `watched` states how many samples it has: a file that is gone, or another one, is noticed. */
+static int load_witness(struct jp_evidence *evidence, const char *path, struct jp_error *err)
+{
+	const uint64_t stated = evidence->watched.witness;
+	int ret = evidence->watched.witness_since
+			  ? jp_witnessed_load(&evidence->witnessed, path, err)
+			  : load_denied(evidence, path, err);
+
+	if (!ret && evidence->witnessed.count != stated)
+		ret = jp_fail(err, EINVAL, "%s: %zu samples; `watched` states %" PRIu64, path,
+			      evidence->witnessed.count, stated);
+	return ret;
+}
+
 static int load(struct jp_evidence *evidence, struct jp_error *err)
 {
 	static const struct {
 		const char *name;
 		int (*load)(struct jp_evidence *evidence, const char *path, struct jp_error *err);
 	} files[] = {
-		{"capture", load_info},
-		{"maps", load_snapshots},
-		{"intervals", load_intervals},
-		{"watched", load_watched},
+		{"capture", load_info},    {"maps", load_snapshots},  {"intervals", load_intervals},
+		{"watched", load_watched}, {"witness", load_witness},
 	};
 	char path[PATH_SIZE], capture[PATH_SIZE];
 	int failed = jp_capture_path(evidence->dir, capture, sizeof(capture), err)
@@ -128,6 +156,7 @@ void jp_evidence_free(struct jp_evidence *evidence)
 	jp_truth_free(evidence->truth);
 	jp_snapshots_free(&evidence->snapshots);
 	jp_intervals_free(&evidence->intervals);
+	jp_witnessed_free(&evidence->witnessed);
 	free(evidence->dir);
 	free(evidence);
 }

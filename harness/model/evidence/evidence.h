@@ -9,6 +9,7 @@
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/rundir/snapshots.h"
 #include "harness/format/rundir/watched.h"
+#include "harness/model/evidence/witness.h"
 #include "harness/model/oracle/truth.h"
 
 /* What a run directory holds of one case, besides the capture's own records. */
@@ -19,6 +20,7 @@ struct jp_evidence {
 	struct jp_capture_info info;
 	struct jp_intervals intervals;  /* of a gated capture */
 	struct jp_watched_info watched; /* all 0 before version 3 of the truth */
+	struct jp_witnessed witnessed;  /* the second clock's samples; none in older runs */
 	struct jp_declared declared;    /* what the capture says that it cannot tell */
 };
 

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/capture/witness.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/path.h"
+#include "harness/base/shortage.h"
+#include "harness/capture/cpus.h"
+#include "harness/capture/events.h"
+#include "harness/capture/worker.h"
+#include "harness/format/perfdata/format.h"
+#include "harness/format/perfdata/ring.h"
+#include "harness/format/perfdata/write.h"
+
+enum {
+	RING_LEAST = 16 << 10,
+	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB a CPU for all rings */
+	RECORD = 56,           /* bytes of a sample */
+	READS_PER_SECOND = 4,  /* a ring holds what comes in so long */
+	IDLE_MS = 50,
+	FIRST_PRIORITY = -20,
+};
+
+/* Ring and event of one CPU. */
+struct witness_cpu {
+	int cpu, owner, event; /* @owner never counts: the ring outlives the watched threads */
+	struct jp_perf_ring ring;
+};
+
+struct jp_witness {
+	struct witness_cpu *cpus;
+	unsigned int nr_cpus;
+	struct perf_event_attr attr;
+	struct jp_perf_layout layout;
+	struct jp_perfdata_writer *writer;
+	int hold[2]; /* ours, and the workload's */
+	int wake;
+	pthread_t thread;
+	bool runs, stopping; /* @stopping is atomic */
+	uint64_t first, last;
+	struct jp_witness_summary summary;
+};
+
+static void deny(struct jp_witness *witness, const char *what, int error)
+{
+	char reason[128];
+
+	if (*witness->summary.denied)
+		return;
+	jp_perf_reason(error, reason, sizeof(reason));
+	snprintf(witness->summary.denied, sizeof(witness->summary.denied), "%s: %s", what, reason);
+	jp_shortage_note(error);
+}
+
+static void note_record(struct jp_witness *witness, const struct jp_perf_record *record)
+{
+	const uint64_t time = jp_perf_record_time(&witness->layout, record);
+	struct jp_event event;
+
+	if (record->type == JP_PERF_RECORD_SAMPLE) {
+		witness->first =
+			witness->summary.samples++ && witness->first < time ? witness->first : time;
+		witness->last = time > witness->last ? time : witness->last;
+	} else if (!jp_perf_decode(&witness->layout, record, &event, NULL) &&
+		   event.type == JP_EVENT_LOST) {
+		witness->summary.lost += event.lost.lost;
+	}
+}
+
+static bool read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
+{
+	uint64_t whole[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
+	const struct jp_perf_record *record;
+	bool any = false;
+
+	jp_perf_ring_look(ring);
+	while ((record = jp_perf_ring_next(ring, whole))) {
+		note_record(witness, record);
+		jp_perfdata_put(witness->writer, record, record->size);
+		any = true;
+	}
+	if (ring->tail != ring->head) {
+		witness->summary.lost++;
+		ring->tail = ring->head;
+	}
+	jp_perf_ring_release(ring);
+	return any;
+}
+
+/* On every CPU for the workload's only thread, which waits for us: whatever it makes inherits
+ * them. */
+static void open_events(struct jp_witness *witness, pid_t pid)
+{
+	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
+		struct witness_cpu *cpu = &witness->cpus[i];
+		uint64_t id;
+
+		cpu->event = jp_perf_open(&witness->attr, pid, cpu->cpu);
+		if (cpu->event < 0) {
+			deny(witness, "perf_event_open of the witness", -cpu->event);
+			return;
+		}
+		if (ioctl(cpu->event, PERF_EVENT_IOC_SET_OUTPUT, cpu->owner) ||
+		    ioctl(cpu->event, PERF_EVENT_IOC_ID, &id) ||
+		    jp_perfdata_id(witness->writer, 0, id)) {
+			deny(witness, "ring of the witness", errno);
+			return;
+		}
+	}
+	for (unsigned int i = 0; i < witness->nr_cpus; i++)
+		if (ioctl(witness->cpus[i].event, PERF_EVENT_IOC_ENABLE, 0))
+			deny(witness, "PERF_EVENT_IOC_ENABLE of the witness", errno);
+	witness->summary.since = jp_clock_now();
+}
+
+/* The workload holds, or is gone. */
+static void answer(struct jp_witness *witness)
+{
+	pid_t pid;
+
+	if (recv(witness->hold[0], &pid, sizeof(pid), MSG_DONTWAIT) == sizeof(pid)) {
+		if (!*witness->summary.denied)
+			open_events(witness, pid);
+		send(witness->hold[0], "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	close(witness->hold[0]);
+	witness->hold[0] = -1;
+}
+
+static bool read_rings(struct jp_witness *witness)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < witness->nr_cpus; i++)
+		if (witness->cpus[i].ring.data)
+			any |= read_ring(witness, &witness->cpus[i].ring);
+	return any;
+}
+
+static void *watch(void *context)
+{
+	struct jp_witness *witness = context;
+	const nfds_t count = witness->nr_cpus + 2;
+	struct pollfd *fds = calloc(count, sizeof(*fds));
+	bool any = true, stop = false;
+
+	/* Rings are small: who may be first is. */
+	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FIRST_PRIORITY);
+	for (unsigned int i = 0; fds && i < witness->nr_cpus; i++)
+		fds[i + 2] = (struct pollfd){.fd = witness->cpus[i].owner, .events = POLLIN};
+	while (!stop || any) {
+		if (fds) {
+			fds[0] = (struct pollfd){.fd = witness->wake, .events = POLLIN};
+			fds[1] = (struct pollfd){.fd = witness->hold[0], .events = POLLIN};
+			poll(fds, stop ? 2 : count, stop ? 0 : IDLE_MS);
+		}
+		if (witness->hold[0] >= 0 && fds && fds[1].revents)
+			answer(witness);
+		stop = __atomic_load_n(&witness->stopping, __ATOMIC_ACQUIRE);
+		any = read_rings(witness);
+	}
+	free(fds);
+	return NULL;
+}
+
+static uint64_t ring_size(const struct jp_witness *witness)
+{
+	const uint64_t rate = JP_NS_PER_S / witness->attr.sample_period;
+	uint64_t size = RING_LEAST;
+
+	while (size < RING_MOST && size < rate * RECORD / READS_PER_SECOND)
+		size *= 2;
+	return size;
+}
+
+static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
+{
+	struct perf_event_attr attr;
+	int ret = -EPERM;
+
+	jp_attr_ring(&attr);
+	cpu->owner = jp_perf_open(&attr, 0, cpu->cpu);
+	if (cpu->owner < 0) {
+		deny(witness, "perf_event_open of the witness's ring", -cpu->owner);
+		return false;
+	}
+	/* EPERM is over RLIMIT_MEMLOCK. */
+	for (uint64_t size = ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
+		ret = jp_perf_ring_map(&cpu->ring, cpu->owner, size);
+	if (ret)
+		deny(witness, "mmap of the witness's ring", -ret);
+	return !ret;
+}
+
+static int create_file(struct jp_witness *witness, const char *dir, struct jp_error *err)
+{
+	struct jp_perf_attr attr = {0};
+	const struct jp_perfdata_event event = {&attr, "witness"};
+	char path[4096];
+
+	memcpy(&attr, &witness->attr, witness->attr.size);
+	if (jp_path_build(path, sizeof(path), err, "%s/witness", dir))
+		return -ENAMETOOLONG;
+	witness->writer = jp_perfdata_create(path, &event, 1, err);
+	return witness->writer ? 0 : -EIO;
+}
+
+static int start(struct jp_witness *witness, const struct jp_capture_options *options,
+		 const char *dir, struct jp_error *err)
+{
+	struct jp_abilities abilities;
+	int *cpus, count = jp_cpus_online(&cpus, err);
+	int ret = jp_abilities_try(options, &abilities);
+
+	if (count < 0)
+		return count;
+	if (ret)
+		deny(witness, "perf_event_open", -ret);
+	jp_attr_witness(&witness->attr, options, &abilities);
+	jp_attr_layout(&witness->attr, &witness->layout);
+	witness->cpus = calloc((size_t)count, sizeof(*witness->cpus));
+	for (int i = 0; witness->cpus && i < count; i++)
+		witness->cpus[witness->nr_cpus++] =
+			(struct witness_cpu){.cpu = cpus[i], .owner = -1, .event = -1};
+	free(cpus);
+	witness->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (!witness->cpus || witness->wake < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, witness->hold))
+		return jp_fail(err, errno, "the witness: %s", strerror(errno));
+	for (unsigned int i = 0; i < witness->nr_cpus && !*witness->summary.denied; i++)
+		open_ring(witness, &witness->cpus[i]);
+	ret = create_file(witness, dir, err)
+		      ?: jp_thread_start(&witness->thread, watch, witness, err);
+	witness->runs = !ret;
+	return ret;
+}
+
+struct jp_witness *jp_witness_open(const struct jp_capture_options *options, const char *dir,
+				   struct jp_error *err)
+{
+	struct jp_witness *witness = calloc(1, sizeof(*witness));
+
+	if (!witness) {
+		jp_fail(err, ENOMEM, "no memory for the witness");
+		return NULL;
+	}
+	witness->wake = witness->hold[0] = witness->hold[1] = -1;
+	if (!start(witness, options, dir, err))
+		return witness;
+	jp_witness_close(witness, NULL, NULL);
+	return NULL;
+}
+
+int jp_witness_child_fd(const struct jp_witness *witness)
+{
+	return witness->hold[1];
+}
+
+void jp_witness_started(struct jp_witness *witness)
+{
+	if (witness->hold[1] >= 0)
+		close(witness->hold[1]);
+	witness->hold[1] = -1;
+}
+
+/* What the event of a CPU, and all that inherited it, lost. */
+static uint64_t lost_of(const struct jp_witness *witness, const struct witness_cpu *cpu)
+{
+	struct {
+		uint64_t value, id, lost;
+	} counts = {0};
+
+	if (!(witness->attr.read_format & JP_PERF_FORMAT_LOST) ||
+	    read(cpu->event, &counts, sizeof(counts)) != sizeof(counts))
+		return 0;
+	return counts.lost;
+}
+
+static void close_cpu(struct witness_cpu *cpu)
+{
+	if (cpu->event >= 0)
+		close(cpu->event);
+	jp_perf_ring_unmap(&cpu->ring);
+	if (cpu->owner >= 0)
+		close(cpu->owner);
+}
+
+static void stop(struct jp_witness *witness)
+{
+	for (unsigned int i = 0; i < witness->nr_cpus; i++)
+		if (witness->cpus[i].event >= 0)
+			ioctl(witness->cpus[i].event, PERF_EVENT_IOC_DISABLE, 0);
+	if (witness->runs) {
+		__atomic_store_n(&witness->stopping, true, __ATOMIC_RELEASE);
+		eventfd_write(witness->wake, 1);
+		pthread_join(witness->thread, NULL);
+	}
+}
+
+int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summary,
+		     struct jp_error *err)
+{
+	uint64_t lost = 0;
+	int ret = 0;
+
+	if (!witness)
+		return 0;
+	stop(witness);
+	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
+		if (witness->cpus[i].event >= 0)
+			lost += lost_of(witness, &witness->cpus[i]);
+		close_cpu(&witness->cpus[i]);
+	}
+	if (lost > witness->summary.lost)
+		witness->summary.lost = lost;
+	for (int i = 0; i < 2; i++)
+		if (witness->hold[i] >= 0)
+			close(witness->hold[i]);
+	if (witness->wake >= 0)
+		close(witness->wake);
+	if (witness->writer)
+		ret = jp_perfdata_close(witness->writer, witness->first, witness->last, err);
+	if (summary)
+		*summary = witness->summary;
+	free(witness->cpus);
+	free(witness);
+	return ret;
+}

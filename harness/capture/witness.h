@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include "harness/base/error.h"
+#include "harness/capture/options.h"
+
+/*
+ * A second clock on the threads of a workload, opened by the runner and not by the capture under
+ * test. A host, a quota or a scheduler that stops a thread hides samples of both clocks alike, so
+ * judging compares two measurements of the same time instead of modelling the host.
+ *
+ * The workload holds before its first activation: it writes its pid to the descriptor
+ * jp_witness_child_fd() and waits for a byte. The witness then opens its events, which all later
+ * threads and children inherit, and lets the workload go.
+ */
+struct jp_witness;
+
+/* What came of it. */
+struct jp_witness_summary {
+	uint64_t samples;
+	uint64_t since;   /* its events were on by then, ns; 0: they never were */
+	uint64_t lost;    /* samples that found no room in a ring */
+	char denied[256]; /* why there are none: what the kernel refused; "": nothing */
+};
+
+/*
+ * Opens rings and starts the thread that reads them into DIR/witness, a perf.data file with one
+ * event of the clock and the kernel setting in @options. NULL and a message where that fails for
+ * another reason than the kernel's refusal.
+ */
+struct jp_witness *jp_witness_open(const struct jp_capture_options *options, const char *dir,
+				   struct jp_error *err);
+/* The workload's descriptor, for its option --hold-fd; it leads across exec. */
+int jp_witness_child_fd(const struct jp_witness *witness);
+/* The workload has its own copy of the descriptor: closes ours, so that its death is noticed. */
+void jp_witness_started(struct jp_witness *witness);
+/* Stops the events, reads what is left and closes the file. Frees @witness, which may be NULL.
+ * Returns 0, or -errno and a message where the file cannot be written. */
+int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summary,
+		     struct jp_error *err);
