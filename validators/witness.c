@@ -15,7 +15,7 @@
  *
  * A switch between threads with equal events swaps their contexts and so the phases of the timers
  * (perf_event_context_sched_out()). So rules about single samples ask for what a CPU shows, and
- * leave out times in which the witness has a gap; sums over a thread leave room for its gaps.
+ * sums over a thread leave room for its gaps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -177,11 +177,17 @@ static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t 
 	return i < count ? state->on_cpu[i] : UINT64_MAX;
 }
 
-/* Whether the witness's interval from @sample to the next is of one thread, on one CPU, no gap. */
-static bool goes_on(const struct witness *state, const struct jp_witness_sample *sample)
+/* Whether @sample and the witness's next are of one thread and CPU. */
+static bool stays(const struct jp_witness_sample *sample)
 {
 	return sample[1].tid == sample->tid && sample[1].pid == sample->pid &&
-	       sample[1].cpu == sample->cpu &&
+	       sample[1].cpu == sample->cpu;
+}
+
+/* The same, and no gap is between them. */
+static bool goes_on(const struct witness *state, const struct jp_witness_sample *sample)
+{
+	return stays(sample) &&
 	       (double)(sample[1].time - sample->time) <= GAP * (double)state->witnessed->period;
 }
 
@@ -206,7 +212,7 @@ static size_t hole(const struct witness *state, size_t i)
 	const uint64_t end = next_on_cpu(state, samples[i].cpu, samples[i].time);
 	size_t next = i;
 
-	while (next + 1 < state->witnessed->count && goes_on(state, &samples[next]) &&
+	while (next + 1 < state->witnessed->count && stays(&samples[next]) &&
 	       samples[next + 1].time < end &&
 	       is_watched(state, samples[i].pid, samples[i].time, samples[next + 1].time))
 		next++;

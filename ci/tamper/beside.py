@@ -207,6 +207,7 @@ for note_name, (key, value) in NOTES.items():
     make = noted("watched", key, value)
     add("watched." + note_name,
         of_clock(NO_CLOCK, make) if note_name == "task_clock" else make)
+add("witness.gone", lambda case: {"witness": None} if case.read("witness") else {})
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
 def raised(old: int, by: int) -> int:

@@ -122,18 +122,60 @@ def without(case: Case, gone: Callable[[rd.Sample], bool], what: str) -> Changes
     return case.rewrite(alter)
 
 
-@kind("sample.deleted.every-5th")
-def every_fifth(case: Case) -> Changes:
-    """Of all samples, as a reader loses them that forgets each fifth."""
-    times = sorted(one.time for one in case.capture("perf.data").samples()
-                   if one.pid in case.watched and case.in_window(one.time))
-    fifth = set(times[4::5])
-    changes = without(case, lambda sample: sample.time in fifth, "five samples")
+def forgotten(case: Case, times: set[int], what: str) -> Changes:
+    """Without the samples at @times, as a reader loses them that does not count them either."""
+    changes = without(case, lambda sample: sample.time in times, what)
     facts = dict(case.facts)
-    if "samples" in facts:  # nor does it count them
-        gone = sum(one.time in fifth for one in case.capture("perf.data").samples())
+    if "samples" in facts:
+        gone = sum(one.time in times for one in case.capture("perf.data").samples())
         facts["samples"] = str(int(facts["samples"]) - gone)
     return {**changes, **capture_file(facts)}
+
+
+def in_windows(case: Case) -> list[rd.Sample]:
+    return sorted((one for one in case.capture("perf.data").samples()
+                   if one.pid in case.watched and case.in_window(one.time)),
+                  key=lambda one: one.time)
+
+
+@kind("sample.deleted.every-5th")
+def every_fifth(case: Case) -> Changes:
+    return forgotten(case, {one.time for one in in_windows(case)[4::5]}, "five samples")
+
+
+def of_main_thread(case: Case) -> list[rd.Sample]:
+    """The samples that a witness covers, of the thread that has most in emitted code."""
+    case.read("witness")
+    if b"user_only 1" in case.read("watched"):
+        raise Absent("the kernel is not sampled")
+    since = int(case.read("watched").split()[-1])
+    most = main_thread(case)
+    return [one for one in in_windows(case) if one.tid == most and one.time > since]
+
+
+@kind("sample.deleted.2-percent")
+def two_percent(case: Case) -> Changes:
+    """At random, of one thread."""
+    samples = of_main_thread(case)
+    if len(samples) < 400:
+        raise Absent("no thread has 400 samples")
+    gone = case.chosen(samples[2:-2], 1 / 50, case.capture("perf.data"))
+    return forgotten(case, {one.time for one in gone}, CODE)
+
+
+@kind("sample.deleted.3-in-a-row")
+def three_in_a_row(case: Case) -> Changes:
+    """Of one thread that was on one CPU without a break."""
+    samples = of_main_thread(case)
+    period = samples[0].one[rd.PERIOD] if samples else 0
+    found = [place for place in range(len(samples) - 6)
+             if len({one.cpu for one in samples[place:place + 7]}) == 1 and all(
+                 0.95 < (late.time - early.time) / period < 1.05
+                 for early, late in zip(samples[place:place + 6], samples[place + 1:]))]
+    if not found:
+        raise Absent("no seven samples of a thread are a period apart")
+    place = found[case.seed % len(found)]
+    return forgotten(case, {one.time for one in samples[place + 2:place + 5]}, CODE)
 
 
 def main_thread(case: Case) -> int:

@@ -55,7 +55,7 @@ add("capture.duplicates_sideband.+1", of_ours(doubles))
 for key in ("chain", "user_only", "task_clock"):
     add("watched.%s.2" % key, noted("watched", key.encode(), lambda old: old + 2))
 add("watched.chain.other", of_ours(noted("watched", b"chain", lambda old: 1 - old)))
-for key in ("silent", "cpus"):
+for key in ("silent", "cpus", "witness", "witness_since"):
     add("watched.%s.0" % key, noted("watched", key.encode(), lambda old: 0))
 
 
@@ -63,7 +63,7 @@ def cut(count: int) -> Callable[[Case], Changes]:
     return lambda case: {"watched": b"".join(lines_of(case, "watched")[:-count])}
 
 
-for name, count in (("silent", 1), ("stolen", 2), ("cpus", 5)):
+for name, count in (("witness", 2), ("silent", 3), ("stolen", 4), ("cpus", 7)):
     add("watched.ends.before-" + name, cut(count))
 
 
