@@ -2,6 +2,7 @@
 #include "workloads/emit/measure.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -102,17 +103,14 @@ static int follow(struct run *run)
 	return ret;
 }
 
-int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted)
+static int measure(struct run *run, void (*call)(void))
 {
-	struct run run = {.code = code, .size = size, .emitted = emitted};
-	int status, ret;
+	int status;
 
-	memset(emitted, 0, sizeof(*emitted));
-	emitted->size = size;
-	run.child = fork();
-	if (run.child < 0)
+	run->child = fork();
+	if (run->child < 0)
 		return -errno;
-	if (!run.child) {
+	if (!run->child) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 			_exit(EPERM);
 		raise(SIGSTOP);
@@ -120,12 +118,33 @@ int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitt
 			call();
 		_exit(0);
 	}
-	if (waitpid(run.child, &status, 0) < 0)
+	if (waitpid(run->child, &status, 0) < 0)
 		return -errno;
 	if (!WIFSTOPPED(status))
 		return -EPERM;
-	ptrace(PTRACE_SETOPTIONS, run.child, NULL, PTRACE_O_EXITKILL);
-	ret = follow(&run);
+	ptrace(PTRACE_SETOPTIONS, run->child, NULL, PTRACE_O_EXITKILL);
+	return follow(run);
+}
+
+int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted)
+{
+	struct run run = {.code = code, .size = size, .emitted = emitted};
+	const int cpu = sched_getcpu();
+	cpu_set_t allowed, one;
+	bool pinned;
+	int ret;
+
+	memset(emitted, 0, sizeof(*emitted));
+	emitted->size = size;
+	CPU_ZERO(&one);
+	if (cpu >= 0 && cpu < CPU_SETSIZE)
+		CPU_SET(cpu, &one);
+	/* Child and tracer take turns: on two CPUs each step would wake an idle one twice. */
+	pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
+		 !sched_setaffinity(0, sizeof(one), &one);
+	ret = measure(&run, call);
+	if (pinned)
+		sched_setaffinity(0, sizeof(allowed), &allowed);
 	if (ret)
 		return ret;
 	return emitted->nr_insns ? 0 : -ENOTSUP;
