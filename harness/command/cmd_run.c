@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/arguments.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/globs.h"
@@ -125,6 +127,22 @@ static void leave(const struct run_request *options, const struct jp_run_dir *di
 	fflush(stdout);
 }
 
+/* Starts no profiler for its version that no case of this run depends on. */
+static int open_runner(const struct run_request *options, const struct jp_cases *cases,
+		       struct jp_runner *runner, struct jp_error *err)
+{
+	jp_cleanup_arguments struct jp_arguments names = {0};
+	static const char *const none[] = {NULL};
+
+	for (size_t i = 0; i < cases->nr_cases; i++)
+		if (wanted(options, &cases->cases[i]))
+			jp_runner_profilers(&cases->cases[i], &names);
+	if (names.failed)
+		return jp_fail(err, ENOMEM, "out of memory");
+	return jp_runner_open(runner, options->seed,
+			      names.list ? (const char *const *)names.list : none, err);
+}
+
 /* The runner's part: all that needs rights. */
 static int act(const struct run_request *options, const struct jp_cases *cases, size_t plan,
 	       const struct jp_run_judge *judge, const struct jp_run_dir *dir)
@@ -133,7 +151,7 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;
 
-	if (jp_runner_open(&runner, options->seed, NULL, &err)) {
+	if (open_runner(options, cases, &runner, &err)) {
 		fprintf(stderr, "jitproof run: %s\n", err.text);
 	} else if (run_all(options, cases, plan, judge, &runner, dir)) {
 		if (jp_interrupt_signal()) {

@@ -12,6 +12,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/path.h"
+#include "harness/base/registry.h"
 #include "harness/base/shortage.h"
 #include "harness/capture/profilers.h"
 #include "harness/run/environment.h"
@@ -46,6 +47,20 @@ int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *p
 void jp_runner_close(struct jp_runner *runner)
 {
 	free(runner->environment);
+}
+
+void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names)
+{
+	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
+	const char *merges = jp_merge_profiler(cas);
+
+	if (capture && capture->traits & JP_CAPTURE_EXTERNAL && cas->capture_argc > 1)
+		jp_arguments_add(names, "%s", cas->capture_argv[1]);
+	if (merges)
+		jp_arguments_add(names, "%s", merges);
+	for (size_t i = 0; i < cas->nr_expectations; i++)
+		if (cas->expectations[i].scope.tool[0])
+			jp_arguments_add(names, "%s", cas->expectations[i].scope.tool);
 }
 
 struct running {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/arguments.h"
 #include "harness/outcome/outcome.h"
 #include "harness/format/rundir/run_dir.h"
 
@@ -15,6 +16,8 @@ struct jp_runner {
 int jp_runner_open(struct jp_runner *runner, uint64_t seed, const char *const *profilers,
 		   struct jp_error *err);
 void jp_runner_close(struct jp_runner *runner);
+/* Adds to @names the profilers that @cas runs and the tools that its expectations depend on. */
+void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names);
 
 /*
  * Runs one case in its fresh folder @dir. True: that is to be judged. Else what went wrong on the
