@@ -18,7 +18,7 @@
 #include "harness/capture/worker.h"
 
 enum {
-	IDLE_MS = 50, /* a ring wakes us when it is half full; samples are counted sooner */
+	IDLE_MS = 10, /* a ring wakes the drain when it is half full; samples are counted sooner */
 	ROUND_NS = 100000000,
 	BEFORE_ALL = -20,
 };
