@@ -8,6 +8,7 @@ import re
 from typing import Any, Callable, Iterator, Mapping
 
 from ci.base import jsonl
+from ci.base.intervals import wilson
 from ci.base.status import Malformed
 from ci.base.text import numbers
 
@@ -209,17 +210,6 @@ def load_folder(folder: str) -> list[Stored]:
         raise Malformed(folder, 0, error.strerror) from error
     found = [load(os.path.join(folder, name)) for name in names if name.endswith(".jsonl")]
     return sorted(found, key=lambda stored: stored.order)
-
-
-def wilson(k: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a rate."""
-    if not n:
-        return 0.0, 1.0
-    z = 1.959963984540054
-    rate, square = k / n, z * z
-    middle = (rate + square / (2 * n)) / (1 + square / n)
-    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 # Shares of an area of bytes and time: no trials, of which an interval could be told.
