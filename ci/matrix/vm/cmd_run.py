@@ -2,7 +2,8 @@
 """ci/matrix run: the suite on kernels, each in virtual machines of its own.
 
 With TCG (the default) a run is a function of kernel, suite and seed: the same again gives the same
-results, bit by bit, however busy this machine is. With --accel=kvm it is a measurement.
+results, bit by bit, however busy this machine is. With --accel=kvm or
+--accel=wall it is a measurement.
 """
 
 import argparse
@@ -46,8 +47,9 @@ def add(subparsers: Subparsers) -> None:
                         help="VMs at a time (default: %(default)s)")
     parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
                         help="a folder for each kernel goes there (default: %(default)s)")
-    parser.add_argument("--accel", choices=("tcg", "kvm", "auto"), default="tcg",
-                        help="auto: KVM where a short boot shows that it works")
+    parser.add_argument("--accel", choices=("tcg", "wall", "kvm", "auto"), default="tcg",
+                        help="wall: TCG by this machine's clock; auto: KVM where a short boot "
+                        "shows that it works")
     parser.add_argument("--no-facts", action="store_true", help="leave out jitproof facts")
     parser.add_argument("--timeout", type=option_types.positive, metavar="SECONDS",
                         help="of this machine, for a case; instead of the configuration's")

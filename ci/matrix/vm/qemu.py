@@ -20,6 +20,8 @@ NAME = "qemu-system-x86_64"
 ICOUNT = ("-accel", "tcg", "-icount", "shift=3,sleep=off",
           "-rtc", "base=2026-01-01T00:00:00,clock=vm")
 KVM = ("-accel", "kvm", "-cpu", "host")
+# The guest's clocks follow this machine's: the guest notices when QEMU stands still.
+WALL = ("-accel", "tcg")
 # A machine's files in its folder, where QEMU runs: whatever the folder is called, their names hold
 # nothing that QEMU or the loader would take apart.
 INITRD, CONSOLE, OUTPUT, CLOCK, LOG = "initrd", "console", "output", "clock.so", "qemu.txt"
@@ -130,6 +132,8 @@ def command(qemu: Qemu, machine: Machine) -> list[str]:
     """Its words, to be run in the folder."""
     if machine.accelerator == "kvm":
         start = [qemu.path, *KVM]
+    elif machine.accelerator == "wall":
+        start = [qemu.path, *WALL]
     else:
         start = ["env", "LD_PRELOAD=./" + CLOCK, qemu.path, *ICOUNT]
     return [
