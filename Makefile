@@ -284,6 +284,10 @@ tamper: all ## alter recorded cases: what is not noticed goes to results/TAMPER.
 mutants: ## change our own lines one by one: what no test notices is printed
 	@$(PYTHON) ci/mutants --build '$(O)' --store $(if $(DIR),--run '$(DIR)')
 
+SOAK	?=
+soak: all vm-init ## run the set check 13 times under each of many bad conditions
+	@$(PYTHON) ci/soak --build '$(O)' $(if $(SOAK),$(SOAK),--store)
+
 bench: all ## compare our speed with perf's
 	@$(PYTHON) ci/bench/bench.py --jitproof '$(O)/jitproof'
 
@@ -360,8 +364,8 @@ clean: ## remove $(O)
 FORCE:
 .PHONY: fuzz-guided fuzz-blind guided covered coverage
 .PHONY: all check check-full run_tests gen_tar programs selftest sanitized sanitized-parts fuzz \
-	lint tamper mutants faults peers scoreboard bench perf-versions matrix vm-init findings \
-	agreement cost install help clean FORCE
+	lint tamper mutants soak faults peers scoreboard bench perf-versions matrix vm-init \
+	findings agreement cost install help clean FORCE
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered, \

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One run under one condition: how it starts, how it ends, what it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any, Callable
+
+from ci.base import jsonl, process
+from ci.soak import drivers
+
+GOOD = ("PASS", "SKIP", "XFAIL")
+# Seconds after which a run counts as hung: some conditions leave a case a tenth of a CPU.
+HUNG = 3 * 3600
+Driver = Callable[[int, threading.Event], None]
+
+
+@dataclasses.dataclass
+class Run:
+    """What a condition changes before the start. Defaults are those of an idle run."""
+    jitproof: str
+    arguments: list[str]  # the set or the globs
+    seed: int
+    folder: str  # TMPDIR; the run directory lies below it
+    stack: contextlib.ExitStack  # closes after the run's files are read
+    words: list[str] = dataclasses.field(default_factory=list)  # before the command
+    enter: list[Callable[[], None]] = dataclasses.field(default_factory=list)  # in the child
+    drivers: list[Driver] = dataclasses.field(default_factory=list)  # threads beside the run
+    command: list[str] = dataclasses.field(default_factory=list)  # in place of jitproof's
+    output: str = ""  # folder with results.jsonl, once it has run
+    cases: str = ""  # folder with the cases' folders
+    status: int = 0
+    errors: str = ""
+
+    @property
+    def chance(self) -> random.Random:
+        return random.Random(self.seed)
+
+    def execute(self) -> None:
+        self.output = self.output or os.path.join(self.folder, "run")
+        self.cases = self.cases or self.output
+        command = self.command or [*self.words, self.jitproof, "run", "--seed", str(self.seed),
+                                   "-o", self.output, *self.arguments]
+        log, ended = os.path.join(drivers.folder_of(self.stack), "log"), threading.Event()
+        with open(log, "wb") as file:
+            child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                                     env={**os.environ, "TMPDIR": self.folder},
+                                     start_new_session=True, preexec_fn=self.prepare)
+        threads = [threading.Thread(target=one, args=(child.pid, ended)) for one in self.drivers]
+        try:
+            for thread in threads:
+                thread.start()
+            child.wait(HUNG)
+        except subprocess.TimeoutExpired:
+            self.errors = "it did not end in %d s\n" % HUNG
+        finally:
+            ended.set()
+            for thread in threads:
+                if thread.is_alive():
+                    thread.join()
+            end(child)
+        self.status = child.returncode
+        with open(log, encoding="utf-8", errors="replace") as text:
+            self.errors += text.read()[-2000:]
+
+    def prepare(self) -> None:
+        drivers.set_process(drivers.PDEATHSIG, signal.SIGKILL)
+        for step in self.enter:
+            step()
+
+    def results(self) -> list[dict[str, Any]]:
+        """A result for each case, and an ERROR in the name of the run if it broke off."""
+        path, found = os.path.join(self.output, "results.jsonl"), list[dict[str, Any]]()
+        if os.path.exists(path) and os.path.getsize(path):
+            found = [value for _, value in jsonl.read(path)]
+        if self.status not in (0, 1, 4) or not found:
+            found.append({"case": "(run)", "outcome": "ERROR", "why": "status %d: %s" % (
+                self.status, " ".join(self.errors.split())[-300:])})
+        return found
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """Ends a run that still lives, first by SIGTERM so that it cleans up, and all that it left."""
+    if child.poll() is None:
+        drivers.signal_all(drivers.of_session(child.pid), signal.SIGCONT)
+        child.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(10)
+    deadline = time.monotonic() + 10
+    while (left := drivers.of_session(child.pid)) and time.monotonic() < deadline:
+        drivers.signal_all(left, signal.SIGKILL)
+        child.poll()
+        time.sleep(0.02)
+    child.wait()
+
+
+@dataclasses.dataclass(frozen=True)
+class Condition:
+    """A row of the table of conditions."""
+    name: str
+    about: str
+    prepare: Callable[[Run], None]  # changes the run; raises Missing with the reason for a skip
+    # Reasons (regular expressions) with which a case may be an ERROR or TIMEOUT here.
+    errors: tuple[str, ...] = ()
+    # Reasons with which a case may be a SKIP here that is none in an idle run.
+    skips: tuple[str, ...] = ()
+
+    def is_expected(self, result: dict[str, Any], idle: str = "") -> bool:
+        """@idle: the case's outcome in an idle run, or "" if there was none."""
+        outcome, why = result["outcome"], result["why"]
+        if outcome in ("ERROR", "TIMEOUT"):
+            return matches(self.errors, why)
+        if outcome == "SKIP" and idle in ("PASS", "XFAIL"):
+            return matches(self.skips, why)
+        return outcome in GOOD
+
+
+def matches(patterns: tuple[str, ...], why: str) -> bool:
+    """Whether each line of a reason matches a pattern."""
+    lines = why.splitlines()
+    return bool(lines) and all(any(re.search(one, line) for one in patterns) for line in lines)
+
+
+def metrics(result: dict[str, Any]) -> list[str]:
+    """Metrics that a result's reasons name; their causes, if the exceptions state them."""
+    names = {match.group(1) for match in re.finditer(r"^([a-z][\w.-]*): ", result["why"], re.M)}
+    found = {name for name in names if name in result.get("metrics", {})}
+    for one in result.get("exceptions", []):
+        if one["metric"] in names:
+            found.discard(one["metric"])
+            found.add("%s %s" % (one["metric"], one["cause"]))
+    return sorted(found)
+
+
+def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[str]]:
+    """(how many cases another jitproof judges, those whose outcome would be unexpected)."""
+    with contextlib.ExitStack() as stack:
+        path = os.path.join(drivers.folder_of(stack), "results")
+        done = process.run([os.path.abspath(program), "judge", "--results", path, cases])
+        if not os.path.exists(path) or not os.path.getsize(path):
+            print("soak: %s judge: status %d: %s" % (
+                os.path.basename(program), done.returncode, done.stderr.strip()[-200:]),
+                file=sys.stderr)
+            return 0, []
+        results = [value for _, value in jsonl.read(path)]
+    return len(results), ["%s %s" % (one["outcome"], one["case"]) for one in results
+                          if not known.is_expected(one)]

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The conditions: a row each in CONDITIONS, with the function that prepares a run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import random
+import resource
+import shutil
+import signal
+import sys
+import time
+from typing import Callable
+
+from ci.base import files, process
+from ci.base.status import Missing
+from ci.matrix.vm import configuration, suites
+from ci.soak import drivers
+from ci.soak.condition import Condition, Run
+
+TREE = os.path.abspath(__file__ + "/../../..")
+PARANOID = "/proc/sys/kernel/perf_event_paranoid"
+NOBODY = 65534
+SET_MDWE, NO_EXEC_GAIN = 65, 1  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, linux/prctl.h
+# Too little time: an ERROR or TIMEOUT may state that, and nothing else.
+STARVED = ("too little evidence", "the host took", "of [0-9]+ samples", "time limit",
+           "did not (begin|end) in")
+BUSY = "while True: pass"
+# Touches a quarter of the free memory, at most 4 GiB, again and again.
+MEMORY = """
+import mmap
+free = next(int(line.split()[1]) for line in open("/proc/meminfo") if "MemAvailable" in line)
+size = min(free << 8, 4 << 30)
+while True:
+    with mmap.mmap(-1, size) as memory:
+        for at in range(0, size, 4096):
+            memory[at] = 1
+"""
+# Writes, syncs and reads 64 MiB again and again.
+DISK = """
+import os, sys
+path, piece = sys.argv[1], b"x" * (1 << 20)
+while True:
+    with open(path, "w+b", buffering=0) as file:
+        for _ in range(64):
+            file.write(piece)
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        file.seek(0)
+        while file.read(1 << 20):
+            pass
+"""
+
+
+def need(program: str) -> str:
+    path = shutil.which(program)
+    if not path:
+        raise Missing("this machine has no %s" % program)
+    return path
+
+
+def need_root() -> None:
+    if os.geteuid():
+        raise Missing("only root can prepare this")
+
+
+def idle(run: Run) -> None:
+    """Changes nothing."""
+
+
+def prefix(*words: str) -> Callable[[Run], None]:
+    """Runs it by a command in front of it."""
+    def prepare(run: Run) -> None:
+        run.words = [need(words[0]), *words[1:]]
+        done = process.run([*run.words, "true"])
+        if done.returncode:
+            raise Missing("%s: %s" % (words[0], done.stderr.strip()))
+    return prepare
+
+
+def one_cpu(run: Run) -> None:
+    prefix("taskset", "-c", str(min(os.sched_getaffinity(0))))(run)
+
+
+def busy(count: int) -> Callable[[Run], None]:
+    return lambda run: drivers.burden(BUSY, run.stack, count)
+
+
+def new_cgroup(run: Run, controller: str) -> drivers.Cgroup:
+    group = drivers.Cgroup(controller)
+    run.stack.callback(group.close)
+    run.enter.append(group.enter)
+    return group
+
+
+def quota(percent: int) -> Callable[[Run], None]:
+    def prepare(run: Run) -> None:
+        group = new_cgroup(run, "cpu")
+        if group.version == 2:
+            group.set("cpu.max", "%d 100000" % (percent * 1000))
+        else:
+            group.set("cpu.cfs_period_us", 100000)
+            group.set("cpu.cfs_quota_us", percent * 1000)
+    return prepare
+
+
+def little_memory(run: Run) -> None:
+    group = new_cgroup(run, "memory")
+    group.set("memory.max" if group.version == 2 else "memory.limit_in_bytes", 512 << 20)
+
+
+def stopped_at_random(run: Run) -> None:
+    run.drivers.append(lambda pid, ended: drivers.stop_at_random(
+        functools.partial(drivers.of_session, pid), run.chance, (5, 50), ended))
+
+
+def frozen(share: float) -> Callable[[Run], None]:
+    def prepare(run: Run) -> None:
+        try:
+            group = new_cgroup(run, "freezer")
+            run.drivers.append(lambda pid, ended: drivers.slices(group.freeze, share, ended))
+        except Missing:
+            run.drivers.append(lambda pid, ended: drivers.slices(
+                lambda stop: drivers.signal_all(
+                    drivers.of_session(pid), signal.SIGSTOP if stop else signal.SIGCONT),
+                share, ended))
+    return prepare
+
+
+def memory_pressure(run: Run) -> None:
+    drivers.burden(MEMORY, run.stack)
+
+
+def disk_pressure(run: Run) -> None:
+    folder = drivers.folder_of(run.stack)
+    drivers.burden(DISK, run.stack, 1, os.path.join(folder, "data"))
+
+
+def perf_beside(run: Run) -> None:
+    perf = need("perf")
+    child = drivers.start(run.stack, [perf, "record", "-a", "-g", "-e", "cpu-clock", "-F", "999",
+                                      "-o", "/dev/null"], signal.SIGINT)
+    time.sleep(1)  # perf has no handshake that every version knows
+    if child.poll() is not None:
+        raise Missing("perf record -a ended with status %d" % child.returncode)
+
+
+def ordinary_user(run: Run) -> None:
+    """Copies the program to where that user may read it."""
+    need_root()
+    old = files.read(PARANOID)
+    run.words = [need("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups",
+                 "--no-new-privs"]
+    try:
+        files.write(PARANOID, "2")
+    except OSError as error:
+        raise Missing("%s cannot be written" % PARANOID) from error
+    run.stack.callback(files.write, PARANOID, old)
+    place = drivers.folder_of(run.stack)
+    os.chmod(place, 0o755)
+    build = os.path.dirname(os.path.abspath(run.jitproof))
+    for name in os.listdir(build):
+        if name == "profiler":
+            shutil.copytree(os.path.join(build, name), os.path.join(place, name))
+        elif name.startswith("jitproof") and os.path.isfile(os.path.join(build, name)):
+            shutil.copy(os.path.join(build, name), place)
+    run.jitproof = os.path.join(place, os.path.basename(run.jitproof))
+    os.chown(run.folder, NOBODY, NOBODY)
+
+
+def in_shm(run: Run) -> None:
+    if not os.path.ismount("/dev/shm"):
+        raise Missing("nothing is mounted on /dev/shm")
+    run.folder = drivers.folder_of(run.stack, "/dev/shm")
+
+
+def on_noexec(run: Run) -> None:
+    need_root()
+    drivers.mount(run.stack, run.folder, "noexec,mode=0700")
+
+
+def limit(which: int, value: int) -> Callable[[Run], None]:
+    def prepare(run: Run) -> None:
+        hard = resource.getrlimit(which)[1]
+        if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
+            raise Missing("the hard limit is %d" % hard)
+        run.enter.append(lambda: resource.setrlimit(which, (value, hard)))
+    return prepare
+
+
+def mdwe(run: Run) -> None:
+    done = process.run([sys.executable, "-c", "import ctypes, sys; sys.exit(-ctypes.CDLL(None)"
+                        ".prctl(%d, %d, 0, 0, 0))" % (SET_MDWE, NO_EXEC_GAIN)])
+    if done.returncode:
+        raise Missing("this kernel has no PR_SET_MDWE")
+    run.enter.append(functools.partial(drivers.set_process, SET_MDWE, NO_EXEC_GAIN))
+
+
+def stopped_guest(run: Run) -> None:
+    """Boots one of the matrix's kernels, by the seed, by this machine's clock."""
+    if platform.machine() != "x86_64":
+        raise Missing("guests need an x86-64 machine")
+    build = os.path.dirname(os.path.abspath(run.jitproof))
+    if not os.path.exists(build + "/vm/init"):
+        raise Missing("%s/vm/init is not built: make vm-init" % os.path.basename(build))
+    kernel = run.chance.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
+    cases = suites.known(run.jitproof, tuple(run.arguments[1:]))
+    if run.arguments[0] == "--set=check":
+        lines = process.must([run.jitproof, "list", *run.arguments[1:]]).splitlines()
+        check = {line.split()[0] for line in lines if line.split()[1:2] == ["check"]}
+        cases = [name for name in cases if name in check]
+    output = os.path.join(run.folder, "guest")
+    run.output, run.cases = (os.path.join(output, kernel, name) for name in ("", "cases"))
+    run.command = [sys.executable, os.path.join(TREE, "ci/matrix"), "run", "--accel", "wall",
+                   "--no-facts", "-j", "1", "--seed", str(run.seed), "--suite", "full",
+                   "--kernel", kernel, "--jitproof", run.jitproof, "--init", build + "/vm/init",
+                   "--clock", build + "/vm/clock.so", "--cache", build + "/matrix-cache",
+                   "-o", output, *[word for name in cases for word in ("--case", name)]]
+    run.drivers.append(lambda pid, ended: drivers.stop_at_random(
+        functools.partial(drivers.machines_below, pid), random.Random(run.seed), (5, 200),
+        ended))
+
+
+CONDITIONS = (
+    Condition("idle", "nothing beside the run", idle),
+    Condition("busy-2", "2 busy loops", busy(2), STARVED),
+    Condition("busy-4", "4 busy loops", busy(4), STARVED),
+    Condition("busy-8", "8 busy loops", busy(8), STARVED),
+    Condition("one-cpu", "`taskset -c 0`", one_cpu, STARVED),
+    Condition("quota-50", "CPU quota of 50 %", quota(50), STARVED),
+    Condition("quota-20", "CPU quota of 20 %", quota(20), STARVED),
+    Condition("nice", "`nice -n 19`", prefix("nice", "-n", "19"), STARVED),
+    Condition("idle-class", "`chrt -i 0`", prefix("chrt", "-i", "0"), STARVED),
+    Condition("stopped", "all its processes stopped for 5 to 50 ms at random", stopped_at_random,
+              STARVED),
+    Condition("frozen-50", "frozen half of the time", frozen(0.5), STARVED),
+    Condition("frozen-75", "frozen 75 % of the time", frozen(0.75), STARVED),
+    Condition("memory", "memory pressure", memory_pressure, STARVED),
+    Condition("disk", "I/O pressure", disk_pressure, STARVED),
+    Condition("perf", "`perf record -a` beside it", perf_beside),
+    Condition("fixed-addresses", "`setarch -R`", prefix("setarch", platform.machine(), "-R")),
+    Condition("user", "an ordinary user at perf_event_paranoid 2", ordinary_user, STARVED,
+              ("root", "paranoid", "permission", "Permission", "EPERM", "EACCES",
+               "not permitted", "perf_event_mlock", "privilege")),
+    Condition("shm", "TMPDIR below /dev/shm", in_shm),
+    Condition("noexec", "TMPDIR on a noexec mount", on_noexec, skips=("noexec",)),
+    Condition("stack", "`ulimit -s unlimited`",
+              limit(resource.RLIMIT_STACK, resource.RLIM_INFINITY)),
+    Condition("descriptors", "`ulimit -n 64`", limit(resource.RLIMIT_NOFILE, 64),
+              ("Too many open files.*(ulimit|limit of descriptors)",),
+              ("descriptors", "ulimit")),
+    Condition("mdwe", "PR_SET_MDWE", mdwe, skips=("MDWE",)),
+    Condition("time-namespace", "a time namespace, 1000 s ahead",
+              prefix("unshare", "--time", "--monotonic", "1000", "--boottime", "1000", "--fork",
+                     "--kill-child"), skips=("time namespace",)),
+    Condition("memory-512", "a cgroup of 512 MB", little_memory, STARVED),
+    # The matrix's own list has what a guest cannot run.
+    Condition("stopped-guest", "a guest whose QEMU is stopped for 5 to 200 ms at random",
+              stopped_guest, STARVED, ("",)),
+)

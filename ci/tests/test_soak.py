@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make soak: which outcomes a condition accepts, drivers that clean up, the page, and going on."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+from typing import Any
+
+from ci.base import files, jsonl, process
+from ci.base.intervals import wilson
+from ci.soak import __main__ as soak
+from ci.soak import drivers, page
+from ci.soak.condition import Condition, Run, end, matches, metrics
+from ci.soak.conditions import CONDITIONS
+from harness.selftest.scratch import ROOT, Folder
+
+SLEEP = [sys.executable, "-c", "import os, time; os.fork() or os.setpgid(0, 0); time.sleep(60)"]
+# Stands for jitproof: its one case ends as the file beside it states.
+PROGRAM = """#!/bin/sh
+while [ $# -gt 0 ]; do
+	[ "$1" != -o ] || out=$2
+	[ "$1" != --results ] || results=$2
+	last=$1
+	shift
+done
+here=$(dirname "$0")
+if [ -n "$results" ]; then cp "$here/other" "$results"; exit 1; fi
+mkdir -p "$out/growth/anon" && cp "$here/result" "$out/results.jsonl"
+echo kept > "$out/growth/anon/truth"
+exit 1
+"""
+
+
+def result(outcome: str, why: str = "", case: str = "growth/anon", **more: Any) -> dict[str, Any]:
+    return {"case": case, "outcome": outcome, "why": why, **more}
+
+
+def nothing(_: Run) -> None:
+    pass
+
+
+class Expected(unittest.TestCase):
+    row = Condition("busy", "", nothing, ("too little evidence",), ("noexec",))
+
+    def test_outcomes(self) -> None:
+        for outcome, why, idle, wanted in (
+                ("PASS", "", "PASS", True), ("XFAIL", "known", "XFAIL", True),
+                ("FAIL", "too little evidence", "", False), ("XPASS", "", "", False),
+                ("CRASH", "too little evidence", "", False),
+                ("ERROR", "too little evidence: 3", "", True), ("ERROR", "no file", "", False),
+                ("ERROR", "", "", False), ("TIMEOUT", "too little evidence", "", True),
+                ("ERROR", "too little evidence\nno file", "", False),
+                ("SKIP", "no perf", "", True), ("SKIP", "no perf", "SKIP", True),
+                ("SKIP", "no perf", "PASS", False), ("SKIP", "mounted noexec", "PASS", True)):
+            self.assertEqual(self.row.is_expected(result(outcome, why), idle), wanted,
+                             (outcome, why, idle))
+
+    def test_metrics(self) -> None:
+        one = result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
+                     metrics={"cpu.samples": {}, "broken.dump": {}, "other": {}},
+                     exceptions=[{"metric": "cpu.samples", "cause": "too-few"},
+                                 {"metric": "allowed", "cause": "x"}])
+        self.assertEqual(metrics(one), ["broken.dump", "cpu.samples too-few"])
+
+    def test_rows(self) -> None:
+        self.assertEqual(len({one.name for one in CONDITIONS}), len(CONDITIONS))
+        for one in CONDITIONS:
+            self.assertRegex(one.name, r"^[a-z0-9-]+$")
+            self.assertFalse(matches(one.errors, "samples.pace: 1 with cause too-many"), one.name)
+
+
+class Drivers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+        self.child = subprocess.Popen(SLEEP, start_new_session=True)
+        self.addCleanup(end, self.child)
+        self.wait_for(lambda: len(drivers.of_session(self.child.pid)) == 2)
+
+    def wait_for(self, holds: Any) -> None:
+        deadline = time.monotonic() + 20
+        while not holds():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def states(self) -> set[str]:
+        known = drivers.of_session(self.child.pid)
+        return {rest[0] for pid, _, rest in drivers.stats() if pid in known}
+
+    def test_end(self) -> None:
+        drivers.signal_all(drivers.of_session(self.child.pid), signal.SIGSTOP)
+        self.wait_for(lambda: self.states() == {"T"})
+        end(self.child)
+        self.assertEqual(drivers.of_session(self.child.pid), [])
+
+    def test_stops_reach_other_groups(self) -> None:
+        ended, pid = threading.Event(), self.child.pid
+        thread = threading.Thread(target=drivers.stop_at_random, args=(
+            lambda: drivers.of_session(pid), random.Random(1), (5, 50), ended))
+        thread.start()
+        self.wait_for(lambda: self.states() == {"T"})
+        ended.set()
+        thread.join()
+        self.wait_for(lambda: self.states() == {"S"})
+
+    def test_burden_ends(self) -> None:
+        drivers.burden("while True: pass", self.stack, 2)
+        before = len(process.children())
+        self.stack.close()
+        self.assertEqual(len(process.children()), before - 2)
+
+
+class Whole(Folder):
+    """The program beside a table of one condition."""
+
+    def soak(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        return process.run([sys.executable, os.path.join(ROOT, "ci/soak"), "--build", self.home,
+                            "--jitproof", self.place("jitproof"), "--only", "idle", "--runs", "2",
+                            *arguments])
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(PROGRAM, "jitproof", runs=True)
+
+    def store(self, name: str, *results: dict[str, Any]) -> None:
+        self.write("".join(map(jsonl.line_of, results)), name)
+
+    def test_clean(self) -> None:
+        self.store("result", result("PASS"))
+        done = self.soak()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 runs, 2 cases, 0 unexpected", done.stdout)
+        # It goes on where it stopped: nothing is left.
+        self.assertEqual(self.soak().stdout, done.stdout.splitlines(True)[-1])
+
+    def test_unexpected(self) -> None:
+        self.store("result", result("FAIL", "cpu.samples: 2", metrics={"cpu.samples": {}}))
+        self.store("other", result("PASS"), result("ERROR", "old", case="a/b"))
+        done = self.soak("--judge-with", self.place("jitproof"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(files.read(self.place("soak", "kept", "idle.0", "growth/anon", "truth")),
+                         "kept\n")
+        text = files.read(self.place("soak", "SOAK.md"))
+        self.assertIn("| idle | growth/anon | FAIL | cpu.samples | 2 | cpu.samples: 2 |\n", text)
+        self.assertIn("judged 4 of these recordings; unexpected with it: 2 ERROR.\n", text)
+        self.assertIn("| idle | nothing beside the run | 2 | 2 | 2 | 100.00 % |\n", text)
+
+    def test_broken_run(self) -> None:
+        self.write("#!/bin/sh\necho gone >&2\nexit 99\n", "jitproof", runs=True)
+        done = self.soak()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("ERROR (run): status 99: gone", done.stdout)
+
+    def test_unknown(self) -> None:
+        self.assertEqual(self.soak("--only", "busyness").returncode, 2)
+
+
+class Runs(Folder):
+    def test_seeds(self) -> None:
+        first, again = soak.order(list(CONDITIONS), 2, 5), soak.order(list(CONDITIONS), 2, 5)
+        self.assertEqual(first, again)
+        self.assertEqual([one.name for one, _ in first[::len(CONDITIONS)]], ["idle", "idle"])
+        self.assertNotEqual(first, soak.order(list(CONDITIONS), 2, 6))
+        self.assertNotEqual(soak.seed_of(1, "idle", 0), soak.seed_of(1, "idle", 1))
+
+    def test_other_program(self) -> None:
+        """Runs of another program do not count."""
+        line = {"condition": "idle", "number": 0, "outcomes": {"a/b": "PASS", "a/c": "SKIP"},
+                "unexpected": []}
+        page.Progress(self.home, page.Identity("one", ())).add(line)
+        self.assertFalse(page.Progress(self.home, page.Identity("two", ())).runs)
+        again = page.Progress(self.home, page.Identity("one", ()))
+        self.assertEqual(again.idle["a/b"], "PASS")
+        self.assertEqual(page.count_cases(again.of("idle")), 1)
+
+    def test_interval(self) -> None:
+        self.assertEqual(wilson(0, 0), (0.0, 1.0))
+        self.assertAlmostEqual(wilson(0, 300)[1], 0.012643, 6)
+        self.assertEqual(wilson(7, 7)[1], 1.0)
