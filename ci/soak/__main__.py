@@ -97,7 +97,7 @@ def print_run(line: dict[str, Any]) -> None:
         line["condition"], line["number"], len(line["outcomes"]), len(line["unexpected"]),
         line["seconds"]), flush=True)
     for bad in line["unexpected"]:
-        print("  %s %s: %s" % (bad["outcome"], bad["case"], page.first_line(bad["why"])),
+        print("  %s %s: %s" % (bad["outcome"], bad["case"], page.one_line(bad["why"])),
               flush=True)
 
 

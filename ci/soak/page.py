@@ -18,13 +18,14 @@ HEAD = """<!-- SPDX-License-Identifier: GPL-2.0-only -->
 
 `make soak` runs the cases under each condition of `ci/soak/conditions.py`. *Unexpected* is every
 outcome but PASS, XFAIL and SKIP; an ERROR or TIMEOUT is expected where the condition's row declares
-its reason, a SKIP that an idle run does not have only where the row declares that. *Bound* is the
-upper end of the 95 %% Wilson interval of the share of unexpected cases. Skipped cases do not count.
+its reason (*excused*), a SKIP that an idle run does not have only where the row declares that.
+*Bound* is the upper end of the 95 %% Wilson interval of the share of unexpected cases. Skipped
+cases do not count.
 
 Measured at commit %s: %s.
 
-| condition | what it is | runs | cases | unexpected | bound |
-|---|---|---|---|---|---|
+| condition | what it is | runs | cases | excused | unexpected | bound |
+|---|---|---|---|---|---|---|
 """
 
 
@@ -71,8 +72,10 @@ def count_cases(runs: Sequence[dict[str, Any]]) -> int:
 
 def row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
     cases, bad = count_cases(runs), sum(len(run["unexpected"]) for run in runs)
+    excused = sum(len(run.get("excused", ())) for run in runs)
     bound = "%.2f %%" % (100 * wilson(min(bad, cases), cases)[1]) if cases else "-"
-    return "| %s | %s | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, bad, bound)
+    return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, excused, bad,
+                                                        bound)
 
 
 def unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]:
@@ -82,12 +85,12 @@ def unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]
         for run in progress.of(one.name):
             for bad in run["unexpected"]:
                 of[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
-    return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), first_line(found[0]["why"]))
+    return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), one_line(found[0]["why"]))
             for key, found in of.items()]
 
 
-def first_line(why: str) -> str:
-    return (why.splitlines() or [""])[0][:200].replace("|", "\\|")
+def one_line(why: str) -> str:
+    return " ".join(why.split())[:300].replace("|", "\\|")
 
 
 def others(conditions: Sequence[Condition], progress: Progress) -> str:
