@@ -94,7 +94,7 @@ STATIC_OBJ := $(patsubst %,$(O)/harness/%.o,command/main command/cmd_workload co
 	$(addprefix format/truth/,acts seal write)) \
 	$(patsubst %,$(O)/workloads/%.o,anon_exec \
 	$(addprefix emit/,arena backing code eh_frame emitter frame_walk handshake image maps \
-	path path_thread plan program publish region thread) arch/$(ARCH)) \
+	noexec path path_thread plan program publish region thread) arch/$(ARCH)) \
 	$(patsubst %.c,$(O)/%.o,$(wildcard workloads/publish/*.c))
 
 all: $(O)/jitproof $(STATIC) $(ADAPTERS) ## build $(O)/jitproof

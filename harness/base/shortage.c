@@ -42,8 +42,9 @@ int jp_shortage(char *text, size_t size)
 	if (error)
 		snprintf(text, size,
 			 "this process was short of something (%s): what it found is not to be "
-			 "believed",
-			 strerror(error));
+			 "believed%s",
+			 strerror(error),
+			 error == EMFILE ? "; ulimit -n allows it more descriptors" : "");
 	return -error;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness/base/number.h"
@@ -15,8 +16,15 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
+#include "workloads/emit/noexec.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
+
+/* Since Linux 6.3 (b507808ebce2 "mm: implement memory-deny-write-execute as a prctl"). */
+#ifndef PR_GET_MDWE
+#define PR_GET_MDWE              66
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
 
 /* Records that a truth has room for: a minute of 32 threads. The file is sparse. */
 enum { SLOTS = 1 << 22 };
@@ -191,6 +199,8 @@ static int publish(void)
 	jp_publish_children(request.publish_children);
 	if (!ret)
 		ret = jp_publish_begin(request.publish, request.publish_dir);
+	if (ret == -EPERM && request.publish_dir && jp_noexec_skips(request.publish_dir))
+		return EXIT_SUCCESS;
 	if (ret == -EPERM)
 		return jp_handshake_skip("files of another user's: only root can make them");
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -214,6 +224,15 @@ static int record_start(void)
 	return ret;
 }
 
+/* Whether this process may make memory executable that it wrote: asked, not tried, since a mapping
+ * of ours would be in the capture and not in the truth. */
+static bool can_emit(void)
+{
+	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
+
+	return denied <= 0 || !(denied & PR_MDWE_REFUSE_EXEC_GAIN);
+}
+
 /* With the truth open. The exit status. */
 static int act(void)
 {
@@ -230,6 +249,9 @@ static int act(void)
 	jp_handshake_begin(&request.setup);
 	if (!request.execed)
 		jp_handshake_hold();
+	if (!can_emit())
+		return jp_handshake_skip("memory that becomes executable: PR_SET_MDWE denies it to "
+					 "this process and its children");
 	status = publish();
 	if (!status && !jp_handshake_stopping()) {
 		status = request.workload->run(1, argv);

@@ -271,6 +271,7 @@ static void test_backing(void)
 		{"/dev/zero (deleted)", JP_BACKING_ZERO},
 		{"/SYSV00000000 (deleted)", JP_BACKING_SYSV},
 		{"/dev/shm/x", JP_BACKING_SHM},
+		{"/dev/shm/run/library.so", JP_BACKING_FILE},
 		{"/anon_hugepage (deleted)", JP_BACKING_HUGETLB},
 		{"[heap]", JP_BACKING_HEAP},
 		{"[vdso]", JP_BACKING_FILE},

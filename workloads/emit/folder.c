@@ -14,6 +14,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
 #include "harness/base/trusted_path.h"
+#include "workloads/emit/noexec.h"
 #include "workloads/emit/workload.h"
 
 static char folder[PATH_MAX];
@@ -49,6 +50,9 @@ const char *jp_folder(void)
 		fprintf(stderr, "jitproof workload: %s: its path is too long\n", truth);
 		return NULL;
 	}
+	*end = '\0';
+	if (jp_noexec_skips(*truth ? truth : "/"))
+		return NULL;
 	snprintf(folder, sizeof(folder), "%.*s/files-%d", (int)(end - truth), truth, getpid());
 	if (stays(folder)) {
 		if (!mkdir(folder, 0755))

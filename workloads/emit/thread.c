@@ -10,6 +10,10 @@
 
 #include "harness/format/truth/write.h"
 
+/* Bytes of a thread's stack: the usual RLIMIT_STACK. The C library takes 2 MiB where that is
+ * unlimited, and the largest frames need more. */
+enum { STACK = 8 << 20 };
+
 /* On the maker's stack: it waits until the thread has taken what it needs. */
 struct birth {
 	void *(*body)(void *context);
@@ -73,14 +77,18 @@ void jp_thread_forked(void)
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context)
 {
 	struct birth birth = {body, context, .by = jp_truth_self().tid};
+	pthread_attr_t attr;
 	int error;
 
 	birth.made = calloc(1, sizeof(*birth.made));
 	if (!birth.made)
 		return -ENOMEM;
 	sem_init(&birth.taken, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
 	birth.before = jp_clock_now();
-	error = pthread_create(thread, NULL, live, &birth);
+	error = pthread_create(thread, &attr, live, &birth);
+	pthread_attr_destroy(&attr);
 	while (!error && sem_wait(&birth.taken) < 0 && errno == EINTR)
 		;
 	sem_destroy(&birth.taken);

@@ -18,17 +18,32 @@ static bool is_temporary(const char *name)
 	return length > 1 && *file == '#' && strspn(file + 1, "0123456789") == length - 1;
 }
 
+/* Whether @name is what shm_open() can make: no folder below /dev/shm, where programs may run from.
+ */
+static bool is_shared_memory(const char *name)
+{
+	static const char folder[] = "/dev/shm/";
+	const size_t length = sizeof(folder) - 1;
+
+	return strncmp(name, folder, length) == 0 &&
+	       strcspn(name + length, "/") == strlen(name + length);
+}
+
 enum jp_backing jp_mapping_backing(const char *name)
 {
 	static const struct {
 		const char *prefix;
 		enum jp_backing backing;
 	} prefixes[] = {
-		{"//anon", JP_BACKING_ANON},        {"[anon:", JP_BACKING_ANON},
-		{"[anon_shmem:", JP_BACKING_ZERO},  {"/memfd:", JP_BACKING_MEMFD},
-		{"/dev/zero", JP_BACKING_ZERO},     {"/SYSV", JP_BACKING_SYSV},
-		{"/dev/shm/", JP_BACKING_SHM},      {"/anon_hugepage", JP_BACKING_HUGETLB},
-		{"[heap]", JP_BACKING_HEAP},        {"[stack", JP_BACKING_ANON},
+		{"//anon", JP_BACKING_ANON},
+		{"[anon:", JP_BACKING_ANON},
+		{"[anon_shmem:", JP_BACKING_ZERO},
+		{"/memfd:", JP_BACKING_MEMFD},
+		{"/dev/zero", JP_BACKING_ZERO},
+		{"/SYSV", JP_BACKING_SYSV},
+		{"/anon_hugepage", JP_BACKING_HUGETLB},
+		{"[heap]", JP_BACKING_HEAP},
+		{"[stack", JP_BACKING_ANON},
 		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's, before there was memfd */
 	};
 
@@ -36,6 +51,8 @@ enum jp_backing jp_mapping_backing(const char *name)
 		return JP_BACKING_ANON;
 	if (is_temporary(name))
 		return JP_BACKING_MEMFD;
+	if (is_shared_memory(name))
+		return JP_BACKING_SHM;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (strncmp(name, prefixes[i].prefix, strlen(prefixes[i].prefix)) == 0)
 			return prefixes[i].backing;

@@ -7,7 +7,7 @@
 #include "harness/format/truth/format.h"
 
 /* What a record's or a maps line's name says of the backing: "//anon", "", "[anon:x]" -> ANON,
- * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/dev/shm/..." -> SHM,
+ * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/dev/shm/NAME" -> SHM,
  * "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE ("[vdso]" too: it has call frame
  * information). */
 enum jp_backing jp_mapping_backing(const char *name);
