@@ -37,6 +37,9 @@ static const double ENDS = 2;
  * of 2 * exp(-K * K / 2), which is 10^-6 for this K.
  */
 static const double K = 5.39;
+/* Samples of a thread that may be missing one by one: in a switch of contexts a timer goes on in
+ * another thread, which may leave the CPU before it expires. */
+static const double SINGLE = 2;
 /* Periods of the witness: a longer interval between two of its samples is a gap, in which a switch
  * or a stall may have shifted phases. Any value between one and two periods separates the two. */
 static const double GAP = 1.25;
@@ -47,6 +50,15 @@ static const struct jp_role to_be_seen = {.column = "seen", .total = true};
 struct clock_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;
+};
+
+/* Samples of one thread, process or case, within the windows. */
+struct tally {
+	uint64_t capture, witness, gaps, doubled;
+	uint64_t missing; /* samples in holes */
+	uint64_t row;     /* most of them in one hole */
+	uint64_t hole;    /* when the first began */
+	uint64_t threads;
 };
 
 struct witness {
@@ -62,12 +74,7 @@ struct witness {
 	bool steady, task, kernel;
 	struct jp_map throttled; /* event id -> since when */
 	double lost;             /* samples that the capture states as lost or throttled */
-	uint64_t holes, rows, doubles;
-};
-
-/* Samples of one thread, process or case, within the windows. */
-struct tally {
-	uint64_t capture, witness, gaps, missing, doubled;
+	struct tally all;
 };
 
 static int see_throttle(struct witness *state, const struct jp_event *event)
@@ -220,31 +227,18 @@ static size_t hole(const struct witness *state, size_t i)
 }
 
 /* Adds the holes of one thread, whose samples of the witness are [@from, @to). */
-static int find_holes(struct witness *state, size_t from, size_t to, struct tally *tally)
+static void find_holes(struct witness *state, size_t from, size_t to, struct tally *tally)
 {
-	const struct jp_witness_sample *samples = state->witnessed->samples;
-	int failed = 0;
-
-	for (size_t i = from, count; i < to && !failed; i += count) {
+	for (size_t i = from, count; i < to; i += count) {
 		uint64_t missing;
 
 		count = hole(state, i);
 		missing = enclosed(state, count);
+		if (missing && !tally->missing)
+			tally->hole = state->witnessed->samples[i].time;
 		tally->missing += missing;
-		state->holes += missing;
-		if (missing < 2)
-			continue;
-		state->rows++;
-		if ((double)missing <= state->lost)
-			continue;
-		failed = jp_findings_except(
-			&state->view->findings, "cpu.samples", "in-a-row",
-			"thread %u/%u on CPU %u from %" PRIu64 " to %" PRIu64
-			": no sample, where the witness has %zu and %" PRIu64 " must be",
-			samples[i].pid, samples[i].tid, samples[i].cpu, samples[i].time,
-			samples[i + count - 1].time, count, missing);
+		tally->row = jp_max(tally->row, missing);
 	}
-	return failed;
 }
 
 /* Adds what the thread @tid has of the capture, from *@at on. */
@@ -281,20 +275,22 @@ static int judge_tally(struct witness *state, const struct tally *tally, const c
 {
 	const double room = ENDS + K * sqrt((double)tally->gaps + 1);
 	const double drift = (double)tally->capture - expected(state, tally);
-	const bool few = drift < -room - state->lost || (double)tally->missing > ENDS + state->lost;
+	const bool few = drift < -room - state->lost ||
+			 (double)tally->missing > SINGLE * (double)tally->threads + state->lost ||
+			 (double)tally->row > 1 + state->lost;
 	const bool many =
 		drift > room + most_by_stalls(state, tally) || (double)tally->doubled > room;
 
 	if (!few && !many)
 		return 0;
-	return jp_findings_except(&state->view->findings, "cpu.samples",
-				  few ? "too-few" : "too-many",
-				  "%s %u: %" PRIu64 " samples; by the witness there are %.1f, "
-				  "which %" PRIu64 " gaps may change by %.1f; %" PRIu64
-				  " are missing where it has none, %" PRIu64
-				  " come less than a period after the last but one",
-				  what, number, tally->capture, expected(state, tally), tally->gaps,
-				  room, tally->missing, tally->doubled);
+	return jp_findings_except(
+		&state->view->findings, "cpu.samples", few ? "too-few" : "too-many",
+		"%s %u: %" PRIu64 " samples; by the witness there are %.1f, "
+		"which %" PRIu64 " gaps may change by %.1f; %" PRIu64
+		" are missing between those, the first after %" PRIu64 ", at most %" PRIu64
+		" in a row; %" PRIu64 " come less than a period after the last but one",
+		what, number, tally->capture, expected(state, tally), tally->gaps, room,
+		tally->missing, tally->hole, tally->row, tally->doubled);
 }
 
 static void join(struct tally *all, const struct tally *one)
@@ -303,6 +299,9 @@ static void join(struct tally *all, const struct tally *one)
 	all->witness += one->witness;
 	all->gaps += one->gaps;
 	all->missing += one->missing;
+	all->row = jp_max(all->row, one->row);
+	all->hole = all->hole ?: one->hole;
+	all->threads += one->threads;
 	all->doubled += one->doubled;
 }
 
@@ -326,30 +325,26 @@ static int judge(struct witness *state)
 {
 	const struct jp_witnessed *witnessed = state->witnessed;
 	const bool exact = state->task && state->kernel;
-	struct tally all = {0};
-	uint32_t threads = 0;
 	int failed = 0;
 	size_t at = 0;
 
 	for (size_t i = 0, next; i < witnessed->count && !failed; i = next) {
-		struct tally tally = {0};
+		struct tally tally = {.threads = 1};
 
 		next = tally_thread(state, i, &at, &tally);
 		if (exact)
-			failed = find_holes(state, i, next, &tally);
-		failed = failed ?: judge_tally(state, &tally, "thread", witnessed->samples[i].tid);
-		join(&all, &tally);
-		state->doubles += tally.doubled;
-		threads++;
+			find_holes(state, i, next, &tally);
+		failed = judge_tally(state, &tally, "thread", witnessed->samples[i].tid);
+		join(&state->all, &tally);
 	}
 	if (failed)
 		return failed;
 	jp_findings_add_as(&state->view->findings, &seen,
-			   jp_metric_count("cpu.samples", all.capture));
+			   jp_metric_count("cpu.samples", state->all.capture));
 	jp_findings_add_as(
 		&state->view->findings, &to_be_seen,
-		jp_metric_count("cpu.expected", (uint64_t)(expected(state, &all) + 0.5)));
-	return judge_tally(state, &all, "case of threads", threads);
+		jp_metric_count("cpu.expected", (uint64_t)(expected(state, &state->all) + 0.5)));
+	return judge_tally(state, &state->all, "case of threads", (uint32_t)state->all.threads);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -361,9 +356,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (!state->count || !state->steady || !state->period)
 		return 0;
 	failed = sort(state) ?: judge(state);
-	jp_findings_add_rate(&view->findings, "witness.missing", state->holes,
-			     state->holes + state->count);
-	jp_findings_add_rate(&view->findings, "witness.doubled", state->doubles, state->count);
+	jp_findings_add_rate(&view->findings, "witness.missing", state->all.missing,
+			     state->all.missing + state->count);
+	jp_findings_add_rate(&view->findings, "witness.doubled", state->all.doubled, state->count);
 	return failed;
 }
 
