@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hosts that deny something: each case passes there, or its SKIP names the reason and the remedy."""
+"""Hosts that deny something: each case passes there, or its SKIP names reason and remedy."""
 
 import os
 import shutil
@@ -31,8 +31,8 @@ class OddHosts(Folder):
         text = self.run_there("unshare", "-Urm", "sh", "-c", script,
                               cases=("frame-pointers/big.touched", "process-tree/replaced.none"))
         for name in ("frame-pointers/big.touched", "process-tree/replaced.none"):
-            self.assertRegex(text, r"(?m)^ok \d %s # SKIP executable files in \S+, which is mounted "
-                                   r"noexec: run with TMPDIR or -o elsewhere$" % name)
+            self.assertRegex(text, r"(?m)^ok \d %s # SKIP executable files in \S+, which is "
+                                   r"mounted noexec: run with TMPDIR or -o elsewhere$" % name)
 
     def test_memory_deny_write_execute(self) -> None:
         text = self.run_there("python3", "-c", MDWE, cases=("growth/anon.map",))

@@ -188,7 +188,7 @@ static void others(void)
 	drop(200, 3);
 	made.lost = 3;
 	check(!faults(), "the capture states how many were lost");
-	drop(100, 4);
+	drop(100, 6);
 	check(faults() != 0, "and more are gone");
 }
 
