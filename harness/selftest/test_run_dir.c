@@ -172,7 +172,12 @@ static void watched(void)
 		{TIMES OTHERS "cpus 1\ntask_clock 0\nsynth 2\nmore 1\n",
 		 "watched:13: expected \"stolen NUMBER\""},
 		{TIMES OTHERS LATER "more 1\n", "watched:14: expected \"silent NUMBER\""},
-		{TIMES OTHERS LATER "silent 3\nmore 1\n", "watched:15: expected the end"},
+		{TIMES OTHERS LATER "silent 3\nmore 1\n",
+		 "watched:15: expected \"witness NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nwitness 7\nmore 1\n",
+		 "watched:16: expected \"witness_since NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nwitness 7\nwitness_since 2\nmore 1\n",
+		 "watched:17: expected the end"},
 		{TIMES OTHERS LATER "silent 2\n", "expected ending <= silent <= ended"},
 		{TIMES OTHERS LATER "silent 5\n", "expected ending <= silent <= ended"},
 	};
