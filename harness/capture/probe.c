@@ -11,6 +11,7 @@
 
 #include "harness/base/cleanup.h"
 #include "harness/base/clock.h"
+#include "harness/base/file.h"
 
 struct list {
 	char *text;
@@ -78,6 +79,24 @@ static void try_one(struct list *list, const char *thing, struct perf_event_attr
 		add_error(list, thing, -fd);
 }
 
+/* A time namespace moves clock_gettime() and not the clock of perf's records, which nothing can
+ * move (ktime_get_mono_fast_ns()). */
+static void probe_time(struct list *list)
+{
+	char text[256], reason[160];
+	long long seconds, ns;
+
+	if (jp_file_text("/proc/self/timens_offsets", text, sizeof(text)) <= 0 ||
+	    sscanf(text, "monotonic %lld %lld", &seconds, &ns) != 2 || (!seconds && !ns))
+		return;
+	snprintf(
+		reason, sizeof(reason),
+		"this time namespace moves CLOCK_MONOTONIC by %lld s, and perf's records state the "
+		"time outside (run in the initial one: nsenter -t 1 -T)",
+		seconds);
+	add(list, "one clock for truth and capture", reason);
+}
+
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size)
 {
@@ -113,6 +132,7 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 		try_one(&list, "perf_event_open of samples in the kernel", &attr, pid);
 	}
 	probe_ring(&list, pid);
+	probe_time(&list);
 	return list.count;
 }
 

@@ -39,6 +39,14 @@ class OddHosts(Folder):
         self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP memory that becomes executable: "
                                r"PR_SET_MDWE denies it")
 
+    def test_time_namespace(self) -> None:
+        there = ("unshare", "-Ur", "--time", "--monotonic", "1000", "--fork")
+        if process.run([*there, "true"]).returncode:
+            self.skipTest("no time namespace")
+        text = self.run_there(*there, cases=("growth/anon.map",))
+        self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP one clock for truth and capture: "
+                               r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
+
     def test_unlimited_stack(self) -> None:
         """The C library's threads then have 2 MiB, less than the largest frames take."""
         text = self.run_there("sh", "-c", 'ulimit -s unlimited || exit 77; exec "$0" "$@"',
