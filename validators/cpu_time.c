@@ -516,7 +516,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	/* Older truths have no CPU time; a breakpoint is no clock; a witness knows better. */
-	if (evidence->watched.witness_since || truth->version < JP_TRUTH_VERSION_CPU ||
+	if (jp_evidence_is_witnessed(evidence) || truth->version < JP_TRUTH_VERSION_CPU ||
 	    evidence->info.breakpoints)
 		return 0;
 	cpu = view->state = calloc(1, sizeof(*cpu));

@@ -192,7 +192,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	if (state->view->evidence->watched.cpus)
 		jp_findings_add(&view->findings, room_of(state));
 	/* validators/witness.c measures the time that there was. */
-	if (view->evidence->watched.witness_since)
+	if (jp_evidence_is_witnessed(view->evidence))
 		return 0;
 	for (size_t at = 0; !failed && (pace = jp_map_next(&state->paces, &at, &key)); all++) {
 		if (pace->most <= allowed)

@@ -353,7 +353,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed;
 
 	state->lost += (double)view->evidence->info.lost_samples;
-	if (!state->count || !state->steady || !state->period)
+	if (!state->count && view->evidence->info.frequency) {
+		state->period = UINT64_C(1000000000) / view->evidence->info.frequency;
+		state->steady = true;
+	}
+	if (!state->steady || !state->period)
 		return 0;
 	failed = sort(state) ?: judge(state);
 	jp_findings_add_rate(&view->findings, "witness.missing", state->all.missing,
@@ -369,7 +373,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (*view->evidence->witnessed.denied)
 		return jp_findings_skip(&view->findings, "witness",
 					view->evidence->witnessed.denied);
-	if (!view->evidence->watched.witness_since || view->evidence->info.breakpoints)
+	if (!jp_evidence_is_witnessed(view->evidence))
 		return 0;
 	state = view->state = calloc(1, sizeof(*state));
 	if (!state)
