@@ -451,7 +451,7 @@ class Slack(Recorded):
                             'watched:14: expected "silent N'),
                            (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\n" +
                             whole.splitlines()[2].replace("ending", "silent") + "\nmore 1\n",
-                            "watched:15: expected the end"),
+                            'watched:15: expected "witness N'),
                            (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
                            (re.sub(r"(?m)^begun .*$", "begun 1", whole),
                             "expected started <= begun <= ending <= ended")):
