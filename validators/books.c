@@ -15,6 +15,7 @@
 #include "harness/judge/validator.h"
 #include "validators/digest.h"
 #include "validators/sample_class.h"
+#include "validators/two_clocks.h"
 
 enum { KINDS = JP_PERF_RECORD_CALLCHAIN_DEFERRED + 1 };
 enum owner { KERNEL, WATCHED, OTHER, OWNERS };
@@ -197,8 +198,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
-	    (class == JP_SAMPLE_OUTSIDE &&
-	     metric.k <= switching(books) + jp_watched_excused(&books->evidence->watched, n)))
+	    (class == JP_SAMPLE_OUTSIDE && metric.k <= switching(books)))
 		return 0;
 	exception = jp_findings_count(findings, "samples", JP_METHODS, text);
 	if (!exception)
@@ -214,7 +214,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 /*
  * What is no fault has a bound all the same: here, and in sample_class.h. A process is not in the
  * truth until it has said so, and the last samples come while the events are being stopped: until
- * who stops them says so, and more where a host keeps its CPU.
+ * who stops them says so.
  */
 static int add_shares(struct books *books)
 {
@@ -227,7 +227,7 @@ static int add_shares(struct books *books)
 	uint64_t within =
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
-		       jp_sample_due(books->evidence));
+		       jp_clock_due(books->evidence));
 	uint64_t all = books->view->held->samples;
 	double edge = truth->version < JP_TRUTH_VERSION_CPU
 			      ? old_edge

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Losses: samples that the kernel could not write, and times that it stopped sampling. What is not
- * there cannot be wrong, so a case bears none of it that it does not state. While a host keeps the
- * CPU on which the reader of the rings runs, the other CPUs fill them: the guest's scheduler does
- * not know of it, and moves a running thread nowhere. So as many lost samples are excused as were
- * written in as much time as the host took.
+ * Losses: samples that the kernel could not write, and times that it stopped sampling. A sample
+ * that is not there cannot be wrong, so a case has no losses but those that it states.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "harness/base/map.h"
-#include "harness/base/order.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/losses.h"
 #include "harness/judge/validator.h"
@@ -69,18 +65,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct losses_seen *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
-	struct jp_metric samples;
 	uint64_t all;
 
 	jp_losses_add(&state->losses, &info);
 	if (__builtin_add_overflow(info.lost_samples, state->samples, &all))
 		all = UINT64_MAX;
-	samples = jp_metric_rate("lost.samples", info.lost_samples, all);
-	samples.excused = jp_watched_excused(&view->evidence->watched, state->samples);
-	if (samples.excused)
-		jp_findings_add_rate(&view->findings, "lost.stolen",
-				     jp_min(samples.excused, samples.k), samples.excused);
-	jp_findings_add_as(&view->findings, &lost, samples);
+	jp_findings_add_as(&view->findings, &lost,
+			   jp_metric_rate("lost.samples", info.lost_samples, all));
 	jp_findings_add_as(&view->findings, &lost,
 			   jp_metric_count("lost.throttled", state->losses.throttled));
 	return 0;

@@ -13,6 +13,7 @@
 #include "harness/judge/validator.h"
 #include "validators/frame_names.h"
 #include "validators/sample_class.h"
+#include "validators/two_clocks.h"
 #include "validators/stack_counts.h"
 #include "validators/stack_guess.h"
 #include "validators/stack_verdict.h"
@@ -231,7 +232,7 @@ static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
 {
 	return beyond(count,
 		      jp_max(stacks->counts.samples + stacks->counts.off_code,
-			     jp_sample_due(stacks->view->evidence)),
+			     jp_clock_due(stacks->view->evidence)),
 		      USUAL);
 }
 

@@ -27,10 +27,6 @@ enum { INTERRUPT_NS = 15000, NATIVE_BYTES = 512 };
  * it leaves less, a signal's frame is larger all the same. */
 enum { RED_ZONE = 128 };
 
-/* The clock that samples may go faster than CLOCK_MONOTONIC, or its period be rounded; and of sums
- * nobody knows when each was taken. */
-static const double FASTER = 1.11;
-
 const char *jp_sample_class_text(enum jp_sample_class class)
 {
 	static const char *const text[JP_SAMPLE_CLASSES] = {
@@ -180,42 +176,6 @@ int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidenc
 void jp_sample_facts_end(struct jp_sample_facts_of *of)
 {
 	free(of->waits);
-}
-
-bool jp_sample_is_due(const struct jp_evidence *evidence,
-		      const struct jp_truth_activation *activation)
-{
-	return activation->cpu != UINT64_MAX && activation->enter >= evidence->info.sampling &&
-	       activation->leave <= evidence->info.stopped;
-}
-
-uint64_t jp_sample_due(const struct jp_evidence *evidence)
-{
-	const struct jp_truth *truth = evidence->truth;
-	uint64_t cpu = 0;
-
-	if (!evidence->declared.period)
-		return 0;
-	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
-
-		if (jp_sample_is_due(evidence, one))
-			cpu += jp_min(one->cpu, one->leave - one->enter);
-	}
-	return cpu / evidence->declared.period;
-}
-
-uint64_t jp_sample_room(const struct jp_evidence *evidence)
-{
-	const struct jp_watched_info *watched = &evidence->watched;
-	const uint64_t from = jp_min(watched->started, evidence->info.sampling);
-	const uint64_t to = jp_max(watched->ended, evidence->info.stopped);
-	double each;
-
-	if (!evidence->declared.period || !watched->cpus || to <= from)
-		return UINT64_MAX;
-	each = FASTER * (double)(to - from) / (double)evidence->declared.period + 1;
-	return (uint64_t)(each * (double)watched->cpus);
 }
 
 bool jp_sample_stackless(const struct jp_evidence *evidence, const struct jp_event *event)

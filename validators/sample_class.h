@@ -54,17 +54,6 @@ struct jp_sample_facts_of {
 /* 0 or -ENOMEM; free it in both cases. */
 int jp_sample_facts_begin(struct jp_sample_facts_of *of, const struct jp_evidence *evidence);
 void jp_sample_facts_end(struct jp_sample_facts_of *of);
-/* Samples, by the CPU time of the activations that a stream's window holds; 0: it says no period.
- */
-uint64_t jp_sample_due(const struct jp_evidence *evidence);
-/* Whether @activation is one of those: no sample of a stream that lies in it is too many for them.
- */
-bool jp_sample_is_due(const struct jp_evidence *evidence,
-		      const struct jp_truth_activation *activation);
-/* How many samples the CPUs had time for, from when the runner asked for them until the profiler
- * had ended, if the stream says a period, and the runner how many CPUs there are; else UINT64_MAX.
- */
-uint64_t jp_sample_room(const struct jp_evidence *evidence);
 /* Whether a stream lost the stack of a sample in a path: there is no frame of it. */
 bool jp_sample_stackless(const struct jp_evidence *evidence, const struct jp_event *event);
 /* The facts of @event, whose user part is (@ip, @sp) if it @has one; @sp 0: not known. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Doubles: a thread is in one place at a time, and an event gives one sample of it; and no more
- * come than the CPUs have time for. Nothing but the thread and the time is needed to see that.
+ * Doubles: a thread is in one place at a time, and an event gives one sample of it. Nothing but the
+ * thread and the time is needed to see that.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,23 +18,10 @@
 /* Samples that no thread gave. */
 static const struct jp_role impossible = {.column = "invented"};
 
-/*
- * Of a period: two samples of a thread in a stream that are closer than that are near each other.
- * Where clocks know nothing of the thread, as it comes to another CPU between any two samples, as
- * large a share of its samples is near; at random times 22 % are.
- */
-static const double NEAR = 0.25;
-/* More samples than those of the CPU time have another fault (validators/cpu_time.c). */
-static const double TOO_MANY = 1.11;
-
 struct sample_doubles {
 	struct jp_view *view;
-	const struct jp_truth_activation *hint;
 	struct jp_map last; /* tid -> struct last_sample */
 	uint64_t doubles;
-	uint64_t pairs, near; /* of samples of one thread that follow each other in a stream */
-	uint64_t due;         /* of a stream, in the activations that jp_sample_due() counts */
-	uint64_t native;      /* of a stream, outside of activations */
 };
 
 struct last_sample {
@@ -51,20 +38,6 @@ static bool written_twice(const struct last_sample *last, const struct last_samp
 			  const struct jp_event *event)
 {
 	return last->end && event->record && event->at > last->end && last->digest == again->digest;
-}
-
-/* Where a sample of a stream lies. */
-static void see_place(struct sample_doubles *state, const struct jp_event *event)
-{
-	const struct jp_evidence *evidence = state->view->evidence;
-	const uint64_t slack = evidence->info.slack;
-	const struct jp_truth_activation *activation = state->hint = jp_truth_activation_at(
-		evidence->truth, state->hint, event->tid, event->time + slack);
-
-	if (!activation || event->time > activation->leave + slack)
-		state->native++;
-	else
-		state->due += jp_sample_is_due(evidence, activation);
 }
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -88,15 +61,6 @@ static int see(struct jp_view *view, const struct jp_event *event)
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
 	}
-	if (event->observed)
-		see_place(state, event);
-	if (event->observed && last->time && event->sample.period) {
-		const double periods =
-			(double)(now.time - last->time) / (double)event->sample.period;
-
-		state->pairs++;
-		state->near += periods < NEAR;
-	}
 	*last = now;
 	return 0;
 }
@@ -104,26 +68,10 @@ static int see(struct jp_view *view, const struct jp_event *event)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct sample_doubles *state = view->state;
-	const bool often = state->near && jp_metric_rate("", state->near, state->pairs).lo > NEAR &&
-			   (double)state->due <= TOO_MANY * (double)jp_sample_due(view->evidence);
-	const uint64_t room = jp_sample_room(view->evidence);
-	const uint64_t flood = state->native > room ? state->native - room : 0;
 
 	jp_findings_add_as(&view->findings, &impossible,
-			   jp_metric_count("samples.doubles",
-					   state->doubles + (often ? state->near : 0) + flood));
-	if (flood && jp_findings_except(&view->findings, "samples", "too-many",
-					"%" PRIu64 " samples outside of activations; the CPUs had "
-					"time for %" PRIu64,
-					state->native, room))
-		return -ENOMEM;
-	if (!often)
-		return 0;
-	return jp_findings_except(&view->findings, "samples", "near",
-				  "%" PRIu64 " of %" PRIu64
-				  " samples come less than a quarter of a period after the one of "
-				  "their thread before them",
-				  state->near, state->pairs);
+			   jp_metric_count("samples.doubles", state->doubles));
+	return 0;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)

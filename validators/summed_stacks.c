@@ -2,7 +2,7 @@
 /*
  * Summed stacks: the verdict of a stack that a profiler counted, and does not say when, by
  * addresses or by names. Some activation of the process must have it, and all weights together must
- * be what the CPU time says. Which of two functions took more of it, the truth does not tell.
+ * be what the witness expects.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -22,9 +22,10 @@
 #include "validators/stack_leaves.h"
 #include "validators/stack_verdict.h"
 #include "validators/summed_weights.h"
+#include "validators/two_clocks.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* Of what the CPU time says; with fewer, those that are missing may have had any name. */
+/* Of what the witness expects; with fewer, those that are missing may have had any name. */
 static const double ENOUGH = 0.9;
 
 /* Samples that no thread gave. */
@@ -37,7 +38,7 @@ struct summed {
 	bool by_name;
 	/* Of activations with equal stacks, one each. */
 	const struct jp_truth_activation **kinds;
-	double *taken; /* CPU time of each kind, at most */
+	uint64_t *taken; /* the witness's samples of each kind */
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
@@ -87,8 +88,10 @@ static int by_kind(const void *left, const void *right)
 	return 0;
 }
 
-static int list_kinds(struct summed *summed, const struct jp_truth *truth)
+static int list_kinds(struct summed *summed)
 {
+	const struct jp_evidence *evidence = summed->view->evidence;
+	const struct jp_truth *truth = evidence->truth;
 	size_t count = 0;
 
 	summed->kinds = calloc(truth->nr_activations + 1, sizeof(*summed->kinds));
@@ -103,7 +106,7 @@ static int list_kinds(struct summed *summed, const struct jp_truth *truth)
 		if (!count || !same_kind(summed->kinds[count - 1], summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
 		summed->taken[count - 1] +=
-			jp_summed_taken(summed->view->evidence, summed->kinds[i]);
+			jp_clock_activation(evidence, summed->kinds[i], jp_clock_asked(evidence));
 	}
 	summed->nr_kinds = count;
 	return 0;
@@ -153,9 +156,9 @@ static enum jp_verdict fit(struct summed *summed)
 }
 
 /* The best that any activation of the process, or of the thread, gives; JP_UNJUDGED: none was ever
- * there. *@possible: the CPU time of all that may show this stack. */
+ * there. *@possible: the witness's samples of all that may show this stack. */
 static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
-			    double *possible)
+			    uint64_t *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
@@ -237,12 +240,12 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 	return 0;
 }
 
-/* No stack has more samples than all activations that show it had CPU time for. */
-static int count_excess(struct summed *summed, const struct jp_event *event, double possible)
+/* No stack has more samples than all activations that show it had time for: @possible samples of
+ * the witness. */
+static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
-	const uint64_t period = summed->view->evidence->declared.period;
-	const double due = period ? possible / (double)period : INFINITY;
-	const double most = jp_summed_most(&(struct jp_summed_weight){.most = due});
+	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
+	const double most = ratio > 0 ? due + jp_clock_room(INFINITY, due, ratio) : INFINITY;
 	const uint64_t weight = event->observed->weight;
 
 	if ((double)weight <= most)
@@ -250,9 +253,9 @@ static int count_excess(struct summed *summed, const struct jp_event *event, dou
 	summed->excess += weight - (uint64_t)most;
 	return jp_findings_except(&summed->view->findings, "samples", "too-many",
 				  "%" PRIu64 " samples of one stack of pid %u at %" PRIx64
-				  " %.100s: its activations had CPU time for %.0f",
+				  " %.100s: the witness expects %.0f of its activations",
 				  weight, event->pid, event->sample.ip,
-				  event->observed->names[0] ?: "", most);
+				  event->observed->names[0] ?: "", due);
 }
 
 static int count(struct summed *summed, const struct jp_event *event)
@@ -260,7 +263,7 @@ static int count(struct summed *summed, const struct jp_event *event)
 	const uint64_t weight = event->observed->weight;
 	struct jp_method_count *count =
 		&summed->counts.methods[summed->view->evidence->declared.method];
-	double possible = 0;
+	uint64_t possible = 0;
 	uint32_t function = 0;
 	enum jp_verdict verdict = best(summed, event, &function, &possible);
 	const bool never = verdict == JP_UNJUDGED;
@@ -336,7 +339,7 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 {
 	const bool native = are_native(summed);
 	uint32_t function;
-	double possible = 0;
+	uint64_t possible = 0;
 	enum jp_verdict verdict;
 
 	summed->nr_seen -= summed->first;
@@ -414,8 +417,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 static uint64_t misnamed(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
-	const double lack =
-		jp_summed_least(all) - (double)(all->inside + summed->unnamed + summed->stackless);
+	const double lack = jp_summed_least(all, summed->weights.ratio) -
+			    (double)(all->inside + summed->unnamed + summed->stackless);
 
 	if (lack <= 0 || (double)(all->inside + all->unknown) < ENOUGH * all->least)
 		return 0;
@@ -467,19 +470,21 @@ static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double
 	return count;
 }
 
-/* Samples in native code that the CPUs had no time for. */
-static uint64_t judge_room(struct summed *summed)
+/* Returns the samples in native code that the workload's threads had no time for. */
+static uint64_t judge_native(struct summed *summed)
 {
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
-	const uint64_t room = jp_sample_room(summed->view->evidence);
+	const double ratio = summed->weights.ratio;
+	const double all = ratio * (double)summed->view->evidence->witnessed.count;
+	const double most = all + jp_clock_room(INFINITY, all, ratio);
 
-	if (native <= room)
+	if (ratio <= 0 || (double)native <= most)
 		return 0;
 	jp_findings_except(&summed->view->findings, "samples", "too-many",
-			   "%" PRIu64 " samples without an emitted function; the CPUs had time "
-			   "for %" PRIu64,
-			   native, room);
-	return native - room;
+			   "%" PRIu64 " samples without an emitted function; the witness expects "
+			   "%.0f of any code",
+			   native, all);
+	return native - (uint64_t)most;
 }
 
 /* Samples that no thread gave. */
@@ -491,7 +496,7 @@ static uint64_t impossible(struct summed *summed)
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
-	count += judge_room(summed);
+	count += judge_native(summed);
 	/* Where frames are names, code in files is native, and what it calls is. */
 	if (summed->all_named || !summed->by_name)
 		count += beyond(
@@ -505,12 +510,13 @@ static uint64_t impossible(struct summed *summed)
 	return count;
 }
 
-/* Samples without a stack that CPU time asks for in emitted code: no others may have been there. */
+/* Samples without a stack that the witness demands in emitted code: no others may have been there.
+ */
 static int judge_stackless(struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
-	const double lack =
-		jp_summed_least(all) - (double)(all->inside + all->unknown - summed->stackless);
+	const double lack = jp_summed_least(all, summed->weights.ratio) -
+			    (double)(all->inside + all->unknown - summed->stackless);
 	const uint64_t lost = lack > 0 ? jp_min((uint64_t)lack, summed->stackless) : 0;
 	struct jp_exception *exception;
 
@@ -521,7 +527,7 @@ static int judge_stackless(struct summed *summed)
 		jp_stack_counts_turn(&summed->counts, summed->view, JP_UNJUDGED, JP_SHORT, lost);
 	if (exception && exception->count == lost)
 		snprintf(exception->first, sizeof(exception->first),
-			 "%" PRIu64 " samples have no stack; by the CPU time %" PRIu64
+			 "%" PRIu64 " samples have no stack; by the witness %" PRIu64
 			 " of them at least were in emitted code",
 			 summed->stackless, lost);
 	return exception ? 0 : -ENOMEM;
@@ -530,12 +536,10 @@ static int judge_stackless(struct summed *summed)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct summed *summed = view->state;
-	const struct jp_evidence *evidence = view->evidence;
 	int failed = 0;
 
-	if (evidence->declared.period && evidence->truth->version >= JP_TRUTH_VERSION_CPU)
-		failed = jp_summed_weights_due(&summed->weights, evidence)
-				 ?: jp_summed_weights_judge(&summed->weights, &view->findings)
+	if (summed->weights.ratio > 0)
+		failed = jp_summed_weights_judge(&summed->weights, &view->findings)
 				 ?: judge_stackless(summed);
 	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
 			 ?: jp_stack_counts_add(&summed->counts, view);
@@ -562,7 +566,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	summed->by_name = evidence->declared.lacks & JP_LACKS_ADDRESSES;
 	summed->all_named = jp_frame_all_named(evidence->truth);
 	return jp_frame_names_init(&summed->names, evidence->truth)
-		       ?: list_kinds(summed, evidence->truth);
+		       ?: list_kinds(summed)
+		       ?: jp_summed_weights_due(&summed->weights, evidence);
 }
 
 static void free_summed(void *state)

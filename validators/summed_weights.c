@@ -5,42 +5,16 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "harness/base/order.h"
 #include "harness/judge/validator.h"
-
-/* As validators/cpu_time.c has it: what the event misses, and what chance does. */
-static const double OFF = 0.16, SIGMAS = 4.5;
+#include "validators/two_clocks.h"
 
 static const struct jp_role seen_samples = {.column = "seen"};
-static const struct jp_role true_samples = {.column = "seen", .total = true};
 
-/* What an activation took from @from to @to, at least and at most: where it reaches beyond, nobody
- * knows when it was on a CPU; and who was killed inside has not told. */
-static double taken(const struct jp_truth_activation *one, uint64_t from, uint64_t to, bool most)
+static void add_due(struct jp_summed_weight *weight, double least, double most, double steps)
 {
-	const bool told = one->cpu != UINT64_MAX;
-	double inside;
-
-	from = jp_max(from, one->enter);
-	to = jp_min(to, one->leave);
-	if (to <= from)
-		return 0;
-	inside = (double)(to - from);
-	if (most)
-		return told ? fmin((double)one->cpu, inside) : inside;
-	return told ? fmax((double)one->cpu - ((double)(one->leave - one->enter) - inside), 0) : 0;
-}
-
-/* From the moment the runner asked for it until the profiler had ended, for sums have no time. */
-double jp_summed_taken(const struct jp_evidence *evidence, const struct jp_truth_activation *one)
-{
-	const struct jp_capture_info *info = &evidence->info;
-	const struct jp_watched_info *watched = &evidence->watched;
-
-	if (!watched->started)
-		return taken(one, 0, UINT64_MAX, true);
-	return taken(one, jp_min(watched->started, info->sampling),
-		     jp_max(watched->ended, info->stopped), true);
+	weight->least += least;
+	weight->most += most;
+	weight->steps += steps;
 }
 
 static struct jp_summed_weight *thread_of(struct jp_summed_weights *weights, uint32_t pid,
@@ -50,29 +24,32 @@ static struct jp_summed_weight *thread_of(struct jp_summed_weights *weights, uin
 			 sizeof(struct jp_summed_weight));
 }
 
-/* Samples that the CPU time says: at least within the window, and at most. */
 int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence)
 {
-	const struct jp_truth *truth = evidence->truth;
-	const double period = (double)evidence->declared.period;
+	const double ratio = jp_clock_ratio(evidence, evidence->declared.period);
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
+	const struct jp_clock_thread *clock;
+	struct jp_map clocks = {0};
+	uint64_t key;
+	int failed = jp_clock_threads(evidence, &clocks);
 
-	for (size_t i = 0; i < truth->nr_activations; i++) {
-		const struct jp_truth_activation *one = &truth->activations[i];
+	weights->ratio = ratio;
+	for (size_t at = 0; !failed && (clock = jp_map_next(&clocks, &at, &key));) {
 		struct jp_summed_weight *thread =
-			thread_of(weights, one->pid, has_threads ? one->tid : 0);
-		const double least =
-			taken(one, evidence->info.sampling, evidence->info.stopped, false);
-		const double most = jp_summed_taken(evidence, one);
+			thread_of(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
+		/* Each visit to native code or to the kernel interrupts the time that counts. */
+		const double steps = (double)(clock->gaps + clock->samples - clock->user);
 
 		if (!thread)
-			return -ENOMEM;
-		thread->least += least / period;
-		thread->most += most / period;
-		weights->all.least += least / period;
-		weights->all.most += most / period;
+			failed = -ENOMEM;
+		else
+			add_due(thread, ratio * (double)clock->user, ratio * (double)clock->inside,
+				steps);
+		add_due(&weights->all, ratio * (double)clock->user, ratio * (double)clock->inside,
+			steps);
 	}
-	return 0;
+	jp_map_free(&clocks);
+	return failed;
 }
 
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
@@ -89,19 +66,15 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 	return 0;
 }
 
-static double chance(const struct jp_summed_weight *weight)
+double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 {
-	return SIGMAS * sqrt(weight->most + 1);
+	return weight->least - jp_clock_room(weight->steps, weight->least, ratio);
 }
 
-double jp_summed_least(const struct jp_summed_weight *weight)
+double jp_summed_most(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->least * (1 - OFF) - chance(weight);
-}
-
-double jp_summed_most(const struct jp_summed_weight *weight)
-{
-	return weight->most * (1 + OFF) + chance(weight);
+	return weight->most + jp_clock_room(weight->steps, weight->most, ratio) +
+	       fmax(1 - ratio, 0) * weight->steps;
 }
 
 static double perhaps(const struct jp_summed_weight *weight)
@@ -118,10 +91,10 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	uint64_t key, whose = 0;
 
 	for (size_t at = 0; (one = jp_map_next(&weights->threads, &at, &key));) {
-		const double more = (double)one->inside - jp_summed_most(one);
+		const double more = (double)one->inside - jp_summed_most(one, weights->ratio);
 
 		excess += fmax(more, 0);
-		lack += fmax(jp_summed_least(one) - perhaps(one), 0);
+		lack += fmax(jp_summed_least(one, weights->ratio) - perhaps(one), 0);
 		if (more <= 0 || (worst && one->inside <= worst->inside))
 			continue;
 		worst = one;
@@ -133,40 +106,42 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 	return jp_findings_except(
 		findings, "cpu.samples", "other-thread",
 		"pid %" PRIu64 ", thread %" PRIu64 " has %" PRIu64
-		" samples, by its CPU time there are %.1f at most, and others lack %.0f",
+		" samples, by the witness there are %.1f at most, and others lack %.0f",
 		whose >> 32, whose & UINT32_MAX, worst->inside, worst->most, lack);
 }
 
 /*
- * Of the samples that may have been in activations, and of those that the CPU time may say, the
- * numbers that come closest to each other: what is possible is no fault.
+ * Compares the number of samples that may have been in activations with the number that the witness
+ * expects. Both are ranges: where they overlap, or come as close as chance allows, there is no
+ * fault.
  */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *all = &weights->all;
-	const double surely = (double)all->inside;
-	const double surplus = surely - jp_summed_most(all);
-	const double seen = fmin(fmax(surely, all->least), perhaps(all));
+	const bool few = perhaps(all) < jp_summed_least(all, weights->ratio);
+	const double surplus = (double)all->inside - jp_summed_most(all, weights->ratio);
+	const double seen = fmin(fmax((double)all->inside, all->least), perhaps(all));
 	const double due = fmin(fmax(seen, all->least), all->most);
 	int failed = judge_threads(weights, findings);
+	const double lack = (few ? all->least - perhaps(all) : 0) + (double)weights->moved;
 
-	jp_findings_add_as(
-		findings, &seen_samples,
-		jp_metric_count("cpu.samples",
-				(uint64_t)(fmax(seen - (double)weights->moved, 0) + 0.5)));
-	jp_findings_add_as(findings, &true_samples,
-			   jp_metric_count("cpu.expected", (uint64_t)(due + 0.5)));
+	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(seen + 0.5));
+	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
+	jp_findings_add_as(findings, &seen_samples,
+			   jp_metric_rate("witness.seen", (uint64_t)fmax(due - lack + 0.5, 0),
+					  (uint64_t)(due + 0.5)));
 	if (failed)
 		return failed;
-	if (perhaps(all) < jp_summed_least(all))
+	if (few)
 		return jp_findings_except(findings, "cpu.samples", "too-few",
-					  "%.0f samples, by the CPU time there are %.1f at least",
+					  "%.0f samples, by the witness there are %.1f at least",
 					  perhaps(all), all->least);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_except(findings, "cpu.samples", "too-many",
-					  "%.0f samples, by the CPU time there are %.1f at most",
-					  surely, all->most);
+					  "%" PRIu64
+					  " samples, by the witness there are %.1f at most",
+					  all->inside, all->most);
 	return 0;
 }
 

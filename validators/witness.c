@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Witness: compares the capture's samples with those of a second clock on the same threads
- * (harness/capture/witness.h). What stops a thread, a CPU or the whole machine hides samples of
+ * (harness/capture/witness.h). Whatever stops a thread, a CPU or the whole machine hides samples of
  * both, so each rule needs the two streams alone and no model of the host.
  *
  * Both clocks are hrtimers of the thread's context on its CPU. They expire in the order of their
  * times (__hrtimer_run_queues()) and keep to whole periods however late a handler runs
  * (hrtimer_forward_now() in perf_swevent_hrtimer()). From one sample of a clock to the next but one
- * the context runs for more than one period of that clock. Hence, with a witness whose period is
- * more than half of the capture's (jp_witness_period()):
- *
- * missing: four samples of the witness in a row, on one CPU, enclose a sample of the capture;
- * doubled: three samples of the capture in a row, of one thread and CPU, span more than its period.
+ * the context runs for more than one period of that clock. The witness's period is more than half
+ * of the capture's (jp_witness_period()). So four samples of the witness in a row, on one CPU,
+ * enclose a sample of the capture; if they do not, samples are missing. And two samples of the
+ * capture on one thread are a period apart, unless an interruption shifted the phase.
  *
  * A switch between threads with equal events swaps their contexts and so the phases of the timers
- * (perf_event_context_sched_out()). So rules about single samples ask for what a CPU shows, and
- * sums over a thread leave room for its gaps.
+ * (perf_event_context_sched_out()). So the rule on missing samples looks at CPUs, and sums over a
+ * thread leave room for its interruptions.
+ *
+ * A stream of observations states no CPU and may leave out samples of native code and of the
+ * kernel. Its samples in activations are held against the witness's there.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/base/array.h"
@@ -28,33 +31,28 @@
 #include "harness/base/search.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/judge/validator.h"
+#include "harness/model/oracle/oracle.h"
+#include "validators/sample_class.h"
+#include "validators/two_clocks.h"
 
-/* Samples: where in their periods the clocks are when a stretch begins and when it ends. */
-static const double ENDS = 2;
-/*
- * Each gap shifts each timer's phase by less than a period, so the two counts drift by at most one
- * sample either way. By Hoeffding's inequality N such steps exceed K * sqrt(N) with a probability
- * of 2 * exp(-K * K / 2), which is 10^-6 for this K.
- */
-static const double K = 5.39;
 /* Samples of a thread that may be missing one by one: in a switch of contexts a timer goes on in
  * another thread, which may leave the CPU before it expires. */
 static const double SINGLE = 2;
-/* Periods of the witness: a longer interval between two of its samples is a gap, in which a switch
- * or a stall may have shifted phases. Any value between one and two periods separates the two. */
-static const double GAP = 1.25;
-
-static const struct jp_role seen = {.column = "seen"};
-static const struct jp_role to_be_seen = {.column = "seen", .total = true};
+static const struct jp_role seen_samples = {.column = "seen"};
+static const struct jp_role surplus_samples = {.column = "invented"};
 
 struct clock_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;
 };
 
-/* Samples of one thread, process or case, within the windows. */
+/* The samples of one thread, of a process or of the case, within the windows. */
 struct tally {
-	uint64_t capture, witness, gaps, doubled;
+	uint32_t pid, tid;
+	struct jp_clock_thread witness;
+	uint64_t capture;
+	uint64_t inside; /* of @capture, those in activations */
+	uint64_t near;
 	uint64_t missing; /* samples in holes */
 	uint64_t row;     /* most of them in one hole */
 	uint64_t hole;    /* when the first began */
@@ -70,11 +68,15 @@ struct witness {
 	size_t *cpu_from; /* where in @on_cpu those of a CPU begin; nr_cpus + 1 of them */
 	uint32_t nr_cpus;
 	uint64_t period;
+	double ratio; /* samples of the capture for each of the witness */
 	uint32_t attr;
-	bool steady, task, kernel;
+	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> since when */
 	double lost;             /* samples that the capture states as lost or throttled */
-	struct tally all;
+	struct jp_map indices;   /* jp_clock_key() -> index into @tallies + 1 */
+	struct tally *tallies;   /* of threads */
+	size_t nr_tallies, tallies_capacity;
+	double lack, surplus; /* samples of threads with a fault */
 };
 
 static int see_throttle(struct witness *state, const struct jp_event *event)
@@ -132,25 +134,12 @@ static int by_thread(const void *left, const void *right)
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time);
 }
 
-/* Whether both clocks sampled @pid from @from to @to. */
-static bool is_watched(const struct witness *state, uint32_t pid, uint64_t from, uint64_t to)
-{
-	const struct jp_evidence *evidence = state->view->evidence;
-	const uint64_t slack = evidence->info.slack, since = evidence->watched.witness_since;
-	uint64_t begin, end;
-
-	for (size_t at = 0; from >= since && jp_evidence_window(evidence, pid, &at, &begin, &end);)
-		if (from >= begin + slack && to + slack <= end)
-			return true;
-	return false;
-}
-
-static int sort(struct witness *state)
+static int sort_samples(struct witness *state)
 {
 	size_t *at = calloc(state->nr_cpus + 1, sizeof(*at));
 
 	state->cpu_from = calloc(state->nr_cpus + 2, sizeof(*state->cpu_from));
-	state->on_cpu = calloc(state->count, sizeof(*state->on_cpu));
+	state->on_cpu = calloc(state->count + 1, sizeof(*state->on_cpu));
 	if (!at || !state->cpu_from || !state->on_cpu) {
 		free(at);
 		return -ENOMEM;
@@ -168,9 +157,12 @@ static int sort(struct witness *state)
 		qsort(state->on_cpu + state->cpu_from[cpu],
 		      state->cpu_from[cpu + 1] - state->cpu_from[cpu], sizeof(*state->on_cpu),
 		      jp_by_value);
-	qsort(state->samples, state->count, sizeof(*state->samples), by_thread);
+	if (state->count)
+		qsort(state->samples, state->count, sizeof(*state->samples), by_thread);
 	return 0;
 }
+
+/* --- what is missing ---------------------------------------------------------------------- */
 
 /* The time of the capture's first sample on @cpu after @time; UINT64_MAX: there is none. */
 static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t time)
@@ -185,185 +177,328 @@ static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t 
 }
 
 /* Whether @sample and the witness's next are of one thread and CPU. */
-static bool stays(const struct jp_witness_sample *sample)
+static bool stays_on_cpu(const struct jp_witness_sample *sample)
 {
 	return sample[1].tid == sample->tid && sample[1].pid == sample->pid &&
 	       sample[1].cpu == sample->cpu;
 }
 
-/* The same, and no gap is between them. */
-static bool goes_on(const struct witness *state, const struct jp_witness_sample *sample)
-{
-	return stays(sample) &&
-	       (double)(sample[1].time - sample->time) <= GAP * (double)state->witnessed->period;
-}
-
-/* Samples of the capture for each of the witness. */
-static double ratio(const struct witness *state)
-{
-	return (double)state->witnessed->period / (double)state->period;
-}
-
 /* Samples that the capture must have among @count of the witness: all but the first and the last
  * interval between them are whole periods. */
-static uint64_t enclosed(const struct witness *state, size_t count)
+static uint64_t count_enclosed(const struct witness *state, size_t count)
 {
-	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * ratio(state));
+	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
 }
 
 /* The samples of the witness from @i on with none of the capture's between them on their CPU.
  * Returns how many there are. */
-static size_t hole(const struct witness *state, size_t i)
+static size_t find_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
 	const uint64_t end = next_on_cpu(state, samples[i].cpu, samples[i].time);
 	size_t next = i;
 
-	while (next + 1 < state->witnessed->count && stays(&samples[next]) &&
+	while (next + 1 < state->witnessed->count && stays_on_cpu(&samples[next]) &&
 	       samples[next + 1].time < end &&
-	       is_watched(state, samples[i].pid, samples[i].time, samples[next + 1].time))
+	       jp_clock_watched(state->view->evidence, samples[i].pid, samples[i].time,
+				samples[next + 1].time))
 		next++;
 	return next - i + 1;
 }
 
-/* Adds the holes of one thread, whose samples of the witness are [@from, @to). */
-static void find_holes(struct witness *state, size_t from, size_t to, struct tally *tally)
+/* --- tallies ------------------------------------------------------------------------------ */
+
+/* Returns the tally of a thread, new if there is none; NULL: no memory. */
+static struct tally *tally_of(struct witness *state, uint32_t pid, uint32_t tid)
 {
-	for (size_t i = from, count; i < to; i += count) {
+	uint64_t *index = jp_map_at(&state->indices, jp_clock_key(pid, tid), sizeof(*index));
+	struct tally *tally;
+
+	if (!index)
+		return NULL;
+	if (*index)
+		return &state->tallies[*index - 1];
+	tally = jp_array_push(&state->tallies, &state->nr_tallies, &state->tallies_capacity);
+	if (!tally)
+		return NULL;
+	*tally = (struct tally){.pid = pid, .tid = tid, .threads = 1};
+	*index = state->nr_tallies;
+	return tally;
+}
+
+static int tally_witness(struct witness *state)
+{
+	struct jp_map threads = {0};
+	const struct jp_clock_thread *thread;
+	struct tally *tally;
+	uint64_t key;
+	int failed = jp_clock_threads(state->view->evidence, &threads);
+
+	for (size_t at = 0; !failed && (thread = jp_map_next(&threads, &at, &key));) {
+		tally = tally_of(state, (uint32_t)(key >> 32), (uint32_t)key);
+		if (tally)
+			tally->witness = *thread;
+		failed = tally ? 0 : -ENOMEM;
+	}
+	jp_map_free(&threads);
+	return failed;
+}
+
+static int tally_holes(struct witness *state)
+{
+	const struct jp_witness_sample *samples = state->witnessed->samples;
+
+	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
+		struct tally *tally = tally_of(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
 
-		count = hole(state, i);
-		missing = enclosed(state, count);
+		if (!tally)
+			return -ENOMEM;
+		count = find_hole(state, i);
+		missing = count_enclosed(state, count);
 		if (missing && !tally->missing)
-			tally->hole = state->witnessed->samples[i].time;
+			tally->hole = samples[i].time;
 		tally->missing += missing;
 		tally->row = jp_max(tally->row, missing);
 	}
+	return 0;
 }
 
-/* Adds what the thread @tid has of the capture, from *@at on. */
-static void add_capture(struct witness *state, uint32_t tid, size_t *at, struct tally *tally)
+static int tally_capture(struct witness *state)
 {
-	const struct clock_sample *samples = state->samples;
+	const struct jp_evidence *evidence = state->view->evidence;
+	const uint64_t slack = evidence->info.slack;
+	const struct jp_truth_activation *activation = NULL;
 
-	jp_search(*at, state->count, samples[*at].tid < tid);
-	for (size_t i = *at; i < state->count && samples[i].tid == tid; i++) {
-		tally->capture +=
-			is_watched(state, samples[i].pid, samples[i].time, samples[i].time);
-		tally->doubled += state->task && i + 2 < state->count &&
-				  samples[i + 2].tid == tid &&
-				  samples[i + 1].cpu == samples[i].cpu &&
-				  samples[i + 2].cpu == samples[i].cpu &&
-				  samples[i + 2].time - samples[i].time <= state->period;
+	for (size_t i = 0; i < state->count; i++) {
+		const struct clock_sample *one = &state->samples[i];
+		const bool follows = i && one[-1].tid == one->tid && one[-1].pid == one->pid;
+		struct tally *tally;
+
+		/* A capture of all CPUs has samples of others as well. */
+		if (!jp_clock_watched(evidence, one->pid, one->time, one->time) ||
+		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
+		     !jp_sample_watched(evidence, one->pid, UINT64_MAX)))
+			continue;
+		tally = tally_of(state, one->pid, one->tid);
+		if (!tally)
+			return -ENOMEM;
+		tally->capture++;
+		tally->near += follows && jp_clock_is_near(one->time - one[-1].time, state->period);
+		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
+						    one->time + slack);
+		tally->inside += activation && one->time <= activation->leave + slack;
 	}
-}
-
-static double expected(const struct witness *state, const struct tally *tally)
-{
-	return (double)tally->witness * ratio(state);
-}
-
-/* A timer that was late by many periods gives one sample for all of them: a whole one of the
- * capture's, where the witness's stands for its part of a period alone. */
-static double most_by_stalls(const struct witness *state, const struct tally *tally)
-{
-	return fmax(1 - ratio(state), 0) * (double)tally->gaps;
-}
-
-static int judge_tally(struct witness *state, const struct tally *tally, const char *what,
-		       uint32_t number)
-{
-	const double room = ENDS + K * sqrt((double)tally->gaps + 1);
-	const double drift = (double)tally->capture - expected(state, tally);
-	const bool few = drift < -room - state->lost ||
-			 (double)tally->missing > SINGLE * (double)tally->threads + state->lost ||
-			 (double)tally->row > 1 + state->lost;
-	const bool many =
-		drift > room + most_by_stalls(state, tally) || (double)tally->doubled > room;
-
-	if (!few && !many)
-		return 0;
-	return jp_findings_except(
-		&state->view->findings, "cpu.samples", few ? "too-few" : "too-many",
-		"%s %u: %" PRIu64 " samples; by the witness there are %.1f, "
-		"which %" PRIu64 " gaps may change by %.1f; %" PRIu64
-		" are missing between those, the first after %" PRIu64 ", at most %" PRIu64
-		" in a row; %" PRIu64 " come less than a period after the last but one",
-		what, number, tally->capture, expected(state, tally), tally->gaps, room,
-		tally->missing, tally->hole, tally->row, tally->doubled);
+	return 0;
 }
 
 static void join(struct tally *all, const struct tally *one)
 {
+	jp_clock_join(&all->witness, &one->witness);
 	all->capture += one->capture;
-	all->witness += one->witness;
-	all->gaps += one->gaps;
+	all->inside += one->inside;
+	all->near += one->near;
 	all->missing += one->missing;
 	all->row = jp_max(all->row, one->row);
 	all->hole = all->hole ?: one->hole;
 	all->threads += one->threads;
-	all->doubled += one->doubled;
 }
 
-/* One thread, whose samples of the witness begin at @from. Returns where the next thread's do. */
-static size_t tally_thread(struct witness *state, size_t from, size_t *at, struct tally *tally)
-{
-	const struct jp_witness_sample *samples = state->witnessed->samples;
-	size_t i;
+/* --- verdicts ----------------------------------------------------------------------------- */
 
-	for (i = from; i < state->witnessed->count && samples[i].tid == samples[from].tid; i++) {
-		if (!is_watched(state, samples[i].pid, samples[i].time, samples[i].time))
-			continue;
-		tally->witness++;
-		tally->gaps += i == from || !goes_on(state, &samples[i - 1]);
+/* Samples that the capture has, and those that the witness expects, at least and at most. */
+struct drift {
+	double few, least, few_room;
+	double many, most, many_room;
+};
+
+/*
+ * A timer that was late by many periods gives one sample for all of them: a whole sample of the
+ * capture, where the witness's stands for its part of a period alone.
+ */
+static double room_above(const struct witness *state, double steps, double gaps, double expected)
+{
+	return jp_clock_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
+}
+
+static struct drift drift_of(const struct witness *state, const struct tally *tally)
+{
+	const double gaps = (double)tally->witness.gaps;
+	const double all = state->ratio * (double)tally->witness.samples;
+	struct drift drift = {
+		.few = (double)tally->capture,
+		.least = all,
+		.few_room = jp_clock_room(gaps, all, state->ratio),
+		.many = (double)tally->capture,
+		.most = all,
+		.many_room = room_above(state, gaps, gaps, all),
+	};
+
+	if (state->observed) {
+		/* Each visit to native code or to the kernel interrupts the time that counts. */
+		const double steps = gaps + (double)(tally->witness.samples - tally->witness.user);
+
+		drift.few = (double)tally->inside;
+		drift.least = state->ratio * (double)tally->witness.user;
+		drift.few_room = jp_clock_room(steps, drift.least, state->ratio);
 	}
-	add_capture(state, samples[from].tid, at, tally);
-	return i;
+	return drift;
 }
 
-static int judge(struct witness *state)
+/* Samples beyond those that chance takes away. */
+static double lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const struct jp_witnessed *witnessed = state->witnessed;
-	const bool exact = state->task && state->kernel;
+	const struct drift drift = drift_of(state, tally);
+	const double counted = drift.least - drift.few - drift.few_room;
+	const double missing = (double)tally->missing - SINGLE * (double)tally->threads;
+
+	return fmax(fmax(counted, missing), fmax((double)tally->row - 1, 0));
+}
+
+/* Interruptions bring samples of either clock near each other equally often; a timer that is late
+ * does so to the witness's, whose period is shorter, at least as often. */
+static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
+{
+	return state->ratio <= 1 && jp_clock_exceeds(tally->near, tally->witness.near)
+		       ? tally->near - tally->witness.near
+		       : 0;
+}
+
+/* Samples beyond those that chance adds. */
+static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
+{
+	const struct drift drift = drift_of(state, tally);
+
+	return fmax(fmax(drift.many - drift.most - drift.many_room, 0),
+		    (double)near_beyond_chance(state, tally));
+}
+
+/* Reports a fault of @tally, if there is one; @lost more samples may be missing. Returns 0 or
+ * -ENOMEM. */
+static int judge_tally(struct witness *state, const struct tally *tally, double lost,
+		       const char *what, uint32_t number)
+{
+	const struct drift drift = drift_of(state, tally);
+	const bool few = lack_beyond_chance(state, tally) > lost;
+	const bool many = surplus_beyond_chance(state, tally) > 0;
+
+	if (!few && !many)
+		return 0;
+	if (few)
+		state->lack += fmax(fmax(drift.least - drift.few, (double)tally->missing), 1);
+	if (many)
+		state->surplus += fmax(fmax(drift.many - drift.most, 1),
+				       (double)near_beyond_chance(state, tally));
+	return jp_findings_except(
+		&state->view->findings, "cpu.samples", few ? "too-few" : "too-many",
+		"%s %u: %.0f samples; the witness expects %.1f and has %" PRIu64
+		" gaps, which may change that by %.1f; %" PRIu64
+		" are missing between its samples, the first after %" PRIu64 ", at most %" PRIu64
+		" in a row; %" PRIu64
+		" come less than half a period after the last, of the witness's "
+		"%" PRIu64,
+		what, number, few ? drift.few : drift.many, few ? drift.least : drift.most,
+		tally->witness.gaps, few ? drift.few_room : drift.many_room, tally->missing,
+		tally->hole, tally->row, tally->near, tally->witness.near);
+}
+
+static int by_process(const void *left, const void *right)
+{
+	const struct tally *a = left, *b = right;
+
+	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
+}
+
+/* The samples that are lost are missing somewhere, once: where threads lack more, all that lack any
+ * are named. */
+static int judge_threads(struct witness *state)
+{
+	double lack = 0;
 	int failed = 0;
-	size_t at = 0;
 
-	for (size_t i = 0, next; i < witnessed->count && !failed; i = next) {
-		struct tally tally = {.threads = 1};
+	for (size_t i = 0; i < state->nr_tallies; i++)
+		lack += lack_beyond_chance(state, &state->tallies[i]);
+	for (size_t i = 0; i < state->nr_tallies && !failed; i++)
+		failed =
+			judge_tally(state, &state->tallies[i], lack > state->lost ? 0 : state->lost,
+				    "thread", state->tallies[i].tid);
+	return failed;
+}
 
-		next = tally_thread(state, i, &at, &tally);
-		if (exact)
-			find_holes(state, i, next, &tally);
-		failed = judge_tally(state, &tally, "thread", witnessed->samples[i].tid);
-		join(&state->all, &tally);
+/* Judges each process of several threads, and the case, if all threads by themselves are right. */
+static int judge_sums(struct witness *state, struct tally *all)
+{
+	int failed = 0;
+
+	for (size_t i = 0, next; i < state->nr_tallies; i = next) {
+		struct tally process = {.pid = state->tallies[i].pid};
+
+		for (next = i; next < state->nr_tallies && state->tallies[next].pid == process.pid;
+		     next++)
+			join(&process, &state->tallies[next]);
+		if (!failed && process.threads > 1 && state->lack + state->surplus == 0)
+			failed = judge_tally(state, &process, state->lost, "process", process.pid);
+		join(all, &process);
 	}
+	if (failed || state->lack + state->surplus > 0)
+		return failed;
+	return judge_tally(state, all, state->lost, "case of threads", (uint32_t)all->threads);
+}
+
+static void add_metrics(struct witness *state, const struct tally *all)
+{
+	struct jp_findings *findings = &state->view->findings;
+	const uint64_t samples = state->observed ? all->inside : all->capture;
+	const double expected = state->ratio * (double)(state->observed ? all->witness.inside
+									: all->witness.samples);
+	const uint64_t due = (uint64_t)(expected + 0.5);
+
+	jp_findings_add_count(findings, "cpu.samples", samples);
+	jp_findings_add_count(findings, "cpu.expected", due);
+	jp_findings_add_as(findings, &seen_samples,
+			   jp_metric_rate("witness.seen",
+					  due - jp_min((uint64_t)ceil(state->lack), due), due));
+	jp_findings_add_as(findings, &surplus_samples,
+			   jp_metric_count("witness.surplus", (uint64_t)ceil(state->surplus)));
+	jp_findings_add_rate(findings, "witness.missing", all->missing,
+			     all->missing + state->count);
+	jp_findings_add_rate(findings, "witness.near", all->near, state->count);
+}
+
+static int judge_streams(struct witness *state)
+{
+	struct tally all = {0};
+	int failed = sort_samples(state) ?: tally_witness(state) ?: tally_capture(state);
+
+	if (!failed && state->task && state->kernel && !state->observed)
+		failed = tally_holes(state);
 	if (failed)
 		return failed;
-	jp_findings_add_as(&state->view->findings, &seen,
-			   jp_metric_count("cpu.samples", state->all.capture));
-	jp_findings_add_as(
-		&state->view->findings, &to_be_seen,
-		jp_metric_count("cpu.expected", (uint64_t)(expected(state, &state->all) + 0.5)));
-	return judge_tally(state, &state->all, "case of threads", (uint32_t)state->all.threads);
+	if (state->nr_tallies)
+		qsort(state->tallies, state->nr_tallies, sizeof(*state->tallies), by_process);
+	failed = judge_threads(state) ?: judge_sums(state, &all);
+	add_metrics(state, &all);
+	return failed;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
+	const struct jp_evidence *evidence = view->evidence;
 	struct witness *state = view->state;
-	int failed;
 
-	state->lost += (double)view->evidence->info.lost_samples;
-	if (!state->count && view->evidence->info.frequency) {
-		state->period = UINT64_C(1000000000) / view->evidence->info.frequency;
+	state->lost += (double)evidence->info.lost_samples;
+	state->observed = evidence->declared.observed;
+	if (!state->count) {
+		state->period = evidence->info.frequency
+					? UINT64_C(1000000000) / evidence->info.frequency
+					: evidence->declared.period;
 		state->steady = true;
+	} else if (!state->witnessed->count) {
+		snprintf(view->findings.error, sizeof(view->findings.error),
+			 "the witness has no sample, the capture %zu", state->count);
 	}
-	if (!state->steady || !state->period)
-		return 0;
-	failed = sort(state) ?: judge(state);
-	jp_findings_add_rate(&view->findings, "witness.missing", state->all.missing,
-			     state->all.missing + state->count);
-	jp_findings_add_rate(&view->findings, "witness.doubled", state->all.doubled, state->count);
-	return failed;
+	state->ratio = state->steady ? jp_clock_ratio(evidence, state->period) : 0;
+	return state->ratio > 0 ? judge_streams(state) : 0;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -388,6 +523,8 @@ static void free_witness(void *context)
 	struct witness *state = context;
 
 	jp_map_free(&state->throttled);
+	jp_map_free(&state->indices);
+	free(state->tallies);
 	free(state->samples);
 	free(state->on_cpu);
 	free(state->cpu_from);

@@ -6,15 +6,11 @@ from typing import Any, Callable
 
 from ci.tamper.activations import MS, sorted_by_time
 from ci.tamper.case import Capture, Case, capture_file, clone
-from ci.tamper.events import PERIOD, calm, sampling, stolen
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
+from ci.tamper.events import PERIOD, sampling
+from ci.tamper.kinds import Absent, Changes, add, kind
 from ci.tamper.samples import CODE, main_thread
 from ci.tamper.tasks import head
 from harness.selftest import run_directory as rd
-
-# Of the CPUs' time: more than they had.
-ALL = 10**18
-SIGMAS = 4.5  # of validators/cpu_time.c
 
 
 def told(case: Case, changes: Changes, **values: int) -> Changes:
@@ -97,47 +93,7 @@ def deleted_and_lost(case: Case) -> Changes:
         attr = capture.attrs[sampling(capture)]
         body = struct.pack("<QQ", attr.ids[0] if attr.ids else 0, gone)
         return kept.inserted(rd.PerfData([attr]).side(rd.LOST, body, time, 0))
-    return calm(case, told(case, case.rewrite(alter), samples=-gone, lost_samples=gone))
-
-
-@kind("balanced.deleted.stolen")
-def deleted_and_stolen(case: Case) -> Changes:
-    """Every fifth sample is gone, and a host took the time of more."""
-    times = {one.time for one in in_window(case)[4::5]}
-    return stolen(case, deleted(case, lambda one: one.time in times), ALL)
-
-
-@kind("balanced.thread.stolen")
-def thread_stolen(case: Case) -> Changes:
-    """One of several threads has no samples, and a host took the time of more."""
-    tids = sorted({one.tid for one in in_window(case) if case.in_code(one)})
-    if len(tids) < 2:
-        raise Absent("one thread alone has samples in emitted code")
-    gone = sum(one.tid == tids[-1] for one in in_window(case))
-    if gone < SIGMAS * (gone / 4 + 1) ** 0.5:
-        raise Unobservable("a thread of so little CPU time may have no sample by chance")
-    return stolen(case, deleted(case, lambda one: one.tid == tids[-1]), ALL)
-
-
-def demand_acts(case: Case, tids: set[int], first: int, last: int) -> None:
-    """Whether one of these threads did anything between the two times that its truth tells of."""
-    truth = case.truth
-    if not any(one[3] in tids and first < one[4] < last for one in map(
-            truth.get, range(len(truth.slots)))):
-        raise Unobservable("a host that takes the CPUs for as long leaves the same gaps")
-
-
-@kind("balanced.time.stolen")
-def time_stolen(case: Case) -> Changes:
-    """A fifth of the time has no samples, and a host took the time of more."""
-    begin, end = case.window
-    first, last = (begin + (end - begin) * part // 5 for part in (2, 3))
-    gone = [one for one in in_window(case) if first <= one.time < last]
-    times = {one.time for one in gone}
-    if len(times) < 20:
-        raise Absent("that fifth has few samples")
-    demand_acts(case, {one.tid for one in gone}, first, last)
-    return stolen(case, deleted(case, lambda one: one.time in times), ALL)
+    return told(case, case.rewrite(alter), samples=-gone, lost_samples=gone)
 
 
 def shrunk(case: Case, early: bool) -> Changes:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples inside emitted code: where they say to be, of whom, and whether they are there."""
 
+import bisect
 import collections
 from functools import partial
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, capture_file, clone
-from ci.tamper.kinds import Absent, Changes, add, kind
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from harness.selftest import run_directory as rd
 
 CODE = "sample in emitted code within the window"
@@ -161,6 +162,45 @@ def two_percent(case: Case) -> Changes:
         raise Absent("no thread has 400 samples")
     gone = case.chosen(samples[2:-2], 1 / 50, case.capture("perf.data"))
     return forgotten(case, {one.time for one in gone}, CODE)
+
+
+def in_stretches(samples: list[rd.Sample]) -> list[rd.Sample]:
+    """Those with a sample of their thread a period before them, and another a period behind, on
+    the same CPU."""
+    return [one for before, one, behind in zip(samples, samples[1:], samples[2:])
+            if before.cpu == one.cpu == behind.cpu and
+            all(0.95 < gap / one.one[rd.PERIOD] < 1.05
+                for gap in (one.time - before.time, behind.time - one.time))]
+
+
+def demand_many(gone: list[rd.Sample]) -> list[rd.Sample]:
+    """Two samples that are missing one by one may be a switch of contexts, and 1 in 25 is where
+    three samples of the witness enclose it instead of four."""
+    if len(gone) < 5:
+        raise Unobservable("fewer than five samples in stretches without a gap")
+    return gone
+
+
+@kind("sample.deleted.function")
+def of_function(case: Case) -> Changes:
+    """All of one function among others."""
+    truth = case.truth
+    starts = sorted({truth.get(index)[6] for index in truth.of(truth.CODE_LOAD)})
+    functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)
+    samples = of_main_thread(case)
+    for sample in filter(case.in_code, in_stretches(samples)):
+        functions[bisect.bisect_right(starts, sample.regs.get(rd.X86_IP, sample.ip))].append(sample)
+    if len(functions) < 2:
+        raise Absent("fewer than two functions have samples")
+    gone = demand_many(max(functions.values(), key=len))
+    return forgotten(case, {one.time for one in gone}, CODE)
+
+
+@kind("sample.deleted.kernel")
+def of_kernel(case: Case) -> Changes:
+    """All of the kernel, in one thread."""
+    found = [one for one in in_stretches(of_main_thread(case)) if one.misc & CPUMODE == rd.KERNEL]
+    return forgotten(case, {one.time for one in demand_many(found)}, "samples of the kernel")
 
 
 @kind("sample.deleted.3-in-a-row")

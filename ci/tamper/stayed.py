@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Activations whose threads stayed on their CPU, as the truth's two clocks say: how many samples
-they have, and where."""
+"""Activations whose threads stayed on their CPU, as the truth's two clocks say: the CPU of their
+samples."""
 
 import bisect
 import collections
@@ -8,21 +8,11 @@ import struct
 from typing import Any, NamedTuple
 
 from ci.tamper.activations import key, replaced
-from ci.tamper.balanced import told
 from ci.tamper.case import Case, clone
-from ci.tamper.events import calm
 from ci.tamper.kinds import Absent, Changes, Unobservable, kind
-from ci.tamper.samples import CPUMODE
 from harness.selftest import run_directory as rd
 
 STAYED_NS = 1000
-TENTH = 10
-FIFTH = 5
-# Of validators/cpu_sum.c: so many in a row, and of all, lack a sample by chance.
-IN_A_ROW, RARE, SIGMAS = 4, 0.005, 4.5
-# And so many gaps are of whole periods, by this share of one.
-COINCIDENCES, ON_TIME = 2, 1 / 32
-EXCLUDE_KERNEL = 1 << 5
 
 
 class Stayed(NamedTuple):
@@ -59,93 +49,6 @@ def stayed(case: Case) -> list[Stayed]:
     if not found:
         raise Absent("nobody stayed on a CPU and has samples there")
     return sorted(found, key=lambda one: one.begin)
-
-
-def of_whole_periods(case: Case) -> list[Stayed]:
-    """Those that have no sample too many, and would lack one."""
-    if int(case.facts.get("breakpoints", 0)):
-        raise Absent("breakpoints sample, and no clock")
-    found = [one for one in stayed(case)
-             if len(one.samples) <= one.cpu // max(one.samples[0].one[rd.PERIOD], 1)]
-    usual = RARE * len(stayed(case))
-    if len(found) // TENTH <= IN_A_ROW + 1 + usual + SIGMAS * usual ** 0.5:
-        raise Unobservable("as few activations that stayed may lack a sample each by chance")
-    return found
-
-
-def demand_kernel(sample: rd.Sample) -> None:
-    if sample.attr.flags & EXCLUDE_KERNEL:
-        raise Absent("a timer that expires in the kernel gives no sample")
-
-
-@kind("stayed.deleted.tenth")
-def deleted(case: Case) -> Changes:
-    """In one of ten a sample is gone, and the capture counts what is left."""
-    gone = [one.samples[0] for one in of_whole_periods(case)[::TENTH]]
-    demand_kernel(gone[0])
-    changes = replaced(case, {key(one): lambda sample: [] for one in gone})
-    return calm(case, told(case, changes, samples=-len(gone)))
-
-
-@kind("stayed.moved.tenth")
-def moved(case: Case) -> Changes:
-    """In one of ten a sample is in the next activation of its thread: the thread's count stays."""
-    threads: dict[int, list[Stayed]] = collections.defaultdict(list)
-    for one in of_whole_periods(case):
-        threads[one.tid].append(one)
-    new: dict[int, Any] = {}
-    for mine in threads.values():
-        for one, other in list(zip(mine, mine[1:]))[::TENTH]:
-            time = other.samples[0].time + 1000
-            new[key(one.samples[0])] = lambda sample, time=time: [clone(sample, time=time)]
-    return calm(case, replaced(case, new))
-
-
-def on_time(case: Case) -> tuple[list[rd.Sample], float]:
-    """Those whose activation stayed, with one before and one behind, each a period apart; and how
-    many of such may be gone by chance."""
-    if int(case.facts.get("breakpoints", 0)):
-        raise Absent("breakpoints sample, and no clock")
-    found, late = [], 0
-    for one in stayed(case):
-        period = one.samples[0].one[rd.PERIOD]
-        demand_kernel(one.samples[0])
-        gaps = [(other.time - sample.time) / max(period, 1)
-                for sample, other in zip(one.samples, one.samples[1:])]
-        late += sum(gap > 1.5 and abs(gap - round(gap)) > ON_TIME for gap in gaps)
-        found += [sample for sample, before, behind in zip(one.samples[1:], gaps, gaps[1:])
-                  if abs(before - 1) < ON_TIME / 2 > abs(behind - 1)]
-    return found, COINCIDENCES + late / 15 + SIGMAS * (late / 15) ** 0.5
-
-
-def deleted_on_time(case: Case, gone: list[rd.Sample], chance: float) -> Changes:
-    # Of several activations more are late than of each, and two in a row make one gap.
-    if len(gone) <= 2 * chance + 2:
-        raise Unobservable("as few timers may have expired while a host kept the CPU")
-    changes = replaced(case, {key(one): lambda sample: [] for one in gone})
-    return calm(case, told(case, changes, samples=-len(gone)))
-
-
-@kind("stayed.deleted.function")
-def of_function(case: Case) -> Changes:
-    """Each fifth sample of the function that has the most."""
-    found, chance = on_time(case)
-    truth = case.truth
-    starts = sorted({truth.get(index)[6] for index in truth.of(truth.CODE_LOAD)})
-    functions: dict[int, list[rd.Sample]] = collections.defaultdict(list)
-    for sample in filter(case.in_code, found):
-        ip = sample.regs.get(rd.X86_IP, sample.ip)
-        functions[bisect.bisect_right(starts, ip)].append(sample)
-    most = sorted(functions.values(), key=len)[-1:]
-    return deleted_on_time(case, most[0][::FIFTH] if most else [], chance)
-
-
-@kind("stayed.deleted.kernel")
-def of_kernel(case: Case) -> Changes:
-    """All of the kernel."""
-    found, chance = on_time(case)
-    return deleted_on_time(
-        case, [one for one in found if one.misc & CPUMODE == rd.KERNEL], chance)
 
 
 def events(case: Case) -> dict[tuple[int, int], int]:

@@ -63,7 +63,7 @@ def cut(count: int) -> Callable[[Case], Changes]:
     return lambda case: {"watched": b"".join(lines_of(case, "watched")[:-count])}
 
 
-for name, count in (("witness", 2), ("silent", 3), ("stolen", 4), ("cpus", 7)):
+for name, count in (("witness", 2), ("silent", 3), ("cpus", 6)):
     add("watched.ends.before-" + name, cut(count))
 
 

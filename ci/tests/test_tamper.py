@@ -6,8 +6,6 @@ import shutil
 import sys
 
 from ci.base import files, process
-from ci.tamper.case import Case
-from ci.tamper.events import calm, stolen
 from harness.selftest.scratch import CI, FIXTURES, Folder, JITPROOF
 
 
@@ -35,14 +33,6 @@ class Tamper(Folder):
 
     def test_nothing_named_so(self) -> None:
         self.assertEqual(self.tamper("-k", "no.such.kind", status=2), "")
-
-    def test_stolen_stays_in_its_place(self) -> None:
-        """A file out of order is refused, and whatever else was altered goes untried."""
-        files.write(os.path.join(self.top, "fixture", "anon", "watched"),
-                    "started 1\nstolen 20\nsilent 3\n")
-        case = Case(self.top, "fixture/anon", 1, JITPROOF)
-        self.assertEqual(calm(case, {}), {"watched": b"started 1\nstolen 0\nsilent 3\n"})
-        self.assertEqual(stolen(case, {}, 7), {"watched": b"started 1\nstolen 7\nsilent 3\n"})
 
     def test_seed_chooses(self) -> None:
         """The same seed alters the same bytes, another one others."""

@@ -17,8 +17,7 @@ struct jp_role {
 		JP_MOST_LOST,      /* the same: what is excused; more than it expects is an ERROR */
 	} bound;
 	const char *lead, *tail; /* its figure stands between them; no @lead: "NAME is " */
-	const char *column;      /* of a scoreboard that shows its k of n, NULL: none ... */
-	bool total;              /* ... whose n it is, as a count */
+	const char *column;      /* of a scoreboard that shows its k of n, NULL: none */
 	bool elsewhere; /* @k: samples that are not where the truth says that they must be */
 	/* In a control, with what it left out added back: */
 	bool fault;  /* must be 0 */

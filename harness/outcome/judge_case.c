@@ -124,7 +124,6 @@ static bool find(const struct jp_case *cas, const char *dir, const char *environ
 		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
-		result->stolen = jp_watched_stolen_share(&evidence->watched);
 	}
 	jp_evidence_free(evidence);
 	return !failed;
@@ -165,14 +164,6 @@ static void check_shortage(struct jp_result *result)
 	jp_note(result, JP_ERROR, "%s", err.text);
 }
 
-/* Where evidence lacks, the reader asks why. */
-static void tell_stolen(struct jp_result *result)
-{
-	if (result->outcome == JP_ERROR && result->stolen >= JP_STOLEN_TOLD)
-		jp_note(result, JP_ERROR, "the host took %.0f %% of the CPUs meanwhile",
-			100 * result->stolen);
-}
-
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	struct jp_findings again = {0};
@@ -194,6 +185,5 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	judge(cas, result, &again);
 	jp_findings_free(&again);
-	tell_stolen(result);
 	check_shortage(result);
 }

@@ -18,9 +18,6 @@ enum jp_outcome {
 };
 const char *jp_outcome_text(enum jp_outcome outcome);
 
-/* The share of the CPUs' time from which on it is told that a host took it. */
-#define JP_STOLEN_TOLD 0.01
-
 /* One case, run or judged again. */
 struct jp_result {
 	const struct jp_case *cas;
@@ -28,7 +25,6 @@ struct jp_result {
 	char why[2048];   /* one line each; "" for a plain PASS */
 	char crashed[16]; /* the signal that a profiler was killed by ("SIGSEGV"), "": none was */
 	double seconds;
-	double stolen;         /* share of the CPUs' time that the host took meanwhile */
 	bool tells_losses;     /* the capture knows what it lost */
 	bool contradicted;     /* what the capture states is not what the runner saw */
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */

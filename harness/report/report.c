@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "harness/base/exits.h"
@@ -78,16 +77,13 @@ int jp_report_end(struct jp_report *report)
 	const size_t *counts = report->counts;
 	struct jp_books books = {0};
 	uint64_t slack = 0;
-	double stolen = 0;
 	int failed = 0;
 
 	jp_shortage_begin();
 	for (size_t i = 0; i < report->count && !failed; i++)
 		failed = jp_books_append(&books, &report->results[i].findings.books);
-	for (size_t i = 0; i < report->count; i++) {
+	for (size_t i = 0; i < report->count; i++)
 		slack = jp_max(slack, report->results[i].info.slack);
-		stolen = fmax(stolen, report->results[i].stolen);
-	}
 	for (int i = 0; output(report, i); i++) {
 		FILE *out = output(report, i);
 
@@ -96,9 +92,6 @@ int jp_report_end(struct jp_report *report)
 			"#\n# The clocks of truth and capture differed by at most %" PRIu64
 			" ns.\n",
 			slack);
-		if (stolen >= JP_STOLEN_TOLD)
-			fprintf(out, "# A host took up to %.0f %% of the CPUs during a case.\n",
-				100 * stolen);
 		jp_ktap_books(out, &books);
 		jp_ktap_totals(out, counts);
 		fflush(out);

@@ -14,7 +14,6 @@
 #include "harness/base/registry.h"
 #include "harness/capture/witness.h"
 #include "harness/format/rundir/run_dir.h"
-#include "harness/run/stolen_time.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS (5 * JP_NS_PER_S)
@@ -145,7 +144,6 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 {
 	int code;
 
-	watch->seen.stolen = jp_stolen_time();
 	watch->seen.started = jp_clock_now();
 	*session = open_session(watch, target, err);
 	code = errno;
@@ -225,21 +223,23 @@ static int close_witness(struct jp_watched *watch, struct jp_error *err)
 static int end_session(struct jp_watched *watch, struct jp_session *session, int ret,
 		       struct jp_error *err)
 {
+	const bool external = watch->capture->traits & JP_CAPTURE_EXTERNAL;
 	struct jp_error finish_err = {""};
-	uint64_t stolen;
 
 	watch->seen.ending = jp_clock_now();
 	watch->seen.silent = jp_session_end_sampling(session);
-	ret = ret ?: close_witness(watch, err);
+	if (!external)
+		ret = ret ?: close_witness(watch, err);
 	/* Another's child must end before that other is done. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
 	/* Where a capture ended early, why it did says more than that it did. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
+	/* An external profiler may sample until it has ended. */
+	if (external)
+		ret = ret ?: close_witness(watch, err);
 	watch->seen.ended = jp_clock_now();
-	stolen = jp_stolen_time();
-	watch->seen.stolen = stolen > watch->seen.stolen ? stolen - watch->seen.stolen : 0;
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
 	/* Whoever recorded is gone, and writes no more. */

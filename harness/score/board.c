@@ -6,14 +6,9 @@
 #include <string.h>
 
 #include "harness/base/json.h"
-#include "harness/base/order.h"
 #include "harness/base/printable.h"
-#include "harness/base/wilson.h"
 
 enum { WORST = 10 };
-/* Samples by CPU time are a statistic: a tenth more or less is no fault, and few prove none. */
-static const double SEEN_ENOUGH = 0.9;
-
 static bool was_judged(const struct jp_score_row *row)
 {
 	return row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_SEEN].known;
@@ -21,14 +16,9 @@ static bool was_judged(const struct jp_score_row *row)
 
 static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 {
-	const struct jp_score_cell *cell = &row->cells[column];
-	const uint64_t least = jp_min(cell->k, cell->n), most = jp_max(cell->k, cell->n);
-	double share = jp_score_share(row, column), low, high;
+	const double share = jp_score_share(row, column);
 
-	if (share < 0 || column != JP_SCORE_SEEN)
-		return share < 0 || share >= 1;
-	jp_wilson(least, most, &low, &high);
-	return high >= SEEN_ENOUGH;
+	return share < 0 || share >= 1;
 }
 
 static void cell_text(const struct jp_score_row *row, enum jp_score_column column, char *text,

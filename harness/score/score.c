@@ -32,6 +32,7 @@ static void fill_by_role(struct jp_score_row *row)
 	for (size_t i = 0; i < findings->nr_metrics; i++) {
 		const struct jp_metric *metric = &findings->metrics[i];
 		int column = 0;
+		uint64_t n;
 
 		if (!metric->role || !metric->role->column)
 			continue;
@@ -40,18 +41,10 @@ static void fill_by_role(struct jp_score_row *row)
 			column++;
 		if (column == JP_SCORE_COLUMNS)
 			continue;
-		if (metric->role->total) {
-			row->cells[column].n = metric->k;
-			row->cells[column].known = metric->k > 0;
-		} else {
-			const uint64_t n = metric->rate                     ? metric->n
-					   : jp_score_column_is_bad(column) ? metric->k
-									    : 0;
-
-			row->cells[column].k += metric->k;
-			row->cells[column].n += n;
-			row->cells[column].known |= n > 0;
-		}
+		n = metric->rate ? metric->n : jp_score_column_is_bad(column) ? metric->k : 0;
+		row->cells[column].k += metric->k;
+		row->cells[column].n += n;
+		row->cells[column].known |= n > 0;
 	}
 }
 

@@ -35,8 +35,8 @@ READ, WRITE, EXECUTE = 1, 2, 4
  IDENTIFIER) = (1 << bit for bit in (0, 1, 2, 3, 6, 7, 8, 9, 5, 10, 12, 13, 16))
 SAMPLE_ID_ALL = 1 << 18
 HEADER, ATTR = 104, 120
-# Features that say nothing about the machine or who used it.
-NEUTRAL_FEATURES = (6, 7, 12, 21, 23)
+# Features that state nothing about the machine or who used it, nor the times of samples.
+NEUTRAL_FEATURES = (6, 7, 12, 23)
 PUBLISHED = re.compile(r"jit-\d+\.dump$|perf-\d+\.map$|jitted-")
 X86_BP, X86_SP, X86_IP = 6, 7, 8  # numbers of PERF_REG_X86_*
 
@@ -440,6 +440,11 @@ class Truth:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<I", slot, 0)[0] != self.seal_of(slot)]
 
+    def code(self) -> list[range]:
+        """The addresses of all emitted functions."""
+        return [range(addr, addr + size) for addr, size in (
+            self.get(index)[6:8] for index in self.of(self.CODE_LOAD))]
+
     def of(self, kind: int) -> list[int]:
         return [index for index, slot in enumerate(self.slots)
                 if struct.unpack_from("<H", slot, 4)[0] == kind]
@@ -516,8 +521,14 @@ def write_facts(directory: str, facts: dict[str, str]) -> None:
         file.writelines(f"{key} {value}\n" for key, value in facts.items())
 
 
-def thin(source: str, target: str, wanted: int) -> None:
-    """A fixture of @source with about @wanted samples, evenly taken."""
+def without_witness(watched: str) -> str:
+    """What the runner of a time before the witness wrote."""
+    return re.sub(r"(?m)^witness(_since)? \d+\n", "", watched)
+
+
+def thin(source: str, target: str, wanted: int | None) -> None:
+    """A fixture of @source with about @wanted samples in emitted code, evenly taken, and without
+    the witness, which would miss the others; None: with all samples and the witness."""
     os.makedirs(os.path.join(target, "elf"))
     perf = PerfData.load(os.path.join(source, "perf.data"))
     truth = Truth(os.path.join(source, "truth"))
@@ -526,21 +537,20 @@ def thin(source: str, target: str, wanted: int) -> None:
             shutil.copy(os.path.join(source, name), os.path.join(target, name))
     if os.path.isdir(os.path.join(source, "jit")):
         shutil.copytree(os.path.join(source, "jit"), os.path.join(target, "jit"))
-    code = []
-    for index in truth.of(Truth.CODE_LOAD):
-        addr, size = truth.get(index)[6:8]
-        code.append((addr, addr + size))
-    inside = [sample for sample in perf.samples()
-              if any(start <= sample.regs.get(X86_IP, 0) < end for start, end in code)]
+    code = truth.code()
+    inside = [sample for sample in perf.samples() if wanted is None or
+              any(sample.regs.get(X86_IP, 0) in one for one in code)]
+    witnessed = wanted is None
+    wanted = len(inside) if wanted is None else wanted
     step = max(1.0, len(inside) / wanted)
     chosen = [inside[int(index * step)] for index in range(min(wanted, len(inside)))]
     kept = {(sample.time, sample.tid) for sample in chosen}
-    for name in ("perf.data", "injected.data"):
+    for name in ("perf.data", "injected.data") + (("witness",) if witnessed else ()):
         if not os.path.exists(os.path.join(source, name)):
             continue
         perf = PerfData.load(os.path.join(source, name))
         perf.records = [record for record in perf.records if not isinstance(record, Sample)
-                        or (record.time, record.tid) in kept]
+                        or name == "witness" or (record.time, record.tid) in kept]
         perf.features = {bit: raw for bit, raw in perf.features.items()
                          if bit in NEUTRAL_FEATURES}
         perf.save(os.path.join(target, name))
@@ -552,6 +562,9 @@ def thin(source: str, target: str, wanted: int) -> None:
     for name in ("case", "maps", "intervals", "watched"):
         if os.path.exists(os.path.join(source, name)):
             shutil.copy(os.path.join(source, name), os.path.join(target, name))
+    if not witnessed:
+        path = os.path.join(target, "watched")
+        files.write(path, without_witness(files.read(path)))
     # Only the files that stacks lead through: the program and the C library.
     with open(os.path.join(source, "elf", "index"), encoding="utf-8") as file:
         lines = [line for line in file if line.rstrip().endswith(("/jitproof", "/libc.so.6"))]
@@ -592,7 +605,7 @@ def main() -> int:
     if len(sys.argv) != 5 or sys.argv[1] != "thin":
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
-    thin(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    thin(sys.argv[2], sys.argv[3], None if sys.argv[4] == "all" else int(sys.argv[4]))
     return 0
 
 

@@ -101,36 +101,6 @@ class Attached(Recorded):
         record.size -= 4096
         self.fails(self.exactly(1, "mappings.invented", "part"))
 
-    def test_copies_a_moment_later(self) -> None:
-        """Who else than we records says nowhere how many there were."""
-        for sample in self.perf.samples():
-            for later in range(1, 8):
-                copied = copy.deepcopy(sample)
-                copied.time += 1000 * later
-                self.perf.insert(copied)
-        self.perf.sort()
-        del self.facts["counted"]
-        self.fails(self.exactly(r"\d+", "samples.pace", "too-many"))
-
-    def test_copies_before_pauses(self) -> None:
-        """There was time for each: but no five expiries in a row are as late, but for three that a
-        host made so without a word: it tells of no less than 10 ms."""
-        del self.facts["counted"]
-        samples = self.perf.samples()
-        period, where = samples[0].one[rd.PERIOD], (samples[0].tid, samples[0].cpu)
-        mine = [one for one in samples if (one.tid, one.cpu) == where]
-        paused = [one for one, after in zip(mine, mine[1:]) if after.time > one.time + 2 * period]
-        for count, one in enumerate(paused[:8], 1):
-            copied = copy.deepcopy(one)
-            copied.time += period // 4 - 1
-            self.perf.insert(copied)
-            self.assertEqual("# samples.pace: " in self.judge()[1], count == 8, count)
-        # A host that takes the time makes as many late.
-        self.stolen(0)
-        self.assertIn("# samples.pace: ", self.judge()[1])
-        self.stolen(period)
-        self.assertNotIn("# samples.pace: ", self.judge()[1])
-
     def test_other_number_than_was_written(self) -> None:
         for _ in ("of ours", "of a profiler's"):
             for self.miscounted in (-1, 1):

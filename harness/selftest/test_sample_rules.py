@@ -128,7 +128,7 @@ class Rules(Recorded):
         sample, watched = self.perf.samples()[0], os.path.join(self.dir, "watched")
         first, silent = int(self.facts["first_enabled"]), int(self.facts["stopped"]) + 500
         files.write(watched, files.read(watched) +
-                    "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\nsilent %d\n" % silent)
+                    "cpus 2\ntask_clock 0\nsynth 2\nsilent %d\n" % silent)
         for time in (first, silent):
             sample.time = time
             self.perf.sort()

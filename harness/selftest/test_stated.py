@@ -24,7 +24,7 @@ class Told(Recorded):
         super().setUp()
         ended = re.findall(r"(?m)^ended (\d+)$", self.text("watched"))[0]
         self.put("watched", self.text("watched") +
-                   "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\nsilent %s\n" % ended)
+                   "cpus 2\ntask_clock 0\nsynth 2\nsilent %s\n" % ended)
         times = [sample.time for sample in self.perf.samples()]
         self.perf.features.update({SAMPLE_TIME: struct.pack("<QQ", min(times), max(times)),
                                    EVENT_DESC: self.described(b"cpu-clock", b"dummy"),

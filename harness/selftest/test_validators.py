@@ -21,7 +21,7 @@ from harness.selftest.scratch import FIXTURES, JITPROOF, needs_namespaces
 class AsRecorded(unittest.TestCase):
     def test_each_fixture_passes(self) -> None:
         for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
-                     "slack"):
+                     "slack", "witness"):
             status, text = judge(os.path.join(FIXTURES, name))
             self.assertEqual(status, 0, text)
             self.assertIn(f"ok 1 fixture/{name}\n", text)
@@ -30,7 +30,7 @@ class AsRecorded(unittest.TestCase):
 
     def test_rewriting_changes_nothing(self) -> None:
         for name in ("anon", "clock", "gated", "growth", "mappings", "memfd", "pathless", "reuse",
-                     "slack"):
+                     "slack", "witness"):
             path = os.path.join(FIXTURES, name, "perf.data")
             self.assertEqual(rd.PerfData.load(path).pack(), files.read_bytes(path))
             truth = rd.Truth(os.path.join(FIXTURES, name, "truth"))
@@ -111,147 +111,14 @@ class Books(Recorded):
         self.only(self.fails(self.exactly(4, "samples", "outside")), "samples")
 
 
-class Clock(Recorded):
-    """Samples against the CPU time that the truth tells, and against what the events counted."""
+class Switching(Recorded):
+    """Samples while events are turned on and off, outside of the window."""
 
     fixture = "clock"
-
-    def leave_out(self, gone: list[Any]) -> None:
-        left = {id(sample) for sample in gone}
-        self.perf.records = [record for record in self.perf.records if id(record) not in left]
-
-    def too_few(self) -> str:
-        return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing allows$",
-                          r"samples in \d+ activations, by their CPU time there are ")
-
-    def test_every_fifth_is_gone(self) -> None:
-        self.leave_out(self.perf.samples()[::5])
-        self.only(self.too_few(), "cpu.samples")
-
-    def test_a_fifth_of_the_time_is_gone(self) -> None:
-        times = [sample.time for sample in self.perf.samples()]
-        begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
-        self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
-        self.too_few()
-
-    def test_a_thread_is_gone(self) -> None:
-        tid = self.perf.samples()[0].tid
-        self.leave_out([one for one in self.perf.samples() if one.tid == tid])
-        self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples in \d+ activations")
-
-    def test_chance_has_a_part_on_each_cpu(self) -> None:
-        """As many are gone as samples on one CPU, and a tick of its host, cannot explain."""
-        samples = self.perf.samples()
-        self.leave_out(samples[5::9] + samples[:2])
-        for cpus, right in ((64, True), (1, False)):
-            for i, sample in enumerate(samples):
-                sample.cpu = i % cpus
-            self.assertEqual("cpu.samples: " not in self.judge()[1], right, cpus)
-
-    def test_an_activation_is_gone(self) -> None:
-        """A host may take a CPU away for a while, but for no half a second."""
-        self.stall(100_000_000)
-        self.passes()
-        self.stall(400_000_000)
-        self.only(self.too_few(), "cpu.samples")
-
-    def stall(self, ns: int) -> None:
-        """All CPUs stand still for so long before a sample, whose thread was there all the time
-        and is charged for it."""
-        samples = self.perf.samples()
-        spans = [(enter[3], enter[5], min(
-            leave[4] for leave in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
-            if leave[3] == enter[3] and leave[4] > enter[5]))
-            for enter in map(self.truth.get, self.truth.of(rd.Truth.ENTER)[:-4])]
-        tid, begin, end = next(
-            (tid, first.time, leave) for first, late in zip(samples[100:], samples[101:])
-            for tid, enter, leave in spans
-            if late.tid == tid and enter < first.time < late.time < leave)
-
-        def later(time: int) -> int:
-            return time + ns if time > begin else time
-        for record in self.perf.records:
-            if isinstance(record, (rd.Sample, rd.Side)):
-                record.time = later(record.time)
-        for index in range(self.truth.next_slot):
-            slot = list(self.truth.get(index))
-            if slot[0] == rd.Truth.LEAVE and (slot[3], slot[4]) == (tid, end):
-                slot[7] += ns << 8
-            slot[4], slot[5] = later(slot[4]), later(slot[5])
-            self.truth.set(index, *slot)
-        self.facts["stopped"] = str(later(int(self.facts["stopped"])))
-        path = os.path.join(self.dir, "watched")
-        words = [line.split() for line in files.read(path).splitlines()]
-        files.write(path, "".join(
-            "%s %d\n" % (key, later(int(value)) if key in ("ending", "ended") else int(value))
-            for key, value in words))
-
-    def test_what_the_host_took(self) -> None:
-        """A stall hides samples; as many as its time has room for."""
-        self.stall(500_000_000)
-        self.only(self.too_few(), "cpu.samples")
-        self.stolen(0)
-        self.only(self.too_few(), "cpu.samples")
-        self.stolen(300_000_000)
-        self.only(self.too_few(), "cpu.samples")
-        self.stolen(500_000_000)
-        self.assertIn("# A host took up to 5 % of the CPUs during a case.", self.passes())
-        metrics = json.loads(self.results())["metrics"]
-        found = metrics["cpu.stolen"]
-        self.assertEqual(found["n"], 152)
-        self.assertTrue(140 < found["k"] <= 152, found)
-        # What nobody could see is not to be seen.
-        self.assertAlmostEqual(metrics["cpu.expected"]["k"], metrics["cpu.samples"]["k"], delta=20)
-
-    def test_lost_while_the_host_took_the_reader(self) -> None:
-        """As many are excused as were written in as much time, and no more."""
-        ran = self.ran()
-        most = len(self.perf.samples()) // 2
-        self.facts["lost_samples"] = str(most)
-        self.facts["counted"] = str((len(self.perf.samples()) + most + 1) *
-                                    self.perf.samples()[0].one[rd.PERIOD])
-        self.stolen(0)
-        self.errs(rf"lost.samples is .*\({most} of .*states none")
-        self.stolen(ran // 2 + 1)
-        self.passes()
-        found = json.loads(self.results())["metrics"]["lost.stolen"]
-        self.assertEqual((found["k"], found["n"]), (most, most))
-        self.facts["lost_samples"] = str(most + 1)
-        self.errs(rf"lost.samples is .*\({most + 1} of .*states none",
-                  "the host took 25 % of the CPUs meanwhile")
-        path = os.path.join(self.dir, "case")
-        case = files.read(path)
-        files.write(path, case + "\tlost.samples <=1\n")
-        self.errs(f"lost.samples: {most + 1} of .*expected <=1")
-        self.facts["lost_samples"] = str(most)
-        self.passes()
-        # Who states how much gets lost at least is not excused from it.
-        files.write(path, case + "\tlost.samples 1..2\n")
-        self.errs(f"lost.samples: {most} of .*expected 1..2")
-        self.facts["lost_samples"] = str(2**64 - 1)
-        self.stolen(10**19)
-        self.fails("lost.samples: .*expected 1..2",
-                   self.exactly(1, "event.samples", "too-many"))
 
     def libc(self) -> int:
         """Somewhere in native code."""
         return next(one.start for one in self.perf.maps() if "/libc.so" in one.name) + 16
-
-    def test_stopping_while_the_host_took_the_capture(self) -> None:
-        """Samples go on until the last event is off: for as long as the host kept who does it."""
-        samples = self.perf.samples()
-        late = 40
-        for sample in samples[-late:]:
-            sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
-        self.facts["stopped"] = str(samples[-late].time - 1)
-        path = os.path.join(self.dir, "watched")
-        files.write(path, re.sub("(?m)^ending .*$", "ending " + self.facts["stopped"],
-                                 files.read(path)))
-        each = -(-self.ran() // len(samples))
-        self.stolen((late - 1) * each)
-        self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
-        self.stolen(late * each)
-        self.passes()
 
     def test_opening_takes_its_time(self) -> None:
         """From the first event that is on to the last, each CPU has its samples."""
@@ -263,7 +130,7 @@ class Clock(Recorded):
         path = os.path.join(self.dir, "watched")
         files.write(path, re.sub("(?m)^begun .*$", "begun " + self.facts["sampling"],
                                  files.read(path)))
-        self.stolen(0)
+        self.state_cpus()
         self.facts["enabled"] = self.facts["sampling"]
         for on, excused in ((samples[early].time - 1, False), (first - 1, True),
                             (first + 1_000_000, False)):
@@ -281,7 +148,7 @@ class Clock(Recorded):
             sample.ip = sample.regs[rd.X86_IP] = sample.chain[sample.user()] = self.libc()
         self.facts["stopped"] = str(samples[-late].time - 1)
         path = os.path.join(self.dir, "watched")
-        self.stolen(0)
+        self.state_cpus()
         text = re.sub("(?m)^ending .*$", "ending " + self.facts["stopped"], files.read(path))
         files.write(path, text)
         self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
@@ -294,30 +161,71 @@ class Clock(Recorded):
         files.write(path, re.sub("(?m)^cpus .*$", "cpus 0", text) + "silent %d\n" % last)
         self.only(self.fails(self.exactly(late, "samples", "outside")), "samples")
 
-    def test_what_the_host_took_leaves_gaps(self) -> None:
-        """Samples that are gone now and then are no stall's doing: where the host took as much,
-        nobody can tell, else it is known."""
+
+class Witnessed(Recorded):
+    """Samples against those of the witness, and against what the events counted."""
+
+    fixture = "witness"
+
+    def leave_out(self, gone: list[Any]) -> None:
+        left = {id(sample) for sample in gone}
+        self.perf.records = [record for record in self.perf.records if id(record) not in left]
+
+    def too_few(self) -> str:
+        return self.fails(r"(?m)^# cpu.samples: \d+ with cause too-few, which nothing allows$",
+                          r"samples; the witness expects ")
+
+    def test_every_fifth_is_gone(self) -> None:
         self.leave_out(self.perf.samples()[::5])
-        self.stolen(50_000_000)
         self.only(self.too_few(), "cpu.samples")
-        self.stolen(500_000_000)
-        self.errs("too little evidence: the host took 5 % of the CPUs, as much as 152.5 samples; ",
-                  "(?m)^# the host took 5 % of the CPUs meanwhile$")
-        self.stolen(10**19)
-        self.errs("too little evidence: the host took 100 % of the CPUs")
+
+    def test_three_in_a_row_are_gone(self) -> None:
+        samples = self.perf.samples()
+        mine = [one for one in samples if one.tid == samples[-9].tid]
+        self.leave_out(mine[100:103])
+        self.only(self.too_few(), "cpu.samples")
+
+    def test_a_fifth_of_the_time_is_gone(self) -> None:
+        times = [sample.time for sample in self.perf.samples()]
+        begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
+        self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
+        self.too_few()
+
+    def test_a_thread_is_gone(self) -> None:
+        tid = self.perf.samples()[-9].tid
+        self.leave_out([one for one in self.perf.samples() if one.tid == tid])
+        self.assertRegex(self.too_few(), rf"thread {tid}: 0 samples; the witness expects ")
 
     def test_all_are_gone(self) -> None:
         self.leave_out(self.perf.samples())
         self.errs()
 
-    def test_what_was_lost_is_not_missing(self) -> None:
-        """The kernel said so; that the case bears no loss is another matter."""
-        gone = self.perf.samples()[::5]
-        self.leave_out(gone)
-        last = self.perf.samples()[-1]
-        self.perf.insert(self.perf.side(rd.LOST, struct.pack("<QQ", last.id, len(gone)),
-                                        last.time))
+    def test_both_clocks_stood_still(self) -> None:
+        """What the host took from both is no fault of the capture."""
+        times = [sample.time for sample in self.perf.samples()]
+        begin, end = (min(times) + (max(times) - min(times)) * part // 5 for part in (2, 3))
+        self.leave_out([one for one in self.perf.samples() if begin <= one.time < end])
+        path = os.path.join(self.dir, "witness")
+        witness = rd.PerfData.load(path)
+        witness.records = [one for one in witness.records if not isinstance(one, rd.Sample) or
+                           not begin <= one.time < end]
+        witness.save(path)
+        watched = os.path.join(self.dir, "watched")
+        files.write(watched, re.sub(r"(?m)^witness \d+$", "witness %d" % len(witness.samples()),
+                                    files.read(watched)))
         self.assertNotIn("cpu.samples: ", self.judge()[1])
+
+    def test_lost_samples(self) -> None:
+        """A case has no losses but those that it states."""
+        gone = self.perf.samples()[100:104]
+        self.leave_out(gone)
+        self.facts["lost_samples"] = str(len(gone))
+        self.errs(rf"lost.samples is .*\({len(gone)} of .*states none")
+        path = os.path.join(self.dir, "case")
+        files.write(path, files.read(path) + "\tlost.samples <=4\n")
+        self.passes()
+        self.facts["lost_samples"] = "0"
+        self.too_few()
 
     def test_what_it_was_throttled_for_is_not_missing(self) -> None:
         """That long, and no longer."""
@@ -332,7 +240,7 @@ class Clock(Recorded):
             self.leave_out(told)
 
     def test_each_twice(self) -> None:
-        text = self.invent(1, 0)
+        text = self.invent(0)
         self.assertRegex(text, r"(?m)^# samples: \d+ with cause double, which nothing allows$")
 
     def test_written_twice(self) -> None:
@@ -349,93 +257,31 @@ class Clock(Recorded):
         self.assertIn("# samples: 1 with cause double, which nothing allows", self.judge()[1])
 
     def test_invented(self) -> None:
-        """Each once more, a little later. Threads that were not always on a CPU may have as many,
-        but not as close: and what the events counted tells."""
-        self.only(self.invent(1, 1000), "event.samples", "samples.pace")
+        """Each once more, a little later: the witness shows it, and so do the events' counts."""
+        text = self.invent(1000)
+        self.only(text, "event.samples", "cpu.samples")
+        self.assertRegex(text, r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows")
 
-    def test_more_than_the_cpu_time(self) -> None:
-        """Beyond a thread's own time its event has what the host took, and no more."""
-        for index in self.truth.of(rd.Truth.LEAVE):
-            slot = list(self.truth.get(index))
-            slot[7] = slot[7] >> 9 << 8 | slot[7] & 0xff
-            self.truth.set(index, *slot)
-        path = os.path.join(self.dir, "watched")
-        for taken in (0, 4_000_000_000):
-            self.stolen(taken)
-            files.write(path, files.read(path) + "silent %s\n" % self.facts["stopped"])
-            many = re.search(r"(?m)^# cpu.samples: \d+ with cause too-many", self.judge()[1])
-            self.assertEqual(many is None, taken > 0)
-
-    def test_more_than_the_clock_gives(self) -> None:
-        self.assertRegex(self.invent(20, 1000),
-                         r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
-
-    def test_lost_and_not_counted(self) -> None:
-        """What a ring had no room for was counted: there is no time for so many."""
-        self.stolen(self.ran())
-        self.facts["lost_samples"] = "3"
-        self.passes()
-        self.facts["lost_samples"] = "4"
-        self.only(self.fails(self.exactly(1, "event.samples", "too-many")), "event.samples")
-        # A record of throttling may be among the lost ones.
-        self.perf.insert(self.sampling(5, struct.pack("<QQQ", 1, 1, 0)))
-        self.assertNotIn("# event.samples", self.judge()[1])
-
-    def counted(self, periods: int, right: bool) -> None:
-        """The events counted as much, and a twentieth that switching costs: there are as many
-        samples as must be."""
-        period = self.perf.samples()[0].one[rd.PERIOD]
-        self.facts["counted"] = str(int(periods / 0.95 * period))
-        text = self.judge()[1]
-        self.assertEqual("# event.samples: 1 with cause too-few" not in text, right, text)
-
-    def test_counted_without_samples(self) -> None:
-        """The last part of a period of each of three tasks on each of two CPUs, a sample that an
-        activation lacks, and what a host took in less than a tick: 10.3 are less than a second."""
-        self.counted(361, True)
-        self.passes()
-        self.counted(362, False)
-        self.only(self.fails(self.exactly(1, "event.samples", "too-few")), "event.samples")
-        self.leave_out([one for one in self.perf.records if one.kind == rd.FORK])
-        self.counted(361, True)  # the truth knows of the tasks as well
-        # Of two events for one thread the samples of one are dropped, and each has such parts.
-        self.facts["duplicates"] = "1"
-        self.counted(372, True)
-        self.counted(373, False)
-
-    def test_counted_for_more_tasks(self) -> None:
-        pid = self.perf.samples()[0].pid
-        for child in (101, 102):
-            self.perf.insert(self.perf.fork(child, pid, self.perf.samples()[9].time))
-        self.counted(365, True)
-        self.counted(366, False)
-
-    def test_counted_while_the_host_took_a_cpu(self) -> None:
-        self.stolen(300_000_000)
-        self.counted(351 + 93 + 7, True)
-        self.counted(351 + 93 + 8, False)
+    def test_each_tenth_twice(self) -> None:
+        for sample in self.perf.samples()[::10]:
+            double = copy.deepcopy(sample)
+            double.time += 1000
+            self.perf.records.append(double)
+        self.perf.sort()
+        self.fails(r"(?m)^# cpu.samples: \d+ with cause too-many, which nothing allows$")
 
     def test_counted_in_the_kernel_alone(self) -> None:
-        """An event that leaves it out counts what it does not sample."""
-        self.leave_out([one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL])
-        self.counted(500, True)
+        """An event that leaves out the kernel counts its time, and has no samples there."""
+        period = self.perf.samples()[0].one[rd.PERIOD]
+        self.facts["counted"] = str(10 * len(self.perf.samples()) * period)
+        self.assertNotIn("# event.samples: ", self.judge()[1])
 
-    def test_counted_in_gaps_outside_of_activations(self) -> None:
-        """A CPU may have stood still for all of a gap, and for no more."""
-        first, second = self.perf.samples()[100:151:50]
-        for one in (first, second):
-            one.tid, one.cpu = one.pid, 5
-        gap = int((second.time - first.time) / first.one[rd.PERIOD])
-        self.counted(350 + gap, True)
-        self.counted(400 + gap, False)
-
-    def invent(self, more: int, later: int) -> str:
-        """So many more of each sample, each later by so much than the one before."""
+    def invent(self, later: int) -> str:
+        """Each sample once more, later by so much."""
         for sample in self.perf.samples():
-            for number in range(1, more + 1):
-                double = copy.deepcopy(sample)
-                double.time = sample.time + number * later
-                self.perf.records.append(double)
+            double = copy.deepcopy(sample)
+            double.time = sample.time + later
+            self.perf.records.append(double)
         self.perf.sort()
         return self.fails(r"(?m)^# event.samples: 1 with cause too-many, which nothing allows$")
 

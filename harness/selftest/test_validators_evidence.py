@@ -290,7 +290,7 @@ class Stated(Recorded):
         path = os.path.join(self.dir, "watched")
         seen = files.read(path)
         silent = re.sub(r"(?s).*^ended (\d+)\n.*", r"silent \1\n", seen, flags=re.M)
-        files.write(path, seen + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\n" + silent)
+        files.write(path, seen + "cpus 2\ntask_clock 0\nsynth 2\n" + silent)
 
     def errs_of(self, key: str, value: str | None, said: str) -> None:
         right = dict(self.facts)
@@ -446,12 +446,10 @@ class Slack(Recorded):
         for text, said in ((None, "watched: No such file"), ("", 'watched:1: expected "started N'),
                            (whole + "more 1\n", 'watched:10: expected "cpus N'),
                            (whole + "cpus 2\ntask_clock 0\nsynth 2\nmore 1\n",
-                            'watched:13: expected "stolen N'),
-                           (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\nmore 1\n",
-                            'watched:14: expected "silent N'),
-                           (whole + "cpus 2\ntask_clock 0\nsynth 2\nstolen 0\n" +
+                            'watched:13: expected "silent N'),
+                           (whole + "cpus 2\ntask_clock 0\nsynth 2\n" +
                             whole.splitlines()[2].replace("ending", "silent") + "\nmore 1\n",
-                            'watched:15: expected "witness N'),
+                            'watched:14: expected "witness N'),
                            (whole.replace("begun", "began"), 'watched:2: expected "begun N'),
                            (re.sub(r"(?m)^begun .*$", "begun 1", whole),
                             "expected started <= begun <= ending <= ended")):

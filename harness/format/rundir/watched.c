@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,16 +20,24 @@ static const struct watched_field {
 	const char *key;
 	size_t at;
 } fields[] = {
-	{"started", AT(started)},       {"begun", AT(begun)},
-	{"ending", AT(ending)},         {"ended", AT(ended)},
-	{"slack", AT(slack)},           {"max_stack", AT(max_stack)},
-	{"chain", AT(chain)},           {"stack_dump", AT(stack_dump)},
-	{"user_only", AT(user_only)},   {"cpus", AT(cpus)},
-	{"task_clock", AT(task_clock)}, {"synth", AT(synth)},
-	{"stolen", AT(stolen)},         {"silent", AT(silent)},
-	{"witness", AT(witness)},       {"witness_since", AT(witness_since)},
+	{"started", AT(started)},
+	{"begun", AT(begun)},
+	{"ending", AT(ending)},
+	{"ended", AT(ended)},
+	{"slack", AT(slack)},
+	{"max_stack", AT(max_stack)},
+	{"chain", AT(chain)},
+	{"stack_dump", AT(stack_dump)},
+	{"user_only", AT(user_only)},
+	{"cpus", AT(cpus)},
+	{"task_clock", AT(task_clock)},
+	{"synth", AT(synth)},
+	{"silent", AT(silent)},
+	{"witness", AT(witness)},
+	{"witness_since", AT(witness_since)},
 };
-enum { FIELDS = sizeof(fields) / sizeof(*fields), ALWAYS = FIELDS - 7 };
+/* Older files end before the field OLDEST, or before any from OLD on. */
+enum { FIELDS = sizeof(fields) / sizeof(*fields), OLDEST = FIELDS - 6, OLD = FIELDS - 3 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)
 {
@@ -61,7 +68,10 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	for (size_t i = 0; i < FIELDS; i++, line = strtok_r(NULL, "\n", &next)) {
 		size_t length = strlen(fields[i].key);
 
-		if (!line && (i == ALWAYS || i >= FIELDS - 4))
+		/* Older files state the time that a host took from the CPUs. */
+		if (line && i == OLD && strncmp(line, "stolen ", 7) == 0)
+			line = strtok_r(NULL, "\n", &next);
+		if (!line && (i == OLDEST || i >= OLD))
 			break;
 		if (!line || strncmp(line, fields[i].key, length) != 0 || line[length] != ' ' ||
 		    !jp_number(line + length + 1, 0, UINT64_MAX,
@@ -82,28 +92,4 @@ int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *te
 	    (watched->silent < watched->ending || watched->silent > watched->ended))
 		return jp_fail(err, EINVAL, "%s: expected ending <= silent <= ended", name);
 	return 0;
-}
-
-static double cpu_time(const struct jp_watched_info *watched)
-{
-	return (double)(watched->ended - watched->started) * (double)watched->cpus;
-}
-
-double jp_watched_stolen(const struct jp_watched_info *watched)
-{
-	return fmin((double)watched->stolen, cpu_time(watched));
-}
-
-double jp_watched_stolen_share(const struct jp_watched_info *watched)
-{
-	const double all = cpu_time(watched);
-
-	return all > 0 ? jp_watched_stolen(watched) / all : 0;
-}
-
-uint64_t jp_watched_excused(const struct jp_watched_info *watched, uint64_t samples)
-{
-	const double ran = (double)(watched->ended - watched->started);
-
-	return ran > 0 ? (uint64_t)(jp_watched_stolen(watched) / ran * (double)samples) : 0;
 }

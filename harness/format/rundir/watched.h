@@ -19,13 +19,12 @@ struct jp_watched_info {
 	uint64_t chain;      /* callchains were asked for, with the user's part */
 	uint64_t stack_dump; /* bytes */
 	uint64_t user_only;  /* nothing that runs in the kernel */
-	/* Runs before them have none of these, or not the last, or not the last two. */
-	uint64_t cpus;       /* all numbers of CPUs are below; 0: not told */
-	uint64_t task_clock; /* the clock that samples, instead of cpu-clock */
-	uint64_t synth;      /* index of the policy of synthesizing */
-	uint64_t stolen;     /* ns that a host took from all CPUs, in ticks of 10 ms; 0: not told */
-	uint64_t silent;     /* the capture said that its events are off; 0: not told */
-	uint64_t witness;    /* samples in the file of that name; 0: the kernel denied it */
+	/* Older runs have none of these, or none of the last three, two or one. */
+	uint64_t cpus;          /* all numbers of CPUs are below; 0: not told */
+	uint64_t task_clock;    /* the clock that samples, instead of cpu-clock */
+	uint64_t synth;         /* index of the policy of synthesizing */
+	uint64_t silent;        /* the capture said that its events are off; 0: not told */
+	uint64_t witness;       /* samples in the file of that name; 0: the kernel denied it */
 	uint64_t witness_since; /* its events were on by then */
 };
 
@@ -39,20 +38,9 @@ static inline uint64_t jp_witness_period(uint64_t period)
 	return period / 2 + period / 200 + 1;
 }
 
-/* ns: what a host took is told in these, and rounded down, so up to one more was taken. */
-#define JP_STOLEN_TICK 10e6
-
 /* Writes @dir/watched, in the place of any that is there. */
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err);
-/* From @text, which is changed. @name stands in messages. Every key must be there, or
- * all but the last five, the last two, or the last. */
+/* From @text, which is changed. @name stands in messages. Every key must be there, but for
+ * those that older runs do not have. */
 int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,
 		     struct jp_error *err);
-
-/* What the host took, in ns, but no more than the CPUs had; and its share of that. 0 where nobody
- * told. */
-double jp_watched_stolen(const struct jp_watched_info *watched);
-double jp_watched_stolen_share(const struct jp_watched_info *watched);
-/* Of @samples that were taken in all that time, as many as are taken while the host has a CPU: what
- * it may have done to a capture whose own threads stood still. */
-uint64_t jp_watched_excused(const struct jp_watched_info *watched, uint64_t samples);

@@ -38,12 +38,10 @@ static inline bool jp_evidence_gates_records(const struct jp_evidence *evidence)
 {
 	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0;
 }
-/* Whether the samples of a witness stand beside those of the capture: a perf.data of one runner. A
- * stream of observations is held against the CPU time. */
+/* Whether the witness's samples can be compared with the capture's: breakpoints are no clock. */
 static inline bool jp_evidence_is_witnessed(const struct jp_evidence *evidence)
 {
-	return evidence->watched.witness_since && !evidence->declared.observed &&
-	       !evidence->info.breakpoints;
+	return evidence->watched.witness_since && !evidence->info.breakpoints;
 }
 /* The maps of @process as read when it announced itself, or NULL. */
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,

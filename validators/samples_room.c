@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Room for others: a capture of all CPUs has samples of other processes, as many as fit beside the
+ * workload's. A case bounds them by this figure. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/judge/validator.h"
+#include "validators/sample_class.h"
+
+/* CLOCK_MONOTONIC runs slower than the clock of an event by 500 ppm of frequency and as much of a
+ * slewed offset at most (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
+static const double FASTER = 1.001;
+/* Samples of each CPU at the ends of the time. */
+enum { ENDS = 2 };
+
+struct samples_room {
+	uint64_t first, last; /* times of samples */
+	uint64_t watched;     /* samples of the workload */
+	uint64_t period;      /* 0: it changes, so it is not of time */
+	bool sampled;
+};
+
+static int see(struct jp_view *view, const struct jp_event *event)
+{
+	struct samples_room *room = view->state;
+
+	if (event->type != JP_EVENT_SAMPLE || !event->tid || !event->time)
+		return 0;
+	if (!room->sampled)
+		room->period = event->sample.period;
+	if (room->period != event->sample.period)
+		room->period = 0;
+	room->first = room->sampled ? room->first : event->time;
+	room->last = event->time;
+	room->sampled = true;
+	room->watched += jp_sample_watched(view->evidence, event->pid, UINT64_MAX);
+	return 0;
+}
+
+static int end(struct jp_view *view, struct jp_error *err)
+{
+	const struct samples_room *room = view->state;
+	const double cpus = (double)view->evidence->watched.cpus;
+	double all;
+
+	if (!room->period || !cpus)
+		return 0;
+	all = cpus * (ENDS + FASTER * (double)(room->last - room->first) / (double)room->period);
+	jp_findings_add_count(&view->findings, "samples.room",
+			      (uint64_t)fmax(all - (double)room->watched, 0));
+	return 0;
+}
+
+static int begin(struct jp_view *view, struct jp_error *err)
+{
+	if (view->evidence->info.breakpoints || view->evidence->declared.observed)
+		return 0;
+	view->state = calloc(1, sizeof(struct samples_room));
+	return view->state ? 0 : -ENOMEM;
+}
+
+static const struct jp_validator samples_room = {
+	.name = "samples_room",
+	.help = "for how many samples of other processes have the CPUs had time?",
+	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
+	.begin = begin,
+	.see = see,
+	.end = end,
+	.free = free,
+};
+JP_REGISTER(validator, samples_room);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "validators/two_clocks.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "harness/base/order.h"
+#include "harness/model/oracle/oracle.h"
+
+/* Samples: where in their periods the clocks are when a stretch begins and when it ends. */
+static const double ENDS = 2;
+/* The bounds below hold but for a probability of exp(-K * K / 2), which is 5 * 10^-7. */
+static const double K = 5.39;
+/*
+ * Samples squared: the variance of what an interruption changes. A switch of contexts gives each
+ * clock a phase that is equally likely anywhere in its period: (1 + ratio^2) / 6. A stall that
+ * lasts as long as the witness's period delays a sample of the witness for certain, and with a
+ * probability of @ratio one of the capture: ratio * (1 - ratio). Neither is more.
+ */
+static const double VARIANCE = 0.25;
+/* Periods of the witness: a longer interval between two of its samples is a gap, in which a switch
+ * or a stall may have shifted phases. Any value between one and two periods separates the two. */
+static const double GAP = 1.25;
+
+bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
+{
+	const uint64_t slack = evidence->info.slack, since = evidence->watched.witness_since;
+	uint64_t begin, end;
+
+	for (size_t at = 0; from >= since && jp_evidence_window(evidence, pid, &at, &begin, &end);)
+		if (from >= begin + slack && to + slack <= end)
+			return true;
+	return false;
+}
+
+/* Returns whether no gap lies between the witness's samples @one and @next. */
+static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_witness_sample *one,
+			  const struct jp_witness_sample *next)
+{
+	return one->tid == next->tid && one->pid == next->pid && one->cpu == next->cpu &&
+	       (double)(next->time - one->time) <= GAP * (double)witnessed->period;
+}
+
+struct jp_clock_time jp_clock_asked(const struct jp_evidence *evidence)
+{
+	return (struct jp_clock_time){jp_min(evidence->watched.started, evidence->info.sampling),
+				      jp_max(evidence->watched.ended, evidence->info.stopped)};
+}
+
+int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
+{
+	const struct jp_witnessed *witnessed = &evidence->witnessed;
+	const bool timeless = evidence->declared.lacks & JP_LACKS_TIME;
+	const struct jp_clock_time asked = jp_clock_asked(evidence);
+	const uint64_t slack = evidence->info.slack;
+	const struct jp_truth_activation *activation = NULL;
+
+	for (size_t i = 0; i < witnessed->count; i++) {
+		const struct jp_witness_sample *one = &witnessed->samples[i];
+		struct jp_clock_thread *thread =
+			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
+		const bool watched = jp_clock_watched(evidence, one->pid, one->time, one->time);
+
+		if (!thread)
+			return -ENOMEM;
+		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
+						    one->time + slack);
+		thread->samples += watched;
+		thread->gaps += watched && (!i || !is_contiguous(witnessed, one - 1, one));
+		thread->near += watched && i && one[-1].tid == one->tid &&
+				one[-1].pid == one->pid &&
+				jp_clock_is_near(one->time - one[-1].time, witnessed->period);
+		if (!activation || one->time > activation->leave + slack)
+			continue;
+		thread->inside +=
+			timeless ? one->time >= asked.from && one->time <= asked.to : watched;
+		thread->user += watched && one->user && activation->cpu != UINT64_MAX &&
+				one->time >= activation->enter + slack &&
+				one->time + slack <= activation->leave;
+	}
+	return 0;
+}
+
+void jp_clock_join(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
+{
+	sum->samples += more->samples;
+	sum->gaps += more->gaps;
+	sum->near += more->near;
+	sum->inside += more->inside;
+	sum->user += more->user;
+}
+
+uint64_t jp_clock_activation(const struct jp_evidence *evidence,
+			     const struct jp_truth_activation *activation,
+			     struct jp_clock_time time)
+{
+	const struct jp_witnessed *witnessed = &evidence->witnessed;
+	const uint64_t from = jp_max(time.from, activation->enter);
+	const uint64_t to = jp_min(time.to, activation->leave);
+
+	return to <= from ? 0
+			  : jp_witnessed_from(witnessed, activation->tid, to) -
+				    jp_witnessed_from(witnessed, activation->tid, from);
+}
+
+double jp_clock_ratio(const struct jp_evidence *evidence, uint64_t period)
+{
+	return period && evidence->watched.witness_since
+		       ? (double)evidence->witnessed.period / (double)period
+		       : 0;
+}
+
+/*
+ * Each interruption shifts each timer's phase by less than a period, so a count changes by a sample
+ * at most. Both Hoeffding's inequality, by that range, and Bernstein's, by the variance, bound the
+ * sum: the smaller bound counts. The samples that fall into a time are themselves a sum of events
+ * whose variance is at most their mean, so interruptions beyond the samples add nothing.
+ */
+double jp_clock_room(double steps, double expected, double ratio)
+{
+	const double count = fmin(steps, (1 + ratio) * expected) + 1;
+	const double range = K * K * (1 + fmin(ratio, 1)) / 3;
+	const double bernstein = (range + sqrt(range * range + 4 * K * K * VARIANCE * count)) / 2;
+
+	return fmax(ratio, 1) * (ENDS + fmin(K * sqrt(count), bernstein));
+}
+
+/* Chernoff's bound of a binomial distribution: of @more + @less events each is as likely to be of
+ * either kind. */
+bool jp_clock_exceeds(uint64_t more, uint64_t less)
+{
+	const double all = (double)more + (double)less;
+	double exponent = 0;
+
+	if (more <= less)
+		return false;
+	exponent += (double)more * log(2 * (double)more / all);
+	exponent += less ? (double)less * log(2 * (double)less / all) : 0;
+	return exponent > K * K / 2;
+}
+
+uint64_t jp_clock_due(const struct jp_evidence *evidence)
+{
+	const struct jp_clock_time window = {evidence->info.sampling, evidence->info.stopped};
+	const struct jp_truth *truth = evidence->truth;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < truth->nr_activations; i++)
+		samples += jp_clock_activation(evidence, &truth->activations[i], window);
+	return (uint64_t)((double)samples * jp_clock_ratio(evidence, evidence->declared.period));
+}
