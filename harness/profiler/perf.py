@@ -63,7 +63,8 @@ def what_to_record(options: argparse.Namespace) -> Iterator[str]:
     event = "task-clock" if options.task_clock else "cpu-clock"
     if any(HARDWARE.match(word) for word in options.with_words):
         event = "cycles"
-    yield from ("record", "-N", "-k", "mono", "-F", str(options.freq), "-e",
+    # The CPU of each sample shows whether samples of that CPU's clock are missing.
+    yield from ("record", "-N", "--sample-cpu", "-k", "mono", "-F", str(options.freq), "-e",
                 event + (":u" if options.user_only else ""))
     # They would cost another reading of the whole file.
     if not any(word.startswith("--buildid") for word in options.with_words):

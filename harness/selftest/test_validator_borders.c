@@ -14,41 +14,6 @@ static const uint64_t LATE = UINT64_C(5) << 32;
 
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 
-/* A stream has as many samples outside of activations as the CPUs had time for, and a ninth. */
-static void flood(void)
-{
-	enum { PERIODS = 10, PERIOD = 100, ROOM = 12, MORE = 3 };
-	static const struct jp_observed observed = {.weight = 1};
-	const uint64_t end = LATE + PERIODS * PERIOD;
-	struct jp_truth_activation activation = {.pid = PID,
-						 .tid = PID,
-						 .enter = end - 2 * SLACK,
-						 .inside = end - 2 * SLACK,
-						 .leave = end - SLACK,
-						 .cpu = SLACK};
-	struct jp_truth truth = {.version = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1,
-				 .activations = &activation,
-				 .nr_activations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = LATE, .sampling = LATE, .stopped = end},
-		.watched = {.started = LATE, .ended = end, .cpus = 1},
-		.declared = {.observed = true, .period = PERIOD}};
-	struct jp_event events[ROOM + MORE + 1];
-
-	for (uint64_t i = 0; i <= ROOM + MORE; i++)
-		events[i] = (struct jp_event)MADE_EVENT(
-			SAMPLE, PID, i < ROOM + MORE ? LATE + i : activation.enter - SLACK,
-			.observed = &observed, .sample = {.ip = 0x1800, .user = true});
-	for (size_t more = 0; more <= MORE; more += MORE)
-		check(judge("sample_doubles", &evidence, &events[MORE - more], ROOM + more + 1,
-			    "samples.doubles")
-				      .k == more,
-		      "%zu of %zu samples outside of activations are too many", more, ROOM + more);
-}
-
 /* A process knows of each request to its gate, as well as the clocks tell. */
 static void gate_marks(uint64_t slack)
 {
@@ -255,7 +220,6 @@ static void data_mark(void)
 
 int main(void)
 {
-	flood();
 	gate_marks(SLACK);
 	gate_marks(LATE);
 	another_file();
