@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Records of acts: the kernel makes a record when it maps executable memory, and when it makes
- * memory executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such act that
- * fell into the time in which the events were on must have one, then and there; and where acts are
- * told, each of its records has such an act, of the thread that it names (current), and no act has
- * one record twice: where it makes several, each tells of a larger mapping than the last.
+ * The kernel writes a record when a process maps executable memory and when it makes memory
+ * executable (perf_event_mmap() in mmap_region() and mprotect_fixup()). Each such operation of the
+ * truth, made while the events were on, must have a record at its time. In return, each record must
+ * belong to one operation of the thread that it names (current), and no operation has the same
+ * record twice: if an operation makes several records, each describes a larger mapping than the
+ * record before.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 struct told_range {
 	uint64_t time, start, end;
 	uint32_t pid, tid;
-	bool live; /* the kernel wrote it, of an event */
+	bool live; /* the kernel wrote it for an event */
 };
 
 struct act_records {
@@ -27,7 +28,7 @@ struct act_records {
 	struct jp_executables truth;
 	struct told_range *told; /* by pid, time */
 	size_t nr_told, capacity;
-	uint64_t longest; /* bracket of an act */
+	uint64_t longest; /* longest time bracket of an operation, in ns */
 };
 
 static int see(struct jp_view *view, const struct jp_event *event)
@@ -51,7 +52,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-/* What the kernel wrote then of what the truth tells of, and no act of then made any of it. */
+/* Returns whether the truth has the memory of record @told, but no operation of that time made any
+ * of it executable. */
 static bool has_no_act(const struct act_records *state, const struct told_range *told)
 {
 	const uint64_t slack = state->view->evidence->info.slack;
@@ -70,11 +72,11 @@ static bool has_no_act(const struct act_records *state, const struct told_range 
 	return known;
 }
 
-/* The acts that may have made a record. */
+/* The operations that may have made a record. */
 struct record_acts {
-	const struct jp_event *one; /* NULL: none did */
-	bool several;               /* or it went then, and may have come again */
-	bool own;                   /* one is of the record's thread */
+	const struct jp_event *one; /* NULL: no operation */
+	bool several;               /* or the operation ended then and may have happened again */
+	bool own;                   /* one of the operations is of the record's thread */
 };
 
 static struct record_acts acts_of(const struct act_records *state, const struct told_range *told)
@@ -105,7 +107,8 @@ static struct record_acts acts_of(const struct act_records *state, const struct 
 	return acts;
 }
 
-/* Whether a record before @at tells the same of the act @one, which alone made both. */
+/* Returns whether a record before @at describes the same memory of operation @one, which alone made
+ * both. */
 static bool is_twice(const struct act_records *state, size_t at, const struct jp_event *one)
 {
 	const struct told_range *told = &state->told[at];
@@ -125,7 +128,7 @@ static bool is_twice(const struct act_records *state, size_t at, const struct jp
 	return false;
 }
 
-/* What the record cannot be, or NULL. */
+/* Returns the cause why the record at @at cannot be right, or NULL if it can. */
 static const char *impossible(const struct act_records *state, size_t at)
 {
 	const struct told_range *told = &state->told[at];
@@ -135,7 +138,7 @@ static const char *impossible(const struct act_records *state, size_t at)
 		return "no-act";
 	acts = acts_of(state, told);
 	if (!acts.one)
-		return NULL; /* the truth does not tell who made it: a program, a library */
+		return NULL; /* the truth does not state who mapped it: a program, a library */
 	if (!acts.own)
 		return "other-thread";
 	return !acts.several && is_twice(state, at, acts.one) ? "twice" : NULL;
@@ -148,7 +151,7 @@ static int by_time(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->time, b->time);
 }
 
-/* How far from @start on the records of the time of @act tell of it. */
+/* Returns the address up to which the records of @act's time cover its memory, from @start on. */
 static uint64_t told_until(const struct act_records *state, const struct jp_event *act,
 			   uint64_t start)
 {
@@ -171,8 +174,8 @@ static uint64_t told_until(const struct act_records *state, const struct jp_even
 	return reached;
 }
 
-/* What the act made executable, or gave another protection, must be told, whole: an mprotect() that
- * changes nothing makes no record. *@made: there was something. */
+/* Returns whether records cover all memory that @act made executable or gave another protection. An
+ * mprotect() that changes nothing makes no record. *@made: the operation changed something. */
 static bool is_told(const struct act_records *state, const struct jp_event *act, bool *made)
 {
 	const struct jp_executable *one;
@@ -193,8 +196,8 @@ static bool is_told(const struct act_records *state, const struct jp_event *act,
 	return true;
 }
 
-/* Whether the events of all threads were on all the time. A gate for records switches those of one
- * process between its intervals. */
+/* Returns whether the events of all threads were on throughout @act. A gate for records switches
+ * those of one process between its intervals. */
 static bool watched(const struct act_records *state, const struct jp_event *act)
 {
 	const struct jp_evidence *evidence = state->view->evidence;

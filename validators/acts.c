@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What the workload did to its executable memory that makes no record: bounds of what is found of
- * it. A mapping that lies on after its end needs an act that ended it.
- */
+/* Counts the operations that end executable memory without a record. These counts bound the stale
+ * mappings that the capture may hold: a mapping that outlives its memory needs an operation that
+ * ended it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,11 +10,11 @@
 #include "harness/base/search.h"
 #include "harness/judge/validator.h"
 
-/* Spans of one process that ceased at one time, by start. */
+/* The spans of one process that ended at one time, sorted by start. */
 struct ceased {
 	uint32_t pid;
 	uint64_t time, start;
-	uint64_t reach; /* the largest end of those up to it */
+	uint64_t reach; /* largest end of the spans up to this one */
 };
 
 static int by_end(const void *left, const void *right)
@@ -27,7 +26,7 @@ static int by_end(const void *left, const void *right)
 		       ?: jp_compare(a->start, b->start);
 }
 
-/* All spans of @spans; NULL: no memory. */
+/* Returns the ended spans of @spans, or NULL if out of memory. */
 static struct ceased *list_ceased(const struct jp_spans *spans)
 {
 	struct ceased *all = calloc(spans->count + 1, sizeof(*all));
@@ -46,7 +45,7 @@ static struct ceased *list_ceased(const struct jp_spans *spans)
 	return all;
 }
 
-/* Whether a span in [@start, @start + @len) ceased as @act began. */
+/* Returns whether a span in [@start, @start + @len) ended as @act began. */
 static bool ceased_in(const struct ceased *all, size_t count, const struct jp_event *act,
 		      uint64_t start, uint64_t len)
 {
@@ -58,7 +57,7 @@ static bool ceased_in(const struct ceased *all, size_t count, const struct jp_ev
 	       all[i - 1].reach > start;
 }
 
-/* Whether @act ended a span of the truth: it took something executable away. */
+/* Returns whether @act ended an executable span of the truth. */
 static bool ends_executable(const struct ceased *all, size_t count, const struct jp_event *act)
 {
 	return ceased_in(all, count, act, act->map.addr, act->map.len) ||

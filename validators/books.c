@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Books: every sample and every record of a file is in exactly one class, and the classes add up to
- * what its reader counted. What a thread shows while it is in an activation lies in that
- * activation's code, in what runs over it, or in the kernel; else it is astray.
- */
+/* Accounting: every sample and every record of a file belongs to exactly one class, and the classes
+ * add up to the reader's counts. A sample of a thread in an activation lies in the activation's
+ * code, in a handler over it, or in the kernel; any other place is a fault (astray). */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +19,7 @@ enum { KINDS = JP_PERF_RECORD_CALLCHAIN_DEFERRED + 1 };
 enum owner { KERNEL, WATCHED, OTHER, OWNERS };
 enum books_of { CAPTURED, INJECTED, FILES };
 
-/* Samples that no thread gave. */
+/* Counts samples that no thread can have given. */
 static const struct jp_role impossible = {.column = "invented"};
 
 static const char *const kinds[KINDS] = {
@@ -32,13 +30,13 @@ static const char *const kinds[KINDS] = {
 };
 static const char *const owners[OWNERS] = {"kernel", "watched", "other"};
 
-/* Some samples of a class: how many, and the first in words. */
+/* The samples of one class: their number, and a description of the first. */
 struct sample_tally {
 	uint64_t count;
 	char first[160];
 };
 
-/* Samples of while events were switched, on or off, and the time that this took. */
+/* Samples taken while events were switched on or off, and the time that this took. */
 struct switching {
 	uint64_t from, to, samples;
 };
@@ -48,12 +46,11 @@ struct books {
 	struct jp_view *view;
 	struct jp_sample_facts_of facts_of;
 	struct sample_tally samples[FILES][JP_SAMPLE_CLASSES];
-	uint64_t impossible; /* of the capture: who may not be where they are, where that is a fault
-			      */
-	uint64_t period;     /* ns, the shortest of samples that are outside */
-	struct switching switching[2]; /* from the first event to the last, and from the order on */
+	uint64_t impossible; /* samples of the capture in places where they cannot be */
+	uint64_t period;     /* shortest period of the samples outside of the window, in ns */
+	struct switching switching[2]; /* on: from first event to last; off */
 	uint64_t records[FILES][KINDS][OWNERS];
-	uint64_t digest[FILES]; /* of all that the samples say */
+	uint64_t digest[FILES]; /* digests of all samples */
 };
 
 static void see_switching(struct books *books, const struct jp_event *event)
@@ -67,7 +64,7 @@ static void see_switching(struct books *books, const struct jp_event *event)
 		one->samples += event->time + slack >= one->from && event->time <= one->to + slack;
 }
 
-/* Of those as many as all CPUs may take meanwhile. */
+/* Returns how many samples the CPUs can take while events are switched. */
 static uint64_t switching(const struct books *books)
 {
 	uint64_t all = 0;
@@ -161,11 +158,9 @@ static int add_records(const struct books *books, enum books_of file, const char
 	return failed;
 }
 
-/*
- * What share of the time in activations native code takes to enter them: most of it is page faults
- * and the writing of the truth. Time on the CPU alone counts; that of entering is not known, and at
- * most what passes.
- */
+/* Returns the share of the time in activations that native code takes to enter them. Most of it is
+ * page faults and writing the truth. Only CPU time counts; entering takes at most the time that
+ * passes. */
 static double edge_share(const struct jp_truth *truth)
 {
 	double edges = 0, cpu = 0;
@@ -181,7 +176,7 @@ static double edge_share(const struct jp_truth *truth)
 	return edges + cpu > 0 ? edges / (edges + cpu) : 0;
 }
 
-/* Adds the share of a class, which is a fault where more than @most of them are. */
+/* Adds the share of @class. More than @most is a fault. */
 static int add_share(struct books *books, enum jp_sample_class class, uint64_t n, double most)
 {
 	const struct sample_tally *found = &books->samples[CAPTURED][class];
@@ -194,7 +189,7 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	snprintf(name, sizeof(name), "samples.%s", text);
 	metric = jp_metric_rate(name, found->count, n);
 	jp_findings_add(findings, metric);
-	/* A border that a handful of samples fall on is chance: 4.5 standard deviations. */
+	/* A handful of boundary samples is chance: allow 4.5 standard deviations. */
 	if (!n || metric.lo <= most ||
 	    (class == JP_SAMPLE_EDGE &&
 	     (double)metric.k <= most * (double)n + 4.5 * sqrt(most * (double)n + 1)) ||
@@ -211,11 +206,9 @@ static int add_share(struct books *books, enum jp_sample_class class, uint64_t n
 	return 0;
 }
 
-/*
- * What is no fault has a bound all the same: here, and in sample_class.h. A process is not in the
- * truth until it has said so, and the last samples come while the events are being stopped: until
- * who stops them says so.
- */
+/* Adds the share of each class, with its upper bound (see also sample_class.h). A process is not in
+ * the truth until it announces itself, and the last samples come while the events are being
+ * stopped. */
 static int add_shares(struct books *books)
 {
 	static const double old_edge = 0.05, outside = 0.003, kernel = 0.003;
@@ -223,7 +216,8 @@ static int add_shares(struct books *books)
 		books->evidence->declared.system_wide ? 1 : JP_SAMPLE_UNWATCHED_USUAL;
 	const struct jp_truth *truth = books->evidence->truth;
 	const struct sample_tally *samples = books->samples[CAPTURED];
-	/* Whoever drops samples in emitted code has no more of the others for that. */
+	/* Use the expected number, so that a profiler which drops samples in emitted code does not
+	 * raise the shares. */
 	uint64_t within =
 		jp_max(samples[JP_SAMPLE_CODE].count + samples[JP_SAMPLE_ASTRAY].count +
 			       samples[JP_SAMPLE_EDGE].count + samples[JP_SAMPLE_BELOW].count,
@@ -244,7 +238,8 @@ static int add_shares(struct books *books)
 	return failed;
 }
 
-/* Inject adds records, and leaves every sample as it is. */
+/* Compares the samples before and after inject, which adds records and leaves every sample as it
+ * is. */
 static int compare_injected(struct books *books)
 {
 	int failed = 0;
@@ -271,7 +266,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct books *books = view->state;
 	int failed = add_samples(books, CAPTURED, "samples", view->held);
 
-	/* There are none but in a perf.data. */
+	/* Only a perf.data has records. */
 	if (!failed && !view->evidence->declared.observed)
 		failed = add_records(books, CAPTURED, "records", view->held);
 	failed = failed ?: add_shares(books);
@@ -292,7 +287,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		return -ENOMEM;
 	books->evidence = view->evidence;
 	books->view = view;
-	/* What nobody told holds no time. */
+	/* A time that the capture does not state gives an empty interval. */
 	books->switching[0] =
 		(struct switching){info->first_enabled ?: UINT64_MAX, info->sampling, 0};
 	books->switching[1] = (struct switching){info->stopped, view->evidence->watched.silent, 0};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Broken stacks: every sample in emitted code gets one verdict for each method that is judged, and
- * where it is broken, a cause.
- */
+/* Broken stacks: gives every sample in emitted code one verdict for each judged method, and a cause
+ * if the stack is broken. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,18 +21,18 @@
 #include "validators/stack_seen.h"
 #include "validators/stack_verdict.h"
 
-/* The largest dump holds no more return addresses. */
+/* No dump holds more return addresses. */
 enum { MAX_FRAMES = 65536 / 16 };
 
 struct stacks {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
 	struct jp_unwinder *unwinder;
-	struct jp_code_loads loads; /* what the jitdumps say of emitted code */
+	struct jp_code_loads loads; /* loads that the jitdumps contain */
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	struct jp_stack_leaves leaves; /* of a stream */
+	struct jp_stack_leaves leaves; /* leaves of a stream */
 };
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
@@ -51,7 +49,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 		seen->verdict == JP_EXACT || seen->verdict == JP_GAP;
 }
 
-/* The verdict of @seen->unwound, and where it is bad, the fault. */
+/* Sets the verdict of @seen->unwound, and the fault if the verdict is bad. */
 static void decide(struct stacks *stacks, const struct jp_event *event, struct jp_seen_stack *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
@@ -59,13 +57,14 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct j
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
 
-	/* What misleads a method, or stops it, is foreseen, and no excuse. */
+	/* Code that misleads a method, or stops it, is predicted and does not count as an
+	 * excuse. */
 	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
 					 truth->faithful ? truth->seen : truth->whole,
 					 truth->faithful ? truth->nr_seen : truth->nr_whole,
 					 truth->whole, truth->nr_whole);
 	if (seen->method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
-		/* Flat profiles show this address, and never look at the chain. */
+		/* Flat profiles show this address and ignore the chain. */
 		seen->verdict = JP_WRONG;
 		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
 	} else if (seen->verdict == JP_WRONG) {
@@ -89,8 +88,7 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct j
 	}
 }
 
-/* An unmapped stack whose frames are wrong is wrong, too: the mapping is not all that is at fault.
- */
+/* Reports wrong frames behind a missing mapping: both are faults. */
 static int except_behind(struct stacks *stacks, const struct jp_event *event,
 			 const struct jp_seen_stack *seen)
 {
@@ -121,7 +119,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	struct jp_method_count *count = &stacks->counts.methods[method];
 	struct jp_seen_stack seen = {.method = method, .behind = JP_UNMAPPED};
 
-	/* Whatever walked it, a stream of observations has it as a chain. */
+	/* A stream of observations holds its stack as a chain, whichever method walked it. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
 	bool predicted;
 
@@ -159,7 +157,7 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	}
 }
 
-/* The truth forbids this sample: no such stack was ever there. */
+/* Reports a sample that the truth forbids: no such stack ever existed. */
 static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 		  enum jp_stack_answer answer, uint64_t ip, uint64_t sp)
 {
@@ -178,7 +176,7 @@ static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_m
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Whether @method is to be judged, and has something to be judged by. */
+/* Returns whether @method is judged and the sample has its data. */
 static bool has_method(const struct stacks *stacks, const struct jp_event *event,
 		       enum jp_method method)
 {
@@ -189,12 +187,12 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 		return method == evidence->declared.method;
 	if (!(methods >> method & 1))
 		return false;
-	/* A dump that was asked for and is not there is a broken stack, not none. */
+	/* If a dump was requested and is missing, the stack is broken. */
 	return method == JP_CHAIN ? event->sample.chain && !event->sample.kernel_chain
 				  : evidence->info.stack_dump;
 }
 
-/* How well the addresses of a sample fit. */
+/* Returns the verdict of a sample's addresses against the true stack @truth. */
 static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
 {
 	const uint64_t *seen;
@@ -213,7 +211,7 @@ static bool knows_process(const struct jp_truth *truth, uint32_t pid)
 	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
 }
 
-/* A sample in no emitted code: does the truth say that it must be in some? */
+/* Counts a sample outside of emitted code, if the truth states that its thread was inside. */
 static void count_elsewhere(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
@@ -285,7 +283,8 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	return 0;
 }
 
-/* What emitted code says of its frames: the truth's reader asks. */
+/* Returns whether the jitdump has unwinding tables for @code. Called by the truth's stack
+ * predictor. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	const struct stacks *stacks = context;
@@ -294,7 +293,7 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return load && jp_jit_cfi_has_tables(stacks->jit, load);
 }
 
-/* What the capture kept of files: the truth's reader asks. */
+/* Returns whether the capture lacks the file at @addr. Called by the truth's stack predictor. */
 static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 {
 	const struct stacks *stacks = context;
@@ -310,7 +309,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 					      : jp_jit_cfi_apply(stacks->jit, event);
 }
 
-/* How much emitted code comes with unwinding tables, and of those, how many are of no use. */
+/* Adds the share of loads with unwinding tables, and the share of unusable tables among them. */
 static void add_tables(struct stacks *stacks)
 {
 	uint64_t tables = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chain and dump: the kernel follows frame pointers (perf_callchain_user() in
- * arch/x86/events/core.c), from the registers that the sample holds and over the stack that it
- * holds, too: as far as the dump goes, the callchain is what it leads to. That needs no truth, so
- * whoever was sampled is judged.
+ * arch/x86/events/core.c). A sample holds the registers and the stack from which it started, so the
+ * callchain must equal a walk through the dump, as far as the dump reaches. This needs no truth, so
+ * samples of every process are judged.
  *
- * A child of vfork() lets its parent go on when it leaves the parent's memory, in an exec or as it
- * ends (mm_release()), while it is in that memory still: what the parent writes there may come
- * between the chain and the dump of a sample, the child's last one before its COMM or EXIT record.
+ * A child of vfork() lets its parent continue when it leaves the parent's memory, by exec or exit
+ * (mm_release()), while it still uses that memory. The parent may write there between the callchain
+ * and the dump of the child's last sample before its COMM or EXIT record.
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,18 +18,18 @@
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
 
-/* The kernel's setting, where nobody states another (/proc/sys/kernel/perf_event_max_stack). */
+/* The kernel's default, if the capture states no other (/proc/sys/kernel/perf_event_max_stack). */
 enum { MOST_ADDRESSES = 127 };
 
-/* A sample that differs: what its dump says. */
+/* A sample whose callchain differs from its dump, and the address in the dump. */
 struct differing {
 	uint64_t time, ip, at, known;
 };
 
-/* A process from its fork to its exec. */
+/* A process between its fork and its exec. */
 struct newborn {
-	bool is;               /* it is there, and had no exec */
-	struct differing last; /* its last sample, of the kernel; at 0: it does not differ */
+	bool is;               /* the process exists and made no exec */
+	struct differing last; /* its last sample, in the kernel; at 0: equal */
 };
 
 struct chain_dump {
@@ -48,7 +48,7 @@ static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_
 	return true;
 }
 
-/* Whether the chain may end: it has as many addresses as it may. */
+/* Returns whether the chain has as many addresses as it may have. */
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
 	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;
@@ -57,8 +57,8 @@ static bool is_full(const struct chain_dump *state, const struct jp_event *event
 	return event->sample.nr_chain - markers >= (most ?: MOST_ADDRESSES);
 }
 
-/* The first address of the chain that is another than @known, in *@at; or where it ends too early.
- */
+/* Returns whether the chain differs from the dump or ends too early. *@at: the first address of the
+ * chain that differs; *@known: the address in the dump. */
 static bool differs(const struct chain_dump *state, const struct jp_event *event, uint64_t sp,
 		    uint64_t *at, uint64_t *known)
 {
@@ -66,7 +66,7 @@ static bool differs(const struct chain_dump *state, const struct jp_event *event
 	const uint64_t count = jp_event_user_chain(event, &user);
 	uint64_t fp = event->sample.regs->r[state->view->machine->frames->fp], next;
 
-	/* A chain of the kernel's code alone: it could not look at the user's memory
+	/* A chain of kernel code alone: the kernel could not read the user's memory
 	 * (nmi_uaccess_okay()). */
 	if (count <= 1 && !event->sample.user)
 		return false;
@@ -88,7 +88,8 @@ static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct d
 				  one.time, pid, tid, one.ip, one.at, one.known);
 }
 
-/* It was not the last one, or what came behind it was neither an exec nor the end. */
+/* Reports the differing sample: it was not the last one, or neither an exec nor an exit
+ * followed. */
 static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
 {
 	const struct differing last = newborn->last;
@@ -100,7 +101,8 @@ static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *n
 static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
 		      uint64_t *sp)
 {
-	/* What has no event's number may be of who walks by other rules. */
+	/* A sample without an event id may come from another profiler, which walks by other
+	 * rules. */
 	return event->asked && (event->id || view->evidence->info.first_enabled) &&
 	       event->asked->user_chain && event->sample.chain && event->sample.nr_chain &&
 	       !event->sample.chain_deferred && event->sample.stack_size &&

@@ -40,8 +40,8 @@ static bool is_up_to(const struct jp_truth_code *code, const struct jp_code_load
 	return code->pid == load->pid && code->addr <= load->addr;
 }
 
-/* The life that @load tells of, by place and name; of several the last that had begun by then. It
- * may be told of too early or too late: that shows in the names. NULL: none. */
+/* Returns the incarnation that @load describes, by address and name: of several, the last that had
+ * begun. NULL: none. The load may come too early or too late, which names show. */
 static struct jp_life *life_of(const struct jp_incarnations *incarnations,
 			       const struct jp_code_load *load)
 {
@@ -78,7 +78,7 @@ bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t
 	return known && others;
 }
 
-/* Whether @load stands in the dump of a process that has that code too: they share it. */
+/* Returns whether @load is in the dump of a process that shares the code. */
 static bool has_place(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
 	struct jp_code_load owner = *load;
@@ -87,7 +87,8 @@ static bool has_place(const struct jp_incarnations *incarnations, const struct j
 	return load->pid == load->owner || life_of(incarnations, &owner);
 }
 
-/* perf injects a record into the process that it names, whoever's dump it stands in. */
+/* Counts a load of no incarnation. perf injects its record into the process that it names,
+ * whichever dump contains it. */
 static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
 	bool misplaced = !has_place(incarnations, load) ||
@@ -98,7 +99,8 @@ static void add_stray(struct jp_incarnations *incarnations, const struct jp_code
 		strays->first = load;
 }
 
-/* What a child has from its parent was published before the fork, under the parent's pid. */
+/* Copies the publication of code that a child inherits: it happened before the fork, under the
+ * parent's pid. */
 static void inherit(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
 	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
@@ -117,8 +119,8 @@ static void inherit(struct jp_incarnations *incarnations, const struct jp_event 
 	}
 }
 
-/* Nobody is in code before its memory is executable: it is judged from then on; never, if that does
- * not come. */
+/* Starts judging at the time at which the memory becomes executable: no thread runs there before.
+ * Without such a time the code is never judged. */
 static void await_permission(const struct jp_incarnations *incarnations,
 			     const struct jp_spans *spans, struct jp_life *life)
 {
@@ -168,7 +170,7 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 			add_stray(incarnations, &loads->loads[i]);
 			continue;
 		}
-		/* Of one that is told of again and again, the last before it is judged counts. */
+		/* If code is published repeatedly, the last load before its judged time counts. */
 		if (life->published == UINT64_MAX || loads->loads[i].time <= life->begin)
 			life->published = loads->loads[i].time;
 	}
@@ -211,7 +213,7 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		if (act->pid != map->pid || act->after + slack < map->time ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		/* Several threads act at once: the one that was about this memory made it. */
+		/* Several threads act at once: the operation on this memory made the record. */
 		if (act->map.addr < code->addr + code->size &&
 		    code->addr < act->map.addr + act->map.len)
 			return act->type == JP_EVENT_MAP ? "remapped" : "reprotected";
@@ -219,7 +221,7 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
-	/* A live record, which an act made, may come before the snapshot is read to its end. */
+	/* A live record that an operation made may come before the snapshot is complete. */
 	for (size_t i = 0; strcmp(cause, "no-act") == 0 && i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == map->pid &&
 		    map->time <= evidence->snapshots.list[i].after)

@@ -25,7 +25,7 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct
 	return name;
 }
 
-/* Whose name it is that was found: of code that lived there before, or came later? */
+/* Returns the cause for a wrong name: of code that was at this address before, or came later? */
 static const char *whose(const struct jp_incarnations *incarnations,
 			 const struct jp_code_name *name)
 {
@@ -67,7 +67,7 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	injected = jp_names_injected(naming->names, name->mapping);
 	if (asked && by_dump && !injected)
 		return name->life->published > time ? "late" : "not-injected";
-	/* A perf map that does not hold it. */
+	/* The perf map does not contain it. */
 	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
 							    : jp_name_how_text[name->how];
 }

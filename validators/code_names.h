@@ -5,7 +5,7 @@
 #include "validators/code_incarnations.h"
 #include "validators/named_samples.h"
 
-/* Names that a capture yields for emitted code. */
+/* Names that a capture gives emitted code. */
 struct jp_naming {
 	const struct jp_view *view;
 	struct jp_names *names;
@@ -13,22 +13,22 @@ struct jp_naming {
 	const struct jp_incarnations *incarnations;
 };
 
-/* The name of one address, as of now, in code of which the truth knows. */
+/* The name that the capture now gives one address in emitted code. */
 struct jp_code_name {
 	const struct jp_life *life;
 	uint64_t ip;
 	enum jp_named named;
 	const struct jp_mapping *mapping; /* as the capture knows it; NULL: none */
 	const char *found;                /* NULL: no name */
-	enum jp_name_how how;             /* of jp_names_find() */
-	bool covered;                     /* by a record later than the code */
+	enum jp_name_how how;             /* from jp_names_find() */
+	bool covered;                     /* a record that is later than the code covers it */
 };
 
 struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct jp_life *life,
 				    uint64_t ip);
-/* Why @name, which was asked for at @time, is not the code's own. */
+/* Returns the cause why @name, requested for @time, is not the code's own name. */
 const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
 			       uint64_t time);
-/* What there is to say of it: when its function was loaded, the name, what hides it. Returns
- * @text. */
+/* Describes @name: when its function was loaded, the name found, and the record that hides it.
+ * Returns @text. */
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size);

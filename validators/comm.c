@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Names: is each that the capture gives a thread the one that it had, and is each thread that was
- * sampled known by it? Readers take the name of who forked a thread until a record gives it one.
- */
+/* Names: does the capture give each thread the names that it had, and does it know each sampled
+ * thread by its name? A thread has the name of its creator until a record gives it another. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,11 +15,11 @@
 
 #define PERF "perf"
 
-/* What the capture knows of a thread. */
+/* The name that the capture knows for a thread. */
 struct known {
 	const char *text;              /* NULL: nothing */
-	const struct jp_task *sampled; /* whose samples were last counted */
-	bool wrong;                    /* of those, one has another name */
+	const struct jp_task *sampled; /* thread whose samples were last counted */
+	bool wrong;                    /* one of these samples has another name */
 };
 
 static const struct jp_role wrong_names = {.column = "tasks"};
@@ -34,10 +32,8 @@ struct comm {
 	uint64_t records, wrong_records, threads, wrong_threads;
 };
 
-/*
- * Whether @tid may be called @text at @time: by the name of then, and within the bracket of a
- * change by the one before too. *@name: what it is called last of those.
- */
+/* Returns whether thread @tid may have the name @text at @time: its name at that time or, within
+ * the bracket of a change, the one before. *@name: the last of these. */
 static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, const char *text,
 		      const struct jp_task_name **name)
 {
@@ -54,11 +50,9 @@ static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, cons
 	return false;
 }
 
-/*
- * Whether @event says truly that an exec gave the name, or that none did: readers forget a
- * process's mappings there. What was @made from /proc tells of none; of what a gate backfills
- * validators/gate_names.c judges it, and what a control left out comes from no file.
- */
+/* Returns whether @event states correctly that an exec gave the name, or that none did: readers
+ * forget a process's mappings at an exec. A record @made from /proc states no exec. gate_names.c
+ * judges records that a gate backfills; a name that a control left out has no record. */
 static bool execs_rightly(const struct comm *comm, const struct jp_task_name *name,
 			  const struct jp_event *event, bool made)
 {
@@ -80,11 +74,8 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 	return event->comm.exec ? exec : !exec || other;
 }
 
-/*
- * Whether @text is what the process of @name was called on the way to its launch: perf's child is
- * perf-exec (tools/perf/util/evlist.c), and before 5.15 as perf itself, which Debian calls
- * perf_5.10.
- */
+/* Returns whether @text is a name of the launcher before its exec: perf's child is perf-exec
+ * (tools/perf/util/evlist.c); before 5.15 it has perf's own name, which is perf_5.10 in Debian. */
 static bool is_launcher(const struct jp_task_name *name, const char *text)
 {
 	const char *more = text + strlen(PERF);
@@ -96,8 +87,8 @@ static bool is_launcher(const struct jp_task_name *name, const char *text)
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
-	/* What is synthesized tells of any time until sampling began; that of others has no time
-	 * (perf synthesizes with 0), and their events may be on before they say so. */
+	/* Our synthesized records describe any time until sampling began. perf synthesizes with
+	 * time 0, and its events may be on before it reports that. */
 	bool made = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
@@ -150,7 +141,7 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 
 	if (!known)
 		return -ENOMEM;
-	if (!task || !known->text) /* who is without a name: validators/processes.c */
+	if (!task || !known->text) /* processes.c reports threads without a name */
 		return 0;
 	if (known->sampled != task) {
 		known->sampled = task;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A gate without cure: names and mappings from before an interval, with the events disabled. */
+/* A gate without its remedy: it leaves out names and mappings from before an interval, as the
+ * events were disabled. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,14 +13,14 @@ static bool is_gate(const struct jp_evidence *evidence, const char *gate)
 	return strcmp(evidence->intervals.gate, gate) == 0;
 }
 
-/* Whether the gate was closed to mappings and names when @act was made. */
+/* Returns whether the gate kept mappings and names out when @act was made. */
 static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
 	if (!jp_evidence_gates_records(evidence))
 		return false;
-	/* While one process has its interval, the events of all are enabled. */
+	/* During the interval of one process the events of all are enabled. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (act->before >= intervals->intervals[i].enabled &&
 		    act->after <= intervals->intervals[i].disabling)
@@ -45,7 +46,8 @@ static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from
 	return false;
 }
 
-/* It was born while nothing was recorded; or the truth does not say when, and no gate was cured. */
+/* Returns whether the thread began while nothing was recorded; also true if the truth does not
+ * state when, and the gate has no remedy. */
 static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;

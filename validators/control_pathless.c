@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Policy `paths`: of the snapshot only what has a path became a record (one-collect#295). */
+/* Policy `paths`: only entries of the snapshot with a path became records (one-collect#295). */
 #include <string.h>
 
 #include "validators/control_snapshot.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the kernel was to make a record of what made @what. */
+/* Returns whether the kernel was to write a record of the operation that made @what. */
 static bool recorded(const struct jp_left_out *what)
 {
 	const struct jp_capture_info *info = &what->evidence->info;
@@ -21,8 +21,8 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
-		/* What came after the snapshot, no policy left out of it; what came before it, but
-		 * after the events were enabled, had a record coming, too. */
+		/* The policy left out nothing that came after the snapshot. For earlier operations,
+		 * made after the events were enabled, a record was coming as well. */
 		if (snapshot->pid != what->pid ||
 		    (what->act && (what->act->before > snapshot->after || recorded(what))))
 			continue;

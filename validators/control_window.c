@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A snapshot before the events are on: what happens between the two nobody tells. */
+/* A snapshot before the events are on: no record describes what happens between the two. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "harness/model/evidence/control.h"
 #include "harness/model/space/replay.h"
 
-/* Whether @act lies after the begin of its process's first snapshot and before the events. */
+/* Returns whether @act lies between the begin of its process's first snapshot and the events. */
 static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_of(&evidence->snapshots, act->pid);
@@ -26,7 +26,8 @@ static bool mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_of(&what->evidence->snapshots, what->pid);
 
-	/* What the snapshot has, though it was made while that was read, is not left out. */
+	/* If the snapshot contains it, although it was made while that was read, it is not left
+	 * out. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
 	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
 }
@@ -39,7 +40,7 @@ static void describe(const struct jp_left_out *what, char *text, size_t size)
 		 what->ip, what->pid, what->act->before);
 }
 
-/* The threads were listed, and the events not yet on. */
+/* Returns whether the thread began after threads were listed and before the events were on. */
 static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;
@@ -56,7 +57,7 @@ static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 	return false;
 }
 
-/* What the truth had mapped in the window and still had when the events were enabled. */
+/* Adds back what the truth mapped in the window and still had when the events were enabled. */
 static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
 	const struct jp_truth *truth = evidence->truth;

@@ -8,7 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* A snapshot taken after the file was removed or replaced says so behind its name. */
+/* A snapshot that is taken after the file was removed or replaced marks the name. */
 static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
 {
 	size_t length = strlen(truth->name);
@@ -22,7 +22,8 @@ static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *k
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr)
 {
-	/* Before v6.6 the kernel called a part of the heap //anon, and only the whole [heap]. */
+	/* Before v6.6 the kernel called a part of the heap //anon and only the whole heap
+	 * [heap]. */
 	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
 		return true;
 	if (truth->backing != known->backing)

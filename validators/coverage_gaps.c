@@ -8,7 +8,7 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* What lies in some span until then; 0: it never did. */
+/* Until when some span covers the range; 0: none ever did. */
 struct covered {
 	uint64_t start, end, until;
 };
@@ -30,8 +30,8 @@ static int add(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
 }
 
-/* What @span covers was in none since the last one ended there. Most of what it meets becomes one:
- * to walk that costs no more than was put there. */
+/* Adds the gap before @span, since the last span there ended. Most ranges that it meets become one,
+ * so walking them costs no more than adding them did. */
 static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
 		      uint64_t slack)
 {
@@ -54,7 +54,7 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 	return failed;
 }
 
-/* What lies in no span any more. */
+/* Adds the gaps behind the last spans. */
 static int add_last(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
 {
 	const struct covered *one = jp_ranges_from(covered, 0);
@@ -68,7 +68,8 @@ static int add_last(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *
 	return failed;
 }
 
-/* Of the process that @spans->spans[@first] is of; leaves in *@next the first of another one. */
+/* Adds the gaps of the process of @spans->spans[@first]. *@next: the first span of another
+ * process. */
 static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_t first,
 		       size_t *next, uint64_t slack)
 {

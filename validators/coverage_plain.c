@@ -9,10 +9,11 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* What follows in one process, seen from its end: the number of an act is its index + 1, 0 none. */
+/* What happens later in one process, as the acts are visited from the last to the first. An act's
+ * number is its index + 1; 0: none. */
 struct later_acts {
-	struct jp_ranges *ranges; /* of which the value is the act that touches there next */
-	uint32_t renewed;         /* the act that next begins or ends the process or its image */
+	struct jp_ranges *ranges; /* value: the next act that touches the range */
+	uint32_t renewed;         /* the next act that begins or ends the process or its image */
 };
 
 static int note_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
@@ -22,7 +23,7 @@ static int note_touched(struct later_acts *next, uint64_t start, uint64_t len, u
 	return len ? jp_ranges_set(&next->ranges, start, start + len, act) : 0;
 }
 
-/* The first act that changes what lies at [@start, @end). */
+/* Returns the first act that changes memory in [@start, @end). */
 static uint32_t first_touch(const struct later_acts *next, uint64_t start, uint64_t end)
 {
 	uint32_t first = next->renewed;
@@ -37,7 +38,7 @@ static uint32_t first_touch(const struct later_acts *next, uint64_t start, uint6
 	return first;
 }
 
-/* What was noted of later acts does not count: this one comes first. */
+/* Forgets the acts noted so far: @act comes first. */
 static void renew(struct later_acts *next, uint32_t act)
 {
 	jp_ranges_free(next->ranges);
@@ -57,8 +58,8 @@ static int add(struct jp_plains *plains, const struct jp_truth *truth, const str
 	return 0;
 }
 
-/* Each act has more of the memory that it touches under one number than there was: to walk what it
- * replaces costs no more than was put there. */
+/* Gives all memory that act @i touches its number. The cost is bounded: walking the replaced ranges
+ * costs no more than adding them did. */
 static int follow(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
 		  struct later_acts *next)
 {
@@ -89,7 +90,7 @@ static int index_all(struct jp_plains *plains)
 {
 	int failed = 0;
 
-	/* They were found from the last to the first. */
+	/* Restore the order: the acts were found from the last to the first. */
 	for (size_t i = 0; i < plains->count / 2; i++) {
 		const struct jp_plain saved = plains->list[i];
 

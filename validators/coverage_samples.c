@@ -7,8 +7,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* The truth's executable mapping of @ip at @time, ends of brackets included; or NULL. @known: one
- * that is identical, if there is any. */
+/* Returns the truth's executable mapping of @ip at @time, ends of brackets included, or NULL. If
+ * several fit, prefers a mapping that is identical to @known. */
 static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t ip,
 				     uint64_t time, const struct jp_mapping *known)
 {
@@ -25,8 +25,8 @@ static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_
 	return identical ?: last;
 }
 
-/* The truth cannot say what this sample should be: it must not pass for one outside of emitted
- * code. */
+/* Reports a sample for which the truth has no mapping, so that it does not count as outside of
+ * emitted code. */
 static int stray(struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip,
 		 const char *cause, const char *what)
 {
@@ -36,8 +36,8 @@ static int stray(struct jp_coverage *coverage, const struct jp_event *event, uin
 				  event->pid, event->tid, ip, what);
 }
 
-/* Whether the thread stood at @ip, unable to go on: the kernel's part of a fault has its registers.
- */
+/* Returns whether the thread waited at @ip, unable to continue: the kernel's part of a fault has
+ * the thread's registers. */
 static bool waits(const struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip)
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
@@ -55,7 +55,7 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 	return false;
 }
 
-/* Whether @pid was allowed less by an act that began at @time. */
+/* Returns whether an operation that began at @time took a permission away from @pid. */
 static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
 	size_t i;
@@ -67,11 +67,9 @@ static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 	return false;
 }
 
-/*
- * Why the truth has no mapping at @ip, where it has a function. An interrupt is taken before the
- * fetch that would fault: who comes back to pages that were closed meanwhile can be sampled there,
- * once, and need not fault any more. NULL: no memory.
- */
+/* Returns the cause why the truth has no mapping at @ip, where it has a function, or NULL if out of
+ * memory. The CPU takes an interrupt before the fetch that would fault: a thread that returns to
+ * pages which were closed meanwhile can be sampled there once, and need not fault any more. */
 static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_event *event,
 				uint64_t ip)
 {
@@ -127,7 +125,7 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 			      : stray(coverage, event, ip, cause,
 				      "in a function for which the truth has no mapping");
 	}
-	/* Where either does not hold, its mapping is an exception already, by judge_piece(). */
+	/* If either fails, judge_piece() has reported the mapping already. */
 	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
 		coverage->samples_known++;
 	return 0;

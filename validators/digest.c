@@ -3,7 +3,7 @@
 
 #include "harness/base/digest.h"
 
-/* What the event was asked for. */
+/* Returns a digest of the event's attributes. */
 static uint64_t asked_digest(const struct jp_event_asked *asked)
 {
 	const uint64_t words[] = {

@@ -3,6 +3,6 @@
 
 #include "harness/format/event.h"
 
-/* A number for all that @event, a sample, says, and its event was asked for. The sum of those of a
- * file is the same for another one that has the same samples in any order. */
+/* Returns a digest of sample @event and of its event's attributes. Files with the same samples in
+ * any order have the same sum. */
 uint64_t jp_sample_digest(const struct jp_event *event);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Equal mappings: at each moment at which a process told all its executable mappings, and at the
- * borders of the time in which it was watched, the capture's executable bytes must be the same.
- */
+/* Equal mappings: at each moment at which a process stated all its executable mappings, and at the
+ * borders of the window, the capture's executable bytes must be the truth's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +14,31 @@
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_points.h"
 
-/* What is above is the kernel's: its [vsyscall] page is in all maps, and no record of its own. */
+/* Addresses above are the kernel's: its [vsyscall] page is in all maps and has no record of its
+ * own. */
 #define USER_END (UINT64_C(1) << 63)
 
 struct equal {
 	struct jp_view *view;
-	struct jp_replay *spaces; /* of the file that is read */
-	bool injected;            /* it is injected.data */
+	struct jp_replay *spaces; /* of the file that is being read */
+	bool injected;            /* the file is injected.data */
 	uint64_t taken, taken_files;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
 	size_t next;
 	struct jp_mapping_differences differences;
-	const struct jp_executable **now; /* what may be there at a point, in the order of starts */
+	const struct jp_executable **now; /* executable pieces at a point, sorted by start */
 	size_t nr_now, now_capacity;
 	uint64_t *edges;
 	size_t nr_edges, edges_capacity;
-	uint64_t marks, equal, compared, unjudged; /* bytes, but for the marks */
+	uint64_t marks, equal, compared, unjudged; /* marks; the others are bytes */
 	uint64_t missing, extra, different;
-	uint64_t told, untrue; /* of a stream: pieces that it has; that were never so */
+	uint64_t told, untrue; /* pieces that a stream states; those that never existed */
 };
 
-/* Streams need not tell of memory in which nothing was sampled, nor what it is, nor of its end.
- * What they tell was there, and which part of a file it is: symbols are found by that. */
+/* Streams may leave out memory without samples, its attributes and its end. What they state must
+ * have existed with that part of the file: symbols are found by it. */
 static const struct jp_role told_mappings = {.column = "mapped"};
 
 static bool surely(const struct equal *equal, const struct jp_executable *one, uint64_t time)
@@ -50,7 +49,7 @@ static bool surely(const struct equal *equal, const struct jp_executable *one, u
 	       (one->close_before == UINT64_MAX || time + slack <= one->close_before);
 }
 
-/* The stretch over @addr of @pid that ended last by @time; NULL: none did. */
+/* Returns the piece at @addr of @pid that ended last before @time, or NULL. */
 static const struct jp_executable *last_at(const struct equal *equal, uint32_t pid, uint64_t addr,
 					   uint64_t time)
 {
@@ -65,8 +64,8 @@ static const struct jp_executable *last_at(const struct equal *equal, uint32_t p
 	return last;
 }
 
-/* Whether the capture can know of @truth: the kernel's own page by a snapshot alone, which a gate
- * leaves to what knows the kernel's pages anyway. */
+/* Returns whether the capture can know of @truth. Only a snapshot shows the kernel's own page, and
+ * a gate leaves it out. */
 static bool is_told(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
 {
 	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
@@ -81,8 +80,8 @@ static bool is_told(const struct equal *equal, const struct jp_executable *truth
 	return truth->start < USER_END;
 }
 
-/* What injecting took away: of emitted code's memory it may leave the code alone, of a file
- * nothing. What perf.data lacks too is listed already. */
+/* Reports memory that inject removed: it may keep only the code of emitted memory, and must keep
+ * all of files. Memory that perf.data lacks too is reported already. */
 static int judge_taken(struct equal *equal, const struct jp_mapping_point *point,
 		       const struct jp_mapping_difference *different)
 {
@@ -94,8 +93,8 @@ static int judge_taken(struct equal *equal, const struct jp_mapping_point *point
 	return jp_mapping_differ(&equal->differences, point, different, &equal->taken_files);
 }
 
-/* Of a stream. What was told before the mapping came is of another one; time 0 is that of the
- * attach, some time after it began. */
+/* Judges a piece that a stream states. A statement before the mapping began is about another
+ * mapping; time 0 is the attach, some time after it began. */
 static int judge_told(struct equal *equal, const struct jp_mapping_point *point,
 		      struct jp_mapping_difference *told)
 {
@@ -111,7 +110,7 @@ static int judge_told(struct equal *equal, const struct jp_mapping_point *point,
 	return is_untrue ? jp_mapping_differ(&equal->differences, point, told, &equal->untrue) : 0;
 }
 
-/* Judges [@start, @end), which all that is there holds whole or not at all. */
+/* Judges [@start, @end), which every piece contains whole or not at all. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
@@ -146,7 +145,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	if (!truth) {
 		different.metric = "mappings.extra";
 		different.last = last_at(equal, point->pid, start, point->time);
-		/* It was gone in the parent already, and nobody knew. */
+		/* The parent lost it without a record, before the fork. */
 		if (!different.last)
 			different.last = last_at(equal, known->pid, start, point->time);
 		different.cause =
@@ -164,7 +163,7 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		equal->equal += end - start;
 		return 0;
 	}
-	/* Of what came last there is no record, and what was there before lies on. */
+	/* The last mapping has no record, and the record of the mapping before it remains. */
 	if (!known || known->since + evidence->info.slack < truth->open_before)
 		different.cause =
 			jp_unmapped(evidence, equal->view->known, point->pid, start, point->time)
@@ -186,7 +185,7 @@ static int add_edges(struct equal *equal, uint64_t start, uint64_t end)
 	return 0;
 }
 
-/* What the truth and the capture have at @point, and where any of it begins or ends. */
+/* Collects the pieces of truth and capture at @point, and all their borders. */
 static int gather(struct equal *equal, const struct jp_mapping_point *point)
 {
 	const struct jp_executable *one;
@@ -240,7 +239,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	struct equal *equal;
 	int failed;
 
-	/* The truth knows executable memory alone. */
+	/* The truth contains executable memory only. */
 	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
 		return 0;
 	equal = view->state = calloc(1, sizeof(*equal));
@@ -267,7 +266,7 @@ static int judge_points(struct equal *equal, uint64_t time)
 	return failed;
 }
 
-/* The first event of injected.data: perf.data is over, and all begins again. */
+/* Starts again with injected.data, when perf.data is complete. */
 static int turn_over(struct equal *equal)
 {
 	int failed = judge_points(equal, UINT64_MAX);
@@ -286,7 +285,7 @@ static int until(struct jp_view *view, uint64_t time)
 	return failed ?: judge_points(equal, time);
 }
 
-/* All that happens has come to the spaces: what they hold at each moment counts. */
+/* The replay has applied the event already: only its state at each point counts. */
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	return 0;
@@ -309,7 +308,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			jp_metric_rate("mappings.told", equal->told - equal->untrue, equal->told));
 		return 0;
 	}
-	/* In KiB. */
+	/* in KiB */
 	jp_findings_add_rate(findings, "mappings.bytes", equal->equal >> 10, equal->compared >> 10);
 	jp_findings_add_count(findings, "mappings.unjudged", equal->unjudged >> 10);
 	jp_findings_add_count(findings, "mappings.marks", equal->marks);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Event counts: a sampling event counts what it samples, and the kernel gives out both. Of a
- * breakpoint each hit is a sample. A clock counts nanoseconds; it gives a sample at each whole
- * period of the time for which it was on, never sooner. It may well be later, and skip some: where
- * a virtual machine is not given its time, that is counted all the same. And the file has as many
- * as the capture wrote.
+ * Event counts: the kernel reports how often a sampling event counted, beside its samples. A
+ * breakpoint gives one sample for each hit. A clock counts nanoseconds and gives at most one sample
+ * in each whole period for which it was on. The file must have as many samples as the capture
+ * wrote.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,13 +41,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return 0;
 }
 
-/* Who says how many samples it wrote has written as many. */
+/* Compares the samples in the file with the number that the capture states. */
 static int judge_written(struct jp_view *view)
 {
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
 
-	/* Others may leave it out; ours states none where it wrote none. */
+	/* Other profilers may leave the number out; ours states none if it wrote none. */
 	if ((!info->samples && !info->first_enabled) || counts->samples == info->samples)
 		return 0;
 	return jp_findings_except(&view->findings, "event.samples", "not-written",
@@ -62,18 +61,18 @@ static int judge_counted(struct jp_view *view)
 	const struct jp_capture_info *info = &view->evidence->info;
 	const double period = info->breakpoints ? 1 : counts->steady ? (double)counts->period : 0;
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
-	/* What was dropped because two events gave it was counted twice, and what found no room in
-	 * a ring was counted, too; among that may be a record of throttling. */
+	/* A sample that was dropped as a double was counted twice, and a lost one was counted as
+	 * well; a lost record may be one of throttling. */
 	const double given = (double)counts->samples + (double)info->duplicates +
 			     (counts->throttled ? 0 : (double)info->lost_samples);
 	double most, least;
 	const char *cause;
 
-	/* Other profilers do not say what their events counted, nor did ours always. */
+	/* Other profilers, and older versions of ours, do not state the count. */
 	if (!period || !info->counted)
 		return 0;
 	most = (double)info->counted / period;
-	/* The kernel stops an event that samples too often, and it counts on. */
+	/* The kernel stops an event that samples too often, and the event continues to count. */
 	least = info->breakpoints && !counts->throttled ? most : 0;
 	cause = (double)(counts->samples + lost) < least ? "too-few"
 		: given > most                           ? "too-many"

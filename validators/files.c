@@ -15,7 +15,7 @@
 #include "harness/judge/unmapped.h"
 #include "validators/sample_class.h"
 
-/* Those of one process. */
+/* The files of one process. */
 struct process_files {
 	struct jp_truth_file *list;
 	size_t count, capacity;
@@ -24,15 +24,15 @@ struct process_files {
 struct jp_files {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
-	struct jp_findings by_samples; /* stand behind those of the mappings */
-	struct jp_map by_path;         /* pid -> struct process_files, of those who were asked */
+	struct jp_findings by_samples; /* behind those of the mappings */
+	struct jp_map by_path;         /* pid -> struct process_files, filled on demand */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
 
-/* What the kernel adds to the name of a file that has none any more. */
+/* The kernel adds this to the name of a file that was deleted. */
 #define DELETED " (deleted)"
 
-/* What a fork has of its parent comes first. */
+/* Sorts by begin, inherited files first. */
 static int by_from(const void *left, const void *right)
 {
 	const struct jp_truth_file *a = left, *b = right;
@@ -49,7 +49,7 @@ static int by_path(const void *left, const void *right)
 	return strcmp(a->path, b->path) ?: jp_compare(a->until, b->until);
 }
 
-/* All of @pid, in @order. 0 or -ENOMEM; free the list in both cases. */
+/* Lists the files of @pid, sorted by @order. Returns 0 or -ENOMEM; free the list in both cases. */
 static int list_files(const struct jp_truth *truth, uint32_t pid,
 		      int (*order)(const void *, const void *), struct process_files *all)
 {
@@ -70,13 +70,14 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 	return 0;
 }
 
-/* Whether @known gives another file than @file, and by what; NULL: the same, as far as it tells. */
+/* Returns the cause by which @known is a file other than @file, or NULL if they are the same as far
+ * as the record states. */
 static const char *differs(const struct jp_truth_file *file, const struct jp_mapping *known)
 {
 	size_t length = strlen(file->path);
 	const char *id = file->build_id, *end = strchr(id, ' ');
 
-	/* What lies in /dev/shm is a file as well: programs run from there. */
+	/* Programs and libraries can run from /dev/shm: treat it as a file. */
 	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM)
 		return "no-file";
 	if (known->build_id_size && *id != '-') {
@@ -90,7 +91,7 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 				return "other-build-id";
 		}
 	}
-	/* A record with a build id has no inode: they lie in the same place (5.12). */
+	/* A record with a build id has no inode: they share a place (5.12). */
 	if (known->ino && known->ino != file->ino)
 		return "other-inode";
 	if (known->ino && (known->maj != file->maj || known->min != file->min))
@@ -101,13 +102,13 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 	return NULL;
 }
 
-/* How @path compares with the first @length bytes of @name. */
+/* Compares @path with the first @length bytes of @name, as strcmp() does. */
 static int compare_path(const char *path, const char *name, size_t length)
 {
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Whether @known is one of @files that was gone by @time, and that the truth calls by the first
+/* Returns whether @known is one of @files that had ended by @time, and whose path is the first
  * @length bytes of its name. */
 static bool was_earlier(const struct process_files *files, const struct jp_mapping *known,
 			size_t length, uint64_t time)
@@ -124,7 +125,7 @@ static bool was_earlier(const struct process_files *files, const struct jp_mappi
 	return false;
 }
 
-/* Another file that is there: whose is it? NULL: no memory. */
+/* Returns the cause for another file in the place of @file, or NULL if out of memory. */
 static const char *blame(struct jp_files *files, const struct jp_truth_file *file,
 			 const struct jp_mapping *known, const char *difference)
 {
@@ -133,7 +134,7 @@ static const char *blame(struct jp_files *files, const struct jp_truth_file *fil
 
 	if (!all || (!all->count && list_files(files->evidence->truth, file->pid, by_path, all)))
 		return NULL;
-	/* What it was before its last exec: the parent's program, most likely. */
+	/* The program before the last exec: most likely the parent's. */
 	if (was_earlier(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
 	     was_earlier(all, known, length - end, file->from)))
@@ -141,7 +142,8 @@ static const char *blame(struct jp_files *files, const struct jp_truth_file *fil
 	return difference;
 }
 
-/* How long of [@from, @to) the capture held the right file at @file's place; @wrong: what else. */
+/* Returns for how many ns of [@from, @to) the capture held the right file in @file's place.
+ * *@wrong: another file that it held. */
 static uint64_t known_for(const struct jp_files *files, const struct jp_truth_file *file,
 			  uint64_t from, uint64_t to, const struct jp_span **wrong,
 			  const char **difference)
@@ -229,7 +231,8 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	return failed;
 }
 
-/* The file that @ip of @pid is in, when @time is surely within its life; false: none. */
+/* Finds the file that contains @ip of @pid, if @time surely lies within its life. Returns false if
+ * there is none. */
 static bool file_at(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
 		    struct jp_truth_file *file)
 {
@@ -243,7 +246,7 @@ static bool file_at(const struct jp_files *files, uint32_t pid, uint64_t ip, uin
 	return false;
 }
 
-/* A sample in a file that the truth knows must be credited to that file. */
+/* Judges whether a sample in a file of the truth is credited to that file. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
 	const uint64_t ip = event->sample.ip;
@@ -302,7 +305,7 @@ struct jp_files *jp_files_begin(struct jp_view *view)
 	return files;
 }
 
-/* Those of @pid, in the order in which they came. */
+/* Judges the files of @pid in the order in which they came. */
 static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen seen,
 			 const void *context)
 {
@@ -316,7 +319,7 @@ static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen see
 	return failed;
 }
 
-/* Whose files the truth has, in order, some more than once. */
+/* Returns the processes with files, sorted, some more than once. */
 static uint64_t *processes_with_files(const struct jp_truth *truth)
 {
 	const size_t count = truth->nr_files + truth->nr_inherited;

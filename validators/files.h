@@ -3,14 +3,11 @@
 
 #include "harness/judge/validator.h"
 
-/* Whether the capture has anything of @pid at @time at all. */
+/* Returns whether the capture knows anything of @pid at @time. */
 typedef bool (*jp_files_seen)(const void *context, uint32_t pid, uint64_t time);
 
-/*
- * Which file does the code of each process come from: lays the truth's files (the program,
- * libraries) over the capture's mappings, and each sample in one of them over the mapping that it
- * falls in.
- */
+/* Compares the truth's files (programs, libraries) with the capture's mappings, and credits each
+ * sample in a file to the mapping that contains it. */
 struct jp_files;
 struct jp_files *jp_files_begin(struct jp_view *view);
 int jp_files_sample(struct jp_files *files, const struct jp_event *event);

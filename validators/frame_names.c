@@ -38,7 +38,7 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 		      const uint64_t *frames, uint32_t count, uint64_t *numbers)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		/* A caller's address is that of what follows the call. */
+		/* A caller's address points behind the call. */
 		const struct jp_truth_code *code =
 			jp_truth_code_at(names->truth, pid, frames[i] - !!i, time);
 
@@ -46,7 +46,7 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 	}
 }
 
-/* With each of the unnamed ones as @other has it. */
+/* Returns the verdict if each unnamed frame is what @other has in its place. */
 static enum jp_verdict as_if(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
 			     uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
 			     const uint64_t *whole, uint32_t nr_whole)

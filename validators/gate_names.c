@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Names at a gate: is each process that announced itself listed by the name that it had, and does a
- * backfill say that a process begins anew where nothing that is known of it is left, and only
- * there? Readers forget all mappings of a process that is said to exec.
- */
+/* Names at a gate: is each process that announced itself listed by its name at that time? And does
+ * a backfill begin a process anew exactly where nothing known of it remains? Readers forget all
+ * mappings of a process at an exec. */
 #include "validators/gate_names.h"
 
 #include <errno.h>
@@ -17,7 +15,7 @@
 struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	bool *anew;    /* of each announcement: nothing of its maps was known before */
+	bool *anew;    /* for each announcement: nothing of its maps was known before */
 	size_t passed; /* announcements whose reading began */
 	uint64_t wrong, records, wrong_records;
 };
@@ -35,7 +33,8 @@ const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 	return reading && reading->before == event->time ? reading : NULL;
 }
 
-/* Whether the capture has exactly @map already; of memory without a file the offset is nothing. */
+/* Returns whether the capture already has exactly @map; the offset of memory without a file does
+ * not count. */
 static bool is_known(struct jp_replay *spaces, uint32_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(spaces, pid, map->start);
@@ -48,14 +47,14 @@ static bool is_known(struct jp_replay *spaces, uint32_t pid, const struct jp_pro
 static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot *reading)
 {
 	for (size_t i = 0; i < reading->count; i++)
-		/* [vsyscall] is the kernel's, and in no record. */
+		/* [vsyscall] is the kernel's, and no record shows it. */
 		if (reading->maps[i].prot & JP_PROT_EXEC && !(reading->maps[i].start >> 63) &&
 		    is_known(gate->view->spaces, reading->pid, &reading->maps[i]))
 			return false;
 	return true;
 }
 
-/* What was known before each reading. */
+/* Notes what was known before each reading. */
 static int until(struct jp_view *view, uint64_t time)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
@@ -94,7 +93,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				       : "it was known, and its record is of an exec");
 }
 
-/* Who listed @process read its name after that asked, and before it did the next thing. */
+/* Returns when the name of @process was read at the latest: after its announcement and before the
+ * gatekeeper's next action. */
 static uint64_t listed_until(const struct jp_intervals *intervals, size_t process)
 {
 	uint64_t until = process + 1 < intervals->nr_processes
@@ -107,7 +107,7 @@ static uint64_t listed_until(const struct jp_intervals *intervals, size_t proces
 	return until;
 }
 
-/* Whether @process was called as it is listed, at any time at which its name may have been read. */
+/* Returns whether @process had its listed name at any time at which its name may have been read. */
 static bool is_called(const struct gate_names *gate, size_t process)
 {
 	const struct jp_evidence *evidence = gate->view->evidence;
@@ -135,7 +135,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; i < intervals->nr_processes && !failed; i++) {
 		const struct jp_announced *process = &intervals->processes[i];
 
-		/* It was gone before its name was read. */
+		/* The process had ended before its name was read. */
 		if (strcmp(process->comm, "?") == 0 || is_called(gate, i))
 			continue;
 		gate->wrong++;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Gated captures: of each process that announced itself, what did the capture know when its
- * interval began, were samples taken in its interval alone, and how long did it wait for its
- * answers?
- */
+/* Gated captures: for each process that announced itself, what did the capture know when its
+ * interval began, are samples in its interval only, and how long did it wait for answers? */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +13,7 @@
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 
-/* More processes than this have their figures in sums alone. */
+/* With more processes only sums are reported. */
 enum { MOST_LISTED = 64 };
 
 struct process {
@@ -29,13 +26,13 @@ struct gated {
 	struct jp_findings *findings;
 	const struct jp_view *view;
 	struct process *processes;
-	size_t begun, ended; /* intervals whose edge the walk has passed */
+	size_t begun, ended; /* intervals whose begin or end the walk has passed */
 	uint64_t older, older_known, inside, inside_known, outside;
 	char first_outside[160];
 };
 
-/* Whose life a record of @pid belongs to: mappings come before the announcement, and after an
- * interval of a pid its next life may begin. */
+/* Returns the process to which a record of @pid belongs. Mappings come before the announcement;
+ * after an interval a pid may begin its next life. */
 static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t time)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
@@ -51,15 +48,15 @@ static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t ti
 	return last;
 }
 
-/* Whether nothing says that @known is another file than @map's: a record with a build id tells of
- * no inode. */
+/* Returns whether nothing shows that @known is a file other than @map's: a record with a build id
+ * states no inode. */
 static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procmap *map)
 {
 	return known->build_id ||
 	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
 }
 
-/* Whether the capture knows @map as what it is. */
+/* Returns whether the capture knows @map with its attributes. */
 static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
@@ -71,7 +68,7 @@ static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *ma
 	       (!map->ino || jp_mapping_same_name(known->name, map->name));
 }
 
-/* What the process had when its interval began. */
+/* Judges what the process had when its interval began. */
 static int judge_older(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_evidence *evidence = gated->evidence;
@@ -85,7 +82,7 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 		const struct jp_procmap *map = &snapshot->maps[i];
 		struct jp_unmapped unmapped;
 
-		/* [vsyscall] is the kernel's, and in no record. */
+		/* [vsyscall] is the kernel's, and no record shows it. */
 		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
 			continue;
 		gated->older++;
@@ -110,7 +107,7 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 				  "pid %u has no name when its interval begins", interval->pid);
 }
 
-/* What it made executable inside: told at once, whatever the gate. */
+/* Counts what the process made executable inside: every gate reports that at once. */
 static void judge_inside(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
@@ -134,7 +131,7 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 	}
 }
 
-/* Judges at the edges of intervals that lie before @time. */
+/* Judges the begins and ends of intervals before @time. */
 static int pass_edges(struct gated *gated, uint64_t time)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
@@ -166,8 +163,8 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* In an interval of another process others may run, such as the runner; but no benchmark.
-	 */
+	/* In the interval of a process others may run, such as the runner, but no other
+	 * benchmark. */
 	if (!interval ||
 	    (interval->pid != event->pid &&
 	     (jp_intervals_process(&evidence->intervals, event->pid, event->time) ||
@@ -222,8 +219,8 @@ static void add_times(struct gated *gated, const char *what, uint64_t *times, si
 	jp_findings_add_count(gated->findings, name, times[count - 1] / 1000);
 }
 
-/* How long the processes waited for the answers to their requests, by their own clocks; and how
- * much of that the gatekeeper took, from when it had an announcement to its answer. */
+/* Adds how long the processes waited for answers, by their own clocks, and how long the gatekeeper
+ * took from an announcement to its answer. */
 static int add_waits(struct gated *gated)
 {
 	static const char *const requests[] = {"announce", "start", "stop"};
@@ -300,7 +297,7 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_count(findings, "gated.outside", gated->outside);
 }
 
-/* Whether the process waited at its gate meanwhile, by its own truth. */
+/* Returns whether the process waited at its gate meanwhile, by its own truth. */
 static bool waited(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from,
 		   uint64_t to)
 {
@@ -315,7 +312,7 @@ static bool waited(const struct gated *gated, uint32_t pid, const char *mark, ui
 	return false;
 }
 
-/* The request that its process does not know of; NULL: it knows them all. */
+/* Returns the request that its process does not confirm, or NULL if it confirms all. */
 static const char *not_asked(const struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_announced *process =
@@ -330,7 +327,7 @@ static const char *not_asked(const struct gated *gated, const struct jp_interval
 		       : "gate.stop";
 }
 
-/* What makes all the rest worthless. */
+/* Checks for contradictions that make all other results worthless. */
 static void check(struct gated *gated)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;

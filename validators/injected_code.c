@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Injected code: each record that injecting added to a capture must tell of code that its process
- * has there then; and of a jitdump that was injected no load may be left out, whether a name shows
- * it or not.
- */
+/* Injected code: each record that inject added must describe code that its process has at that
+ * time. If a jitdump was injected, none of its loads may be left out, whether or not a name shows
+ * it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/files/injected_bytes.h"
 
-/* A mapping record of perf.data, by which injected.data's own are told from it. */
+/* A mapping record of perf.data, which distinguishes injected.data's own records. */
 struct captured {
 	uint64_t time, start, end;
 	uint32_t pid;
@@ -32,7 +30,7 @@ struct injected_code {
 	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
 	bool *told;          /* of each load: a record was added for it */
-	struct jp_map dumps; /* by owner: how many of its loads were told */
+	struct jp_map dumps; /* by owner: number of its loads with a record */
 };
 
 static int by_captured(const void *left, const void *right)
@@ -44,7 +42,7 @@ static int by_captured(const void *left, const void *right)
 		       ?: jp_compare(a->start, b->start);
 }
 
-/* Whether @record is one of perf.data, or a piece of one. */
+/* Returns whether @record is a record of perf.data, or a piece of one. */
 static bool is_captured(const struct injected_code *state, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
@@ -59,7 +57,8 @@ static bool is_captured(const struct injected_code *state, const struct jp_event
 	return false;
 }
 
-/* What @record tells wrong, that injecting added: it must tell of code that is loaded then. */
+/* Returns the cause by which @record, which inject added, describes no code that is loaded at its
+ * time, or NULL. */
 static const char *no_code(const struct injected_code *state, const struct jp_event *record)
 {
 	const struct jp_truth *truth = state->evidence->truth;
@@ -77,7 +76,8 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 		if (record->time + slack < codes[i].loaded ||
 		    (codes[i].unloaded != UINT64_MAX && record->time > codes[i].unloaded + slack))
 			cause = "other-time";
-		else if (record->map.len >= codes[i].size) /* its tables stand behind it */
+		else if (record->map.len >=
+			 codes[i].size) /* its unwinding tables follow the code */
 			return NULL;
 		else
 			cause = "shorter";
@@ -85,14 +85,14 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 	return cause;
 }
 
-/* Whether @record shows no more than @load and the tables behind it, at a multiple of 8. */
+/* Returns whether @record shows at most @load and the tables behind it, at a multiple of 8. */
 static bool bears(const struct jp_code_load *load, const struct jp_event *record)
 {
 	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
 }
 
-/* Notes that @record tells of a load: whoever injects gives it the load's time. *@cause: it tells
- * of more than that, or of other code. */
+/* Notes that @record describes a load: injectors use the load's time. *@cause: it describes more
+ * than the load, or other code. */
 static int note_told(struct injected_code *state, const struct jp_event *record, const char **cause)
 {
 	const struct jp_code_load *loads = state->loads.loads;
@@ -122,8 +122,9 @@ static int note_told(struct injected_code *state, const struct jp_event *record,
 	return 0;
 }
 
-/* Whether it tells of memory as who injects does: ours as the kernel would of the process's mapping
- * of the file, perf with the file's mode, and as shared (jit_repipe_code_load()). */
+/* Returns whether the record has the attributes that injectors write: ours those of the kernel's
+ * record for the process's mapping of the file; perf's the file's mode, shared
+ * (jit_repipe_code_load()). */
 static bool is_as_written(const struct jp_event *record)
 {
 	return record->map.flags == JP_MAP_SHARED
@@ -182,7 +183,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return judge_added(state, event);
 }
 
-/* Of a dump that is not injected at all no name is right: that shows there. */
+/* Reports loads without a record. If a dump was not injected at all, no name is right, which other
+ * metrics show. */
 static int judge_absent(struct injected_code *state)
 {
 	uint64_t absent = 0, all = 0;

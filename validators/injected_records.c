@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Injected records: injecting adds records of code, and takes away those of memory that is no
- * file's and of jitdumps. All others must say the same in both files, whoever injects.
- */
+/* Injected records: inject adds records of code, and removes those of anonymous memory and of
+ * jitdumps. All other records must be equal in both files, with any injector. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -15,12 +13,12 @@
 #include "harness/judge/validator.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Records of perf.data that say the same, less those of injected.data. */
+/* Number of equal records of perf.data less those of injected.data. */
 struct same_records {
 	int64_t count;
-	uint64_t time; /* of the first */
+	uint64_t time; /* of the first record */
 	uint32_t pid, kind;
-	/* Of mappings: whoever injects may put a build id in the place of the inode. */
+	/* For mappings: an injector may replace the inode by a build id. */
 	uint64_t files; /* sum of their digests */
 	bool build_id;
 };
@@ -31,7 +29,7 @@ struct injected_records {
 	uint64_t bad, all;
 };
 
-/* An injector may take it away. */
+/* Returns whether an injector may remove the record. */
 static bool may_go(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP && !event->kernel_map &&
@@ -77,7 +75,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
 	uint64_t digest;
 
-	/* What a control left out is added back to both, and has no bytes. */
+	/* A record that a control left out is added back to both files and has no bytes. */
 	if (event->type == JP_EVENT_SAMPLE || !event->record || may_go(event))
 		return 0;
 	digest = digest_of(event);

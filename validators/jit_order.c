@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Order of jitdump and mappings: is the name that the capture yields for an address that of the
- * function which lived there at that time? Before inject (perf.data) and after (injected.data).
- */
+/* Order of jitdump and mappings: does the capture's name for an address belong to the function that
+ * was there at that time? Judged before inject (perf.data) and after (injected.data). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,8 +21,9 @@ static bool user_ip(const struct jp_jit_order *order, const struct jp_event *eve
 	return event->sample.user;
 }
 
-/* Counts @name, which is not the code's own, as @wrong or @none. The first of its kind: its
- * sentence is to begin in the result; NULL: it is not, or there is no memory, as *@failed tells. */
+/* Counts @name, which is not the code's own, as an exception of @wrong or @none. Returns the first
+ * exception of its kind, for its description; NULL if it is not the first, or out of memory
+ * (*@failed is then set). */
 static struct jp_exception *except(struct jp_jit_order *order, const struct jp_code_name *name,
 				   const char *wrong, const char *none, uint64_t time, int *failed)
 {
@@ -36,8 +35,8 @@ static struct jp_exception *except(struct jp_jit_order *order, const struct jp_c
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
-/* No perf map is asked for code in files, and ours have no symbols. A jitdump may tell of all code.
- */
+/* Perf maps need not name code in files, and our files have no symbols. A jitdump may name all
+ * code. */
 static bool needs_name(const struct jp_jit_order *order, const struct jp_life *life)
 {
 	return !life->code->in_file || order->loads.folder.count;
@@ -96,8 +95,8 @@ static int judge_sample(struct jp_jit_order *order, const struct jp_event *event
 	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
 
-/* The name of every byte of @life as of @time: where mappings meet, and at its ends. What lies in
- * no mapping has none, and that is all there is to say. */
+/* Judges the name of @life as of @time, at its ends and where mappings meet: between these the name
+ * is the same. Stops at the first wrong name. */
 static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t time)
 {
 	uint64_t next, end = life->code->addr + life->code->size;
@@ -151,7 +150,7 @@ static int begin_incarnations(struct jp_jit_order *order, uint64_t time)
 	return failed;
 }
 
-/* Judges again what @map changed. */
+/* Judges the loads in the range of @map again. */
 static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
@@ -170,7 +169,7 @@ static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
 	return failed;
 }
 
-/* A record of injected code: is it what its process loaded there, about then? */
+/* Judges whether a record of injected code describes a load of its process at that time. */
 static int judge_injected(struct jp_jit_order *order, const struct jp_event *event,
 			  const struct jp_mapping *known)
 {
@@ -221,7 +220,7 @@ static int count_hidden(struct jp_jit_order *order)
 	return failed;
 }
 
-/* Another file follows: what of this one hid what is counted, and forgotten. */
+/* Counts the hidden loads of perf.data and forgets them, when injected.data begins. */
 static int turn(struct jp_jit_order *order)
 {
 	int failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jitdumps: what they themselves say that is not so. */
+/* Jitdumps: reports their own contradictions with the truth. */
 #include <inttypes.h>
 
 #include "validators/jit_order_dumps.h"

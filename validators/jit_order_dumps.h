@@ -3,5 +3,5 @@
 
 #include "validators/jit_order_state.h"
 
-/* Adds what the jitdumps themselves say that is not so. 0 or -ENOMEM. */
+/* Adds contradictions between the jitdumps and the truth. Returns 0 or -ENOMEM. */
 int jp_jit_order_dumps(struct jp_jit_order *order);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is told of names and loads, once all samples are judged. */
+/* Metrics of names and loads, computed when all samples are judged. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct jp_role named_samples = {
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
 
-/* @judged: the role of those that are right, in the file whose names count. */
+/* Adds the names of one file. @judged: role of the right names, in the file whose names count. */
 static void add_names(struct jp_findings *findings, const struct jp_order_side *side,
 		      const char *suffix, const struct jp_role *judged)
 {
@@ -30,7 +30,7 @@ static void add_names(struct jp_findings *findings, const struct jp_order_side *
 	}
 }
 
-/* Of the judged loads, those that are an exception of @kind. */
+/* Adds the share of judged loads with an exception of @kind. */
 static void add_failed(struct jp_jit_order *order, const char *kind)
 {
 	uint64_t count = 0;

@@ -3,5 +3,5 @@
 
 #include "validators/jit_order_state.h"
 
-/* Adds the metrics, once all is judged; @change: from the names before inject. */
+/* Adds the metrics when all is judged. @change: the names before inject. */
 void jp_jit_order_figures(struct jp_jit_order *order, const struct jp_names_change *change);

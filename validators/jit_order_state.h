@@ -3,7 +3,7 @@
 
 #include "validators/code_names.h"
 
-struct jp_order_side { /* what one file yields */
+struct jp_order_side { /* result of one file */
 	struct jp_named_samples samples;
 	uint64_t named[JP_NAMES], unjudged, elf, map;
 	uint64_t anon;   /* anonymous executable records */
@@ -18,7 +18,7 @@ struct jp_jit_order {
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct jp_order_side before, after, *side; /* @side: of this file */
+	struct jp_order_side before, after, *side; /* @side: the file being read */
 	bool last;                                 /* this file's names count */
 	/* Loads, in the last file. */
 	size_t *by_begin, begun;

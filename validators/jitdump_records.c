@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Records of jitdumps: each LOAD and MOVE says what the truth does of the code that it tells of,
- * and a dump that tells of one function of its process tells of each that the process loaded or
- * moved. What the truth has not at all is a stray (jit_order).
- */
+/* Records of jitdumps: each LOAD and MOVE must agree with the truth about its code. A dump that
+ * contains one function of its process must contain each function that the process loaded or moved.
+ * Code that the truth does not have is a stray (jit_order). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +15,7 @@
 #include "harness/judge/validator.h"
 #include "validators/last_image.h"
 
-/* Of the first function that has a layout. */
+/* The bytes of the first function with this layout. */
 struct laid_out {
 	const unsigned char *bytes; /* NULL: none was seen */
 	uint64_t size;
@@ -26,13 +24,13 @@ struct laid_out {
 struct jitdump_records {
 	struct jp_view *view;
 	struct jp_jitdump_folder folder;
-	/* Of the dump that is read: what belongs to the next LOAD (at 0: nothing does), and
-	 * whether CLOSE was there. */
+	/* State of the dump that is being read: the records that belong to the next LOAD (at 0:
+	 * none), and whether CLOSE came. */
 	struct jp_jitdump_record lines, tables;
 	bool closed;
 	uint64_t loads, lined;
-	bool *told;            /* of each code of the truth */
-	struct jp_map dumps;   /* by process: it has one that tells of its code */
+	bool *told;            /* for each code of the truth: a record describes it */
+	struct jp_map dumps;   /* by process: it has a dump that contains its code */
 	struct jp_map layouts; /* by id: struct laid_out */
 	uint64_t records, bad, codes, absent;
 };
@@ -46,7 +44,7 @@ static int except(struct jitdump_records *state, const struct jp_jitdump_record 
 				  record->at, record->time, name);
 }
 
-/* The first of the codes of @pid at @addr or above. */
+/* Returns the index of the first code of @pid at @addr or above. */
 static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t addr)
 {
 	const struct jp_truth_code *codes = truth->codes;
@@ -57,8 +55,8 @@ static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t ad
 	return i;
 }
 
-/* The code that the process of @record loaded, or moved, to @addr: of several the one of that time;
- * NULL: none. */
+/* Returns the code that the process of @record loaded at, or moved to, @addr: of several, the code
+ * of that time. NULL: none. */
 static const struct jp_truth_code *code_of(const struct jp_truth *truth,
 					   const struct jp_jitdump_record *record, uint64_t addr,
 					   uint64_t size, const char *name)
@@ -79,8 +77,9 @@ static const struct jp_truth_code *code_of(const struct jp_truth *truth,
 	return found;
 }
 
-/* What @record, of @code, says otherwise than the truth; NULL: nothing. Publishing lies within the
- * bracket of what is published, and an index is the function's id (workloads/emit/publish.h). */
+/* Returns the field in which @record contradicts the truth of @code, or NULL. Publishing lies
+ * within the bracket of what is published, and an index is the function's id
+ * (workloads/emit/publish.h). */
 static const char *contradicts(const struct jp_truth_code *code,
 			       const struct jp_jitdump_record *record, uint64_t vma, uint64_t index)
 {
@@ -93,7 +92,7 @@ static const char *contradicts(const struct jp_truth_code *code,
 	return index != code->id ? "other-index" : NULL;
 }
 
-/* As workloads/publish/jitdump.c invents them. */
+/* Compares with the lines that workloads/publish/jitdump.c invents. */
 static bool lines_right(const struct jp_jitdump_record *lines, const struct jp_jitdump_record *load)
 {
 	struct jp_jitdump_line line, before = {.line = 0};
@@ -108,7 +107,7 @@ static bool lines_right(const struct jp_jitdump_record *lines, const struct jp_j
 	return lines->debug.addr == load->load.addr && before.line;
 }
 
-/* As if they lay behind the code: all of them do, or none. */
+/* Checks the tables as if they lay behind the code: all entries do, or none. */
 static bool tables_right(const struct jp_jitdump_record *tables,
 			 const struct jp_jitdump_record *load)
 {
@@ -124,15 +123,15 @@ static bool tables_right(const struct jp_jitdump_record *tables,
 	if ((tables->unwinding.mapped_size && tables->unwinding.mapped_size != size) ||
 	    jp_cfi_check(&frame, &index, &sound, NULL) || !sound.index)
 		return false;
-	/* A sound index has one entry at least. */
+	/* A valid index has at least one entry. */
 	memcpy(&to_frame, index.bytes + 4, sizeof(to_frame));
 	memcpy(&to_code, index.bytes + 12, sizeof(to_code));
 	return index.addr + 4 + (uint64_t)(int64_t)to_frame == frame.addr &&
 	       index.addr + (uint64_t)(int64_t)to_code == load->load.addr;
 }
 
-/* Functions of one layout have the same bytes, but for those that lead astray at an address of
- * their own; and behind its call a function has one. *@right. 0 or -ENOMEM. */
+/* Compares the bytes of functions with one layout: they are equal, but for code that misleads at an
+ * address of its own, and the address after a call. Sets *@right. Returns 0 or -ENOMEM. */
 static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code *code,
 		       const unsigned char *bytes, bool *right)
 {
@@ -153,7 +152,7 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 	return 0;
 }
 
-/* Notes that @record tells of @code, as its process should. */
+/* Notes that @record describes @code, as its process should. */
 static int note_told(struct jitdump_records *state, const struct jp_jitdump_record *record,
 		     const struct jp_truth_code *code, const char *cause)
 {
@@ -193,7 +192,7 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	return failed ?: note_told(state, record, code, cause);
 }
 
-/* Whether the code that came to be @code was at @from until then. */
+/* Returns whether @code's memory came from @from. */
 static bool was_at(const struct jp_truth *truth, const struct jp_truth_code *code, uint64_t from)
 {
 	for (size_t i = codes_from(truth, code->pid, from);
@@ -220,7 +219,7 @@ static int judge_move(struct jitdump_records *state, const struct jp_jitdump_rec
 	return note_told(state, record, code, cause);
 }
 
-/* Lines and tables are of the LOAD behind them: both may be there, but once. */
+/* Keeps lines or tables for the next LOAD: each may come once. */
 static int keep(struct jitdump_records *state, struct jp_jitdump_record *next,
 		const struct jp_jitdump_record *record)
 {
@@ -236,7 +235,7 @@ static int end_dump(struct jitdump_records *state)
 	const struct jp_jitdump_record lines = state->lines;
 	int failed = keep(state, &state->tables, &none) ?: keep(state, &state->lines, &none);
 
-	/* A workload tells lines of all its functions. */
+	/* A workload publishes lines of all its functions. */
 	if (!failed && state->lined && state->lined != state->loads)
 		failed = except(state, &lines, "other-lines", "some LOADs have lines, others none");
 	state->closed = false;
@@ -244,7 +243,7 @@ static int end_dump(struct jitdump_records *state)
 	return failed;
 }
 
-/* Times that fit the truth's are no CPU's counter, whatever the header says of them. */
+/* Times that fit the truth's clock are no CPU counter's, whatever the header states. */
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
 	const struct jp_jitdump_record machine = {

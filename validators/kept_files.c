@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Kept files: each that the capture kept to unwind through must be one that it tells was mapped,
- * be readable, and have the bytes that it had then; each record of a mapping must name the
- * generation of its inode that the file had, and that other records name.
- */
+/* Kept files: each file that the capture kept for unwinding must have been mapped, be readable, and
+ * have its bytes of that time. Each mapping record must name the generation of its inode that the
+ * file had, and that other records name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,15 +16,15 @@
 #include "harness/model/unwind/elf_store.h"
 #include "validators/gate_names.h"
 
-/* The last record that told the generation of an inode. */
+/* The last record that states the generation of an inode. */
 struct told_inode {
 	uint64_t gen, time, addr;
 	uint32_t pid;
 };
 
-/* What tells of a line of the index. */
+/* The records that support a line of the index. */
 struct told_line {
-	bool mapped;     /* of its path and inode something was mapped */
+	bool mapped;     /* something with its path and inode was mapped */
 	bool generation; /* a record has its generation */
 };
 
@@ -35,17 +33,19 @@ struct kept {
 	struct jp_elf_store *store;
 	struct jp_executables truth;
 	struct jp_map inodes;   /* inode and device -> struct told_inode */
-	struct told_line *told; /* by line */
+	struct told_line *told; /* by line of the index */
 	uint64_t records, wrong, files, bad;
 };
 
-/* Of others' records nobody knows which the kernel wrote, where they have no generation. */
+/* Returns whether the record is ours. It is unknown which records without a generation the kernel
+ * wrote for other profilers. */
 static bool is_ours(const struct kept *kept, const struct jp_event *map)
 {
 	return map->record && kept->view->evidence->info.first_enabled;
 }
 
-/* Whether the truth knows no end of @pid between @from and @to: its executables outlive it. */
+/* Returns whether the truth has no end of @pid between @from and @to: its executable files exist as
+ * long. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;
@@ -57,7 +57,7 @@ static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint6
 	return true;
 }
 
-/* Whether what @told tells of was there for sure at @time: then so was its file. */
+/* Returns whether the mapping of @told surely existed at @time, and so its file. */
 static bool lives(const struct kept *kept, const struct told_inode *told, uint64_t time)
 {
 	const uint64_t slack = kept->view->evidence->info.slack;
@@ -72,8 +72,8 @@ static bool lives(const struct kept *kept, const struct told_inode *told, uint64
 	return false;
 }
 
-/* Whether the index has another generation of @map's inode, read from the mapped file, and not
- * this one. Notes the lines that are told. */
+/* Returns whether the index has another generation of @map's inode, read from the mapped file, and
+ * not @map's. Notes the index lines that @map supports. */
 static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_elf_line *line;
@@ -92,7 +92,7 @@ static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 	return other && !same;
 }
 
-/* Whether ours made it of a line of /proc, which tells no generation. */
+/* Returns whether we made the record from a line of /proc, which states no generation. */
 static bool is_made(const struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_evidence *evidence = kept->view->evidence;
@@ -102,7 +102,7 @@ static bool is_made(const struct kept *kept, const struct jp_event *map)
 		(!map->map.gen && jp_snapshots_within(&evidence->snapshots, map->pid, map->time)));
 }
 
-/* One inode has one generation as long as it lives. */
+/* Judges the generation of an inode: it has one as long as it exists. */
 static int judge_generation(struct kept *kept, const struct jp_event *map)
 {
 	const bool made = is_made(kept, map);
@@ -128,7 +128,7 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 				  map->map.gen, map->map.name);
 }
 
-/* Notes the lines that are of a mapped file; a build id may stand in its inode's place. */
+/* Notes the index lines of a mapped file. A build id may replace its inode. */
 static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool has_identity)
 {
 	const struct jp_elf_line *line;
@@ -138,7 +138,7 @@ static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool 
 			kept->told[i].mapped = true;
 }
 
-/* A capture keeps files of what it reads in /proc, too, and its records may leave that out. */
+/* Notes files that the capture read in /proc: its records may leave these out. */
 static void note_snapshots(struct kept *kept)
 {
 	const struct jp_snapshots *snapshots = &kept->view->evidence->snapshots;
@@ -159,7 +159,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-/* It was kept because a record told it. */
+/* Judges the generation of a kept file: it was kept because a record named it. */
 static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool told)
 {
 	if (!line->gen || line->snapshot || told)
@@ -199,7 +199,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++)
 		failed = judge_kept_generation(kept, line, kept->told[i].generation)
 				 ?: judge_kept_file(kept, line, kept->told[i].mapped);
-	/* The vDSO at least is kept of each run, whoever watches. */
+	/* Every run keeps at least the vDSO, with any profiler. */
 	if (!kept->files && view->evidence->watched.started)
 		failed = jp_findings_except(&view->findings, "elf.files", "none",
 					    "elf/index names no file");

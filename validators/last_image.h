@@ -3,5 +3,6 @@
 
 #include "harness/model/oracle/truth.h"
 
-/* From when on @pid is what it was last: what it publishes is begun anew with each exec. */
+/* Returns the time of the last exec of @pid, in ns: what it publishes begins anew with each
+ * exec. */
 uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid);

@@ -14,7 +14,7 @@
 struct losses_seen {
 	struct jp_losses losses;
 	uint64_t samples;
-	struct jp_map throttled; /* event id -> how many of its threads' are */
+	struct jp_map throttled; /* event id -> number of its throttled threads */
 };
 
 static const struct jp_role lost = {.bound = JP_MOST_LOST};
@@ -25,7 +25,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->state ? 0 : -ENOMEM;
 }
 
-/* An event goes on that nobody told to have stopped: it did all the same. */
+/* Counts an UNTHROTTLE without a THROTTLE as well: the event had stopped. */
 static int see_throttle(struct losses_seen *state, const struct jp_event *event)
 {
 	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));

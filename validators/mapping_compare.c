@@ -5,11 +5,11 @@
 
 #include "harness/model/space/mapping_name.h"
 
-/* What a record tells. */
+/* The attributes that a record states. */
 struct told {
 	const struct jp_mapping *mapping;
 	bool prot, sharing, identity;
-	uint64_t anon_offset[2]; /* either, of what has no file */
+	uint64_t anon_offset[2]; /* for memory without a file: either offset is right */
 	bool any_offset;
 };
 
@@ -25,14 +25,15 @@ static bool has_file(const struct jp_procmap *line)
 	return line->ino || line->maj || line->min;
 }
 
-/* Memory that has no name of its own: before v6.6 a part of the heap was //anon, and only the whole
- * [heap]; [anon:NAME] is in maps alone (v5.17). */
+/* Memory without a name of its own. Before v6.6 the kernel called a part of the heap //anon and
+ * only the whole heap [heap]; [anon:NAME] is in maps only (v5.17). */
 static bool nameless(enum jp_backing backing)
 {
 	return backing == JP_BACKING_ANON || backing == JP_BACKING_HEAP;
 }
 
-/* Private memory of no file, of which no mark told: nothing else can be of it. */
+/* Returns what differs in memory that no mark showed: it can only be private memory without a
+ * file. */
 static const char *differs_from_none(const struct jp_executable *truth, const struct told *told,
 				     uint64_t addr)
 {
@@ -68,8 +69,8 @@ static const char *differs(const struct jp_memory *memory, const struct jp_execu
 		return "name";
 	if ((has_file(line) || !nameless(backing)) && offset != addr - truth->moved + memory->shift)
 		return "offset";
-	/* Private memory that moved keeps its offset, the address where it began, unless nobody
-	 * had written to it. */
+	/* Private memory that moved keeps its offset, the address where it began, unless it was
+	 * never written. */
 	if (!has_file(line) && nameless(backing) && !told->any_offset && offset != addr &&
 	    offset != addr - truth->moved)
 		return "offset";
@@ -83,7 +84,8 @@ static const char *differs(const struct jp_memory *memory, const struct jp_execu
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr)
 {
-	/* What is synthesized counts the offset of private memory from 0: its record was asked. */
+	/* Synthesized records count the offset of private memory from 0; the capture keeps its
+	 * protection in the flags. */
 	const struct told told = {.mapping = known,
 				  .prot = known->flags,
 				  .sharing = known->flags,
@@ -107,13 +109,14 @@ const char *jp_mapping_record_differs(const struct jp_memory *memory,
 					 .flags = record->map.flags,
 					 .backing = jp_mapping_backing(record->map.name),
 					 .name = record->map.name};
-	/* MMAP2 tells its protection and flags, and the file or, instead, its build id. */
+	/* MMAP2 states protection, flags and either the file or its build id. */
 	const bool two = record->map.has_identity || record->map.build_id;
 	const struct told told = {.mapping = &known,
 				  .prot = two,
 				  .sharing = two,
 				  .identity = record->map.has_identity,
-				  /* maps has 0 for what has no file, a live record its address. */
+				  /* maps shows 0 for memory without a file, a live record its
+				   * address. */
 				  .any_offset = !live && !record->map.pgoff};
 
 	return differs(memory, truth, &told, addr);

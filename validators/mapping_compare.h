@@ -4,20 +4,19 @@
 #include "harness/model/oracle/executable.h"
 #include "harness/model/space/replay.h"
 
-/*
- * Whether a byte of a capture's mapping is what the truth has there: both are what they are at
- * @addr. The name of what differs ("protection", "kind", "name", "sharing", "offset", "device",
- * "inode"), or NULL. Nothing is asked of what the capture, or the truth, does not tell.
- */
+/* Returns what differs at @addr between a capture's mapping and the truth ("protection", "kind",
+ * "name", "sharing", "offset", "device", "inode"), or NULL. Attributes that the capture or the
+ * truth does not state are not compared. */
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr);
-/* The same of a record, which must tell all that its kind can. @live: the kernel wrote it when it
- * mapped that; nobody read it in /proc. */
+/* Compares a record, which must state all that its type can, as jp_mapping_differs() does. @live:
+ * the kernel wrote it at the mapping's time; it was not read from /proc. */
 const char *jp_mapping_record_differs(const struct jp_memory *memory,
 				      const struct jp_executable *truth,
 				      const struct jp_event *record, bool live, uint64_t addr);
 
-/* Of a record's flags, which are those of mmap() (harness/format/perfdata/encode.h). */
+/* Returns whether a record's flags, which are those of mmap(), make it shared
+ * (harness/format/perfdata/encode.h). */
 static inline bool jp_mapping_is_shared(uint32_t flags)
 {
 	enum { SHARED = 1, SHARING = 3 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Mapping coverage: of what was truly executable while the capture sampled, what lay in a mapping
- * that the capture knew, of the right kind and identity? And what did it hold that was not so?
- */
+/* Mapping coverage: of the memory that was executable while the capture sampled, how much lay in a
+ * mapping that the capture knew, with the right kind and identity? And what did the capture know
+ * that was not executable? */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +21,7 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 		 span->open_after);
 }
 
-/* @cause NULL: whatever left it out of the capture, or did not report it; asked for @time. */
+/* Reports an exception. @cause NULL: finds the cause why the capture lacks the mapping at @time. */
 static int except(struct jp_coverage *coverage, const char *metric, const char *cause,
 		  const struct jp_span *span, uint64_t start, uint64_t end, uint64_t time,
 		  const char *what)
@@ -42,8 +41,8 @@ static int except(struct jp_coverage *coverage, const char *metric, const char *
 				  what, *why ? "; " : "", why);
 }
 
-/* How long of [@from, @to) no right span holds all of [@start, @end); *@known: some do, *@other:
- * one of another mapping does. 0 or -ENOMEM. */
+/* Stores in *@uncovered how many ns of [@from, @to) no right span holds all of [@start, @end).
+ * *@known: some spans do; *@other: a span of another mapping does. Returns 0 or -ENOMEM. */
 static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 			  uint64_t end, uint64_t from, uint64_t to, uint64_t *uncovered,
 			  bool *known, bool *other)
@@ -52,7 +51,7 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
 	uint64_t reached = from;
 
-	/* In the order in which they open: through time as far as right spans reach. */
+	/* Spans are sorted by the time at which they open: advance as far as right spans reach. */
 	for (size_t i = 0; i < coverage->nr_found; i++) {
 		const struct jp_span *span = coverage->found[i];
 
@@ -74,8 +73,8 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	return failed;
 }
 
-/* Judges [@start, @end) of @truth during [@from, @to): all known spans either hold the whole piece
- * or nothing of it. */
+/* Judges [@start, @end) of @truth during [@from, @to): each known span holds the whole piece or
+ * nothing of it. */
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
@@ -106,7 +105,7 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		      "in no mapping record of the capture");
 }
 
-/* Cuts @truth where known spans begin and end, and judges the pieces during [@from, @to). */
+/* Splits @truth where known spans begin and end, and judges the pieces during [@from, @to). */
 static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
@@ -152,7 +151,7 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	return failed;
 }
 
-/* Whether @addr of @pid was truly executable at @time. */
+/* Returns whether @addr of @pid was truly executable at @time. */
 static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
 			  uint64_t time)
 {
@@ -162,14 +161,14 @@ static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint
 	return jp_spans_next(coverage->view->truth, pid, &box, &at);
 }
 
-/* Where @known still says executable what was so, and no longer is. */
+/* A piece of @known that is still called executable after its end. */
 struct stale_piece {
 	uint64_t start, end;
-	const struct jp_span *ended; /* that was there last */
-	bool told_later;             /* @known is younger than that end */
+	const struct jp_span *ended; /* the span that was there last */
+	bool told_later;             /* the record is younger than that end */
 };
 
-/* Whether @known is stale where @truth was, within [@from, @to). */
+/* Returns whether @known is stale where @truth was, within [@from, @to). */
 static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *known,
 		     const struct jp_span *truth, uint64_t from, uint64_t to,
 		     struct stale_piece *piece)
@@ -189,16 +188,16 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	if (start == end)
 		return false;
 	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
-	/* A record from after the end is a lie, unless it tells of a later life of the place, whose
-	 * turn comes; one from before it only lies on, even if what is left of its mapping is
-	 * younger. */
+	/* A record from after the end is wrong, unless it describes a later mapping, which is
+	 * judged in its turn. A record from before the end is stale, even if a part of its mapping
+	 * is younger. */
 	told_later = since > truth->close_after + slack;
 	*piece = (struct stale_piece){start, end, truth, told_later};
 	return !told_later || !executable_at(coverage, known->pid, start, since);
 }
 
-/* How long after its truth ended @known still says executable, where the truth had spoken of the
- * place: the kernel reports no unmapping, so such spans lie on until something covers them. */
+/* Judges how long @known outlives its truth. The kernel reports no unmapping, so such spans stay
+ * until another record covers them. */
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
 		       uint64_t to)
 {
@@ -213,7 +212,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	to = box.until;
 	if (from >= to)
 		return 0;
-	/* Where all of it is right at first, what ended before that does not matter. */
+	/* If all of it is right at first, earlier ends do not matter. */
 	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
 	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
@@ -235,8 +234,8 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 		      "still known as executable after its end");
 }
 
-/* Whether @known may tell of something executable that was there before @act: then it is stale, if
- * anything. */
+/* Returns whether @known may describe executable memory from before @act: then it is stale at
+ * most. */
 static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
 			     const struct jp_event *act)
 {
@@ -251,8 +250,8 @@ static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp
 	return false;
 }
 
-/* Whether @known says executable of what the truth had mapped otherwise, and left so: the writable
- * view of code, for one. */
+/* Judges whether @known claims as executable what the truth mapped otherwise and left so, for
+ * example the writable view of code. */
 static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {
@@ -343,7 +342,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		jp_metric_rate("coverage.samples", coverage->samples_known, coverage->samples));
 	jp_findings_add_count(findings, "coverage.unmapped",
 			      coverage->samples - coverage->samples_known);
-	/* In KiB x ms: small enough to count exactly, large enough to tell. */
+	/* in KiB x ms: small enough to count exactly, large enough to compare */
 	jp_findings_add_as(findings, &jp_counts_some,
 			   jp_metric_rate("coverage.area", coverage->known_area * 1e3 / 1024,
 					  coverage->true_area * 1e3 / 1024));

@@ -24,7 +24,7 @@ const char *jp_mapping_extra(const struct jp_mapping_differences *all,
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
-	case JP_EVENT_MAPS: /* no act told of it: it came and went with a library */
+	case JP_EVENT_MAPS: /* no operation is known: it came and went with a library */
 		return "dlclose";
 	case JP_EVENT_UNMAP:
 		return "munmap";
@@ -32,18 +32,16 @@ const char *jp_mapping_extra(const struct jp_mapping_differences *all,
 		return "mremap";
 	case JP_EVENT_PROTECT:
 		return "mprotect";
-	case JP_EVENT_MAP: /* of what is not executable */
+	case JP_EVENT_MAP: /* of memory that is not executable */
 		return "not-executable";
 	default:
 		return "stale";
 	}
 }
 
-/*
- * Whether @different is listed now for the first time. What follows from one act counts once, as
- * the bounds of expectations count acts; what no act told, each stretch, but a process of which
- * nothing is known, once; the rest, each record.
- */
+/* Returns in *@first whether @different is new. Differences from one operation count once, as
+ * expectations are bounded by operations; differences without an operation count once for each
+ * stretch, a process of which nothing is known once, all others once for each record. */
 static int list(struct jp_mapping_differences *all, uint32_t pid,
 		const struct jp_mapping_difference *different, bool *first)
 {

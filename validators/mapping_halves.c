@@ -10,7 +10,7 @@ struct half {
 	unsigned char build_id[20];
 };
 
-/* Two that fall together hide each other: then a neighbour is missed, and none invented. */
+/* Two keys may collide: then a neighbour is missed, but none is invented. */
 static uint64_t key_of(uint32_t pid, uint64_t addr)
 {
 	return addr ^ (uint64_t)pid << 40;
@@ -42,7 +42,7 @@ static bool is_file(const struct half *half)
 	return half->ino || memcmp(half->build_id, none, sizeof(none)) != 0;
 }
 
-/* Whether @right begins where @left ends, there and in the file. */
+/* Returns whether @right begins where @left ends, in memory and in the file. */
 static bool continues(const struct half *left, const struct half *right)
 {
 	return left->pid == right->pid && left->end == right->start &&

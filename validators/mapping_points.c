@@ -23,7 +23,8 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 	return 0;
 }
 
-/* From when to when the capture can know of @image, whether samples are taken or not. */
+/* Returns the next time range, from *@from to *@to, in which the capture can know of @image, with
+ * or without sampling. */
 static bool window_of(const struct jp_mapping_points *points,
 		      const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
 		      uint64_t *to)
@@ -51,14 +52,14 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 			    mark->after < end && mark->after + slack <= to)
 				failed = add_point(points, image->pid, mark->after + slack, true);
 		}
-		/* Of one that ended before, its last mark is the end. */
+		/* If the image ended before, its last mark is the end. */
 		if (!failed && image->until > to + slack)
 			failed = add_point(points, image->pid, to, false);
 	}
 	return failed;
 }
 
-/* Whether @image told its maps at all. */
+/* Returns whether @image stated its maps at least once. */
 static bool has_mark(const struct jp_mapping_points *points,
 		     const struct jp_truth_incarnation *image)
 {
@@ -72,7 +73,7 @@ static bool has_mark(const struct jp_mapping_points *points,
 	return false;
 }
 
-/* Who ran code while it was watched has told its maps: else nothing is known of it. */
+/* Fails if a process that ran code while it was watched stated no maps: nothing is known of it. */
 static int demand_marks(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
@@ -106,15 +107,15 @@ static int demand_marks(const struct jp_mapping_points *points, struct jp_error 
 	return 0;
 }
 
-/* Whether what @line shows is mapped by acts that the truth tells alone: nobody but a workload maps
- * other memory than files executable, or a jitdump's marker. */
+/* Returns whether only operations of the truth map what @line shows: no other code maps executable
+ * memory, except files and a jitdump's marker. */
 static bool is_of_acts(const struct jp_procmap *line)
 {
 	return *line->name != '[' && (jp_mapping_backing(line->name) != JP_BACKING_FILE ||
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
-/* Whether emitted code was put where [@one->start, @one->end) is, while it was there. */
+/* Returns whether emitted code was in [@one->start, @one->end) during its life. */
 static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
 {
 	size_t i;
@@ -131,7 +132,7 @@ static bool holds_code(const struct jp_truth *truth, const struct jp_executable 
 	return false;
 }
 
-/* What marks alone show is no workload's doing: of each of its acts the truth tells. */
+/* Fails if marks show memory that no operation of the truth mapped. */
 static int demand_acts(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_executables *all = points->truth;

@@ -8,7 +8,7 @@
 struct jp_mapping_point {
 	uint64_t time;
 	uint32_t pid;
-	bool mark; /* the process told them; else: a border of the time in which it was watched */
+	bool mark; /* the process stated them; else: a border of its window */
 };
 
 struct jp_mapping_points {
@@ -18,6 +18,6 @@ struct jp_mapping_points {
 	size_t count, capacity;
 };
 
-/* Of @points' evidence and truth. -ENODATA and a message where a process that ran code told none;
- * or -ENOMEM. */
+/* Fills @points from its evidence and truth. Returns 0, -ENOMEM, or -ENODATA and a message if a
+ * process that ran code stated no maps. */
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Mapping records: each must tell of something executable that was there at its time, of the
- * protection, file and name that it had, and by a thread that its process had.
- */
+/* Mapping records: each must describe memory that was executable at its time, with its protection,
+ * file and name, mapped by a thread of the process. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,19 +18,19 @@ struct mapping_records {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
-	struct jp_map threads; /* by process and thread: those of which the truth tells */
+	struct jp_map threads; /* by process and thread: threads of the truth */
 	struct jp_mapping_halves halves;
 	uint64_t records, invented, unknown;
 };
 
-/* When what @record tells of was so: at its time, or when a snapshot of it was read (else it is
- * @live). False: a record of no snapshot, from before the events were on. */
+/* Returns in [*@from, *@to] when the record's content was true: at its time (*@live), or when a
+ * snapshot was read. False: it belongs to no snapshot and is from before the events were on. */
 static bool told_of(const struct mapping_records *state, const struct jp_event *record,
 		    uint64_t *from, uint64_t *to, bool *live)
 {
 	const struct jp_evidence *evidence = state->evidence;
 
-	/* What a control left out comes from no file, and has the time of its act. */
+	/* A record that a control left out comes from no file and has the time of its operation. */
 	bool possible = !record->record ||
 			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
@@ -55,8 +53,8 @@ static bool told_of(const struct mapping_records *state, const struct jp_event *
 	return possible;
 }
 
-/* How far from @addr on @record tells the truth. *@cause: what it tells wrong there, if anything is
- * there. */
+/* Returns up to which address from @addr on @record is true. *@cause: what it states wrongly there,
+ * if anything is there. */
 static uint64_t true_until(const struct mapping_records *state, const struct jp_event *record,
 			   uint64_t addr, const char **cause)
 {
@@ -83,7 +81,7 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 	return addr;
 }
 
-/* The line of the mark that told of @one as it was at @time, and still is. NULL: none did. */
+/* Returns the line of the last mark that showed @one as it was at @time, or NULL. */
 static const struct jp_procmap *line_of(const struct mapping_records *state,
 					const struct jp_executable *one, uint64_t time)
 {
@@ -97,9 +95,9 @@ static const struct jp_procmap *line_of(const struct mapping_records *state,
 		       : NULL;
 }
 
-/* Whether one mapping ended at @addr and another began there, at the time of @record: so a mark
- * found them later, and nothing became of either in between. What has one name was not parted by
- * naming it (PR_SET_VMA_ANON_NAME). */
+/* Returns whether one mapping ended at @addr and another began there at @record's time: a mark
+ * showed both later, and neither changed in between. Naming a part (PR_SET_VMA_ANON_NAME) does not
+ * split a mapping. */
 static bool are_two(const struct mapping_records *state, const struct jp_event *record,
 		    uint64_t addr)
 {
@@ -117,8 +115,8 @@ static bool are_two(const struct mapping_records *state, const struct jp_event *
 	return before && behind && strcmp(before->name, behind->name) == 0;
 }
 
-/* Whether @addr is within a stretch that was there all the time at which @record tells of it: what
- * is in the kernel's records, and a line of maps, is whole (perf_event_mmap()). */
+/* Returns whether @addr is inside a stretch that existed all the time that @record describes:
+ * kernel records and lines of maps show whole mappings (perf_event_mmap()). */
 static bool is_within(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -136,7 +134,7 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	return false;
 }
 
-/* Whether @addr is within what may have been one mapping at the time of @record. */
+/* Returns whether @addr may have been inside one mapping at @record's time. */
 static bool is_possibly_within(const struct mapping_records *state, const struct jp_event *record,
 			       uint64_t addr)
 {
@@ -150,7 +148,7 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 	return false;
 }
 
-/* *@cause is "part" where @record and one before it tell of one mapping in two parts. */
+/* Sets *@cause to "part" if @record and one before it describe two parts of one mapping. */
 static int find_half(struct mapping_records *state, const struct jp_event *record,
 		     const char **cause)
 {
@@ -183,7 +181,8 @@ static uint64_t thread_key(uint32_t pid, uint32_t tid)
 	return (uint64_t)pid << 32 | tid;
 }
 
-/* A process's own thread makes its mappings; what is synthesized has the first thread's number. */
+/* Lists the threads of each process. A process's own thread makes its mappings; synthesized records
+ * have the first thread's number. */
 static int find_threads(struct mapping_records *state)
 {
 	const struct jp_truth *truth = state->evidence->truth;
@@ -201,7 +200,7 @@ static int find_threads(struct mapping_records *state)
 	return failed ? -ENOMEM : 0;
 }
 
-/* What @record cannot say of any mapping, or NULL. */
+/* Returns what @record cannot state of any mapping, or NULL. */
 static const char *impossible(const struct mapping_records *state, const struct jp_event *record)
 {
 	if (!jp_map_find(&state->threads, thread_key(record->pid, record->tid)))
@@ -210,7 +209,7 @@ static const char *impossible(const struct mapping_records *state, const struct 
 		return "mode";
 	if (!record->map.len)
 		return "length";
-	if (!*record->map.name) /* "//anon" is for what has none */
+	if (!*record->map.name) /* "//anon" stands for memory without a name */
 		return "name";
 	/* A first SysV segment has inode 0 (newseg() in ipc/shm.c takes its id), but a device. */
 	if (record->map.has_identity && record->map.gen && !record->map.ino && !record->map.maj &&

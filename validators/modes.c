@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Modes: what a sample says of where the CPU was, in its mode, its address, its user registers and
- * its callchain, must be one story. The rules are the kernel's: perf_misc_flags() and
- * perf_instruction_pointer() take mode and address from the same registers, perf_sample_regs_user()
- * (kernel/events/core.c) the user's, those with which a thread of a process entered the kernel;
- * perf_callchain_kernel() and perf_callchain_user() (arch/x86/events/core.c) begin with them.
+ * Modes: a sample's mode, address, user registers and callchain must agree about where the CPU was.
+ * The rules are the kernel's: perf_misc_flags() and perf_instruction_pointer() take mode and
+ * address from the same registers; perf_sample_regs_user() (kernel/events/core.c) takes those with
+ * which the thread entered the kernel; perf_callchain_kernel() and perf_callchain_user()
+ * (arch/x86/events/core.c) begin with them.
  */
 #include <elf.h>
 #include <errno.h>
@@ -19,18 +19,19 @@
 struct modes {
 	const struct jp_evidence *evidence;
 	struct jp_view *view;
-	const struct jp_event_asked *checked[2]; /* the last one, of other records and of samples */
+	const struct jp_event_asked
+		*checked[2]; /* the last checked, of other records and of samples */
 	uint64_t samples, user, kernel, bad;
 };
 
-/* The half of the address space that is the kernel's on every machine that we know. */
+/* Returns whether @address is in the kernel's half of the address space, on all known machines. */
 static bool kernels(uint64_t address)
 {
 	return address >> 63;
 }
 
-/* Where code of the kernel is: on x86-64 its text and its modules, in the last two GiB, and above
- * them all the firmware (Documentation/arch/x86/x86_64/mm.rst); of others we know the half. */
+/* Returns whether @address can be kernel code: on x86-64 its text and modules are in the last two
+ * GiB, firmware above (Documentation/arch/x86/x86_64/mm.rst); elsewhere only the half is known. */
 static bool kernel_code(const struct modes *modes, uint64_t address)
 {
 	const uint64_t firmware = UINT64_C(0xffffffef00000000);
@@ -47,7 +48,7 @@ static bool in_truth(const struct jp_truth *truth, uint32_t pid)
 	return at < truth->nr_incarnations && truth->incarnations[at].pid == pid;
 }
 
-/* What cannot be of mode and address. NULL: nothing. */
+/* Returns the contradiction between mode and address, or NULL. */
 static const char *bad_mode(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_event_asked *asked = event->asked;
@@ -55,19 +56,19 @@ static const char *bad_mode(const struct modes *modes, const struct jp_event *ev
 
 	switch (jp_event_cpu_mode(event)) {
 	case JP_CPU_USER:
-		/* vsyscall's page is the only user code there, and nothing that we run calls it. */
+		/* vsyscall's page is the only user code there, and our workloads do not call it. */
 		return kernels(ip) ? "kernel-address" : asked && !asked->user ? "not-asked" : NULL;
 	case JP_CPU_KERNEL:
 		return !kernel_code(modes, ip)   ? "user-address"
 		       : asked && !asked->kernel ? "not-asked"
 						 : NULL;
 	default:
-		/* Nobody here runs a guest, or is asked by a hypervisor. */
+		/* No guest runs here, and no hypervisor samples. */
 		return "other-mode";
 	}
 }
 
-/* What cannot be of the user registers, whose address becomes @ip. */
+/* Returns the contradiction in the user registers, or NULL. *@ip: their address. */
 static const char *bad_registers(const struct modes *modes, const struct jp_event *event,
 				 uint64_t *ip)
 {
@@ -78,17 +79,18 @@ static const char *bad_registers(const struct modes *modes, const struct jp_even
 	if (!jp_machine_user(modes->view->machine, event, ip, &sp)) {
 		if (event->sample.regs_abi != 1)
 			return "no-registers";
-		/* Ours have 64 bits; who watches all CPUs sees others. */
+		/* Our workloads have 64 bits; a capture of all CPUs also samples other
+		 * processes. */
 		return jp_sample_watched(modes->view->evidence, event->pid, UINT64_MAX) ? "32-bit"
 											: NULL;
 	}
 	if (kernels(*ip) || kernels(sp) || event->sample.regs_impossible)
 		return "kernel-registers";
-	/* Samples of a clock skid nowhere: both come from what the interrupt found. */
+	/* Samples of a clock do not skid: both addresses come from the interrupted registers. */
 	return event->sample.user && *ip != event->sample.ip ? "other-ip" : NULL;
 }
 
-/* Whether the part of a callchain that begins at @chain holds addresses of the kernel's alone. */
+/* Returns whether the part of a callchain that begins at @chain has kernel addresses only. */
 static bool all_kernels(const struct modes *modes, const uint64_t *chain, uint64_t count)
 {
 	for (uint64_t i = 0; i < count && chain[i] < JP_CONTEXT_MAX; i++)
@@ -97,8 +99,9 @@ static bool all_kernels(const struct modes *modes, const uint64_t *chain, uint64
 	return true;
 }
 
-/* get_perf_callchain(): the kernel's part, if any, then the user's, or what stands for it. Of the
- * user's, which a stack's garbage may end, only the length is known: no more than was asked for. */
+/* Checks the order of parts: get_perf_callchain() writes the kernel's part, if any, then the
+ * user's, or a marker for it. Garbage on the stack may end the user's part, so only its maximal
+ * length is known. */
 static bool is_in_parts(const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
@@ -114,8 +117,9 @@ static bool is_in_parts(const struct jp_event *event)
 		count - kernel - 1 <= event->asked->max_stack);
 }
 
-/* What cannot be of the callchain: each part begins where its registers are. A deferred one is
- * walked on the way back to user space, where a signal may have changed them. */
+/* Returns the contradiction in the callchain, or NULL: each part begins at its registers' address.
+ * A deferred chain is walked on the way back to user space, where a signal may have changed the
+ * registers. */
 static const char *bad_chain(const struct modes *modes, const struct jp_event *event,
 			     uint64_t user_ip)
 {
@@ -138,8 +142,8 @@ static const char *bad_chain(const struct modes *modes, const struct jp_event *e
 	return user[0] != user_ip ? "other-chain" : NULL;
 }
 
-/* Whether @clock is what must sample: breakpoints where the capture states any, else the clock that
- * the runner wanted. Others may have an event of the hardware instead. */
+/* Returns whether @clock is the event that must sample: breakpoints if the capture states any, else
+ * the clock that the runner requested. Other profilers may use a hardware event instead. */
 static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;
@@ -152,15 +156,15 @@ static bool is_wanted(const struct modes *modes, enum jp_clock clock)
 	return clock == (watched->task_clock ? JP_CLOCK_TASK : JP_CLOCK_CPU);
 }
 
-/* Ours states the frequency that it gave its event. */
+/* Returns whether the event's period contradicts the frequency that our capture states. */
 static bool is_other_period(const struct jp_capture_info *info, const struct jp_event_asked *asked)
 {
 	return (asked->clock == JP_CLOCK_CPU || asked->clock == JP_CLOCK_TASK) && asked->period &&
 	       info->frequency && asked->period != UINT64_C(1000000000) / info->frequency;
 }
 
-/* What is judged must have been asked for, of every event: what no record holds breaks no rule.
- * NULL: it was. */
+/* Returns the requested data that an event did not ask for, or NULL: data that no record holds
+ * breaks no rule. */
 static const char *not_asked(const struct modes *modes, const struct jp_event *event)
 {
 	const struct jp_watched_info *watched = &modes->evidence->watched;
@@ -213,7 +217,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	modes->user += event->sample.user;
 	modes->kernel += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 	cause = bad_mode(modes, event);
-	/* A kernel thread has neither registers nor a stack of the user's; the idle one is 0. */
+	/* A kernel thread has neither user registers nor a user stack; the idle thread is 0. */
 	if (!cause && (event->sample.user || in_truth(modes->evidence->truth, event->pid)))
 		cause = bad_registers(modes, event, &ip);
 	if (!cause)

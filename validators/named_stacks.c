@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Named stacks: the verdict of a sample by names alone, where the profiler keeps no addresses. Each
- * frame is compared by whose name it is: an emitted function's, or native, which has any name.
- */
+/* Named stacks: the verdict of a sample by names, if the profiler keeps no addresses. Each frame is
+ * compared by its owner: an emitted function, or native code, which may have any name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,10 +21,10 @@ enum { FRAMES = JP_FRAME_MOST };
 static const struct jp_role named_samples = {.column = "right"};
 static const struct jp_role named_callers = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
-/* Samples that no thread gave. */
+/* Counts samples that no thread can have given. */
 static const struct jp_role impossible = {.column = "invented"};
-/* What native code may have of the samples in paths: by names, what is below cannot be told from
- * what is astray. */
+/* Usual share of native code among samples in paths: names do not distinguish handlers (below) from
+ * stray samples (astray). */
 static const double USUAL = JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL;
 
 struct named_stacks {
@@ -36,15 +34,17 @@ struct named_stacks {
 	struct jp_stack_counts counts;
 	uint64_t misnamed; /* after a function that the thread was not in */
 	uint64_t unnamed, stackless;
-	uint64_t samples, unwatched; /* all; of processes that were never there */
-	uint64_t callers, nameless; /* in whole stacks, of emitted code; those without their name */
-	uint64_t renamed, astray;   /* in a path, with native names alone; with one innermost */
+	uint64_t samples, unwatched; /* all samples; those of processes that never existed */
+	uint64_t callers,
+		nameless; /* callers in whole stacks, of emitted code; those without a name */
+	uint64_t renamed,
+		astray; /* in a path: with native names only; with a native name innermost */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 };
 
-/* The true frames as numbers; returns how many. */
+/* Stores the true frames as numbers. Returns how many. */
 static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
 			      uint64_t *numbers)
 {
@@ -96,7 +96,8 @@ static int except(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Who has no name for a caller has its frame all the same. @frames: the true ones, as many. */
+/* Counts callers: a caller without a name still has a frame. @frames: the true frames, in the same
+ * number. */
 static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
 	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
@@ -151,7 +152,7 @@ static int count(struct named_stacks *stacks, const struct jp_event *event,
 	}
 }
 
-/* Whether the thread of @event was in a path of which each function has a name to be known by. */
+/* Returns whether the thread of @event was in a path whose functions all have names. */
 static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	const uint64_t slack = evidence->info.slack;
@@ -166,7 +167,7 @@ static bool is_in_named_path(const struct jp_evidence *evidence, const struct jp
 	return true;
 }
 
-/* Whether any frame is named after an emitted function. */
+/* Returns whether any frame is named after an emitted function. */
 static bool has_emitted(const struct named_stacks *stacks)
 {
 	for (uint32_t i = 0; i < stacks->nr_seen; i++)
@@ -175,8 +176,8 @@ static bool has_emitted(const struct named_stacks *stacks)
 	return false;
 }
 
-/* Native, of a file, or emitted and without its name. What has a native function's name may be
- * where a path ends: few are. */
+/* Counts a sample whose innermost frame is native, in a file, or emitted code without its name. Few
+ * samples have a native name where a path ends. */
 static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
 {
 	if (!is_in_named_path(stacks->view->evidence, event))
@@ -199,7 +200,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	struct named_stacks *stacks = view->state;
 	const struct jp_evidence *evidence = view->evidence;
 
-	/* Of a process that was never there the sample is the fault, whatever else it says. */
+	/* A sample of a process that never existed is a fault by itself. */
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	stacks->samples++;
@@ -221,13 +222,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				    stacks, &stacks->truth));
 }
 
-/* @count of @n; 0 where so few are no fault. */
+/* Returns @count, or 0 if so few of @n are no fault. */
 static uint64_t beyond(uint64_t count, uint64_t n, double usual)
 {
 	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
 }
 
-/* The same of the samples in paths. */
+/* Returns beyond() for samples in paths. */
 static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
 {
 	return beyond(count,
@@ -236,7 +237,7 @@ static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
 		      USUAL);
 }
 
-/* What threads in a path show without a name is unnamed, and there is much or little of it. */
+/* Adds the metrics. A few native names in paths are usual; more count as unnamed. */
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;

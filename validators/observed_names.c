@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Observed names: is what a profiler itself calls each address the function that lived there then?
- * Of a perf.data nobody knows what its reader will say: jit_order asks perf's rules.
- */
+/* Observed names: does the profiler's own name for each address belong to the function that was
+ * there? For a perf.data the reader's names are unknown: jit_order applies perf's rules. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,20 +28,20 @@ static const struct jp_role invented_names = {.column = "wrong"};
 static const struct jp_role right_callers = {.column = "right"};
 static const struct jp_role wrong_callers = {.column = "wrong"};
 
-/* Whether some function was ever called so. */
+/* Returns whether any function ever had the name. */
 static bool is_function(struct observed_names *names, const char *name)
 {
 	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
 }
 
-/* While it is loaded or goes, nothing is judged. */
+/* Returns whether the code is being loaded or unloaded: then it is not judged. */
 static bool changing(const struct jp_truth_code *code, uint64_t time, uint64_t slack)
 {
 	return time < code->ready + slack ||
 	       (code->ending != UINT64_MAX && time + slack > code->ending);
 }
 
-/* Whose name it is that stands at @ip of @code. */
+/* Returns the cause for a wrong name at @ip of @code. */
 static const char *cause_of(struct observed_names *names, const struct jp_truth_code *code,
 			    uint64_t ip, const char *name)
 {
@@ -64,7 +62,8 @@ static const char *cause_of(struct observed_names *names, const struct jp_truth_
 	return is_function(names, name) ? "other-function" : "other-name";
 }
 
-/* What begins at @ip. A frame there is no caller's: it was interrupted, and is named after that. */
+/* Returns the code that begins at @ip. A frame there was interrupted, so it is no return
+ * address. */
 static const struct jp_truth_code *begins_at(const struct observed_names *names,
 					     const struct jp_event *event, uint32_t pid,
 					     uint64_t ip)
@@ -102,18 +101,19 @@ static int judge(struct observed_names *names, const struct jp_event *event,
 				  name ?: "");
 }
 
-/* An address of no emitted code that has the name of one. */
+/* Judges an address in no emitted code that has the name of emitted code. */
 static int judge_native(struct observed_names *names, const struct jp_event *event, uint64_t ip,
 			const char *name)
 {
 	const struct jp_truth_code *at =
 		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
 
-	/* Whose process is not there then has no memory to be named; the sample is the fault. */
+	/* A process that does not exist then has no memory to name; the sample itself is the
+	 * fault. */
 	if (!jp_sample_watched(names->view->evidence, event->pid, event->time))
 		return 0;
 	names->native++;
-	/* A frame where a function begins is no caller's, and yet rightly named. */
+	/* A frame at a function's first address is no return address, and rightly named. */
 	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;
@@ -132,7 +132,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	int failed = 0;
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		/* A caller's address is that of what follows the call. */
+		/* A caller's address points behind the call. */
 		const uint64_t ip = user[i] - !!i, time = event->time;
 		const char *name = event->observed->names[i];
 		const struct jp_truth_code *code =
@@ -140,7 +140,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				?: jp_truth_code_at(truth, event->pid, ip,
 						    time < slack ? 0 : time - slack);
 
-		/* What a profiler calls code in files is judged no more than that of libc. */
+		/* Names of code in files are not judged, like those of libc. */
 		if (code && code->in_file && !(name && is_function(names, name)))
 			continue;
 		names->all += code != NULL;

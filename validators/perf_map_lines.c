@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Lines of perf maps: a map that tells of one function of its process tells of each that the
- * process loaded, but for those in files, by its place, size and name, and of nothing else. No
- * sample need miss a line: other code may have come to lie there since.
- */
+/* Lines of perf maps: a map with one function of its process must have each function that the
+ * process loaded, except those in files, with its address, size and name, and nothing else. Samples
+ * do not show every missing line: other code may have replaced it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +14,7 @@
 #include "harness/model/symbols/names.h"
 #include "validators/last_image.h"
 
-/* What a map says of one place, size and name. */
+/* Number of lines with one address, size and name. */
 struct line_count {
 	uint64_t lines;
 	bool code; /* its process had such code at any time */
@@ -34,8 +32,8 @@ struct process_map {
 	struct perf_map_lines *all;
 	uint32_t pid;
 	struct jp_map counts; /* struct line_count, by digest */
-	struct jp_map ids;    /* that were loaded: whatever has one of them later was moved */
-	bool known;           /* some line tells of code */
+	struct jp_map ids;    /* ids of loads: later code with the same id was moved */
+	bool known;           /* a line describes code of the process */
 	int failed;
 };
 
@@ -77,8 +75,8 @@ static void judge_line(void *context, uint64_t start, uint64_t size, const char 
 					 map->pid, name, start, size);
 }
 
-/* Whether its process loaded @code itself, and so told of it: what it has from its parent is as old
- * as it, and of what moves no map tells. */
+/* Returns whether the process loaded @code itself and so published it: inherited code is as old as
+ * the process, and perf maps do not show moves. */
 static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
 {
 	const uint64_t *first = jp_map_find(&map->ids, code->id);
@@ -104,7 +102,7 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 				  code->name, map->pid, code->addr, code->loaded);
 }
 
-/* All that @map's process ever had, and when each id of it came first. */
+/* Notes all code of @map's process, and when each id first appeared. */
 static int note_codes(struct process_map *map, const struct jp_truth_code *codes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -121,7 +119,7 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 	return 0;
 }
 
-/* A map that tells of none of its process's code shows in the names. */
+/* Judges a map. If it has none of its process's code, names show that. */
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {

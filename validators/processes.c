@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Processes: does the capture know each that truly was there, by name, and which file its code
- * comes from? An image is what a process is between two starts of it: a fork, an exec.
- */
+/* Processes: does the capture know each process, its name, and the file of its code? An image is
+ * what a process is between two starts: a fork or an exec. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,11 +31,11 @@ struct processes {
 	struct jp_view *view;
 	struct jp_findings *findings;
 	struct jp_files *files;
-	struct image *images; /* as the truth's incarnations */
+	struct image *images; /* one for each incarnation of the truth */
 	size_t nr_images;
-	struct thread *threads; /* as they are first told of */
+	struct thread *threads; /* in the order of their first record */
 	size_t nr_threads, capacity;
-	struct jp_map by_tid; /* its index + 1 */
+	struct jp_map by_tid; /* index + 1 */
 	uint64_t sideband;    /* records of what happened while the events were on */
 };
 
@@ -52,7 +50,8 @@ static int collect(struct processes *processes)
 	return processes->images ? 0 : -ENOMEM;
 }
 
-/* The image of @pid at @time, brackets widened by the clocks' difference: the later one. */
+/* Returns the image of @pid at @time, with brackets widened by the clocks' difference: of two, the
+ * later. */
 static struct image *image_at(const struct processes *processes, uint32_t pid, uint64_t time)
 {
 	uint64_t slack = processes->evidence->info.slack;
@@ -87,8 +86,7 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 static int count(struct processes *processes, const struct jp_event *event)
 {
 	const uint64_t enabled = processes->evidence->info.enabled;
-	/* What is synthesized tells of how it was when the capture began to see, whatever its time.
-	 */
+	/* A synthesized record describes the state when the capture began, whatever its time. */
 	struct image *image = image_at(
 		processes, event->pid,
 		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
@@ -99,12 +97,13 @@ static int count(struct processes *processes, const struct jp_event *event)
 		image->seen = true;
 	switch (event->type) {
 	case JP_EVENT_COMM:
-		/* The name that an exec gives; a thread's own name is not the process's. */
+		/* An exec's name, or the first thread's: other threads' names are not the
+		 * process's. */
 		if (image && (event->comm.exec || event->pid == event->tid))
 			image->named = true;
 		break;
 	case JP_EVENT_FORK:
-		/* A forked process has its parent's name until it execs. */
+		/* A forked process has its parent's name until its exec. */
 		if (image && image->of->forked && event->pid != event->task.ppid)
 			image->named = true;
 		break;
@@ -132,7 +131,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 	return 0;
 }
 
-/* Whether the capture had a chance to hear of it. */
+/* Returns whether the capture could know of the image. */
 static bool within(const struct processes *processes, const struct image *image)
 {
 	const struct jp_evidence *evidence = processes->evidence;
@@ -148,13 +147,13 @@ static bool within(const struct processes *processes, const struct image *image)
 	return false;
 }
 
-/* What kept a name from the capture, where something did on purpose. */
+/* Returns the control that kept the name from the capture, or NULL. */
 static const char *nameless_by(const struct processes *processes, const struct image *image)
 {
 	const struct jp_control *control = jp_left_out_exec(processes->evidence, image->of->pid,
 							    image->of->before, image->of->until);
 
-	/* What left out the exec may have told the name later. */
+	/* A record that came after the exec may have named the process. */
 	return control && control == jp_left_out_thread(processes->evidence, image->of->pid)
 		       ? control->name
 		       : "no-comm";
@@ -171,7 +170,7 @@ static int judge_images(struct processes *processes)
 
 		if (!i || image[-1].of->pid != image->of->pid)
 			sampled = 0;
-		/* A pid's second life is one that a capture can confuse with the first. */
+		/* The second life of a pid is one that a capture can confuse with the first. */
 		if (image->samples && (!sampled || image->of->first))
 			reused += ++sampled == 2;
 		if (!within(processes, image))
@@ -199,8 +198,8 @@ static int judge_images(struct processes *processes)
 	jp_findings_add_count(findings, "processes.images", images);
 	jp_findings_add_count(findings, "processes.unseen", unseen);
 	jp_findings_add_count(findings, "processes.nameless", nameless);
-	/* A case that is about it must not pass, nor fail, by a capture that holds no such pid:
-	 * what was not measured is an ERROR. */
+	/* If no pid was reused, a case about reuse must be an ERROR, so the metric is missing
+	 * then. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);
 	return 0;

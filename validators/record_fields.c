@@ -9,9 +9,10 @@
 enum { WORD = sizeof(uint64_t) };
 
 /*
- * The bits of its header: perf_misc_flags() of a sample that no hardware took, perf_event_mmap() of
- * a mapping, whose bit for a build id may be left over, perf_event_comm() of a name by an exec.
- * Another profiler's reader of /proc writes bits of its own.
+ * Returns the cause for wrong bits of the header: perf_misc_flags() for a sample that no hardware
+ * took, perf_event_mmap() for a mapping (its bit for a build id may be left over),
+ * perf_event_comm() for a name by an exec. Other profilers' readers of /proc write bits of their
+ * own.
  */
 static const char *bad_misc(const struct jp_event *event)
 {
@@ -37,17 +38,18 @@ static const char *bad_misc(const struct jp_event *event)
 	default:
 		return NULL;
 	}
-	/* Who maps is in user space: perf_event_mmap(). */
+	/* A thread that maps is in user space: perf_event_mmap(). */
 	if (event->type == JP_EVENT_MAP &&
 	    (event->misc & JP_PERF_MISC_CPUMODE) != JP_PERF_MISC_USER)
 		return "other-misc";
 	return event->misc & ~known ? "other-misc" : NULL;
 }
 
-/* perf_event_mmap_event(): shared or private, and what else a mapping keeps of mmap()'s flags. */
+/* Checks the flags against perf_event_mmap_event(): shared or private, and the flags of mmap() that
+ * a mapping keeps. */
 static const char *bad_map(const struct jp_event *event)
 {
-	/* MAP_LOCKED, MAP_HUGETLB, and of old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
+	/* MAP_LOCKED, MAP_HUGETLB; in old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
 	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000,
 		       types = JP_MAP_SHARED | JP_MAP_PRIVATE;
 	const uint32_t type = event->map.flags & types;
@@ -60,9 +62,8 @@ static const char *bad_map(const struct jp_event *event)
 										: NULL;
 }
 
-/* perf_event_ksymbol() and perf_event_bpf_event() tell of something: an address of the kernel and a
- * name, or what happened to a program that has a number. All of these are where they are in either
- * order of bytes. */
+/* Checks records of perf_event_ksymbol() and perf_event_bpf_event(): a kernel address and a name,
+ * or an event of a numbered program. The fields are in the same place in either byte order. */
 static const char *bad_content(const struct jp_event *event)
 {
 	static const unsigned char none[8];
@@ -82,7 +83,7 @@ static const char *bad_content(const struct jp_event *event)
 	}
 }
 
-/* perf_event_mmap_event() and perf_event_comm_event() fill what is left of a name's last word. */
+/* perf_event_mmap_event() and perf_event_comm_event() pad the last word of a name with zeros. */
 static const char *bad_name(const struct jp_event *event)
 {
 	static const char none[WORD];
@@ -94,8 +95,7 @@ static const char *bad_name(const struct jp_event *event)
 	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
-/* Behind a name is nothing but zeros, up to what each attr of ours asks for: thread, time, CPU, id.
- */
+/* Behind a name are only zeros, up to the fields that our attrs ask for: thread, time, CPU, id. */
 static const char *bad_end(const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -111,7 +111,8 @@ static const char *bad_end(const struct jp_event *event)
 	return NULL;
 }
 
-/* What ours makes of /proc/kallsyms and /proc/modules is nobody's act, and of no event. */
+/* Checks a record that we made from /proc/kallsyms or /proc/modules: it belongs to no thread and no
+ * event. */
 static const char *bad_kernel_map(const struct jp_event *event)
 {
 	static const char text[] = "[kernel.kallsyms]_text";
@@ -140,7 +141,7 @@ const char *jp_record_field(const struct jp_event *event, bool ours)
 
 const char *jp_record_live_field(const struct jp_event *event)
 {
-	/* A file of one event has no ids; its samples are the kernel's all the same. */
+	/* A file with one event has no ids; its samples are the kernel's anyway. */
 	if (!event->id)
 		return event->type == JP_EVENT_SAMPLE ? bad_misc(event) : NULL;
 	/* perf_event_header__init_id() writes the CPU and a zero. */

@@ -5,8 +5,8 @@
 
 #include "harness/format/event.h"
 
-/* What of @event, which has a record, no kernel writes, and of @ours not our reader of /proc
- * either, whatever comes before it and after it: the cause, or NULL. */
+/* Returns the field of @event's record that no kernel writes, and for @ours no reader of /proc of
+ * ours either, independent of other records; or NULL. */
 const char *jp_record_field(const struct jp_event *event, bool ours);
-/* The same of what the kernel wrote as it happened, for an event. */
+/* The same for a record that the kernel wrote live, for an event. */
 const char *jp_record_live_field(const struct jp_event *event);

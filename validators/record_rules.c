@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Record rules: what the kernel writes into a record follows from what its event was asked for and
- * from who ran then (kernel/events/core.c), whatever the record tells of. Who reads /proc instead
- * of watching writes records without a time: they are nobody's act.
- */
+/* Record rules: a record's fields follow from its event's attributes and from the running thread
+ * (kernel/events/core.c), whatever the record describes. Records read from /proc have no time and
+ * no running thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,13 +16,13 @@
 
 enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
 
-/* What a thread's next record must come after, and what its last one was. */
+/* What a thread's next record must come after, and its last record. */
 struct record_order {
 	uint64_t born;   /* its FORK was complete */
-	uint64_t wrote;  /* its last FORK or EXIT was */
-	uint64_t ended;  /* it had its own EXIT, and the events of a task go before it */
-	uint64_t time;   /* of its last record of sideband ... */
-	uint64_t digest; /* ... which says this */
+	uint64_t wrote;  /* its last FORK or EXIT was complete */
+	uint64_t ended;  /* it had its own EXIT; a task's events end before that */
+	uint64_t time;   /* of its last sideband record ... */
+	uint64_t digest; /* ... and that record's digest */
 };
 
 struct record_rules {
@@ -32,20 +30,21 @@ struct record_rules {
 	struct jp_map places;    /* an event's id -> struct event_place */
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
-	struct jp_map addresses; /* of breakpoints -> their numbers, which stand for attrs */
+	struct jp_map addresses; /* of breakpoints -> their numbers, used as attrs */
 	uint64_t records, bad;
 };
 
-/* Written as it happened: who tells of what was there before read it, and of no event. */
+/* Returns whether the kernel wrote the record live: records of older state are read, and have no
+ * event. */
 static bool is_the_kernels(const struct jp_event *event)
 {
 	return event->time && !event->kernel_map && (event->id || !event->asked->ids) &&
 	       !(event->type == JP_EVENT_FORK && event->task.there);
 }
 
-/* perf_iterate_sb() asks each event whether it wants a record of that type; of an id, the event is
- * known without a time, too. That a mapping's record claims a build id says nothing: the events of
- * another profiler leave the bit there (results/FINDINGS.md). */
+/* perf_iterate_sb() asks each event whether it wants the record type. An id gives the event even
+ * without a time. A claimed build id proves nothing: other profilers' events leave that bit set
+ * (results/FINDINGS.md). */
 static const char *bad_type(const struct jp_event *event)
 {
 	return (event->id || is_the_kernels(event)) && !event->kernel_map &&
@@ -55,7 +54,7 @@ static const char *bad_type(const struct jp_event *event)
 		       : NULL;
 }
 
-/* perf_event_mmap_match(): a mapping that is not executable is for who asks for data. */
+/* perf_event_mmap_match(): only events that ask for data get mappings that are not executable. */
 static const char *bad_data(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
@@ -70,8 +69,8 @@ static bool is_readable(const struct jp_event *event)
 	       event->type == JP_EVENT_FORK;
 }
 
-/* Whether ours writes it with an event's id: all but what it read in /proc while it attached, and a
- * count of what was lost. */
+/* Returns whether we write the record with an event's id: all but those read from /proc at an
+ * attach, and counts of lost records. */
 static bool has_event(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &rules->view->evidence->info;
@@ -81,15 +80,15 @@ static bool has_event(const struct record_rules *rules, const struct jp_event *e
 	       (!is_readable(event) || event->time >= info->first_enabled);
 }
 
-/* Whether an event of ours told it as it happened: what is read at a gate has that time. */
+/* Returns whether an event of ours reported it live: records read at a gate have that time. */
 static bool is_told(const struct record_rules *rules, const struct jp_event *event)
 {
 	return has_event(rules, event) &&
 	       !(is_readable(event) && jp_gate_backfilled(rules->view->evidence, event));
 }
 
-/* perf_event_header__init_id() tells of the task that runs: it maps, execs, forks or ends; only a
- * task of the same process may name another. */
+/* perf_event_header__init_id() states the running task: it maps, execs, forks or exits. Only a task
+ * of the same process may name another. */
 static const char *bad_task(const struct jp_event *event)
 {
 	uint32_t pid = event->pid, tid = event->tid;
@@ -109,18 +108,18 @@ static const char *bad_task(const struct jp_event *event)
 	return event->by_pid != pid || event->by_tid != tid ? "other-task" : NULL;
 }
 
-/* A breakpoint of ours, which is an event of one thread, CPU and address. */
+/* Returns whether the event is a breakpoint of ours: one for each thread, CPU and address. */
 static bool is_breakpoint(const struct record_rules *rules, const struct jp_event *event)
 {
 	return rules->view->evidence->info.breakpoints &&
 	       event->asked->clock == JP_CLOCK_BREAKPOINT;
 }
 
-/* perf_mmap() refuses an inherited event that is of all CPUs, so that each id has one. */
+/* Notes the event's CPU. perf_mmap() refuses an inherited event of all CPUs, so each id has one. */
 static int see_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct event_place {
-		uint64_t cpu, ip; /* 1 + its CPU; of a breakpoint */
+		uint64_t cpu, ip; /* 1 + its CPU; the address of a breakpoint */
 	} * place;
 	const bool breakpoint = event->type == JP_EVENT_SAMPLE && is_breakpoint(rules, event);
 	struct event_place seen = {event->cpu + UINT64_C(1), breakpoint ? event->sample.ip : 0};
@@ -139,10 +138,8 @@ static int see_place(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/*
- * perf_sample_ustack_size() grants what was asked for, unless the record or the address space ends
- * before; what perf_output_sample_ustack() copies ends there, or where a page is not present.
- */
+/* perf_sample_ustack_size() grants the requested size unless the record or the address space ends
+ * before; perf_output_sample_ustack() copies up to that, or up to a page that is not present. */
 static const char *bad_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -158,15 +155,15 @@ static const char *bad_dump(const struct record_rules *rules, const struct jp_ev
 	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
 }
 
-/* An event of ours that is of tasks is inherited, and one of all that a CPU runs is not; of others
- * nobody knows. */
+/* Returns whether it is an event of ours for tasks, which is inherited; events for CPUs are not.
+ * Unknown for other profilers. */
 static bool is_ours_of_tasks(const struct record_rules *rules, const struct jp_event *event)
 {
 	return rules->view->evidence->info.first_enabled && event->asked->inherit;
 }
 
-/* A task is not woken before its FORK is written, nor does who writes one do anything else
- * meanwhile: perf_event_task_output() takes the time of the record first, then the one in it. */
+/* A task does not run before its FORK is written, and the thread that writes it does nothing else
+ * meanwhile: perf_event_task_output() takes the record's time first, then the time inside. */
 static const char *bad_order(const struct record_rules *rules, struct record_order *order,
 			     const struct jp_event *event)
 {
@@ -191,7 +188,7 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 		return "twice";
 	order->time = event->time;
 	order->digest = digest;
-	/* A thread that execs takes the number of its process's first one. */
+	/* A thread that execs takes its process's number. */
 	if (event->type == JP_EVENT_EXIT && event->tid != event->pid)
 		order->ended = event->time;
 	return NULL;
@@ -215,8 +212,9 @@ static int see_order(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* A task has one event of an attr on a CPU, its own or the one that it inherits; of breakpoints one
- * of each address; two where it was made while the capture attached, which drops the doubles. */
+/* Checks the event's identity: a task has one event of an attr on a CPU, its own or inherited; for
+ * breakpoints one for each address; two if it was created during the attach, which drops the
+ * doubles. */
 static int see_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct task_event {
@@ -248,7 +246,7 @@ static int see_event(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* What the kernel wrote as it happened. */
+/* Checks a record that the kernel wrote live. */
 static int see_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;

@@ -10,21 +10,19 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 
-/*
- * A truth of before version 3 does not say how long native code runs between the record of an
- * activation's border and the path: page faults of the truth's own file included, not longer than
- * this.
- */
+/* Truths before version 3 do not state how long native code runs between the record of an
+ * activation's border and the path: page faults of the truth's own file included, at most this
+ * long. */
 enum { UNTOLD_EDGE_NS = 200000 };
 /*
- * The interrupt that takes a sample: its time is read some 3 us after it came, and then the stack
- * is copied, 9 us on a virtual machine. What it interrupts before the clock is read on the way out,
- * or after that on the way in, is as much away from that in time; and it is not deeper on the stack
- * than functions that read clocks and write records are.
+ * The interrupt that samples: its time is read some 3 us after it came, and then the stack is
+ * copied, 9 us on a virtual machine. So native code that reads the clock just before or after can
+ * be that far from the stated time. Such code is not deeper on the stack than functions that read
+ * clocks and write records.
  */
 enum { INTERRUPT_NS = 15000, NATIVE_BYTES = 512 };
-/* Below the stack pointer of what is interrupted the kernel leaves as much alone, on x86-64; where
- * it leaves less, a signal's frame is larger all the same. */
+/* The kernel leaves this many bytes below the interrupted stack pointer alone on x86-64; elsewhere,
+ * where it leaves fewer, a signal's frame is still larger. */
 enum { RED_ZONE = 128 };
 
 const char *jp_sample_class_text(enum jp_sample_class class)
@@ -49,8 +47,8 @@ enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
 		return JP_SAMPLE_ASTRAY;
 	if (!facts->watched)
 		return JP_SAMPLE_UNWATCHED;
-	/* The kernel has the user's registers of every task that still has its memory: of those
-	 * that run nothing but the kernel, and of those that exit, it has none. */
+	/* The kernel has user registers of every task that still has its memory. It has none of
+	 * kernel threads and of tasks that exit. */
 	if (!facts->user_part && facts->kernel && (facts->where != JP_INSIDE || facts->ended))
 		return JP_SAMPLE_KERNEL;
 	switch (facts->where) {
@@ -100,7 +98,7 @@ bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }
 
-/* Whether a handler that waits until its thread can go on runs then. */
+/* Returns whether a handler that waits for its thread runs between @from and @to. */
 static bool waits(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from, uint64_t to)
 {
 	for (size_t i = 0; i < of->nr_waits && of->waits[i]->before <= to; i++) {
@@ -113,14 +111,14 @@ static bool waits(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t fr
 	return false;
 }
 
-/* Whether @sp can be a handler's over what was interrupted at @interrupted: deeper than the kernel
- * leaves alone there, or on another stack. */
+/* Returns whether @sp can belong to a handler that interrupted code at @interrupted: it is deeper
+ * than the area that the kernel leaves alone, or on another stack. */
 static bool of_handler(const struct jp_truth_activation *interrupted, uint64_t sp)
 {
 	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
 }
 
-/* Before a handler tells that it runs, and once it has told that it is done. */
+/* Returns whether a handler may run: before it announces itself, or after it announced its end. */
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {
@@ -139,8 +137,8 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 	       before->path == activation->path && of_handler(before, sp);
 }
 
-/* Whether native code enters or leaves it: by the times that the truth tells, and by a stack
- * pointer that is not deeper than the path's own beginning. */
+/* Returns whether native code enters or leaves the activation: by the truth's times, and by a stack
+ * pointer that is not deeper than the path's begin. */
 static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		    uint64_t from, uint64_t to, bool has, uint64_t sp)
 {

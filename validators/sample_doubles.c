@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Doubles: a thread is in one place at a time, and an event gives one sample of it. Nothing but the
- * thread and the time is needed to see that.
- */
+/* Doubles: a thread is in one place at a time, and an event gives one sample of it. The thread and
+ * the time of samples suffice to check that. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -15,7 +13,7 @@
 #include "validators/digest.h"
 #include "validators/sample_class.h"
 
-/* Samples that no thread gave. */
+/* Counts samples that no thread can have given. */
 static const struct jp_role impossible = {.column = "invented"};
 
 struct sample_doubles {
@@ -25,14 +23,15 @@ struct sample_doubles {
 };
 
 struct last_sample {
-	uint64_t time, end, digest; /* @end: where it ends in the file; 0: it is of none */
+	uint64_t time, end, digest; /* @end: end of the record in the file; 0: of no file */
 	uint32_t attr;
 };
 
 /*
- * perf reads where a ring's data ends, reads it once more for what it writes, and goes on from the
- * first one: a record that came in between it writes again in its next round, which something
- * parts from this one (perf_mmap__push() and perf_mmap__read_init() in tools/perf/util/mmap.c).
+ * Returns whether perf wrote one record twice. perf reads the end of a ring's data, reads it again
+ * for writing, and continues from the first value: it writes a record that came in between again in
+ * its next round, after a record that separates rounds (perf_mmap__push() and
+ * perf_mmap__read_init() in tools/perf/util/mmap.c).
  */
 static bool written_twice(const struct last_sample *last, const struct last_sample *again,
 			  const struct jp_event *event)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Places: a CPU that is in user space is in something executable, emitted code or not: a sample of
- * the workload where none of its processes ever had any was never taken. At its time and in its
- * process it need not be: a vfork's child runs its parent's code, and an interrupt may come before
- * the fault of a thread that is on its way back to a page that is not executable now.
+ * Places: a CPU in user space is in executable memory. A sample of the workload at an address where
+ * none of its processes ever had executable memory is impossible. Time and process are not
+ * compared: a child of vfork() runs its parent's code, and an interrupt may precede the fault of a
+ * thread that returns to a page which is no longer executable.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,14 +21,14 @@ struct sample_range {
 };
 
 struct sample_places {
-	struct sample_range *places; /* by start; each ends where the last up to it does */
+	struct sample_range *places; /* by start; each ends where the last range up to it does */
 	size_t count;
-	struct sample_range *kernel; /* its mappings, by record */
+	struct sample_range *kernel; /* the kernel's mappings, by record */
 	size_t nr_kernel, kernel_capacity;
 	uint64_t samples, nowhere, all, elsewhere;
 };
 
-/* The kernel has code that no record tells of: programs of BPF, for one. */
+/* The kernel has code without a record, such as BPF programs. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Room for others: a capture of all CPUs has samples of other processes, as many as fit beside the
- * workload's. A case bounds them by this figure. */
+/* Room for others: a capture of all CPUs has samples of other processes, at most as many as fit
+ * beside the workload's. Cases use this figure as a bound. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
 
-/* CLOCK_MONOTONIC runs slower than the clock of an event by 500 ppm of frequency and as much of a
- * slewed offset at most (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
+/* Highest ratio of an event's clock to CLOCK_MONOTONIC: the kernel slews that by at most 500 ppm of
+ * frequency and as much of offset (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
 static const double FASTER = 1.001;
-/* Samples of each CPU at the ends of the time. */
+/* Additional samples of each CPU at both ends of the time. */
 enum { ENDS = 2 };
 
 struct samples_room {
 	uint64_t first, last; /* times of samples */
 	uint64_t watched;     /* samples of the workload */
-	uint64_t period;      /* 0: it changes, so it is not of time */
+	uint64_t period;      /* 0: it changes, so it is no time */
 	bool sampled;
 };
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Snapshots: what a capture read of a process's maps decides when it can know of a mapping. Each
- * must show what was executable while it was read, and nothing else; none may be missing; and there
- * is a record of each executable line.
- */
+/* Snapshots: a capture's reading of a process's maps decides when it can know of a mapping. Each
+ * must show what was executable during the reading, and nothing else; none may be missing; and each
+ * executable line must have a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,12 +16,13 @@
 struct shown {
 	struct jp_view *view;
 	struct jp_executables truth;
-	struct jp_map told; /* digest of a line -> 1: a record tells it */
+	struct jp_map told; /* digest of a line -> 1: it has a record */
 	uint64_t stretches, missing, lines, invented;
-	bool all_told; /* the capture is ours, and told all that it read */
+	bool all_told; /* the capture is ours, with records of all that it read */
 };
 
-/* Whether @one was there while @snapshot was read: all the time, or possibly at some. */
+/* Returns whether @one existed while @snapshot was read: all the time (@surely), or possibly at
+ * some time. */
 static bool was_there(const struct shown *shown, const struct jp_executable *one,
 		      const struct jp_snapshot *snapshot, bool surely)
 {
@@ -37,7 +36,7 @@ static bool was_there(const struct shown *shown, const struct jp_executable *one
 	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
 }
 
-/* Whether @line says of @one what the process's own maps do. */
+/* Returns whether @line describes @one as the process's own maps do. */
 static bool is_same(const struct shown *shown, const struct jp_executable *one,
 		    const struct jp_procmap *line)
 {
@@ -46,7 +45,7 @@ static bool is_same(const struct shown *shown, const struct jp_executable *one,
 	return line->prot == one->prot && (!own || own->shared == line->shared);
 }
 
-/* How far from @one's start on the lines of @snapshot show it. */
+/* Returns the address up to which the lines of @snapshot show @one, from its start on. */
 static uint64_t shown_until(const struct shown *shown, const struct jp_snapshot *snapshot,
 			    const struct jp_executable *one)
 {
@@ -59,7 +58,7 @@ static uint64_t shown_until(const struct shown *shown, const struct jp_snapshot 
 	return at;
 }
 
-/* How far from @line's start on something may be there. */
+/* Returns the address up to which something may be there, from @line's start on. */
 static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *snapshot,
 			   const struct jp_procmap *line)
 {
@@ -75,7 +74,7 @@ static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *
 	return reached;
 }
 
-/* What a record that was made of a line says. Of what has no name: "//anon". */
+/* Returns the digest of a record made from a line. Memory without a name is "//anon". */
 static uint64_t digest_of(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
 			  uint64_t prot, bool shared, uint64_t maj, uint64_t min, uint64_t ino,
 			  const char *name)
@@ -85,8 +84,8 @@ static uint64_t digest_of(uint32_t pid, uint64_t start, uint64_t end, uint64_t o
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
 
-/* One that is made of a line, without a time or with the reading's, has no generation: no line
- * tells it. */
+/* A record made from a line has no time, or the reading's time, and no generation: no line states
+ * it. */
 static int see(struct jp_view *view, const struct jp_event *event)
 {
 	struct shown *shown = view->state;
@@ -170,7 +169,7 @@ static int judge(struct shown *shown, const struct jp_snapshot *snapshot)
 	return failed;
 }
 
-/* The truth tells nothing of who is not in it, nor of a process that told no maps. */
+/* Returns whether the process stated its maps. The truth has nothing about others. */
 static bool has_mark(const struct shown *shown, const struct jp_snapshot *snapshot)
 {
 	for (size_t i = 0; i < shown->truth.nr_marks; i++)
@@ -186,7 +185,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct shown *shown = view->state;
 	int failed = 0;
 
-	/* Ours say how many they read. */
+	/* Our captures state how many they read. */
 	if (snapshots->count < evidence->info.snapshots) {
 		shown->missing++;
 		shown->stretches++;
@@ -214,7 +213,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!shown)
 		return -ENOMEM;
 	shown->view = view;
-	/* A gate's leaves out what is known already. */
+	/* A gate's snapshot leaves out what is known already. */
 	shown->all_told = view->evidence->info.first_enabled &&
 			  !jp_evidence_gated(view->evidence) &&
 			  strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;

@@ -11,9 +11,9 @@
 #include "harness/base/order.h"
 #include "harness/model/unwind/methods.h"
 
-/* Fewer judged samples in its interval say nothing of a process. */
+/* With fewer judged samples in its interval a process is not judged. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
-/* Without these nobody tells samples in emitted code from others. */
+/* A stream without these cannot distinguish samples in emitted code from others. */
 enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
 
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
@@ -27,7 +27,7 @@ static const struct jp_role foreign = {
 	.tail = "of processes that the truth does not know",
 };
 static const struct jp_role broken = {.fault = true};
-/* A thousand samples of one instruction prove as much as one. */
+/* A thousand samples of one instruction prove as much as one sample. */
 static const struct jp_role distinct_places = {
 	.bound = JP_LEAST_DISTINCT,
 	.lead = "",
@@ -100,7 +100,7 @@ struct jp_exception *jp_stack_counts_turn(struct jp_stack_counts *counts, struct
 	return exception;
 }
 
-/* Of all instructions of functions that are in some path that was walked, how many were hit? */
+/* Adds how many instructions of the functions in executed paths were hit. */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)
 {
@@ -130,7 +130,7 @@ static void count_places(const struct jp_stack_counts *counts, const struct jp_e
 	jp_findings_add_rate(findings, "insn.hit", distinct, instructions);
 }
 
-/* Told apart by why: each cause of a broken stack is a metric. */
+/* Adds a metric for each cause of a broken stack. */
 static void add_causes(const struct jp_stack_counts *counts, struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
@@ -160,7 +160,7 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 		{"predicted", count->predicted, count->judged},
 		{"perfview", count->perfview, count->judged},
 		{"flagged", count->flagged, count->verdicts[JP_SHORT]},
-		/* From here on only where the case chose its methods. */
+		/* The metrics from here on need a case that chose its methods. */
 		{"complete", count->complete,
 		 count->verdicts[JP_SHORT] + count->verdicts[JP_SINGLE]},
 		{"exact", count->verdicts[JP_EXACT], count->judged},
@@ -181,7 +181,8 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 	}
 }
 
-/* Every sample in emitted code has a verdict of each method that is judged. */
+/* Adds the account of one method: every sample in emitted code has a verdict of each judged
+ * method. */
 static int add_book(const struct jp_stack_counts *counts, enum jp_method method, bool classed,
 		    struct jp_books *books)
 {
@@ -203,7 +204,7 @@ static int add_book(const struct jp_stack_counts *counts, enum jp_method method,
 	return failed;
 }
 
-/* Each process by itself: one that is broken must not hide among those that are not. */
+/* Adds each process by itself, so that healthy ones do not hide a broken one. */
 static void add_processes(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			  struct jp_findings *findings)
 {

@@ -36,7 +36,7 @@ struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
 	case JP_UNWIND_UNMAPPED:
 		return jp_stack_fault_unmapped(evidence, known, event, unwound->where);
 	case JP_UNWIND_BAD_CFI:
-		/* Where it led is right, and no mapping record says that there is code. */
+		/* The address is right, but no mapping record covers it. */
 		if (unwound->count < truth->nr_whole &&
 		    unwound->where != unwound->frames[unwound->count - 1] &&
 		    unwound->where == truth->whole[unwound->count])

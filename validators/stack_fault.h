@@ -5,31 +5,31 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/unwind/unwind.h"
 
-/* What is wrong with a stack, as a cause and what the sentence about it needs. */
+/* What is wrong with a stack: a cause, and the data for its description. */
 struct jp_stack_fault {
 	enum jp_stack_fault_kind {
-		JP_FAULT_STOP, /* unwinding stopped: @unwound says where */
+		JP_FAULT_STOP, /* unwinding stopped at a place in @unwound */
 		JP_FAULT_COMPLETE,
 		JP_FAULT_MAX_STACK,
 		JP_FAULT_KERNEL,
-		JP_FAULT_SAMPLE_IP, /* the sample's own address is another one */
+		JP_FAULT_SAMPLE_IP, /* the sample's own address is wrong */
 		JP_FAULT_UNMAPPED,
 	} kind;
 	const char *cause;
 	struct jp_unmapped unmapped;
 };
 
-/* Why @unwound of @event does not go on to the root. */
+/* Returns why @unwound of @event ends before the root. */
 struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
 					 const struct jp_spans *known,
 					 const struct jp_truth_stack *truth,
 					 struct jp_unwinder *unwinder, const struct jp_event *event,
 					 const struct jp_unwound *unwound);
-/* The capture knows no executable mapping of @ip. */
+/* Returns the fault if the capture knows no executable mapping of @ip. */
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
 					      const struct jp_spans *known,
 					      const struct jp_event *event, uint64_t ip);
-/* What else there is to say of @fault; returns @text. */
+/* Describes @fault further. Returns @text. */
 const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 				const struct jp_evidence *evidence, const struct jp_event *event,
 				const struct jp_unwound *unwound, char *text, size_t size);

@@ -7,10 +7,10 @@
 
 #include "harness/model/oracle/place.h"
 
-/* An instruction that runs once for all that a call runs has fewer samples than half. */
+/* An instruction that runs once in a call has less than this share of its samples. */
 static const double ONCE = 0.5;
 
-/* To who leaves by a jump no call returns. */
+/* No call returns to a function that leaves by a jump. */
 struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
 {
 	const struct jp_truth_path *path = truth->activation->path;

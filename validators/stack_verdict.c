@@ -9,7 +9,7 @@ static bool equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint32_t 
 	return nr_a == nr_b && memcmp(a, b, nr_a * sizeof(*a)) == 0;
 }
 
-/* Whether @part is @all with none or some frames left out. */
+/* Returns whether @part is @all with no or some frames left out. */
 static bool within(const uint64_t *part, uint32_t nr_part, const uint64_t *all, uint32_t nr_all)
 {
 	uint32_t i = 0;
@@ -42,8 +42,8 @@ bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method metho
 	/* The kernel walks the stack itself, however little of it is dumped. */
 	if (method == JP_CHAIN)
 		return unwound->stop == JP_UNWIND_MAX_STACK;
-	/* Where the next one stands is known but for the native frames. The kernel's dump may end
-	 * before its size: at a page that was never touched. */
+	/* The place of the next frame is known, except for native frames. The kernel's dump may end
+	 * before its size, at a page that was never touched. */
 	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
 }
 
@@ -62,6 +62,6 @@ enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const u
 		return JP_SINGLE;
 	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
-	/* The root is there. Whoever shows more than the method must is not to be blamed. */
+	/* The root is there. Frames beyond those that the method must show are no fault. */
 	return within(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
 }

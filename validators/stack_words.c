@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Stack words: what a sample in emitted code has in its frame pointer, and in its dump where the
- * truth knows the words, must be what stood there: whether or not a method that is judged comes by.
- */
+/* Stack words: a sample in emitted code must have the true frame pointer and, where the truth knows
+ * the words of its dump, the true words, whether or not a judged method reads them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +15,7 @@ struct stack_words {
 	uint64_t samples, fps, bad_fps, dumps, bad_dumps;
 };
 
-/* A dump, and the first word of it that is another than it must be. */
+/* A dump, and its first wrong word. */
 struct compared_dump {
 	const struct jp_event *event;
 	uint64_t sp, words;
@@ -41,7 +39,7 @@ static void compare_word(void *context, uint64_t at, uint64_t value)
 	dump->known = value;
 }
 
-/* Ours has callchains by frame pointers: such a walk ends at once where there is none. */
+/* Returns whether a frame-pointer walk continues: without a frame pointer it ends at once. */
 static bool goes_on(const struct stack_words *words, const struct jp_event *event)
 {
 	const uint64_t *user;
@@ -50,7 +48,8 @@ static bool goes_on(const struct stack_words *words, const struct jp_event *even
 	       jp_event_user_chain(event, &user) > 1;
 }
 
-/* @known: what it must be; NULL: the function uses it for something else. */
+/* Judges the frame pointer. @known: its true value; NULL: the function uses the register
+ * otherwise. */
 static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t told,
 		    const uint64_t *known)
 {

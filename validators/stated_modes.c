@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Stated modes: whether a capture samples the kernel decides what its samples must show, so what it
- * states of that must be what its events were asked for. Ours alone states it.
- */
+/* Stated modes: our capture states whether it samples the kernel, which decides what its samples
+ * must show. Its events must have asked for the same. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

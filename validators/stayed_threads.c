@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Threads that stayed: who is on a CPU for all of an activation has every sample of it there, and
- * that CPU has none of another thread meanwhile, nor a record of what that did. The truth tells by
- * its two clocks who stayed.
- */
+/* Pinned activations: if a thread was on one CPU throughout an activation, all its samples are of
+ * that CPU, and that CPU has no sample of another thread meanwhile, and no record of another
+ * thread's action. The truth's two clocks show which threads never left their CPU. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,12 +11,12 @@
 #include "harness/model/oracle/oracle.h"
 #include "validators/gate_names.h"
 
-/* ns: a thread that leaves its CPU and comes back takes two switches, which last longer. The
- * truth's two clocks differ by less where nobody interrupts. */
+/* ns: leaving a CPU and returning takes two switches, which last longer. The truth's two clocks
+ * differ by less without an interruption. */
 enum { STAYED_NS = 1000 };
 
-/* A sample, or what its thread did as a record tells it, and the activation of its thread that
- * stayed around it, if there is one. */
+/* A sample, or a thread's action that a record shows, and the pinned activation around it, if there
+ * is one. */
 struct stayed_sample {
 	const struct jp_truth_activation *activation;
 	uint64_t time;
@@ -27,7 +25,7 @@ struct stayed_sample {
 
 struct stayed_threads {
 	const struct jp_truth_activation *hint;
-	struct jp_map threads, cpus; /* the last sample of each */
+	struct jp_map threads, cpus; /* last sample of each */
 	uint64_t samples, bad;
 };
 
@@ -96,7 +94,7 @@ static int see_sample(struct jp_view *view, uint32_t tid, const struct jp_event 
 	return failed;
 }
 
-/* Whether the kernel wrote it for an event of ours, on the CPU and in the thread that did so. */
+/* Returns whether the kernel wrote the record for an event of ours, on the acting thread's CPU. */
 static bool is_done(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return (event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Summed names: is what a profiler calls each address of a stack that it counted, and does not say
- * when, a function that lived there at any time? Without addresses summed_stacks judges by stacks.
- */
+/* Summed names: is the profiler's name for each address of a counted stack, which has no time, that
+ * of a function which was there at any time? Without addresses summed_stacks judges by stacks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,15 +13,15 @@ struct summed_names {
 	struct jp_view *view;
 	struct jp_frame_names functions;
 	uint64_t emitted, right, unnamed; /* addresses in emitted code */
-	uint64_t native, invented;        /* addresses in none; with the name of some */
+	uint64_t native, invented; /* addresses outside; those with the name of emitted code */
 };
 
 static const struct jp_role right_names = {.column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
 static const struct jp_role invented_names = {.column = "wrong"};
 
-/* A caller's address is what its call returns to; but what was interrupted where a function begins
- * is named after that. */
+/* Judges the name of @ip. A caller's address is a return address; but an address where a function
+ * begins was interrupted, and is named after that function. */
 static int judge(struct summed_names *names, const struct jp_event *event, uint64_t ip, bool caller,
 		 const char *name)
 {
@@ -34,7 +32,7 @@ static int judge(struct summed_names *names, const struct jp_event *event, uint6
 	const bool right = name && (jp_truth_code_ever(truth, event->pid, ip - caller, name) ||
 				    jp_truth_code_ever(truth, event->pid, ip, name));
 
-	/* What a profiler calls code in files is judged no more than that of libc. */
+	/* Names of code in files are not judged, like those of libc. */
 	if (!known && jp_truth_file_code_ever(truth, event->pid, ip - caller))
 		return 0;
 	if (emitted) {
@@ -65,7 +63,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	size_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
 	int failed = 0;
 
-	/* Who was never there has no memory to be named; the sample is the fault. */
+	/* A process that never existed has no memory to name; the sample itself is the fault. */
 	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	for (size_t i = 0; i < count && !failed; i++)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Summed stacks: the verdict of a stack that a profiler counted, and does not say when, by
- * addresses or by names. Some activation of the process must have it, and all weights together must
- * be what the witness expects.
- */
+/* Summed stacks: judges stacks that a profiler counted without times, by addresses or by names.
+ * Some activation of the process must have the stack, and all weights together must be what the
+ * witness expects. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -25,10 +23,11 @@
 #include "validators/two_clocks.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* Of what the witness expects; with fewer, those that are missing may have had any name. */
+/* Share of the witness's samples: with fewer samples, those that are missing may have had any
+ * name. */
 static const double ENOUGH = 0.9;
 
-/* Samples that no thread gave. */
+/* Counts samples that no thread can have given. */
 static const struct jp_role impossible_samples = {.column = "invented"};
 static const struct jp_role named_samples = {.column = "right"};
 
@@ -36,7 +35,7 @@ struct summed {
 	struct jp_view *view;
 	struct jp_frame_names names;
 	bool by_name;
-	/* Of activations with equal stacks, one each. */
+	/* One activation of each set with equal stacks. */
 	const struct jp_truth_activation **kinds;
 	uint64_t *taken; /* the witness's samples of each kind */
 	size_t nr_kinds;
@@ -44,23 +43,24 @@ struct summed {
 	struct jp_stack_counts counts;
 	struct jp_summed_weights weights;
 	uint64_t emitted, all, unnamed;
-	uint64_t largest;    /* sum */
-	char innermost[128]; /* its first name */
+	uint64_t largest;    /* weight of the largest sum */
+	char innermost[128]; /* its innermost name */
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* of the best that best() found, and its frames */
-	uint32_t nr_must, same; /* that must be; of those, the ones that are, from the first on */
-	uint64_t stackless;     /* without a frame */
-	uint64_t never;         /* what no activation has */
-	uint64_t excess;        /* what they had no time for */
-	uint64_t impossible;    /* below native code */
-	uint64_t below;         /* the same, and possible: few are */
-	uint64_t unwatched;     /* of processes that were never there */
+	struct jp_stack_leaf leaf; /* of the stack that best() found */
+	uint32_t nr_must,
+		same; /* frames that must be there; how many of these are, from the innermost on */
+	uint64_t stackless;  /* without a frame */
+	uint64_t never;      /* stacks that no activation has */
+	uint64_t excess;     /* samples for which their activations had no time */
+	uint64_t impossible; /* impossible stacks below native code */
+	uint64_t below;      /* possible stacks below native code: few are usual */
+	uint64_t unwatched;  /* of processes that never existed */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
-	uint32_t nr_seen, first; /* of the latter, those of native code that are left out */
+	uint32_t nr_seen, first; /* @first: native frames that are left out */
 	bool all_named;
 };
 
-/* Equal paths that a thread entered from equal frames show equal stacks. */
+/* Returns whether both activations show equal stacks: equal paths, entered from equal frames. */
 static bool same_kind(const struct jp_truth_activation *one,
 		      const struct jp_truth_activation *other)
 {
@@ -112,7 +112,7 @@ static int list_kinds(struct summed *summed)
 	return 0;
 }
 
-/* The true frames as the stream has them. */
+/* Returns the true frames in the stream's form, as addresses or numbers of names. */
 static const uint64_t *told(struct summed *summed, const uint64_t *frames, uint32_t *count,
 			    uint64_t *numbers)
 {
@@ -127,7 +127,7 @@ static const uint64_t *told(struct summed *summed, const uint64_t *frames, uint3
 	return numbers;
 }
 
-/* Of all stacks that may be meant, readers are told of the one that it is most like. */
+/* Notes the possible stack that is most like the observed one, for the description. */
 static void note_same(struct summed *summed, const uint64_t *frames, uint32_t count)
 {
 	const uint32_t same = jp_stack_same(summed->seen, summed->nr_seen, frames, count);
@@ -155,8 +155,8 @@ static enum jp_verdict fit(struct summed *summed)
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* The best that any activation of the process, or of the thread, gives; JP_UNJUDGED: none was ever
- * there. *@possible: the witness's samples of all that may show this stack. */
+/* Returns the best verdict of any activation of the process, or of the thread. JP_UNJUDGED: no
+ * activation. *@possible: the witness's samples of all activations that may show this stack. */
 static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
 			    uint64_t *possible)
 {
@@ -191,7 +191,7 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 	return most;
 }
 
-/* Frame @i as the stream has it. */
+/* Describes frame @i in the stream's form. */
 static void describe_frame(const struct summed *summed, const struct jp_event *event, uint32_t i,
 			   char *text, size_t size)
 {
@@ -240,8 +240,8 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 	return 0;
 }
 
-/* No stack has more samples than all activations that show it had time for: @possible samples of
- * the witness. */
+/* Counts samples of a stack beyond the time of all activations that show it. @possible: the
+ * witness's samples of these. */
 static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
 	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
@@ -297,7 +297,7 @@ static int count(struct summed *summed, const struct jp_event *event)
 	}
 }
 
-/* Whether it was in emitted code, by its address or by its name. */
+/* Returns whether the innermost frame is emitted code, by its address or its name. */
 static bool is_emitted(struct summed *summed, const struct jp_event *event)
 {
 	if (!event->observed->nr_names)
@@ -308,7 +308,7 @@ static bool is_emitted(struct summed *summed, const struct jp_event *event)
 				  NULL);
 }
 
-/* The first frame of emitted code; the number of all: there is none. */
+/* Returns the index of the first frame in emitted code, or the number of frames. */
 static uint32_t first_emitted(const struct summed *summed, const struct jp_event *event)
 {
 	uint32_t i = 0;
@@ -321,8 +321,8 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 	return i;
 }
 
-/* Whether all frames before the first of emitted code are known to be native: it may lack its name.
- */
+/* Returns whether all frames before the first of emitted code are certainly native: an unnamed
+ * frame may be emitted code. */
 static bool are_native(const struct summed *summed)
 {
 	uint32_t i = 0;
@@ -334,7 +334,7 @@ static bool are_native(const struct summed *summed)
 	return i == summed->first;
 }
 
-/* Emitted code that called native code: what is below that must be possible. */
+/* Judges a stack of emitted code that called native code: the frames below must be possible. */
 static int judge_below(struct summed *summed, const struct jp_event *event)
 {
 	const bool native = are_native(summed);
@@ -362,7 +362,7 @@ static bool has_names(const struct summed *summed)
 	return summed->by_name && summed->view->asked->names && summed->all_named;
 }
 
-/* Readers are told how the profiler calls what they expect to be emitted code. */
+/* Notes the innermost name of the largest sum: it shows how the profiler names emitted code. */
 static void note_largest(struct summed *summed, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;
@@ -382,7 +382,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	summed->all += observed->weight;
-	/* The sample is the fault, whatever else it says. */
+	/* A sample of a process that never existed is a fault by itself. */
 	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX)) {
 		summed->unwatched += observed->weight;
 		return 0;
@@ -413,7 +413,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return count(summed, event);
 }
 
-/* Samples in activations that no function's name is left for. */
+/* Returns the samples in activations that cannot have a function's name. */
 static uint64_t misnamed(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
@@ -425,7 +425,7 @@ static uint64_t misnamed(const struct summed *summed)
 	return (uint64_t)lack;
 }
 
-/* Not one name is an emitted function's: the profiler adds something to all of them. */
+/* Reports that no name is an emitted function's: the profiler changes all of them. */
 static int explain_misnamed(struct summed *summed)
 {
 	const struct jp_truth *truth = summed->view->evidence->truth;
@@ -440,8 +440,8 @@ static int explain_misnamed(struct summed *summed)
 				  lack, truth->codes[0].name, summed->innermost);
 }
 
-/* By the stacks that the names are of: one that cannot be says nothing of its name, and where most
- * cannot be, nothing is known. */
+/* Adds the right names, by stacks: an impossible stack proves nothing about its name, and if most
+ * are impossible, names are not judged. */
 static void add_functions(const struct summed *summed)
 {
 	const enum jp_method method = summed->view->evidence->declared.method;
@@ -456,7 +456,7 @@ static void add_functions(const struct summed *summed)
 						  judged));
 }
 
-/* @count of @n, which is no fault up to @usual. */
+/* Returns @count if it is a fault: more than @usual of @n. Reports it. */
 static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double usual,
 		       const char *cause, const char *what)
 {
@@ -487,17 +487,17 @@ static uint64_t judge_native(struct summed *summed)
 	return native - (uint64_t)most;
 }
 
-/* Samples that no thread gave. */
+/* Returns how many samples no thread can have given. */
 static uint64_t impossible(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	/* Each of the three may be the same samples. */
+	/* Each of the three may count the same samples. */
 	uint64_t count =
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
 	count += judge_native(summed);
-	/* Where frames are names, code in files is native, and what it calls is. */
+	/* If frames are names, code in files counts as native, and so do its callees. */
 	if (summed->all_named || !summed->by_name)
 		count += beyond(
 			summed, summed->below,
@@ -510,8 +510,8 @@ static uint64_t impossible(struct summed *summed)
 	return count;
 }
 
-/* Samples without a stack that the witness demands in emitted code: no others may have been there.
- */
+/* Counts samples without a stack as broken, as far as the witness demands more samples in emitted
+ * code. */
 static int judge_stackless(struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;

@@ -82,8 +82,8 @@ static double perhaps(const struct jp_summed_weight *weight)
 	return (double)(weight->inside + weight->unknown);
 }
 
-/* All together may be right where each thread is wrong: of what some have too many, as many as
- * others lack are theirs. */
+/* Compares threads: the total may be right while threads are wrong. Samples that some threads have
+ * too many, and others lack, are moved. */
 static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *one, *worst = NULL;

@@ -5,31 +5,33 @@
 #include "harness/judge/findings.h"
 #include "harness/model/evidence/evidence.h"
 
-/* How many samples sums hold of a thread, or of all, and how many the witness expects. */
+/* The samples of a thread, or of all threads, that sums hold, and those that the witness
+ * expects. */
 struct jp_summed_weight {
 	uint64_t inside;    /* with emitted code anywhere on the stack */
-	uint64_t unknown;   /* that may have been there: no frames, or names of no function */
-	double least, most; /* samples by the witness; user space within the window, and all */
+	uint64_t unknown;   /* perhaps there: no frames, or no function's name */
+	double least, most; /* samples by the witness: in user space within the window; all */
 	double steps;       /* interruptions of that time */
 };
 
 struct jp_summed_weights {
 	struct jp_summed_weight all;
 	struct jp_map threads; /* by process and thread -> struct jp_summed_weight */
-	double ratio;          /* samples of the stream for each of the witness */
-	uint64_t moved;        /* samples that one thread has too many, and another too few */
-	uint64_t surplus;      /* samples that all together have too many */
+	double ratio;          /* samples of the stream per sample of the witness */
+	uint64_t moved;        /* samples that one thread has too many and another too few */
+	uint64_t surplus;      /* samples that all threads together have too many */
 };
 
 /* Fills in what the witness expects, by the period that the stream declares. Returns 0 or -ENOMEM.
  */
 int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence);
-/* Counts @weight samples of thread @tid of @pid (0: the stream tells no threads). 0 or -ENOMEM. */
+/* Counts @weight samples of thread @tid of @pid (0: the stream states no threads). Returns 0 or
+ * -ENOMEM. */
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
 			  uint64_t weight, bool inside, bool unknown);
 /* Returns the least and the most samples that a stream can have by chance. */
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
 double jp_summed_most(const struct jp_summed_weight *weight, double ratio);
-/* Adds the cell of what was seen, and what is wrong with it. 0 or -ENOMEM. */
+/* Adds the cells of the score, and reports faults. Returns 0 or -ENOMEM. */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings);
 void jp_summed_weights_free(struct jp_summed_weights *weights);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Tasks: each thread and process comes by one FORK and goes by one EXIT, at its time, of those who
- * made it; and whoever else the capture tells of was never there.
- */
+/* Tasks: each thread and process begins with one FORK and ends with one EXIT, at its time, by its
+ * creator. The capture must not state any other task. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,20 +12,20 @@
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
 
-/* What the capture has of one task. */
+/* The records that the capture has for one task. */
 struct task_told {
-	bool fork, made, exit; /* made: a FORK of who was there already */
-	bool named;            /* the same, a COMM */
-	bool owed;             /* what came after its FORK, with the same events, was told */
+	bool fork, made, exit; /* made: a FORK for a task that existed before */
+	bool named;            /* a COMM for a task that existed before */
+	bool owed;             /* records that came after its FORK, from the same events, exist */
 	bool sampled;
 };
 
 struct task_state {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	struct task_told *told; /* as the tasks */
-	bool attached;          /* to what ran already */
-	uint32_t target;        /* whose threads are watched then, and who comes of them */
+	struct task_told *told; /* one for each task */
+	bool attached;          /* the capture attached to a running process */
+	uint32_t target;        /* the process whose threads are watched, with their children */
 	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
 };
 
@@ -41,8 +39,9 @@ static struct task_told *told_of(const struct task_state *state, const struct jp
 	return &state->told[task - state->tasks.tasks];
 }
 
-/* By the kernel, in time with what happens: not by who read /proc. Ours says when its first event
- * was on; of others, whose events may be on before they say so, what has a time is the kernel's. */
+/* Returns whether the kernel wrote the record live, rather than a reader of /proc. Ours states when
+ * its first event was on. Other profilers' events may be on before they report it, so each of their
+ * records with a time is the kernel's. */
 static bool live(const struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = info_of(state);
@@ -57,7 +56,7 @@ static bool happens(const struct task_state *state, uint64_t time, uint64_t from
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
 
-/* The earlier one of the same tid, or NULL. */
+/* Returns the task before @task with the same tid, or NULL. */
 static const struct jp_task *earlier(const struct task_state *state, const struct jp_task *task)
 {
 	return task > state->tasks.tasks && task[-1].tid == task->tid ? task - 1 : NULL;
@@ -77,14 +76,14 @@ static const char *stranger(const struct task_state *state, const struct jp_even
 	return jp_sample_stranger(state->view->evidence, event->pid);
 }
 
-/* Whether who made a task is told as it was; a number of 0 the truth does not know. */
+/* Returns whether the stated parent is right; the truth does not know a parent of 0. */
 static bool is_parent(uint32_t told, uint32_t known)
 {
 	return !known || told == known;
 }
 
-/* Who reads /proc gives the time at which it was read, or none. Ours says in the record when the
- * capture began, before any event was on. */
+/* Returns whether the time in the record is possible: a reader of /proc states when it read, or 0.
+ * Ours states when the capture began, before any event was on. */
 static bool is_made_then(const struct task_state *state, const struct jp_event *event,
 			 const struct jp_task *task)
 {
@@ -96,8 +95,8 @@ static bool is_made_then(const struct task_state *state, const struct jp_event *
 	       happens(state, event->task.time, state->view->evidence->watched.started, first);
 }
 
-/* What is wrong with a FORK of who was there already; NULL: nothing.
- * Whoever reads /proc sees the parent, and takes a process's first thread for its others' maker. */
+/* Returns what is wrong with a FORK for a task that existed before, or NULL. A reader of /proc sees
+ * the parent process, and states a process's first thread as the creator of the others. */
 static const char *made_fault(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
@@ -122,7 +121,7 @@ static const char *fork_fault(struct task_state *state, const struct jp_event *e
 	const struct jp_task *task =
 		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
 
-	/* The brackets of two lives of one number may touch. */
+	/* The brackets of two lives with one number may touch. */
 	while (task && !(task->forked && !told_of(state, task)->fork) && earlier(state, task) &&
 	       happens(state, event->time, 0, task->after) &&
 	       happens(state, event->time, earlier(state, task)->before,
@@ -141,7 +140,7 @@ static const char *fork_fault(struct task_state *state, const struct jp_event *e
 		       : "other-parent";
 }
 
-/* The parent of @task's process at @time; 0: not known. An orphan's is another one. */
+/* Returns the parent of @task's process at @time; 0: unknown. An orphan gets another parent. */
 static uint32_t parent_at(const struct task_state *state, const struct jp_task *task, uint64_t time)
 {
 	const struct jp_task *first = jp_tasks_at(&state->tasks, task->pid, time), *parent;
@@ -172,8 +171,8 @@ static const char *exit_fault(struct task_state *state, const struct jp_event *e
 	if (!happens(state, event->task.time, task->ending, task->ended))
 		return "other-time";
 	if (!event->record)
-		return NULL; /* a stream of observations tells no parent */
-	/* perf_event_task() (kernel/events/core.c): both are the process's parent. */
+		return NULL; /* a stream of observations states no parent */
+	/* perf_event_task() (kernel/events/core.c): both numbers are the process's parent. */
 	parent = parent_at(state, task, event->time);
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
 		       ? NULL
@@ -192,7 +191,7 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 		told_of(state, task)->sampled = true;
 		return 0;
 	}
-	/* Others have samples too where the profiler watches the whole machine. */
+	/* If the profiler watches the whole machine, other processes have samples too. */
 	if (state->view->evidence->declared.system_wide &&
 	    !jp_sample_watched(state->view->evidence, event->pid, UINT64_MAX))
 		return 0;
@@ -203,7 +202,8 @@ static int judge_sample(struct task_state *state, const struct jp_event *event)
 				  event->pid, event->tid, event->time);
 }
 
-/* A name that was told when the events were on: read from /proc, or by the first of them. */
+/* Notes a name that was stated when the events were turned on: read from /proc, or by the first
+ * event. */
 static void note_made(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = info_of(state);
@@ -213,7 +213,7 @@ static void note_made(struct task_state *state, const struct jp_event *event)
 		told_of(state, task)->named = true;
 }
 
-/* Who is told to exec was told of before, unless the events were switched between. */
+/* Notes an exec: the process must have had records before, unless events were switched between. */
 static void note_exec(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &state->view->evidence->intervals;
@@ -223,7 +223,7 @@ static void note_exec(struct task_state *state, const struct jp_event *event)
 		jp_tasks_name(&state->tasks, event->tid, event->time + info_of(state)->slack);
 	bool switched = false;
 
-	/* One that is read from /proc comes later. */
+	/* A name that is read from /proc comes later. */
 	if (!name || !name->exec || !happens(state, event->time, name->before, name->after))
 		return;
 	if (!task || task->before <= info_of(state)->enabled + info_of(state)->slack)
@@ -264,7 +264,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	}
 }
 
-/* Whether the events of sideband were on all the time from @from to @to. */
+/* Returns whether the sideband events were on all the time from @from to @to. */
 static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 {
 	const struct jp_evidence *evidence = state->view->evidence;
@@ -276,7 +276,7 @@ static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 		return false;
 	if (!jp_evidence_gates_records(evidence))
 		return true;
-	/* While one process has its interval, the events of all are enabled. */
+	/* During the interval of a process the events of all are enabled. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (from > intervals->intervals[i].enabled + slack &&
 		    to + slack < intervals->intervals[i].disabling)
@@ -284,7 +284,8 @@ static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* A capture that attaches watches the threads of one process, and who they make from then on. */
+/* Returns whether the capture watches the task: an attach watches the threads of one process and
+ * their later children. */
 static bool is_watched(struct task_state *state, const struct jp_task *task, unsigned depth)
 {
 	const struct jp_task *maker;
@@ -297,7 +298,7 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
 	return maker && maker != task && depth < 64 && is_watched(state, maker, depth + 1);
 }
 
-/* Was there before the events were, and still when all was read. */
+/* Returns whether the task existed before the events, and still when all was read. */
 static bool to_be_made(const struct task_state *state, const struct jp_task *task)
 {
 	const struct jp_capture_info *info = info_of(state);
@@ -328,16 +329,16 @@ static int end(struct jp_view *view, struct jp_error *err)
 		const struct jp_task *task = &state->tasks.tasks[i];
 		const struct task_told *told = &state->told[i];
 		bool fork = task->forked && (told->owed || on(state, task->before, task->after));
-		/* Ours opens events for a thread that it finds, and tells of each that it finds. */
+		/* Ours opens events for each thread that it finds, and writes a record for it. */
 		bool found = task->forked && told->sampled && info_of(state)->first_enabled &&
 			     strcmp(info_of(state)->order, "enable-first") == 0 &&
 			     !jp_evidence_gated(view->evidence);
 		bool named = to_be_made(state, task);
-		/* perf tells of the names alone where it attaches. */
+		/* At an attach perf writes names only. */
 		bool made = named && info_of(state)->first_enabled;
 		bool exit = task->exits && on(state, task->ending, task->ended);
-		/* Ours tells of whom it finds by both, one who ended before it had looked
-		 * everywhere among them. */
+		/* Ours writes both records for each thread that it finds, even if the thread ends
+		 * during the search. */
 		bool both = state->attached && (told->made || told->named) &&
 			    info_of(state)->first_enabled;
 

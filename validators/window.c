@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The window: whatever is judged lies in it, so a capture that states another one than its samples
- * have would be judged by nothing. Few samples are outside, but for those of right before and after
- * it: threads begin to be sampled, and end, one after the other, until the runner was told that all
- * do. Where a host keeps its CPU from who does that, the others have more than in the window.
- */
+/* The window: only samples in it are judged, so a capture that states a wrong window would escape
+ * judgement. Few samples are outside, except right before and after it: sampling of threads begins
+ * and ends one after the other, until the runner is informed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +13,7 @@
 
 struct window_count {
 	uint64_t samples, inside;
-	uint64_t around; /* while the capture was started or stopped, outside of the window */
+	uint64_t around; /* outside of the window, while the capture started or stopped */
 	uint64_t never;  /* before its events were on, or after they were off */
 };
 
@@ -26,8 +23,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->state ? 0 : -ENOMEM;
 }
 
-/* Before the capture began or after it ended, as the runner saw it; ours says when its first event
- * was turned on, and the runner when the last one was off. */
+/* Returns whether @time is before the capture began or after it ended, by the runner's clock. Ours
+ * states when its first event was on, and the runner when the last was off. */
 static bool is_never(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
@@ -38,7 +35,7 @@ static bool is_never(const struct jp_evidence *evidence, uint64_t time)
 	       (time + slack < jp_max(watched->started, on) || time > off + slack);
 }
 
-/* While the capture began or ended, as the runner saw it. */
+/* Returns whether the capture was beginning or ending at @time, by the runner's clock. */
 static bool is_around(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_capture_info *info = &evidence->info;

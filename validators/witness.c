@@ -35,8 +35,8 @@
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 
-/* Samples of a thread that may be missing one by one: in a switch of contexts a timer goes on in
- * another thread, which may leave the CPU before it expires. */
+/* Samples of a thread that may be missing one by one: when threads swap their contexts, a timer
+ * continues in another thread, which may leave the CPU before it expires. */
 static const double SINGLE = 2;
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role surplus_samples = {.column = "invented"};
@@ -46,16 +46,16 @@ struct clock_sample {
 	uint32_t pid, tid, cpu;
 };
 
-/* The samples of one thread, of a process or of the case, within the windows. */
+/* The samples of one thread, a process or the case, within the windows. */
 struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
-	uint64_t inside; /* of @capture, those in activations */
+	uint64_t inside; /* samples of @capture in activations */
 	uint64_t near;
 	uint64_t missing; /* samples in holes */
-	uint64_t row;     /* most of them in one hole */
-	uint64_t hole;    /* when the first began */
+	uint64_t row;     /* most missing samples in one hole */
+	uint64_t hole;    /* when the first hole began */
 	uint64_t threads;
 };
 
@@ -64,17 +64,17 @@ struct witness {
 	const struct jp_witnessed *witnessed;
 	struct clock_sample *samples;
 	size_t count, capacity;
-	uint64_t *on_cpu; /* times of samples, of one CPU after the other */
-	size_t *cpu_from; /* where in @on_cpu those of a CPU begin; nr_cpus + 1 of them */
+	uint64_t *on_cpu; /* times of samples, sorted by CPU and time */
+	size_t *cpu_from; /* first index of each CPU in @on_cpu; nr_cpus + 1 entries */
 	uint32_t nr_cpus;
 	uint64_t period;
-	double ratio; /* samples of the capture for each of the witness */
+	double ratio; /* samples of the capture per sample of the witness */
 	uint32_t attr;
 	bool steady, task, kernel, observed;
-	struct jp_map throttled; /* event id -> since when */
+	struct jp_map throttled; /* event id -> time of its THROTTLE */
 	double lost;             /* samples that the capture states as lost or throttled */
 	struct jp_map indices;   /* jp_clock_key() -> index into @tallies + 1 */
-	struct tally *tallies;   /* of threads */
+	struct tally *tallies;   /* of each thread */
 	size_t nr_tallies, tallies_capacity;
 	double lack, surplus; /* samples of threads with a fault */
 };
@@ -164,7 +164,7 @@ static int sort_samples(struct witness *state)
 
 /* --- what is missing ---------------------------------------------------------------------- */
 
-/* The time of the capture's first sample on @cpu after @time; UINT64_MAX: there is none. */
+/* Returns the time of the capture's first sample on @cpu after @time, or UINT64_MAX. */
 static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t time)
 {
 	size_t i, count;
@@ -176,22 +176,22 @@ static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t 
 	return i < count ? state->on_cpu[i] : UINT64_MAX;
 }
 
-/* Whether @sample and the witness's next are of one thread and CPU. */
+/* Returns whether @sample and the witness's next sample are of one thread and CPU. */
 static bool stays_on_cpu(const struct jp_witness_sample *sample)
 {
 	return sample[1].tid == sample->tid && sample[1].pid == sample->pid &&
 	       sample[1].cpu == sample->cpu;
 }
 
-/* Samples that the capture must have among @count of the witness: all but the first and the last
- * interval between them are whole periods. */
+/* Returns how many samples the capture must have among @count of the witness: all intervals between
+ * them but the first and the last are whole periods. */
 static uint64_t count_enclosed(const struct witness *state, size_t count)
 {
 	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
 }
 
-/* The samples of the witness from @i on with none of the capture's between them on their CPU.
- * Returns how many there are. */
+/* Returns how many samples of the witness, from @i on, have no sample of the capture between them
+ * on their CPU. */
 static size_t find_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
@@ -208,7 +208,7 @@ static size_t find_hole(const struct witness *state, size_t i)
 
 /* --- tallies ------------------------------------------------------------------------------ */
 
-/* Returns the tally of a thread, new if there is none; NULL: no memory. */
+/* Returns the tally of a thread, which may be new, or NULL if out of memory. */
 static struct tally *tally_of(struct witness *state, uint32_t pid, uint32_t tid)
 {
 	uint64_t *index = jp_map_at(&state->indices, jp_clock_key(pid, tid), sizeof(*index));
@@ -275,7 +275,7 @@ static int tally_capture(struct witness *state)
 		const bool follows = i && one[-1].tid == one->tid && one[-1].pid == one->pid;
 		struct tally *tally;
 
-		/* A capture of all CPUs has samples of others as well. */
+		/* A capture of all CPUs also has samples of other processes. */
 		if (!jp_clock_watched(evidence, one->pid, one->time, one->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
 		     !jp_sample_watched(evidence, one->pid, UINT64_MAX)))
@@ -306,16 +306,14 @@ static void join(struct tally *all, const struct tally *one)
 
 /* --- verdicts ----------------------------------------------------------------------------- */
 
-/* Samples that the capture has, and those that the witness expects, at least and at most. */
+/* The samples of the capture, and the least and most that the witness expects. */
 struct drift {
 	double few, least, few_room;
 	double many, most, many_room;
 };
 
-/*
- * A timer that was late by many periods gives one sample for all of them: a whole sample of the
- * capture, where the witness's stands for its part of a period alone.
- */
+/* Returns the room for too many samples. A timer that was late by many periods gives one sample: a
+ * whole sample of the capture, while the witness's stands for its part of a period only. */
 static double room_above(const struct witness *state, double steps, double gaps, double expected)
 {
 	return jp_clock_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
@@ -345,7 +343,7 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 	return drift;
 }
 
-/* Samples beyond those that chance takes away. */
+/* Returns how many samples are missing beyond chance. */
 static double lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = drift_of(state, tally);
@@ -355,8 +353,9 @@ static double lack_beyond_chance(const struct witness *state, const struct tally
 	return fmax(fmax(counted, missing), fmax((double)tally->row - 1, 0));
 }
 
-/* Interruptions bring samples of either clock near each other equally often; a timer that is late
- * does so to the witness's, whose period is shorter, at least as often. */
+/* Returns how many samples are near their predecessor beyond chance. Interruptions bring samples of
+ * either clock near each other equally often; a late timer affects the witness, whose period is
+ * shorter, at least as often. */
 static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	return state->ratio <= 1 && jp_clock_exceeds(tally->near, tally->witness.near)
@@ -364,7 +363,7 @@ static uint64_t near_beyond_chance(const struct witness *state, const struct tal
 		       : 0;
 }
 
-/* Samples beyond those that chance adds. */
+/* Returns how many samples are too many beyond chance. */
 static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = drift_of(state, tally);
@@ -409,8 +408,8 @@ static int by_process(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
 }
 
-/* The samples that are lost are missing somewhere, once: where threads lack more, all that lack any
- * are named. */
+/* Judges each thread. Lost samples are missing once, in some threads: if more are missing, reports
+ * all threads that miss any. */
 static int judge_threads(struct witness *state)
 {
 	double lack = 0;
