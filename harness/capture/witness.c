@@ -25,16 +25,16 @@
 
 enum {
 	RING_LEAST = 16 << 10,
-	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB a CPU for all rings */
-	RECORD = 56,           /* bytes of a sample */
-	READS_PER_SECOND = 4,  /* a ring holds what comes in so long */
+	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB for all rings of a CPU */
+	RECORD = 56,           /* bytes of a sample's record */
+	READS_PER_SECOND = 4,  /* a ring holds this part of a second */
 	IDLE_MS = 50,
 	FIRST_PRIORITY = -20,
 };
 
 /* Ring and event of one CPU. */
 struct witness_cpu {
-	int cpu, owner, event; /* @owner never counts: the ring outlives the watched threads */
+	int cpu, owner, event; /* @owner never counts: its ring outlives the watched threads */
 	struct jp_perf_ring ring;
 };
 
@@ -44,7 +44,7 @@ struct jp_witness {
 	struct perf_event_attr attr;
 	struct jp_perf_layout layout;
 	struct jp_perfdata_writer *writer;
-	int hold[2]; /* ours, and the workload's */
+	int hold[2]; /* our end, and the workload's */
 	int wake;
 	pthread_t thread;
 	bool runs, stopping; /* @stopping is atomic */
@@ -98,8 +98,8 @@ static bool read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
 	return any;
 }
 
-/* On every CPU for the workload's only thread, which waits for us: whatever it makes inherits
- * them. */
+/* Opens the events on every CPU for the workload's only thread, which waits: all later threads and
+ * processes inherit them. */
 static void open_events(struct jp_witness *witness, pid_t pid)
 {
 	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
@@ -124,7 +124,7 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 	witness->summary.since = jp_clock_now();
 }
 
-/* The workload holds, or is gone. */
+/* Handles a message of the workload: it holds, or has ended. */
 static void answer(struct jp_witness *witness)
 {
 	pid_t pid;
@@ -155,7 +155,7 @@ static void *watch(void *context)
 	struct pollfd *fds = calloc(count, sizeof(*fds));
 	bool any = true, stop = false;
 
-	/* Rings are small: who may be first is. */
+	/* The rings are small: read them with the highest priority allowed. */
 	(void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), FIRST_PRIORITY);
 	for (unsigned int i = 0; fds && i < witness->nr_cpus; i++)
 		fds[i + 2] = (struct pollfd){.fd = witness->cpus[i].owner, .events = POLLIN};
@@ -195,7 +195,7 @@ static bool open_ring(struct jp_witness *witness, struct witness_cpu *cpu)
 		deny(witness, "perf_event_open of the witness's ring", -cpu->owner);
 		return false;
 	}
-	/* EPERM is over RLIMIT_MEMLOCK. */
+	/* EPERM: more than RLIMIT_MEMLOCK. */
 	for (uint64_t size = ring_size(witness); ret == -EPERM && size >= RING_LEAST; size /= 2)
 		ret = jp_perf_ring_map(&cpu->ring, cpu->owner, size);
 	if (ret)
@@ -274,7 +274,7 @@ void jp_witness_started(struct jp_witness *witness)
 	witness->hold[1] = -1;
 }
 
-/* What the event of a CPU, and all that inherited it, lost. */
+/* Returns how many samples the event of a CPU, with all inherited events, lost. */
 static uint64_t lost_of(const struct jp_witness *witness, const struct witness_cpu *cpu)
 {
 	struct {

@@ -15,26 +15,24 @@
  */
 struct jp_witness;
 
-/* What came of it. */
+/* Result of a witness. */
 struct jp_witness_summary {
 	uint64_t samples;
-	uint64_t since;   /* its events were on by then, ns; 0: they never were */
+	uint64_t since;   /* its events were on by then, ns; 0: never */
 	uint64_t lost;    /* samples that found no room in a ring */
-	char denied[256]; /* why there are none: what the kernel refused; "": nothing */
+	char denied[256]; /* the kernel's refusal; "": none */
 };
 
-/*
- * Opens rings and starts the thread that reads them into DIR/witness, a perf.data file with one
- * event of the clock and the kernel setting in @options. NULL and a message where that fails for
- * another reason than the kernel's refusal.
- */
+/* Opens rings and starts the thread that reads them into DIR/witness, a perf.data file with one
+ * event of the clock and the kernel setting in @options. Returns NULL and a message on errors other
+ * than the kernel's refusal. */
 struct jp_witness *jp_witness_open(const struct jp_capture_options *options, const char *dir,
 				   struct jp_error *err);
-/* The workload's descriptor, for its option --hold-fd; it leads across exec. */
+/* Returns the workload's descriptor, for its option --hold-fd; it stays open across exec. */
 int jp_witness_child_fd(const struct jp_witness *witness);
-/* The workload has its own copy of the descriptor: closes ours, so that its death is noticed. */
+/* Closes our copy of the workload's descriptor, so that the workload's death is noticed. */
 void jp_witness_started(struct jp_witness *witness);
-/* Stops the events, reads what is left and closes the file. Frees @witness, which may be NULL.
- * Returns 0, or -errno and a message where the file cannot be written. */
+/* Stops the events, reads the rest and closes the file. Frees @witness, which may be NULL. Returns
+ * 0, or -errno and a message if the file cannot be written. */
 int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summary,
 		     struct jp_error *err);

@@ -14,7 +14,7 @@
 #include "harness/score/scenes.h"
 #include "harness/score/take.h"
 
-/* `adapter check NAME`: talks the protocol with an adapter, and says what is wrong. */
+/* `adapter check NAME`: speaks the protocol with an adapter and reports its errors. */
 
 static void ignore(const char *workload)
 {
@@ -27,7 +27,7 @@ static void say_comment(const char *prefix, const char *text)
 		printf("# %s%.*s\n", prefix, (int)strcspn(line, "\n"), line);
 }
 
-/* Who cannot judge, by what the capture lacks for it. */
+/* Lists the validators that cannot judge, and what the capture lacks for each. */
 static void list_skipped(const struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_skipped; i++) {
@@ -46,7 +46,8 @@ static void list_skipped(const struct jp_findings *findings)
 	}
 }
 
-/* What it wrote could be judged; what is found there is for its author to look at. */
+/* Prints the findings of a capture, for the adapter's author. Returns whether it could be
+ * judged. */
 static bool tell_row(const char *way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;
@@ -76,7 +77,7 @@ static bool tell_row(const char *way, int number, const struct jp_score *score)
 	return good || skipped;
 }
 
-/* In a process without rights: what the workload and the profiler wrote is not trusted. */
+/* Judges without privileges, as the workload's and the profiler's files are untrusted. */
 static bool judge_row(const char *way, int number, const char *dir, struct jp_score *score)
 {
 	int status;

@@ -21,8 +21,8 @@
 #include "harness/report/results.h"
 #include "harness/run/cases.h"
 
-/* How many cases @dir was to hold, as its ktap.txt has announced; 0: it says nothing. A run that
- * was cut short must not look whole. */
+/* Returns how many cases @dir was to contain, by its ktap.txt; 0: unknown. An interrupted run must
+ * not look complete. */
 static size_t announced(const char *dir)
 {
 	unsigned long plan = 0;
@@ -122,7 +122,8 @@ out:
 	return status;
 }
 
-/* A perf.data may be a folder, too, with a file that no run directory has. */
+/* Returns whether @path is a run directory: a perf.data may be a folder too, with a file that no
+ * run directory has. */
 static bool is_run(const char *path)
 {
 	struct stat status;
@@ -151,7 +152,7 @@ static void print_figures(const struct jp_findings *findings)
 	}
 }
 
-/* judge --truth: a workload that any profiler has watched, without a runner. The exit status. */
+/* judge --truth: judges a workload that another profiler watched. Returns the exit status. */
 static int judge_folder(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct jp_result result;
@@ -208,7 +209,7 @@ static int judge(int argc, char **argv)
 		truth.json = file.json;
 		return jp_truth_request_judge(&truth, judge_folder);
 	}
-	/* With an option of a file, a folder is taken for one, and refused. */
+	/* With an option for files, a folder is refused as a file. */
 	if (expected || results || (argc == 2 && is_run(file.file)))
 		return judge_dir(file.file, expected, results);
 	return jp_judge_file(&file, true);

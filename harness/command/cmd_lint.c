@@ -17,14 +17,14 @@ enum { SHOWN = 5 };
 struct linting {
 	bool json, strict;
 	uint32_t pid;
-	const char **allowed; /* up to a NULL */
+	const char **allowed; /* ends with NULL */
 	size_t nr_allowed, most;
 	struct jp_json out;
 	struct jp_lint_process process;
 	int status;
 };
 
-/* @failed with @err, or what was found. */
+/* Reports the findings, or the error @err if @failed. */
 static void conclude(struct linting *linting, const char *name, struct jp_lint_findings *findings,
 		     int failed, const struct jp_error *err)
 {
@@ -74,8 +74,9 @@ static void list(struct jp_readable_file **files, char *const *paths, size_t cou
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
 }
 
-/* Reads the rest in a process without rights. Of what the process has published, only what is its
- * user's own is opened for that one: it chose the names. True: in the process that stays. */
+/* Continues in a process without privileges. Opens only those files of the process that belong to
+ * its user, as the process chose the names. Returns true in the process that waits, which ends with
+ * *@status. */
 static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
 {
 	const struct jp_lint_process *process = &linting->process;

@@ -19,7 +19,7 @@ struct record_request {
 	struct jp_operands command;
 };
 
-/* What the signal handler needs. */
+/* State of the signal handler. */
 static volatile sig_atomic_t caught, child_ended;
 static struct jp_session *_Atomic running;
 
@@ -60,20 +60,20 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 
 static void catch_signals(void)
 {
-	/* No SA_RESTART needed: nobody waits in a system call that a signal must end. */
+	/* SA_RESTART is fine: no system call here must end by a signal. */
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	/* The command's end is the recording's, as with perf record; what it leaves behind is not
-	 * waited for. */
+	/* The recording ends with the command, as with perf record; its children are not
+	 * awaited. */
 	action.sa_flags |= SA_NOCLDSTOP;
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* The command's status as a shell gives it. One that still runs when we end is asked to
- * end, as perf record does. */
+/* Returns the command's status as shells do. Asks a command that still runs to end, as perf record
+ * does. */
 static int reap(pid_t pid)
 {
 	int status;
@@ -105,7 +105,7 @@ static const struct jp_capture *plain_capture(bool launches)
 	return capture;
 }
 
-/* NULL and a message. */
+/* Returns NULL and a message on errors. */
 static struct jp_session *start(struct record_request *request, struct jp_target *target,
 				struct jp_error *err)
 {
@@ -118,7 +118,7 @@ static struct jp_session *start(struct record_request *request, struct jp_target
 	}
 	snprintf(name, sizeof(name), "%s", capture->name);
 	snprintf(order, sizeof(order), "--order=%s", request->order ?: "");
-	/* perf by libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
+	/* perf with libunwind reads .eh_frame through the mappings of data (docs/unwinding.md). */
 	request->options.all_maps |= request->options.stack > 0;
 	target->pid = (pid_t)request->pid;
 	target->command = request->command.list;
@@ -126,7 +126,7 @@ static struct jp_session *start(struct record_request *request, struct jp_target
 				NULL, request->output, err);
 }
 
-/* Ends @session, and says what came of it. 0, or -errno and a message. */
+/* Ends @session and prints its result. Returns 0, or -errno and a message. */
 static int finish(struct jp_session *session, const struct record_request *request,
 		  struct jp_error *err)
 {
@@ -184,7 +184,7 @@ static int record(int argc, char **argv)
 		return JP_EXIT_BAD;
 	}
 	if (caught) {
-		/* Our parent learns what ended us, as from perf record. */
+		/* End by the signal, so that our parent sees it, as with perf record. */
 		signal(caught, SIG_DFL);
 		raise(caught);
 	}

@@ -49,7 +49,7 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 	return jp_command_line(options, argc, argv, status);
 }
 
-/* Runs the case into a run directory of ours; @result is what came out of it. */
+/* Runs the case in a run directory of ours and stores its @result. */
 static int run_first(const struct repro_request *options, const struct jp_case *cas,
 		     const struct jp_run_dir *dir, struct jp_error *err)
 {
@@ -70,7 +70,7 @@ static int run_first(const struct repro_request *options, const struct jp_case *
 	return ret;
 }
 
-/* The case's folder @path within @from, which may be that itself: open, through no link in it. */
+/* Opens the case's folder @path within @from, which may be that itself, through no link. */
 static int open_folder(const char *from, const char *name, char *path, size_t size,
 		       struct jp_error *err)
 {
@@ -135,17 +135,17 @@ static void free_repro(struct jp_repro *repro)
 	free(repro->seen);
 }
 
-/* What goes into an archive, and how it is made: the steps share it. */
+/* Contents and target of an archive, shared by all steps. */
 struct packing {
 	const struct repro_request *options;
 	const struct jp_cases *cases;
 	struct jp_repro repro;
 	struct jp_new_file file;
-	int original, output; /* the case's folder; the archive */
+	int original, output; /* descriptors of the case's folder and of the archive */
 	char folder[PATH_MAX], adapters[PATH_MAX];
 };
 
-/* With the rights of who asked: copies, and opens all that will be written to. */
+/* Copies, and opens all files that will be written, with the user's privileges. */
 static int prepare(struct packing *packing, const char *from, const char *stage,
 		   struct jp_error *err)
 {
@@ -165,15 +165,15 @@ static int prepare(struct packing *packing, const char *from, const char *stage,
 	if (ret)
 		return ret;
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
-	/* Judging begins anew: it forgets what was short here. */
+	/* Judging forgets shortages, so report one now. */
 	ret = packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
 	if (ret)
 		jp_new_file_drop(&packing->file);
 	return ret;
 }
 
-/* Without them: reads what others wrote. @original: the case's folder, where nobody can put another
- * in its place. */
+/* Reads and packs untrusted files without privileges. @original: the case's folder, which others
+ * cannot replace. */
 static int pack(struct packing *packing, const char *original, struct jp_error *err)
 {
 	const struct repro_request *options = packing->options;
@@ -207,7 +207,7 @@ static int say(int ret, const struct jp_error *err)
 	return ret ? jp_command_broken("repro", err) : JP_EXIT_OK;
 }
 
-/* The rest runs without rights. True: in the process that stays. */
+/* Continues without privileges. Returns true in the process that waits. */
 static bool begins(const struct packing *packing, const char *original, int *status)
 {
 	const struct jp_portable *portable = &packing->repro.portable;
@@ -225,7 +225,7 @@ static bool begins(const struct packing *packing, const char *original, int *sta
 	return jp_reading_of("repro", &confine, status);
 }
 
-/* Packs the case's folder within @from, by way of the empty folder @stage. The exit status. */
+/* Packs the case's folder within @from through the empty folder @stage. Returns the exit status. */
 static int pack_from(const struct repro_request *options, const struct jp_cases *cases,
 		     const char *from, const char *stage)
 {

@@ -70,7 +70,7 @@ static void progress(size_t number, size_t plan, const char *name)
 		fprintf(stderr, "\r\033[K");
 }
 
-/* False: the judge is gone. */
+/* Returns false if the judge has ended. */
 static bool run_one(const struct run_request *options, const struct jp_run_judge *judge,
 		    const struct jp_runner *runner, const struct jp_run_dir *dir,
 		    const struct jp_case *cas, size_t index)
@@ -94,7 +94,7 @@ static bool run_one(const struct run_request *options, const struct jp_run_judge
 		return jp_run_judge_unjudged(judge, index, watched, &result);
 	if (!jp_run_judge_case(judge, index, path, watched, &result))
 		return false;
-	/* Nobody will look at it, and a full run's would fill a disk. */
+	/* Nobody will look at it, and all cases together would fill a disk. */
 	if (dir->temporary && !options->keep &&
 	    (result.outcome == JP_PASS || result.outcome == JP_XFAIL))
 		jp_run_dir_remove(path);
@@ -116,7 +116,7 @@ static bool run_all(const struct run_request *options, const struct jp_cases *ca
 	return there;
 }
 
-/* Removes the run directory, or says where it is. */
+/* Removes the run directory, or prints where it is. */
 static void leave(const struct run_request *options, const struct jp_run_dir *dir, int status)
 {
 	if (dir->temporary && !options->keep && !options->unjudged &&
@@ -127,7 +127,7 @@ static void leave(const struct run_request *options, const struct jp_run_dir *di
 	fflush(stdout);
 }
 
-/* Starts no profiler for its version that no case of this run depends on. */
+/* Asks only those profilers for their version on which a case of this run depends. */
 static int open_runner(const struct run_request *options, const struct jp_cases *cases,
 		       struct jp_runner *runner, struct jp_error *err)
 {
@@ -143,7 +143,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 			      names.list ? (const char *const *)names.list : none, err);
 }
 
-/* The runner's part: all that needs rights. */
+/* The runner's part, which needs privileges. */
 static int act(const struct run_request *options, const struct jp_cases *cases, size_t plan,
 	       const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
@@ -166,7 +166,7 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 		if (junit >= 0)
 			close(junit);
 	}
-	/* The judge dies with it, and may be missed before the signal is seen. */
+	/* If the judge died, the signal may not have been seen yet. */
 	if (dir->temporary && jp_run_judge_orphaned(judge))
 		jp_run_dir_remove(dir->path);
 	else
@@ -212,7 +212,7 @@ static int run(int argc, char **argv)
 		jp_cases_free(cases);
 		return JP_EXIT_BROKEN;
 	}
-	/* A misspelt GLOB among good ones would run less than was asked for. */
+	/* A misspelt GLOB among good ones must be an error, not a smaller run. */
 	for (int i = 0; i < options.globs.count; i++) {
 		bool any = false;
 

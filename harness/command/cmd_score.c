@@ -15,15 +15,15 @@
 
 struct score_request {
 	struct jp_score_plan plan;
-	const char *profilers[3]; /* NULL behind the last */
+	const char *profilers[3]; /* ends with NULL */
 	const char *output;
-	const char *kept;   /* runs of before, to be judged again */
-	const char *scenes; /* a file of them */
+	const char *kept;   /* earlier runs to judge again */
+	const char *scenes; /* a file of scenes */
 	uint64_t seed;
 	bool json, lists, attaches, unjudged;
 };
 
-/* Where the runs of each profiler are kept. */
+/* Folders of the runs of each profiler. */
 static const char *const runs_of[2] = {"a/runs", "b/runs"};
 
 static bool parse(struct score_request *request, int argc, char **argv, int *status)
@@ -94,7 +94,7 @@ static void progress(const char *workload)
 		fprintf(stderr, "\r\033[K%s", workload);
 }
 
-/* As `run --no-judge` says it. */
+/* Prints the name of a scene that was run and not judged. */
 static void tell_unjudged(size_t number, size_t count, const struct jp_score_row *row)
 {
 	printf("# %zu of %zu: %s: %s\n", number, count, row->cas->name,
@@ -111,7 +111,7 @@ static int take(struct score_request *request, const struct jp_runner *runner,
 		struct jp_error err = {""};
 		char path[4096];
 
-		/* Two profilers run the same workloads: each in a folder of its own. */
+		/* Two profilers run the same workloads, each in its own folder. */
 		request->plan.profiler = request->profilers[i];
 		if (jp_run_dir_case(dir, runs_of[i], path, sizeof(path), &err))
 			ret = -EIO;
@@ -139,7 +139,7 @@ static void tell(const struct score_request *request, const struct jp_score *sco
 	fflush(stdout);
 }
 
-/* In a process without rights, which prints as well: what the workloads wrote is not trusted. */
+/* Judges and prints without privileges, as the workloads' files are untrusted. */
 static int judge(const struct score_request *request, const struct jp_run_dir *dir,
 		 struct jp_score *scores)
 {
@@ -155,7 +155,8 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 						: JP_EXIT_OK);
 }
 
-/* Of each profiler, as take() kept them; or folders of cases anywhere, of one. */
+/* Finds the kept runs of each profiler as take() leaves them, or folders of cases of one
+ * profiler. */
 static int find_kept(const char *kept, struct jp_case_folders *folders)
 {
 	for (int i = 0; i < 2; i++) {
@@ -190,7 +191,7 @@ static int tell_again(const struct score_request *request, const struct jp_case_
 	return status;
 }
 
-/* The same of runs that were kept: who has no rights cannot list them. */
+/* Judges kept runs again; a process without privileges cannot list them. */
 static int judge_again(const struct score_request *request)
 {
 	struct jp_case_folders folders[2] = {0};
@@ -207,7 +208,7 @@ static int judge_again(const struct score_request *request)
 	return status;
 }
 
-/* Asks each profiler, and judges what came of it. */
+/* Runs the scenes under each profiler and judges them. */
 static int take_and_judge(struct score_request *request)
 {
 	struct jp_score scores[2] = {0};
@@ -236,7 +237,7 @@ static int take_and_judge(struct score_request *request)
 	return !ret ? status : ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BROKEN;
 }
 
-/* Lists scenes, or asks for them; a misspelt one among good ones would ask less than was meant. */
+/* Lists or runs scenes. A misspelt name must be an error, not a smaller run. */
 static int follow(struct score_request *request)
 {
 	const char *unmatched;

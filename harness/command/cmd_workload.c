@@ -26,17 +26,17 @@
 #define PR_MDWE_REFUSE_EXEC_GAIN 1
 #endif
 
-/* Records that a truth has room for: a minute of 32 threads. The file is sparse. */
+/* Capacity of a truth in records: a minute of 32 threads. The file is sparse. */
 enum { SLOTS = 1 << 22 };
 
 struct request {
 	struct jp_handshake_setup setup;
 	const char *truth;
 	const char *publish, *publish_dir, *publish_with, *publish_children;
-	struct jp_truth_task_ids parent; /* who made this process, where it began with an exec */
-	uint64_t exec_tid;               /* which thread of it called exec; 0: the first */
-	uint64_t execed; /* when an earlier image of this process gave way to this one */
-	int proc;        /* the outside's /proc, where this process was born in a pid namespace */
+	struct jp_truth_task_ids parent; /* creator of this process, if it began with an exec */
+	uint64_t exec_tid;               /* the thread that called exec; 0: the first */
+	uint64_t execed;                 /* when this image replaced the process's earlier image */
+	int proc; /* the outer /proc, if this process began in a pid namespace */
 	const struct jp_workload *workload;
 };
 
@@ -44,7 +44,7 @@ static struct request request = {.setup = {.seed = 1, .ready_fd = STDOUT_FILENO,
 				 .publish = "none",
 				 .proc = -1};
 
-/* All workloads, if none was chosen; the publishers, and what each can get wrong. */
+/* Prints all workloads if none was chosen, the publishers and their possible faults. */
 static void print_names(FILE *out)
 {
 	const struct jp_workload *workload = NULL;
@@ -113,7 +113,7 @@ static const struct jp_option *rows_of_workload(void *context)
 static bool parse(int argc, char **argv, int *status)
 {
 	static uint64_t started, resumed;
-	/* Static: a stack dump of what is run below must not hold it. */
+	/* Static, so that stack dumps of the workload do not contain it. */
 	static const struct jp_option options[] = {
 		{"NAME", .take = take_name, .help = "a workload"},
 		{.more = rows_of_workload},
@@ -146,7 +146,7 @@ static bool parse(int argc, char **argv, int *status)
 		 .help = "what else, if the format can: debug (lines), debug-short (the same, each "
 			 "file's name once), unwinding (call frame information behind the code), "
 			 "unwinding-apart (in no memory)"},
-		/* What an image says to the next. */
+		/* Options that an image passes to the next one. */
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},
 		{"--parent", .take = take_parent, .context = &request.parent},
@@ -165,8 +165,8 @@ static bool parse(int argc, char **argv, int *status)
 	return true;
 }
 
-/* @option: room for "--truth=FILE" where it had to choose a name: an exec must find the file again.
- */
+/* Opens the truth. @option: space for "--truth=FILE" if a name must be chosen, as an exec must find
+ * the file again. */
 static int open_truth(const char *path, bool resumed, char *option, size_t size)
 {
 	const char *folder = getenv("TMPDIR"), *fresh = option + strlen("--truth=");
@@ -191,7 +191,7 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 	return ret;
 }
 
-/* A workload's exit status. */
+/* Returns a workload's exit status. */
 static int publish(void)
 {
 	int ret = request.publish_with ? jp_publish_with(request.publish_with) : 0;
@@ -206,13 +206,13 @@ static int publish(void)
 	return ret == -EINVAL ? JP_EXIT_USAGE : ret ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* Begins the truth: this process, and its own file. 0 or -errno. */
+/* Begins the truth with this process and its file. Returns 0 or -errno. */
 static int record_start(void)
 {
 	const uint64_t now = jp_clock_now();
 	int ret;
 
-	/* A namespace's number for the parent says nothing outside. */
+	/* The parent's number inside a namespace means nothing outside. */
 	if (!request.parent.pid && request.proc < 0)
 		request.parent.pid = getppid();
 	jp_truth_process_start(request.execed ? request.execed : now,
@@ -224,8 +224,8 @@ static int record_start(void)
 	return ret;
 }
 
-/* Whether this process may make memory executable that it wrote: asked, not tried, since a mapping
- * of ours would be in the capture and not in the truth. */
+/* Returns whether this process may make memory executable that it wrote. Uses prctl(): a trial
+ * mapping would be in the capture and not in the truth. */
 static bool can_emit(void)
 {
 	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
@@ -233,7 +233,7 @@ static bool can_emit(void)
 	return denied <= 0 || !(denied & PR_MDWE_REFUSE_EXEC_GAIN);
 }
 
-/* With the truth open. The exit status. */
+/* Runs the workload with an open truth. Returns the exit status. */
 static int act(void)
 {
 	char *argv[] = {(char *)request.workload->name, NULL};
@@ -275,7 +275,7 @@ static int run(int argc, char **argv)
 		fputs("jitproof workload: no memory\n", stderr);
 		return JP_EXIT_BROKEN;
 	}
-	/* main() has taken the command's own name away. */
+	/* main() removed the command's name. */
 	typed[0] = "jitproof";
 	memcpy(typed + 1, argv, argc * sizeof(*typed));
 	request.setup.argv = typed;

@@ -12,5 +12,5 @@ struct jp_command {
 	const char *synopsis; /* "list [GLOB...]" */
 	const char *help;     /* one line */
 	int (*run)(int argc, char **argv);
-	void (*more)(FILE *out); /* what its help says below the options; NULL: nothing */
+	void (*more)(FILE *out); /* prints the help below the options; NULL: nothing */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* explain --truth: what explain says of a capture alone, beside what the truth makes of it. */
+/* explain --truth: compares what explain finds in a capture alone with the truth. */
 #include "harness/command/explain_truth.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct truth_causes {
 	const struct jp_gathering *gathering;
 	bool json;
 	uint64_t samples;            /* in emitted code, by the truth */
-	uint64_t found[MOST_CAUSES]; /* samples that a cause costs, by the truth */
+	uint64_t found[MOST_CAUSES]; /* samples lost by each cause, by the truth */
 	uint64_t said[MOST_CAUSES];  /* by explain */
 	bool accused[MOST_CAUSES];
 	struct jp_explanation explanation;
@@ -43,7 +43,7 @@ static uint64_t samples_in_code(const struct jp_findings *findings)
 	return edge ? edge->n : 0;
 }
 
-/* Why no code has a name, where nobody was asked for any. */
+/* Returns why no code has a name, if no names were requested. */
 static const char *unnamed_by(const struct jp_gathering *ask)
 {
 	if (ask->jitdumps)
@@ -51,7 +51,8 @@ static const char *unnamed_by(const struct jp_gathering *ask)
 	return ask->markers ? "jitdump-file-gone" : "no-name-source";
 }
 
-/* What validators find; and what they were not asked, because nothing gives names. */
+/* Collects the validators' findings, and the causes that they did not judge, as nothing gives
+ * names. */
 static void take_truth(struct truth_causes *all, const struct jp_findings *findings)
 {
 	const struct jp_gathering *ask = all->gathering;
@@ -84,7 +85,7 @@ static void take_explanation(struct truth_causes *all)
 	}
 }
 
-/* Samples of the cause that costs most of those that both sides name. */
+/* Returns the samples of the most frequent cause that both sides name. */
 static uint64_t explained(const struct truth_causes *all)
 {
 	uint64_t most = 0;
@@ -95,15 +96,14 @@ static uint64_t explained(const struct truth_causes *all)
 	return most;
 }
 
-/*
- * "right", "wrong", "missed"; "covered": the truth finds it in samples that a right cause costs
- * too, of which one is told; "unjudged": the truth says nothing of such; NULL: nobody speaks of it.
- */
+/* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": the truth finds it in
+ * samples that a right cause costs too; "unjudged": the truth does not cover it; NULL: neither side
+ * names it. */
 static const char *verdict_of(const struct truth_causes *all, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
 	const uint64_t found = all->found[i];
-	/* A file costs names of native code too, of which no truth tells. */
+	/* A missing file also costs names of native code, which the truth does not cover. */
 	const bool of_file = strcmp(cause->id, "missing-file") == 0 ||
 			     strcmp(cause->id, "stripped-symbols") == 0;
 	const bool judged = jp_cause_is_judged(cause) && (found || !of_file);
@@ -119,7 +119,7 @@ static const char *verdict_of(const struct truth_causes *all, size_t i)
 	return found <= explained(all) ? "covered" : "missed";
 }
 
-/* Whether no cause is wrong or missed. */
+/* Returns whether no cause is wrong or missed. */
 static bool agrees(const struct truth_causes *all)
 {
 	for (size_t i = 0; jp_cause_at(i); i++) {
@@ -169,7 +169,7 @@ static bool print(const struct truth_causes *all)
 	return agree;
 }
 
-/* In the folder @dir: what explain says, and what the validators find. The exit status. */
+/* Compares explain and the validators in the folder @dir. Returns the exit status. */
 static int compare(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct truth_causes all;
@@ -200,7 +200,7 @@ static int compare(struct jp_truth_request *request, const char *dir, struct jp_
 
 int jp_explain_truth(struct jp_truth_request *request)
 {
-	/* What perf's unwinders do: they do not guess by frame pointers. */
+	/* The methods of perf's unwinders, which do not fall back to frame pointers. */
 	request->gathering.methods = "chain,dump,dump_cfi";
 	return jp_truth_request_judge(request, compare);
 }

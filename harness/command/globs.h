@@ -3,5 +3,5 @@
 
 #include <stdbool.h>
 
-/* Whether one of @count @globs matches the whole @name, or there are none. */
+/* Returns whether one of @count @globs matches the whole @name, or there are none. */
 bool jp_globs_match(char *const *globs, int count, const char *name);

@@ -24,13 +24,13 @@ enum { FRAMES = 1024 };
 struct judgement {
 	struct jp_file_report report;
 	struct jp_file_finder *finder;
-	struct jp_unwinder *unwinder; /* NULL: not asked for */
+	struct jp_unwinder *unwinder; /* NULL: not requested */
 	enum jp_method method;
-	FILE *stacks; /* NULL: not asked for */
+	FILE *stacks; /* NULL: not requested */
 	struct jp_new_file stacks_file;
 };
 
-/* A figure that --fail-if knows, and what a percentage of it is of. */
+/* A figure for --fail-if, and the total of its percentage. */
 struct metric {
 	const char *name;
 	uint64_t count, of;
@@ -56,7 +56,7 @@ static size_t list_metrics(const struct judgement *judgement, struct metric metr
 	return sizeof(all) / sizeof(*all);
 }
 
-/* NULL: there is none called @name. */
+/* Returns the metric @name, or NULL. */
 static const struct metric *find_metric(const struct judgement *judgement, const char *name)
 {
 	static struct metric metrics[12];
@@ -129,7 +129,7 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 	static uint64_t frames[FRAMES];
 	struct jp_unwound unwound;
 
-	/* A sample of a kernel thread or of an event without dumps has nothing to unwind. */
+	/* Samples of kernel threads, or of events without dumps, have nothing to unwind. */
 	if (!event->sample.stack)
 		return;
 	if (!event->sample.regs) {
@@ -192,7 +192,7 @@ static int judge(struct judgement *judgement, const struct jp_judge_request *opt
 		jp_new_file_drop(&judgement->stacks_file);
 		return ret ?: jp_fail(err, EIO, "%s: cannot be written", options->stacks);
 	}
-	/* What could be read of a bad file is kept. */
+	/* Keep what could be read of a bad file. */
 	if (judgement->stacks && jp_new_file_keep(&judgement->stacks_file, ret ? NULL : err))
 		return ret ?: -EIO;
 	if (ret && !*err->text)

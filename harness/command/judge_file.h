@@ -7,18 +7,18 @@
 #include "harness/command/limit.h"
 #include "harness/model/unwind/unwind.h"
 
-/* `jitproof judge FILE`, a perf.data without truth. */
+/* `jitproof judge FILE`: judges a perf.data without truth. */
 struct jp_judge_request {
 	bool json, unwind, frame_pointers, partial;
-	enum jp_method method; /* to unwind by */
+	enum jp_method method; /* unwinding method */
 	const char *elf, *root, *file;
-	const char *stacks;    /* a file for them, or NULL */
+	const char *stacks;    /* file for the stacks, or NULL */
 	struct jp_limit limit; /* of --fail-if */
-	unsigned int modes;    /* of its rows */
+	unsigned int modes;    /* output modes */
 };
 
-/* The rows of a command line for the struct jp_judge_request @request, without FILE and --json. */
+/* Returns the options for the struct jp_judge_request @request, without FILE and --json. */
 const struct jp_option *jp_judge_file_rows(void *request);
-/* The exit status: 0 the whole file was read, 99 it was not, 1 only where --fail-if holds.
- * @confined: it is read in a process without rights (harness/base/confine.h); else in this one. */
+/* Judges a file. Returns the exit status: 0 if the whole file was read, 99 if not, 1 only if
+ * --fail-if holds. @confined: reads it in a process without privileges (harness/base/confine.h). */
 int jp_judge_file(const struct jp_judge_request *request, bool confined);

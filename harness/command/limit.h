@@ -5,16 +5,17 @@
 
 #include "harness/base/error.h"
 
-/* --fail-if NAME>X[%]: what a figure may be at the most. All zero: nothing is asked. */
+/* --fail-if NAME>X[%]: the highest allowed value of a figure. All zero: no limit. */
 struct jp_limit {
 	char name[64];
-	double above; /* percent, or a count */
+	double above; /* percent or a count */
 	bool percent;
 };
 
-/* @text is what stands behind --fail-if; @what: what usage calls its NAME. 0 or -EINVAL. */
+/* Parses @text, the value of --fail-if; @what: what usage calls its NAME. Returns 0 or -EINVAL. */
 int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text,
 		   struct jp_error *err);
-/* JP_EXIT_OK; JP_EXIT_BAD where @count, or its share of @of, exceeds @limit: said on stderr. */
+/* Returns JP_EXIT_OK, or JP_EXIT_BAD and prints a message if @count, or its share of @of, exceeds
+ * @limit. */
 int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
 		     double count, double of);

@@ -21,7 +21,7 @@ static int usage(FILE *out)
 	return out == stdout ? JP_EXIT_OK : JP_EXIT_USAGE;
 }
 
-/* A file that we open must not become standard output: our words would overwrite it. */
+/* Opens standard descriptors that are closed: a file of ours must not become standard output. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -33,7 +33,7 @@ static void fill_standard_descriptors(void)
 		close(fd);
 }
 
-/* Where the stack may not grow a process dies without a word. */
+/* Returns whether the stack may grow: without that a process dies silently. */
 static bool has_stack(void)
 {
 	enum { LEAST = 1 << 20 };
@@ -47,7 +47,7 @@ static bool has_stack(void)
 	return false;
 }
 
-/* What was said must have arrived, or the status says so. */
+/* Checks that all output arrived. Returns the exit status. */
 static int finish(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))

@@ -23,7 +23,7 @@ struct run_task {
 	enum run_task_kind kind;
 	size_t index;
 	bool watched;
-	enum jp_outcome outcome; /* where it was not */
+	enum jp_outcome outcome; /* if it was not judged */
 	double seconds;
 	char why[2048];
 	char dir[PATH_MAX];
@@ -53,7 +53,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 	done->outcome = result->outcome;
 }
 
-/* Instead of a result, where judging is left to others. */
+/* Reports a case that another run will judge. */
 static void tell_unjudged(struct jp_report *report, const struct run_task *work)
 {
 	struct jp_result *result = jp_report_next(report);
@@ -72,7 +72,7 @@ static int end(struct jp_report *report, int junit)
 	int status;
 
 	report->junit = junit >= 0 ? fdopen(dup(junit), "w") : NULL;
-	/* Without a single result that a tool could take for the run's. */
+	/* No result that a tool could take for the run's may remain. */
 	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
@@ -81,7 +81,7 @@ static int end(struct jp_report *report, int junit)
 	return status;
 }
 
-/* The judge: what the runner says, until it is gone. */
+/* Serves the runner's messages until it ends. */
 static int serve(const struct jp_run_start *start, int channel)
 {
 	struct jp_report *report = start->report;
@@ -115,7 +115,7 @@ static int serve(const struct jp_run_start *start, int channel)
 	return JP_EXIT_OK;
 }
 
-/* When the judge has ended, the runner has said all, or is gone. */
+/* Handles the end of the judge: the runner is done, or has ended. */
 static int outlive(void *context, int judged)
 {
 	const struct jp_run_start *start = context;
@@ -125,7 +125,7 @@ static int outlive(void *context, int judged)
 		return judged ? judged : WEXITSTATUS(status);
 	if (start->dir->temporary && !start->keep)
 		jp_run_dir_remove(start->dir->path);
-	/* We ended it ourselves, and have said why. */
+	/* We ended it ourselves, and have printed why. */
 	return judged == JP_EXIT_BROKEN ? judged : jp_survivor_status("run", status);
 }
 
@@ -159,7 +159,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 		ret = -EIO;
 	}
 	if (!ret) {
-		/* The runner ends, then we do. */
+		/* The runner ends first, then this process. */
 		jp_survivor_signals(SIG_IGN);
 		*status = serve(start, channel);
 		return 1;

@@ -5,10 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A book: all things of one kind, each in exactly one class. The classes must add up to what there
- * is: @total, or the class @part of the book @of, which this one tells apart.
- */
+/* An account: all things of one kind, each in exactly one class. The classes must add up to the
+ * number of things: @total, or the class @part of the account @of, which this one divides. */
 struct jp_book {
 	char name[32];
 	const char *of, *part; /* constants; NULL: @total is known */
@@ -16,7 +14,7 @@ struct jp_book {
 	struct jp_book_class {
 		char name[32];
 		uint64_t count;
-	} * classes; /* none is empty */
+	} * classes; /* no class is empty */
 	size_t nr_classes, capacity;
 };
 
@@ -25,14 +23,15 @@ struct jp_books {
 	size_t count, capacity;
 };
 
-/* A new book, without classes; NULL: no memory. Valid until the next. */
+/* Adds an account without classes. Returns it, valid until the next call, or NULL if out of
+ * memory. */
 struct jp_book *jp_books_open(struct jp_books *books, const char *name);
-/* @count more in @name, which may be new. 0 or -ENOMEM. */
+/* Adds @count to class @name, which may be new. Returns 0 or -ENOMEM. */
 int jp_book_count(struct jp_book *book, const char *name, uint64_t count);
-/* What its classes add up to. */
+/* Returns the sum of the classes. */
 uint64_t jp_book_sum(const struct jp_book *book);
-/* What they must add up to; UINT64_MAX: the book that would tell is missing. */
+/* Returns what the classes must add up to; UINT64_MAX: the account @of is missing. */
 uint64_t jp_book_total(const struct jp_books *books, const struct jp_book *book);
-/* Adds all of @more. 0 or -ENOMEM. */
+/* Adds all counts of @more. Returns 0 or -ENOMEM. */
 int jp_books_append(struct jp_books *books, const struct jp_books *more);
 void jp_books_free(struct jp_books *books);

@@ -15,7 +15,7 @@ struct jp_file_figures {
 	struct jp_places *places;
 	struct jp_map processes; /* struct jp_process_figures *, by pid */
 	struct jp_process_figures *last;
-	const struct jp_process_figures **sorted; /* NULL: not since the last count */
+	const struct jp_process_figures **sorted; /* NULL: counts changed since the last sort */
 	size_t nr_sorted;
 	struct jp_figures nobody; /* records of the kernel's own mappings */
 	bool mmap2;               /* the file has such records */
@@ -46,7 +46,7 @@ void jp_file_figures_free(struct jp_file_figures *all)
 	free(all);
 }
 
-/* The process called @pid, made where it is new; NULL: no memory. */
+/* Returns the process @pid, new if necessary; NULL: out of memory. */
 static struct jp_process_figures *process_of(struct jp_file_figures *all, uint32_t pid)
 {
 	struct jp_process_figures *process = all->last, **known;
@@ -108,8 +108,8 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 			i++;
 			continue;
 		}
-		/* Neighbours in a chain mostly lie in one stretch, and no stretch holds a marker.
-		 */
+		/* Neighbours in a chain mostly lie in one stretch, and no stretch contains a
+		 * marker. */
 		stretch = jp_places_at(all->places, process->places, user[i]);
 		first = i;
 		do
@@ -124,7 +124,7 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 	figures->single_frame += addresses == 1;
 	figures->addresses += addresses;
 	figures->addresses_unmapped += unmapped;
-	figures->rootless += !stretch->root; /* the last one that is an address */
+	figures->rootless += !stretch->root; /* the last entry that is an address */
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static void add(struct jp_figures *to, const struct jp_figures *from)
 		to->sampled[i] += from->sampled[i];
 }
 
-/* Only now is it known whether there is any MMAP2. */
+/* Decides whether MMAP records count: only at the end is it known whether there is any MMAP2. */
 static void settle(struct jp_file_figures *all)
 {
 	struct jp_process_figures **process;
@@ -210,7 +210,7 @@ static bool has_figures(const struct jp_figures *figures)
 	return sum;
 }
 
-/* By numbers, not by what they lead to: that lies anywhere. */
+/* Sorts by pid, not by the pointers, so that the order is always the same. */
 static int sort(struct jp_file_figures *all)
 {
 	jp_cleanup_free uint64_t *keys = malloc((all->processes.count + 1) * sizeof(*keys));

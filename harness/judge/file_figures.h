@@ -8,10 +8,8 @@
 #include "harness/format/event.h"
 #include "harness/model/space/places.h"
 
-/*
- * What a capture without truth tells of itself: counts, by process. ci/peer/perfdata_peer.py
- * computes the same from perf's own text; a change here is a change there.
- */
+/* Counts that a capture without truth yields, by process. ci/peer/perfdata_peer.py computes the
+ * same from perf's own text: change both together. */
 
 struct jp_figures {
 	uint64_t samples;
@@ -20,7 +18,7 @@ struct jp_figures {
 	uint64_t addresses;    /* user addresses in callchains */
 	uint64_t addresses_unmapped;
 	uint64_t rootless;             /* user stacks whose outermost address is in no known root */
-	uint64_t mmap2[JP_MAP_PLACES]; /* MMAP2 records; MMAP where the whole file has no MMAP2 */
+	uint64_t mmap2[JP_MAP_PLACES]; /* MMAP2 records; MMAP if the whole file has no MMAP2 */
 	uint64_t mmap[JP_MAP_PLACES];
 	uint64_t sampled[JP_PLACES]; /* samples by the place of their address */
 };
@@ -34,11 +32,10 @@ struct jp_process_figures {
 struct jp_file_figures;
 struct jp_file_figures *jp_file_figures_new(struct jp_replay *replay);
 void jp_file_figures_free(struct jp_file_figures *all);
-/* Counts @event and applies it to the replay. 0 or -ENOMEM. */
+/* Counts @event and applies it to the replay. Returns 0 or -ENOMEM. */
 int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *event);
-/* The sum over all. */
+/* Sums the figures of all processes. */
 void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total);
-/* By pid; those with neither samples nor mapping records are not among them. Valid until the next
- * count. */
+/* Returns the processes with samples or mapping records, by pid. Valid until the next count. */
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count);

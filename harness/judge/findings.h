@@ -6,7 +6,7 @@
 #include "harness/judge/metric.h"
 #include "harness/format/truth/format.h"
 
-/* What a validator, or all validators of a case, found. */
+/* Findings of a validator, or of all validators of a case. */
 enum jp_verdict {
 	JP_UNJUDGED,
 	JP_UNMAPPED,
@@ -21,56 +21,57 @@ enum jp_verdict {
 };
 const char *jp_verdict_text(enum jp_verdict verdict);
 
-/* One kind of failure with where it was first seen. Its texts are the validator's constants, or a
+/* One kind of failure, with its first occurrence. Texts are constants of the validator, or a
  * control's name. */
 struct jp_exception {
 	const char *kind;      /* the metric, without the method */
-	enum jp_method method; /* JP_METHODS: of none */
+	enum jp_method method; /* JP_METHODS: no method */
 	const char *cause;
 	uint64_t count;
 	char metric[48]; /* "broken.dump": @kind and @method, for readers */
-	char first[400]; /* the first of them: time, process, ip, function+offset, what was missing
+	char first[400]; /* the first failure: time, process, ip, function+offset, what was missing
 			    where */
 };
 
 struct jp_findings {
 	struct jp_metric *metrics;
 	size_t nr_metrics, metrics_capacity;
-	struct jp_exception *exceptions; /* one per (metric, cause) */
+	struct jp_exception *exceptions; /* one for each (metric, cause) */
 	size_t nr_exceptions, exceptions_capacity;
 	uint64_t verdicts[JP_METHODS][JP_VERDICTS];
-	uint64_t in_kernel[JP_METHODS][JP_VERDICTS]; /* of them, samples in the kernel */
-	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth foretold */
+	uint64_t in_kernel[JP_METHODS][JP_VERDICTS]; /* of these, samples in the kernel */
+	uint64_t predicted[JP_METHODS]; /* samples that the method walked as the truth predicts */
 	bool judged[JP_METHODS];
-	struct jp_books books; /* everything is in some class of one of these */
+	struct jp_books books; /* accounts: everything is in a class of one of them */
 	struct jp_skipped {
-		const char *validator, *lack; /* constants: who did not judge, for want of what */
+		const char *validator,
+			*lack; /* constants: which validator did not judge, and why */
 	} * skipped;
 	size_t nr_skipped, skipped_capacity;
-	char error[1024];  /* not "": the case is an ERROR, for this reason */
-	bool contradicted; /* which is that the runner saw otherwise: no figure is worth anything */
+	char error[1024];  /* not "": the case is an ERROR for this reason */
+	bool contradicted; /* the reason is a contradiction with the runner: no figure counts */
 	bool failed;       /* memory ran out, and metrics are missing */
 };
 
 void jp_findings_free(struct jp_findings *findings);
-/* Without memory @findings fail, which jp_findings_append() tells. */
+/* Adds @metric. Out of memory sets @findings->failed, which jp_findings_append() reports. */
 void jp_findings_add(struct jp_findings *findings, struct jp_metric metric);
-/* The same of jp_metric_rate() and jp_metric_count(). */
+/* Add jp_metric_rate() or jp_metric_count(). */
 void jp_findings_add_rate(struct jp_findings *findings, const char *name, uint64_t k, uint64_t n);
 void jp_findings_add_count(struct jp_findings *findings, const char *name, uint64_t k);
-/* All of @more behind what is there; none of its exceptions is in @findings. 0, or -ENOMEM where
- * @more failed, too. */
+/* Appends all of @more; none of its exceptions may be in @findings. Returns 0, or -ENOMEM, also if
+ * @more failed. */
 int jp_findings_append(struct jp_findings *findings, const struct jp_findings *more);
 const struct jp_metric *jp_findings_metric(const struct jp_findings *findings, const char *name);
-/* A metric that has a part in what is asked of any case: constant @role says which. */
+/* Adds a metric with a role in every case: @role is constant. */
 void jp_findings_add_as(struct jp_findings *findings, const struct jp_role *role,
 			struct jp_metric metric);
-/* Counts one failure. Where its count is 1, it is the first and wants its sentence. NULL: no
- * memory. */
+/* Counts one failure. If the returned count is 1, the caller must describe it. Returns NULL if out
+ * of memory. */
 struct jp_exception *jp_findings_count(struct jp_findings *findings, const char *kind,
 				       enum jp_method method, const char *cause);
-/* @validator does not judge: the capture declares @lack. 0 or -ENOMEM. */
+/* Notes that @validator does not judge as the capture declares @lack. Returns 0 or -ENOMEM. */
 int jp_findings_skip(struct jp_findings *findings, const char *validator, const char *lack);
-/* The same of no method, with the sentence. */
+/* Counts one failure without a method, and describes the first. Returns 0 or -ENOMEM. */
 int jp_findings_except(struct jp_findings *findings, const char *kind, const char *cause,
 		       const char *first, ...) __attribute__((format(printf, 4, 5)));

@@ -12,16 +12,16 @@
 
 enum { JUDGEMENTS = 2 };
 
-/* One validator at work. */
+/* One active validator. */
 struct work {
 	const struct jp_validator *validator;
 	struct jp_view view;
-	bool watches; /* it waits for events */
+	bool watches; /* it wants events */
 	bool failed;
-	struct jp_error err; /* why */
+	struct jp_error err; /* why it failed */
 };
 
-/* One judgement: of the capture as it is, or with what a control left out added back. */
+/* One judgement: of the capture, or of the capture with a control's omissions added back. */
 struct judge_side {
 	struct work *works; /* by name */
 	size_t nr_works;
@@ -50,7 +50,7 @@ static void fail(struct work *work)
 	work->watches = false;
 }
 
-/* A validator that needs what the capture declares to lack is skipped, by its name. */
+/* Starts a validator, or skips it by name if the capture lacks what it needs. */
 static int begin_work(struct work *work, uint32_t lacks)
 {
 	const struct jp_validator *validator = work->validator;
@@ -98,7 +98,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 	return 0;
 }
 
-/* @event happens: until then all was as before, then the spaces know, then each validator sees. */
+/* Applies @event: until its time all is as before, then the spaces change, then each validator sees
+ * it. */
 static int happen(struct judging *judging, struct judge_side *side, const struct jp_event *event)
 {
 	struct jp_replay *spaces = judging->in_injected ? side->injected_spaces : side->spaces;
@@ -119,8 +120,7 @@ static int happen(struct judging *judging, struct judge_side *side, const struct
 	return failed;
 }
 
-/* A sample without registers is judged as an observed one: the first of its user addresses is what
- * it sampled, wherever the CPU was. */
+/* Returns @event in the form of an observation: its first user address is what it sampled. */
 static const struct jp_event *without_registers(const struct jp_event *event, struct jp_event *copy)
 {
 	static const struct jp_observed observed = {.weight = 1};
@@ -164,7 +164,7 @@ static int visit(void *context, const struct jp_event *event)
 	return failed;
 }
 
-/* @name NULL: the capture itself. */
+/* Reads the file @name of the folder; NULL: the capture itself. */
 static int read_file(struct judging *judging, const char *name, struct jp_perfdata_summary *summary,
 		     struct jp_error *err)
 {
@@ -174,7 +174,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 			  : jp_capture_path(dir, path, sizeof(path), err);
 
 	*err = (struct jp_error){""};
-	/* The reader would wait for a FIFO: elsewhere one may be meant, here it is not. */
+	/* The reader would wait for a FIFO, which is not allowed here. */
 	if (!failed)
 		failed = jp_capture_check(path, err);
 	if (!failed)
@@ -184,7 +184,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 	return failed;
 }
 
-/* Those that have seen all they want come to their end. */
+/* Ends validators that do not wait for injected.data. */
 static void end_file(struct judging *judging)
 {
 	for (struct judge_side *side = judging->sides; side < judging->sides + judging->nr_sides;
@@ -201,7 +201,7 @@ static void end_file(struct judging *judging)
 	}
 }
 
-/* What waits for injected.data sees it; if that cannot be read, nobody else minds. */
+/* Reads injected.data for the validators that want it; a failure affects only them. */
 static void read_injected(struct judging *judging)
 {
 	struct jp_error err;
@@ -229,7 +229,7 @@ static void read_injected(struct judging *judging)
 	end_file(judging);
 }
 
-/* In the order of names; what one could not judge the others did, and the first says why. */
+/* Collects findings by name. Where validators failed, the first error counts. */
 static int collect(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
@@ -278,7 +278,7 @@ static int judge(struct judging *judging, const struct jp_control *control,
 	failed = read_file(judging, NULL, &judgement->file, err);
 	if (failed)
 		return failed;
-	/* Without a control the second has none. */
+	/* Without a control the second side is empty. */
 	if (jp_spans_index(&judging->sides[0].known) || jp_spans_index(&judging->sides[1].known))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	end_file(judging);

@@ -11,7 +11,7 @@ void jp_losses_see(struct jp_losses *losses, const struct jp_event *event)
 		losses->throttled++;
 	if (event->type != JP_EVENT_LOST && event->type != JP_EVENT_LOST_SAMPLES)
 		return;
-	/* Of an event that gives both, either may be what was lost; a stream says which. */
+	/* An event that yields both may have lost either; a stream states which. */
 	lost = event->asked && event->asked->sideband &&
 			       !(event->observed && event->type == JP_EVENT_LOST_SAMPLES)
 		       ? &losses->sideband

@@ -18,7 +18,7 @@ static bool same(const struct jp_span *span, const struct jp_mapping *map)
 	       map->ino == span->mapping.ino && map->gen == span->mapping.gen;
 }
 
-/* One that did not cease yet, by address. */
+/* An open span, by address. */
 struct open_span {
 	uint64_t start, end;
 	size_t span; /* index */
@@ -26,10 +26,10 @@ struct open_span {
 
 static const struct jp_range_kind by_address = {.size = sizeof(struct open_span)};
 
-/* Those of one process. */
+/* The open spans of one process. */
 struct open_spans {
 	struct jp_ranges *ranges; /* struct open_span */
-	uint64_t generation;      /* of the space, as it was followed last */
+	uint64_t generation;      /* generation of the space at the last update */
 };
 
 static void cease(struct jp_span *span, uint64_t before, uint64_t after)
@@ -38,7 +38,7 @@ static void cease(struct jp_span *span, uint64_t before, uint64_t after)
 	span->close_after = after;
 }
 
-/* Takes the open spans of @extent, which becomes as large as they are. 0 or -ENOMEM. */
+/* Takes the open spans of @extent out, and extends @extent to cover them. Returns 0 or -ENOMEM. */
 static int take(struct open_spans *open, struct jp_extent *extent, struct open_span **taken,
 		size_t *count)
 {
@@ -59,7 +59,8 @@ static int take(struct open_spans *open, struct jp_extent *extent, struct open_s
 	return jp_ranges_clear(&open->ranges, extent->start, extent->end);
 }
 
-/* @map, which is executable, is there: as the span @old, or as a new one. 0 or -ENOMEM. */
+/* Notes that the executable mapping @map exists: as the span @old, or as a new one. Returns 0 or
+ * -ENOMEM. */
 static int open_one(struct jp_spans *spans, struct open_spans *open, const struct jp_mapping *map,
 		    const struct jp_span *fresh, const struct open_span *old)
 {
@@ -78,7 +79,7 @@ static int open_one(struct jp_spans *spans, struct open_spans *open, const struc
 	return jp_ranges_put(&open->ranges, &one);
 }
 
-/* Closes the spans of @pid that are no more, and opens those that are new. */
+/* Closes the spans of @pid that ended, and opens new ones. */
 static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid, uint64_t before,
 		  uint64_t after)
 {
@@ -101,7 +102,7 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 	open->generation = jp_replay_generation(spaces, pid);
 	if (take(open, &extent, &was, &count))
 		return -ENOMEM;
-	/* Both are in the order of addresses. */
+	/* Both lists are sorted by address. */
 	for (map = jp_replay_from(spaces, pid, extent.start); map && map->start < extent.end;
 	     map = jp_replay_from(spaces, pid, map->end)) {
 		const struct open_span *old = NULL;
@@ -110,7 +111,7 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 			continue;
 		while (next < count && was[next].start < map->start)
 			cease(&spans->spans[was[next++].span], before, after);
-		/* One that begins at the same place ceases before the next mapping. */
+		/* A span at the same start ends before the next mapping. */
 		if (next < count && same(&spans->spans[was[next].span], map))
 			old = &was[next++];
 		if (open_one(spans, open, map, &fresh, old))
@@ -156,13 +157,14 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 	return jp_boxes_next(&spans->boxes, pid, box, at, &item) ? &spans->spans[item] : NULL;
 }
 
-/* And, where memory changed, of all who have the same address space: who joins them or goes changes
- * nothing for the others. */
+/* Updates all processes that share the changed address space. A process that joins or leaves it
+ * does not change the others' memory. */
 static int follow_act(struct jp_spans *spans, const struct jp_event *act)
 {
 	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
 			    act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
-	/* What ends with its process is never stale: nobody is left to be sampled in it. */
+	/* Memory that ends with its process is never stale: no thread is left to be sampled in
+	 * it. */
 	const uint64_t after = act->type == JP_EVENT_END ? UINT64_MAX : act->after;
 	uint32_t one = act->pid;
 	int failed;
@@ -221,7 +223,7 @@ bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, ui
 	for (size_t at = 0; (span = jp_spans_next(spans, pid, &box, &at));)
 		if (span->open_before >= from)
 			return true;
-	/* Those that came since it was built. */
+	/* Look at the spans that were added after the index was built. */
 	for (size_t i = spans->boxes.count; i < spans->count; i++) {
 		span = &spans->spans[i];
 		if (span->pid == pid && addr >= span->mapping.start && addr < span->mapping.end &&

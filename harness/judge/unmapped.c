@@ -7,7 +7,7 @@
 
 #include "harness/base/search.h"
 
-/* Since when @ip of @pid has been what it is at @time, as far as the truth tells. */
+/* Returns since when @ip of @pid has its state of @time, by the truth. */
 static uint64_t since(const struct jp_evidence *evidence, const struct jp_event *last, uint32_t pid,
 		      uint64_t time)
 {
@@ -23,7 +23,8 @@ static uint64_t since(const struct jp_evidence *evidence, const struct jp_event 
 	return start < evidence->info.slack ? 0 : start - evidence->info.slack;
 }
 
-/* Whether a snapshot that was read after @act, and by @time, shows executable memory at @ip. */
+/* Returns whether a snapshot that was read after @act and before @time shows executable memory at
+ * @ip. */
 static bool in_snapshot(const struct jp_evidence *evidence, const struct jp_event *act, uint64_t ip,
 			uint64_t time)
 {

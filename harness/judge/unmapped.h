@@ -5,11 +5,11 @@
 #include "harness/model/evidence/control.h"
 
 /*
- * Why a capture, which holds @known by then, knows no mapping of an address at @time: the name of
- * the control that left it out on purpose; else "mremap", where the memory came there by a remap,
- * of which the kernel makes no record, and no snapshot since then; "shared-mm", where another
- * process in the same space mapped it, and a record says so of that one; else "no-record". Of what
- * a record or a snapshot told once, nothing but a fault made the capture lose it: "no-record" too.
+ * Why a capture, which holds @known by then, knows no mapping of an address at @time. The cause is
+ * the control that left it out on purpose; or "mremap": the memory was moved there, for which the
+ * kernel writes no record, without a later snapshot; or "shared-mm": another process in the same
+ * space mapped it, and its record names that process; or "no-record". A mapping that had a record
+ * or a snapshot entry once was lost by a fault: "no-record" too.
  */
 struct jp_unmapped {
 	const char *cause;
@@ -19,12 +19,10 @@ struct jp_unmapped {
 
 struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct jp_spans *known,
 			       uint32_t pid, uint64_t ip, uint64_t time);
-/* The same as a sentence; returns @text. */
+/* Describes @unmapped in a sentence. Returns @text. */
 const char *jp_unmapped_text(const struct jp_unmapped *unmapped, char *text, size_t size);
-/*
- * Why the capture still holds as executable what ended at @addr of @pid with an act that began at
- * @before, at @time: the control that kept an exec from it, if nothing else ended it; else
- * "munmap", "mremap" or "mprotect" (of none does the kernel make a record), else "stale".
- */
+/* Returns why the capture at @time still holds as executable what ended at @addr of @pid with an
+ * act that began at @before: the control that left out an exec, if nothing else ended it; "munmap",
+ * "mremap" or "mprotect", for which the kernel writes no record; or "stale". */
 const char *jp_unmapped_late(const struct jp_evidence *evidence, uint32_t pid, uint64_t addr,
 			     uint64_t before, uint64_t time);

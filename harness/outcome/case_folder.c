@@ -43,7 +43,7 @@ struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err
 	return cases;
 }
 
-/* The runner writes it once all that is judged is there. */
+/* Returns whether the runner wrote `watched`: it does so when all files are complete. */
 static bool is_watched(const char *dir)
 {
 	char path[4096];
@@ -52,7 +52,7 @@ static bool is_watched(const char *dir)
 	       jp_untrusted_there(path, NULL) != -ENOENT;
 }
 
-/* What the run itself found out when there was nothing to judge. True when it did. */
+/* Reads the outcome of a run that has nothing to judge. Returns whether there is one. */
 static bool take_outcome(const char *dir, struct jp_result *result)
 {
 	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
@@ -83,7 +83,7 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 	return true;
 }
 
-/* How long the case took when it ran; 0: its folder does not say. */
+/* Returns the duration of the case in seconds; 0: unknown. */
 static double seconds_of(const char *dir)
 {
 	size_t size;

@@ -4,40 +4,39 @@
 #include "harness/judge/judge.h"
 #include "harness/outcome/outcome.h"
 
-/* What makes an outcome of findings. Each notes in @result what it finds wrong. */
+/* Checks that turn findings into an outcome. Each notes in @result what it finds wrong. */
 
 /* evidence.c */
-/* What makes a run worthless, whatever its figures. */
+/* Checks for errors that make a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result);
-/* window.c: whether `capture` states what the runner saw. */
+/* window.c: does `capture` state what the runner observed? */
 void jp_check_window(const struct jp_evidence *evidence, struct jp_result *result);
-/* stated.c: whether the rest of it is what the case asked for. @environment: the text of env.json,
- * NULL where there is none. */
+/* stated.c: is the rest of `capture` what the case requested? @environment: text of env.json, or
+ * NULL. */
 void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		     const char *environment, struct jp_result *result);
-/* environment.c: whether all that tells of the machine tells the same. */
+/* environment.c: do all descriptions of the machine agree? */
 void jp_check_environment(const struct jp_evidence *evidence,
 			  const struct jp_perfdata_summary *file, const char *environment,
 			  struct jp_result *result);
-/* figures.c: whether the figures that ours states, and what its file says of itself, are those of
- * what it wrote. */
+/* figures.c: are the figures that our capture states those of its files? */
 void jp_check_figures(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		      struct jp_result *result);
-/* The latter alone, of whosever capture. */
+/* The same for the features of any capture's file. */
 void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result);
-/* Whether most samples lie where the truth rules them out, though enough were taken: a fault of who
- * took them, and no lack of evidence. */
+/* Do most samples lie where the truth excludes them, although there are enough? That is the
+ * capture's fault, not a lack of evidence. */
 void jp_check_elsewhere(struct jp_result *result);
-/* Whether everything that a file holds is in a class. */
+/* Does each thing in a file belong to a class? */
 void jp_check_books(struct jp_result *result);
-/* Whether there is enough of all that the validators say is needed. */
+/* Is there enough of all that the validators need? */
 void jp_check_evidence(struct jp_result *result);
 
-/* control.c: a capture that is wrong on purpose must be caught, and for that reason alone.
- * @again: what is found with what it left out added back. */
+/* control.c: a deliberately wrong capture must be caught, only for its deliberate error. @again:
+ * findings with its omissions added back. */
 void jp_check_control(const struct jp_findings *again, struct jp_result *result);
 
-/* crash.c: the last words of a profiler in @dir, if there are any: true, and @result is all there
- * is. */
+/* crash.c: returns whether @dir has the last output of a crashed profiler; then @result is
+ * final. */
 bool jp_check_crash(const char *dir, struct jp_result *result);

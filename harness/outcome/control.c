@@ -13,7 +13,7 @@ static bool listed(const struct jp_findings *findings, const struct jp_exception
 	return false;
 }
 
-/* The capture plus what it left out must be without a fault. */
+/* The capture with its omissions added back must be without faults. */
 static void check_added_back(const struct jp_findings *again, struct jp_result *result)
 {
 	if (*again->error) {
@@ -24,8 +24,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 		const struct jp_exception *left = &again->exceptions[i];
 		bool new = !listed(&result->findings, left);
 
-		/* What was there before is listed with its first one; what is new must say it here.
-		 */
+		/* Older exceptions are listed already; a new one must be described here. */
 		jp_note(result, JP_FAIL,
 			"%s: with what was left out added back, %" PRIu64
 			" remain with cause %s%s%s",
@@ -41,7 +40,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 			jp_note(result, JP_FAIL,
 				"%s: with what was left out added back, %" PRIu64 " remain",
 				metric->name, metric->k);
-		/* Nothing broken proves nothing where nothing was judged. */
+		/* Without judged samples, the absence of faults proves nothing. */
 		if (metric->role && metric->role->steady && (!before || metric->k < before->k))
 			jp_note(result, JP_FAIL,
 				"%s: with what was left out added back, %" PRIu64
@@ -50,7 +49,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 	}
 }
 
-/* A capture that is wrong on purpose must be caught, and for that reason alone. */
+/* A deliberately wrong capture must be caught, only for its deliberate error. */
 void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 {
 	const char *cause = result->cas->control;

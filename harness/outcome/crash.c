@@ -9,7 +9,7 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/outcome/expect.h"
 
-/* @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
+/* Judges a crash. @words: "VERB SIGNAL WHY", as jp_profiler_crashed() writes it. */
 static void judge_crash(const char *dir, char *words, struct jp_result *result)
 {
 	char *rest = words, *verb = strsep(&rest, " "), *signal = strsep(&rest, " ");

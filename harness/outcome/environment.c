@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The machine: the runner writes it into env.json and `watched`, a capture into perf.data, the
- * workload into the truth. Where two of them tell the same, they agree. */
+/* The machine is described in env.json and `watched` by the runner, in perf.data by the capture,
+ * and in the truth by the workload. All must agree. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include "harness/format/perfdata/machine.h"
 
 enum {
-	WHOLE = 1,  /* the format since which `watched` has all its keys */
-	CLOCKS = 2, /* and that since which env.json says whether clocks count */
-	WITNESS = 3 /* and that since which there is a witness, or the reason why there is none */
+	WHOLE = 1,  /* from this format on `watched` has all keys */
+	CLOCKS = 2, /* from this format on env.json states whether clocks count */
+	WITNESS = 3 /* from this format on there is a witness, or the reason for none */
 };
 
 static uint64_t number_of(const char *environment, const char *key)
@@ -24,7 +24,7 @@ static uint64_t number_of(const char *environment, const char *key)
 	return jp_json_find_number(environment, path, &number) ? number : 0;
 }
 
-/* @held "": the other file does not say. */
+/* Compares one key. @held "": the other file does not state it. */
 static void check_text(struct jp_result *result, const char *environment, const char *key,
 		       const char *where, const char *held)
 {
@@ -36,7 +36,7 @@ static void check_text(struct jp_result *result, const char *environment, const 
 		jp_note(result, JP_ERROR, "env.json states %s %s, %s %s", key, stated, where, held);
 }
 
-/* What a capture writes down of it. */
+/* Compares the capture's description. */
 static void check_file(const struct jp_evidence *evidence, const struct jp_perfdata_summary *file,
 		       const char *environment, struct jp_result *result)
 {
@@ -76,7 +76,8 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 	check_text(result, environment, "perf_event_max_stack", "the runner", most);
 }
 
-/* The kernel's clocks may count nothing (env.json says so); else who sampled has counted. */
+/* Checks that a capture that sampled has counted, unless the kernel's clocks do not count
+ * (env.json). */
 static void check_counted(const struct jp_capture_info *info, const char *environment,
 			  struct jp_result *result)
 {

@@ -6,13 +6,13 @@
 
 #include "harness/outcome/expect.h"
 
-/* A case that says nothing of its unjudged samples may have this many of them, in percent. */
+/* Percentage of unjudged samples that a case without an expectation may have. */
 #define MAX_UNJUDGED 2
-/* Where the clocks of truth and capture differ by more, brackets prove nothing:
+/* With a larger difference between the clocks of truth and capture, brackets prove nothing:
  * docs/results-format.md. */
 #define MAX_SLACK_NS 100000
 
-/* What makes a run worthless, whatever its figures. */
+/* Checks for errors that make a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result)
 {
@@ -64,7 +64,7 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 			"mapped was not watched");
 }
 
-/* The most samples that any method judged. */
+/* Returns the most samples that any method judged. */
 static uint64_t judged(const struct jp_findings *findings)
 {
 	uint64_t most = 0;
@@ -131,7 +131,7 @@ static void check_least(enum jp_bound bound, struct jp_result *result)
 	}
 }
 
-/* What the kernel did not write cannot be wrong. */
+/* Samples that the kernel did not write cannot be wrong: limit them. */
 static void check_lost(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -147,7 +147,7 @@ static void check_lost(struct jp_result *result)
 	}
 }
 
-/* What is not judged cannot fail: enough judged samples are no excuse for many more unjudged. */
+/* Unjudged samples cannot fail: enough judged samples do not excuse many unjudged ones. */
 static void check_most(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
@@ -166,7 +166,8 @@ static void check_most(struct jp_result *result)
 	}
 }
 
-/* Two counts of the same: of the reader, or of the validator before, and of who classed it. */
+/* Compares two counts of the same things: the reader's, or another validator's, and the sum of
+ * classes. */
 void jp_check_books(struct jp_result *result)
 {
 	const struct jp_books *books = &result->findings.books;

@@ -39,7 +39,7 @@ const char *jp_expect_range(const struct jp_expectation *expectation, char *text
 	const char *unit = expectation->percent ? "%" : "";
 	double min = expectation->min * scale, max = expectation->max * scale;
 
-	/* Nine digits hide what the division by 100 did to the number in the file. */
+	/* Nine digits hide the rounding of the division by 100. */
 	if (isinf(min) && isinf(max))
 		snprintf(text, size, "any");
 	else if (min == max)
@@ -154,7 +154,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	for (size_t i = 0; i < findings->nr_exceptions; i++)
 		if (names(allow, &findings->exceptions[i]))
 			some.k += findings->exceptions[i].count;
-	/* Of nothing no share is too large, however little was judged. */
+	/* No share of nothing is too large, however little was judged. */
 	if (allow->predicted || (!some.k && allow->min <= 0))
 		return JP_PASS;
 	if (allow->most[0]) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a capture tells twice: `capture`, where it is ours, and the features of perf.data count what
- * else is in the folder. Each figure that nothing depends on is one that a reader believes. */
+/* Figures that a capture states twice: `capture`, if it is ours, and the features of perf.data
+ * count what else is in the folder. Readers believe each figure, so each must be right. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -36,7 +36,8 @@ static void check_capture(const struct jp_evidence *evidence,
 {
 	const struct jp_capture_info *info = &evidence->info;
 	const uint64_t any = UINT64_MAX, shown = evidence->snapshots.count;
-	/* Who attaches lists threads until no new one is found, and may open one's events twice. */
+	/* An attach lists threads until it finds no new one, and may open a thread's events
+	 * twice. */
 	const bool lists = info->threads > 1 || info->thread_passes;
 	const uint64_t doubles = lists ? any : 0, least = info->breakpoints ? 0 : 1;
 	const struct figure figures[] = {
@@ -44,13 +45,13 @@ static void check_capture(const struct jp_evidence *evidence,
 		{"cpus", info->cpus, 1, any},
 		{"frequency", info->frequency, least, info->frequency_asked},
 		{"snapshots", info->snapshots, shown, shown},
-		/* Two that agree, or as many as are tried. */
+		/* Two readings that agree, or as many as are tried. */
 		{"snapshot_readings", info->snapshot_readings, 2 * shown, shown ? any : 0},
 		{"snapshots_unstable", info->snapshots_unstable, 0, shown},
 		{"duplicates", info->duplicates, 0, doubles},
 		{"duplicates_sideband", info->duplicates_sideband, 0, doubles},
 		{"breakpoints_hit", info->breakpoints_hit, 0, info->breakpoints},
-		/* The last event is that of the sideband: one of each thread and CPU. */
+		/* The last event is the sideband's: one for each thread and CPU. */
 		{"cpus of each thread", info->threads * info->cpus, file->last_ids, file->last_ids},
 	};
 
@@ -64,8 +65,9 @@ static void check_capture(const struct jp_evidence *evidence,
 			file->counts_lost ? "count what was lost" : "do not count what was lost");
 }
 
-/* perf notes the times as it reads its file again, in the order of the file and not of time, and
- * 0 where it does not (process_sample_event(), tools/perf/builtin-record.c). */
+/* Checks the times of the first and last sample. perf notes them while it reads its file again, in
+ * the order of the file, and writes 0 if it does not (process_sample_event(),
+ * tools/perf/builtin-record.c). */
 static bool is_other_times(const struct jp_perfdata_summary *file, bool ours)
 {
 	const uint64_t *times = file->sample_times;
@@ -76,7 +78,8 @@ static bool is_other_times(const struct jp_perfdata_summary *file, bool ours)
 	       (times[0] < file->first_sample || times[1] > file->last_sample);
 }
 
-/* A feature may be missing, as whoever copies a file may leave it out. */
+/* Checks the features of perf.data. A feature may be missing: tools that copy a file may leave it
+ * out. */
 void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct jp_result *result)
 {
 	const uint64_t tick = file->clock_resolution;
@@ -97,7 +100,7 @@ void jp_check_features(const struct jp_perfdata_summary *file, bool ours, struct
 			"perf.data states a clock of %" PRIu64 " ns: there is none", tick);
 }
 
-/* Records are believed for what their event asks for; those of a launch wait for its exec. */
+/* Checks the attributes of our events; events of a launch wait for its exec. */
 static void check_attrs(const struct jp_capture_info *info, const struct jp_perfdata_summary *file,
 			struct jp_result *result)
 {

@@ -13,7 +13,8 @@
 #include "harness/model/causes/causes.h"
 #include "harness/outcome/expect.h"
 
-/* A case bears what is excused beside what it states, but states no least loss by it. */
+/* Returns whether the metric is excused: a case allows excused losses beside those that it states,
+ * but not instead of a stated least loss. */
 static bool excused(const struct jp_expectation *expectation, const struct jp_metric *metric)
 {
 	return metric->k && metric->k <= metric->excused && expectation->min <= 0;
@@ -31,7 +32,7 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		if (expectation->allow[0] || result->out_of_scope >> i & 1)
 			continue;
 		outcome = jp_expect(expectation, metric, why, sizeof(why));
-		/* Evidence that went missing is nobody's fault that is judged. */
+		/* Missing evidence is an ERROR: it does not blame what is judged. */
 		if (outcome != JP_PASS && metric && metric->role &&
 		    metric->role->bound == JP_MOST_LOST)
 			outcome = excused(expectation, metric) ? JP_PASS : JP_ERROR;
@@ -79,7 +80,7 @@ static void apply_xfail(const struct jp_case *cas, struct jp_result *result)
 	}
 }
 
-/* Cases that were recorded before truth version 3 knew no bounds. */
+/* Cases recorded before truth version 3 have no bounds. */
 static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_result *result)
 {
 	for (size_t i = 0; version >= 3 && i < cas->nr_expectations; i++) {
@@ -91,8 +92,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 	}
 }
 
-/* The validators' findings into @result; what they find with what the control left out added back,
- * into @again. False: there is nothing to judge. */
+/* Stores the validators' findings in @result, and their findings with the control's omissions added
+ * back in @again. Returns false if there is nothing to judge. */
 static bool find(const struct jp_case *cas, const char *dir, const char *environment,
 		 struct jp_result *result, struct jp_findings *again)
 {
@@ -138,7 +139,7 @@ static void judge(const struct jp_case *cas, struct jp_result *result,
 		jp_note(result, JP_ERROR, "%s", result->findings.error);
 	else
 		jp_check_books(result);
-	/* Worthless evidence stays worthless: FAIL would blame the kernel for it. */
+	/* An ERROR stays an ERROR: FAIL would blame the kernel for bad evidence. */
 	if (result->outcome == JP_ERROR)
 		return;
 	jp_check_evidence(result);
@@ -152,7 +153,7 @@ static void judge(const struct jp_case *cas, struct jp_result *result,
 	apply_xfail(cas, result);
 }
 
-/* What we could not do is no fault of the capture's. */
+/* Turns our own shortage of resources into an ERROR. */
 static void check_shortage(struct jp_result *result)
 {
 	struct jp_error err;

@@ -13,34 +13,34 @@ enum jp_outcome {
 	JP_XFAIL,
 	JP_XPASS,
 	JP_TIMEOUT,
-	JP_CRASH, /* a profiler was killed by a signal: kept apart from what it did wrong alive */
+	JP_CRASH, /* a signal killed a profiler: distinct from wrong results */
 	JP_OUTCOMES
 };
 const char *jp_outcome_text(enum jp_outcome outcome);
 
-/* One case, run or judged again. */
+/* One case that was run or judged again. */
 struct jp_result {
 	const struct jp_case *cas;
 	enum jp_outcome outcome;
 	char why[2048];   /* one line each; "" for a plain PASS */
-	char crashed[16]; /* the signal that a profiler was killed by ("SIGSEGV"), "": none was */
+	char crashed[16]; /* the signal that killed a profiler ("SIGSEGV"); "": none */
 	double seconds;
-	bool tells_losses;     /* the capture knows what it lost */
-	bool contradicted;     /* what the capture states is not what the runner saw */
-	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not hold for these tools */
+	bool tells_losses;     /* the capture can state its losses */
+	bool contradicted;     /* the capture contradicts the runner's observations */
+	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not apply to these tools */
 	struct jp_findings findings;
 	struct jp_capture_info info;
 };
 
 /*
- * Judges one run directory against its case: validators, controls, expectations. A pure function of
- * the directory; run and judge both end here. Sets outcome (PASS, FAIL, ERROR), why and findings.
- * Where the file `crash` has the last words of a profiler there is nothing else to judge: CRASH, or
- * ERROR where no signal killed it; XFAIL where the case says that this version of it does so
- * (`inject allow tool-crash`, `record allow tool-crash`).
+ * Judges one run directory against its case: validators, controls, expectations. Depends on the
+ * directory only; run and judge both use it. Sets outcome (PASS, FAIL, ERROR), why and findings. If
+ * the file `crash` has a profiler's last output, nothing else is judged: CRASH, or ERROR if no
+ * signal killed it, or XFAIL if the case expects that version to crash (`inject allow tool-crash`,
+ * `record allow tool-crash`).
  */
 void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result *result);
 
-/* One more line of why; FAIL outranks ERROR, ERROR outranks PASS. */
+/* Adds one line of reason. FAIL outranks ERROR, ERROR outranks PASS. */
 void jp_note(struct jp_result *result, enum jp_outcome outcome, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `capture` states beside its window: here that is held against the case. */
+/* Compares what `capture` states, except its window, with the case. */
 #include "harness/outcome/checks.h"
 
 #include <fnmatch.h>
@@ -9,7 +9,7 @@
 #include "harness/base/number.h"
 #include "harness/base/untrusted_file.h"
 
-/* What the case's capture has for @option ("--freq="); NULL: it leaves that to the policy. */
+/* Returns the value of @option ("--freq=") in the case's capture; NULL: the policy's default. */
 static const char *option_of(const struct jp_case *cas, const char *option)
 {
 	const size_t length = strlen(option);
@@ -20,8 +20,8 @@ static const char *option_of(const struct jp_case *cas, const char *option)
 	return NULL;
 }
 
-/* Others, and what they state, are the adapters' (docs/profiler-adapters.md). The case says who
- * captured: what `capture` says of that may be a part of the lie. */
+/* Returns whether the capture is ours: other captures' statements are their adapters'
+ * (docs/profiler-adapters.md). The case decides, as `capture` itself may be altered. */
 static bool is_ours(const struct jp_case *cas)
 {
 	const char *policy = cas->capture_argc ? cas->capture_argv[0] : "";
@@ -56,7 +56,7 @@ static bool is_published(const char *name)
 	return fnmatch("perf-*.map", name, 0) == 0 || fnmatch("jit-*.dump", name, 0) == 0;
 }
 
-/* Names come from there, though the workload was told to publish none. */
+/* Reports published names although the workload published none. */
 static void check_published(const struct jp_evidence *evidence, struct jp_result *result)
 {
 	const char *publish = result->cas->publish;

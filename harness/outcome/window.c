@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A capture states its own window: here that is held against what the runner saw. */
+/* Compares the window that a capture states with the runner's observations. */
 #include "harness/outcome/checks.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@ struct bounds {
 	uint64_t stated, least, most;
 };
 
-/* What ours states besides, and nobody else: how many doubles it dropped, when its first event was
- * on, on how many CPUs, and what they counted: no clock counts more than the CPUs' time. */
+/* Checks what only our captures state: dropped doubles, the time of the first event, the CPUs, and
+ * the count: no clock counts more than the CPUs' time. */
 static void check_own(const struct jp_capture_info *info, const struct jp_watched_info *watched,
 		      struct jp_result *result)
 {
@@ -45,8 +45,8 @@ void jp_check_window(const struct jp_evidence *evidence, struct jp_result *resul
 {
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_watched_info *watched = &evidence->watched;
-	/* A window cannot begin before anything was opened, nor end after all was closed; and while
-	 * the runner knew that samples were taken, it must be open. */
+	/* The window cannot begin before anything was opened, nor end after all was closed; it must
+	 * be open while the runner knew that samples were taken. */
 	const struct bounds bounds[] = {
 		{"enabled", info->enabled, watched->started, watched->begun},
 		{"sampling", info->sampling, watched->started, watched->begun},

@@ -3,6 +3,6 @@
 
 #include "harness/explain/explain.h"
 
-/* To standard output: words, or one object of JSON (docs/explain.md). */
+/* Write the explanation to standard output, as text or as one JSON object (docs/explain.md). */
 void jp_explain_report_text(const struct jp_explanation *explanation, const char *file);
 void jp_explain_report_json(const struct jp_explanation *explanation, const char *file);

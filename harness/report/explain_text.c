@@ -8,7 +8,7 @@
 
 enum { MOST_PLACES = 5 };
 
-/* The file names itself: nothing that moves the cursor gets through. */
+/* Prints untrusted text without control characters. */
 static void print(const char *text)
 {
 	jp_printable_put(stdout, text);

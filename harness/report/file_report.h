@@ -13,10 +13,10 @@ struct jp_file_report {
 	struct jp_file_figures *figures;
 	struct jp_file_names *names;
 	bool unwinds;                 /* stack dumps were unwound too */
-	struct jp_unwinder *unwinder; /* then */
+	struct jp_unwinder *unwinder; /* if @unwinds */
 	struct {
 		uint64_t samples, frames, stops[JP_UNWIND_STOPS];
-		/* Dumps that were not: of 32-bit tasks, of machines that are not built in, without
+		/* Dumps that were not unwound: of 32-bit tasks, of unknown machines, without
 		 * registers. */
 		uint64_t bits_32, other_machine, no_registers;
 	} unwound;
@@ -24,6 +24,6 @@ struct jp_file_report {
 	struct jp_figures total;
 };
 
-/* To standard output: as one object, or as text. */
+/* Print the report to standard output, as one JSON object or as text. */
 void jp_file_report_json(struct jp_file_report *report);
 void jp_file_report_text(struct jp_file_report *report);

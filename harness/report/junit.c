@@ -7,7 +7,8 @@
 #include "harness/base/printable.h"
 #include "harness/model/causes/causes.h"
 
-/* What XML 1.0 cannot hold at all, quoted or not, or a terminal obeys, becomes U+FFFD. */
+/* Returns the bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys it: it
+ * becomes U+FFFD. */
 static unsigned int length_of(const unsigned char *s)
 {
 	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
@@ -32,7 +33,7 @@ static void put_text(FILE *out, const char *text)
 	}
 }
 
-/* In an attribute a line feed would be read as a blank: the first line only. */
+/* Writes the first line only: readers would turn a line feed in an attribute into a blank. */
 static void put_attribute(FILE *out, const char *name, const char *text)
 {
 	size_t length = strcspn(text, "\n");
@@ -99,7 +100,7 @@ static void put_case(FILE *out, const struct jp_result *result)
 	fprintf(out, "</%s>\n    </testcase>\n", element);
 }
 
-/* The attributes that say how many of @results there are of what. */
+/* Writes the number of @results by outcome as attributes. */
 static void put_counts(FILE *out, const struct jp_result *results, size_t count)
 {
 	size_t failures = 0, errors = 0, skipped = 0;

@@ -5,10 +5,7 @@
 
 #include "harness/outcome/outcome.h"
 
-/*
- * junit.xml: a suite for each study, for engines that read nothing else. FAIL and XPASS are a
- * failure, ERROR, TIMEOUT and CRASH an error, SKIP and XFAIL skipped; `type` has the outcome
- * itself.
- * @results: in the order of case names. Written whole, once all is known.
- */
+/* Writes junit.xml, for CI systems that read no other format: a suite for each study. FAIL and
+ * XPASS are failures; ERROR, TIMEOUT and CRASH errors; SKIP and XFAIL skipped; `type` has the
+ * outcome. @results: all, in the order of case names. */
 void jp_junit_write(FILE *out, const struct jp_result *results, size_t count);

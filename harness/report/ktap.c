@@ -14,7 +14,7 @@ void jp_ktap_head(FILE *out, size_t plan)
 	fprintf(out, "KTAP version 1\n1..%zu\n", plan);
 }
 
-/* Between the lines of @text: @separator, then @prefix. */
+/* Writes @separator and @prefix between the lines of @text. */
 static void put_lines(FILE *out, const char *text, const char *separator, const char *prefix)
 {
 	for (; *(text = jp_printable_run(out, text)); text++) {
@@ -32,7 +32,7 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 	fputc('\n', out);
 }
 
-/* What SKIP and XFAIL have on their own line. */
+/* Writes the reason of a SKIP or XFAIL, which must stay on its line. */
 static void one_line(FILE *out, const char *text)
 {
 	fputc(' ', out);

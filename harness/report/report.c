@@ -14,7 +14,8 @@
 #include "harness/report/results.h"
 #include "harness/report/table.h"
 
-/* Standard output, then the run directory's copy of it. */
+/* Returns output number @index: standard output, then its copy in the run directory; NULL: no
+ * more. */
 static FILE *output(const struct jp_report *report, int index)
 {
 	return index == 0 ? stdout : index == 1 ? report->ktap : NULL;
@@ -39,7 +40,7 @@ struct jp_result *jp_report_next(struct jp_report *report)
 	return &report->results[report->count];
 }
 
-/* A line that found no memory is missing without a trace. */
+/* Notes that lines may be missing for want of memory. */
 static void note_shortage(struct jp_report *report)
 {
 	if (!*report->shortage.text)
@@ -53,7 +54,7 @@ void jp_report_tell(struct jp_report *report, int alone)
 	char *text = NULL;
 	FILE *out;
 
-	jp_shortage_begin(); /* the case's own stands in its result */
+	jp_shortage_begin(); /* the case's own shortage is in its result */
 	report->counts[result->outcome]++;
 	for (int i = 0; output(report, i); i++)
 		jp_ktap_result(output(report, i), report->count, result);

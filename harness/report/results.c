@@ -20,8 +20,8 @@ static const struct jp_expectation *expectation_of(const struct jp_result *resul
 	return NULL;
 }
 
-/* "expect" of a rate is in its own unit where the expectation is a percentage, else a count; an
- * open end is null. */
+/* Writes a metric. "expect" is in the rate's unit if the expectation is a percentage, else a count;
+ * an open end is null. */
 static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {
@@ -44,7 +44,7 @@ static void write_metric(struct jp_json *json, const struct jp_result *result,
 	jp_json_end(json);
 }
 
-/* What the case says of @exception, if anything. */
+/* Returns the case's allowance for @exception, or NULL. */
 static const struct jp_expectation *allowance_of(const struct jp_result *result,
 						 const struct jp_exception *exception)
 {
@@ -117,7 +117,7 @@ static void write_books(struct jp_json *json, const struct jp_books *books)
 	jp_json_end(json);
 }
 
-/* Who did not judge, for want of what the capture cannot tell; most captures tell all. */
+/* Writes the validators that did not judge, and what the capture lacks for each. */
 static void write_skipped(struct jp_json *json, const struct jp_findings *findings)
 {
 	if (!findings->nr_skipped)

@@ -5,5 +5,5 @@
 
 #include "harness/outcome/outcome.h"
 
-/* One line of results.jsonl (docs/results-format.md). */
+/* Writes one line of results.jsonl (docs/results-format.md). */
 void jp_results_write(FILE *out, const struct jp_result *result);

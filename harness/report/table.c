@@ -8,7 +8,7 @@
 
 enum { CELL = 160, MAX_RULES = 32 };
 
-/* Each has its table of broken stacks. */
+/* Each method has its table of broken stacks. */
 static const enum jp_method methods[] = {JP_DUMP, JP_CHAIN};
 
 /* Verdicts that make a stack broken. */
@@ -24,7 +24,7 @@ static const struct jp_result *result_of(const struct jp_result *results, size_t
 	return NULL;
 }
 
-/* Of the verdicts that make a stack broken, the most frequent. */
+/* Returns the most frequent verdict that makes a stack broken. */
 static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
 {
 	enum jp_verdict most = broken[0];
@@ -35,7 +35,7 @@ static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
 	return most;
 }
 
-/* Broken stacks by one method. */
+/* Fills a cell with the broken stacks of one method. */
 static void fill_broken(char *cell, const struct jp_result *result, enum jp_method method)
 {
 	const uint64_t *verdicts = result->findings.verdicts[method];
@@ -53,7 +53,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 	}
 	used = snprintf(cell, CELL, "%.1f %% broken (%" PRIu64 " of %" PRIu64 ")",
 			100 * (double)bad / (double)judged, bad, judged);
-	/* Unmapped is not unwalked: the kernel's walk asks for no mapping. */
+	/* An unmapped stack may be walked as predicted: the kernel's walk needs no mapping. */
 	if (bad)
 		used += snprintf(cell + used, CELL - (size_t)used,
 				 " %s, %.1f %% walked as predicted",
@@ -63,7 +63,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }
 
-/* The last part of "name.of.metric" tells it from its neighbours. */
+/* Returns the last part of "name.of.metric", which distinguishes it from its neighbours. */
 static const char *last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -71,8 +71,8 @@ static const char *last_part(const char *name)
 	return dot ? dot + 1 : name;
 }
 
-/* "hidden (12 of 40)"; alone "98.1 % (40 of 41)", "12"; beside others "right 98.1 %", "after 12".
- */
+/* Appends a metric: "hidden (12 of 40)"; alone "98.1 % (40 of 41)", "12"; beside others "right 98.1
+ * %", "after 12". */
 static size_t put_metric(char *text, size_t size, const struct jp_table_metric *wanted,
 			 const struct jp_metric *metric, bool alone)
 {
@@ -95,8 +95,8 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 	return (size_t)snprintf(text, size, "%" PRIu64, metric->k);
 }
 
-/* The table's own metrics; several shares are of as many, as a rule: that stands behind the last.
- */
+/* Fills a cell with the table's metrics. Shares usually have the same total, which stands behind
+ * the last. */
 static void fill_metrics(char *cell, const struct jp_result *result, const struct jp_table *table)
 {
 	bool alone = table->nr_metrics == 1;
@@ -123,7 +123,7 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 			 jp_outcome_text(result->outcome));
 }
 
-/* The number under which @rule stands below the table, from 1; 0: there is no more room. */
+/* Returns the number, from 1, of the footnote with @rule; 0: no more room. */
 static size_t number_of(const char **rules, const char *rule)
 {
 	for (size_t i = 0; i < MAX_RULES; i++) {
@@ -139,8 +139,8 @@ struct print {
 	const struct jp_table *table;
 	const struct jp_result *results;
 	size_t count;
-	size_t which;                 /* method, where the table has no metrics */
-	const char *rules[MAX_RULES]; /* as they came up */
+	size_t which;                 /* method, if the table has no metrics */
+	const char *rules[MAX_RULES]; /* in order of appearance */
 };
 
 static void fill(char *text, struct print *print, size_t row, size_t column)
@@ -160,7 +160,7 @@ static void fill(char *text, struct print *print, size_t row, size_t column)
 		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
 }
 
-/* A row none of whose cases was run tells nothing; one that has none tells why. */
+/* Returns whether a row has a case that ran; a row without results states why. */
 static bool is_told(const struct print *print, size_t row)
 {
 	bool named = false;

@@ -18,7 +18,7 @@
 struct pack {
 	const struct jp_repro *repro;
 	struct jp_tar tar;
-	char root[256]; /* the folder that holds it all */
+	char root[256]; /* the folder of all members */
 	struct jp_error *err;
 };
 
@@ -47,7 +47,7 @@ static int pack_text(struct pack *pack, const char *name, bool runs,
 		       ?: jp_tar_file(&pack->tar, place, runs, text, size, pack->err);
 }
 
-/* The file at @path as @folder/@name. */
+/* Adds the file at @path as @folder/@name. */
 static int pack_copy(struct pack *pack, const char *folder, const char *name, bool runs,
 		     const char *path)
 {

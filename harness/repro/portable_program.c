@@ -11,8 +11,8 @@
 #include "harness/base/file.h"
 #include "harness/format/elf/elf_file.h"
 
-/* Both relative: the kernel and the loader look from the working directory. The second one lies
- * behind the first in the room of the interpreter's path. */
+/* Both are relative: kernel and loader look from the working directory. The second lies behind the
+ * first in the space of the interpreter's path. */
 static const char places[] = "./loader\0libraries";
 enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
@@ -21,7 +21,7 @@ static int bad(struct jp_error *err, const char *what)
 	return jp_fail(err, EINVAL, "this program cannot be taken along: %s", what);
 }
 
-/* The segment of @type in @image, or NULL. */
+/* Returns the segment of @type in @image, or NULL. */
 static const ElfW(Phdr) * segment_of(const unsigned char *image, size_t size, uint32_t type)
 {
 	const ElfW(Ehdr) *head = (const void *)image;
@@ -45,8 +45,8 @@ static bool has_head(const unsigned char *image, size_t size)
 	       head->e_phnum <= (size - head->e_phoff) / sizeof(ElfW(Phdr));
 }
 
-/* DT_RPATH, for it counts for the libraries of libraries too. Its value is the distance of its text
- * from the string table, which may be negative. Linkers leave some empty entries at the end. */
+/* Sets DT_RPATH, which also applies to the libraries of libraries. Its value is the distance of its
+ * text from the string table, possibly negative. Linkers leave some empty entries at the end. */
 static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, struct jp_error *err)
 {
 	ElfW(Dyn) *strings = NULL, *mine = NULL;
@@ -140,7 +140,7 @@ static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* A library or a loader lies behind links; it is what we run ourselves. */
+/* Finds our own loader and libraries behind their links. */
 static int find_files(struct jp_portable *portable, struct jp_error *err)
 {
 	const size_t count = portable->libraries.count;

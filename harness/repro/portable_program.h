@@ -6,28 +6,23 @@
 #include "harness/base/error.h"
 #include "harness/base/word_set.h"
 
-/*
- * This program, for a machine that need not have its libraries: when it is started in a folder
- * that holds the loader as `loader` and the libraries in `libraries/`, it takes those. It can start
- * itself again there, which it could not as an argument of the loader (/proc/self/exe would be the
- * loader).
- */
+/* This program, changed to run without the machine's libraries: started in a folder with the loader
+ * as `loader` and the libraries in `libraries/`, it uses those. It can start itself again there,
+ * unlike a program that is an argument of the loader (/proc/self/exe would be the loader). */
 struct jp_portable {
 	unsigned char *program; /* a changed copy */
 	size_t size;
 	char build_id[41];
-	char *loader;                 /* path here; NULL: linked statically */
-	struct jp_word_set libraries; /* paths here, distinct also in their last parts */
-	/* The files that each of them, and the loader, leads to: the loader's comes last. */
+	char *loader;                 /* path on this machine; NULL: linked statically */
+	struct jp_word_set libraries; /* paths on this machine; their last parts are distinct too */
+	/* Targets of their links; the loader's is last. */
 	char **files;
 	size_t nr_files;
 };
 
 int jp_portable_make(struct jp_portable *portable, struct jp_error *err);
 void jp_portable_free(struct jp_portable *portable);
-/*
- * Sets interpreter and library path in the ELF image of @size bytes at @image, in the room that it
- * has; *@interpreter is what it was (allocated; NULL: it has none, and nothing was changed).
- * -EINVAL and the reason where it is no such image or has no room.
- */
+/* Sets interpreter and library path in the ELF image of @size bytes at @image, within its space.
+ * *@interpreter: the old value, allocated; NULL: it has none, and nothing changed. Returns 0, or
+ * -EINVAL and the reason if it is no such image or has no space. */
 int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, struct jp_error *err);

@@ -8,41 +8,41 @@
 #include "harness/repro/portable_program.h"
 #include "harness/base/word_set.h"
 
-/* What goes into one archive of `jitproof repro` (docs/repro.md). */
+/* Contents of one archive of `jitproof repro` (docs/repro.md). */
 struct jp_repro {
 	const struct jp_case *cas;
-	char stage[3200];         /* a folder of ours with the case's files, as they are packed */
-	struct jp_word_set files; /* in it, relative */
-	int definition;           /* its file `case`, open for writing; 0: not made yet */
-	int captures[2];          /* those of perf.data and injected.data; 0: there is none */
-	struct jp_word_set left_out;  /* names in the case's folder that are no part of one */
-	struct jp_word_set unreduced; /* captures that could not be read, and are as they were */
+	char stage[3200];             /* our folder with the case's files, as they are packed */
+	struct jp_word_set files;     /* files in it, relative */
+	int definition;               /* the file `case`, open for writing; 0: not yet created */
+	int captures[2];              /* perf.data and injected.data; 0: none */
+	struct jp_word_set left_out;  /* names in the case's folder that do not belong to a case */
+	struct jp_word_set unreduced; /* captures that could not be read, and stay unchanged */
 	struct jp_reduced reduced;
 	struct jp_portable portable;
-	char *environment; /* env.json; NULL: there is none */
+	char *environment; /* env.json; NULL: none */
 	struct jp_result result;
-	char *seen; /* the result as KTAP, as ./reproduce says it */
+	char *seen; /* the result as KTAP, as ./reproduce prints it */
 };
 
 /*
- * Copies what a run leaves in a case's folder, open as @fd, into repro->stage, which is empty; what
- * will be changed there is open then. @from is its path, for messages. Whoever made it is not
- * trusted: no link is followed, nothing but regular files of known names is copied, and of the
- * truth only what was written.
+ * Copies the case's folder, open as @fd, into the empty repro->stage, and opens the files that will
+ * be changed. @from: its path, for messages. The folder is untrusted: follows no link, copies only
+ * regular files with known names, and of the truth only the written part. Returns 0, or -errno and
+ * a message.
  */
 int jp_repro_copy(struct jp_repro *repro, int fd, const char *from, struct jp_error *err);
-/* Without rights: writes the definition, and takes out of the copies what is the machine's alone.
- * The judge must say of them what it says of @original. */
+/* Writes the definition and removes facts about the machine from the copies. Runs without
+ * privileges. Fails unless judging gives the same result as for @original. */
 int jp_repro_stage(struct jp_repro *repro, const char *original, struct jp_error *err);
 void jp_repro_close(struct jp_repro *repro);
 
-/* Judges the case in @dir, whose path is at least six bytes long; in what is said it is ./case, as
- * it will be in the archive. */
+/* Judges the case in @dir, whose path has at least six bytes. Messages name it ./case, its path in
+ * the archive. */
 void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_result *result);
 
-/* The text of README: a bug report, and what of the machine is in the archive. */
+/* Writes README: a bug report, and which facts about the machine the archive contains. */
 void jp_repro_readme(FILE *out, const struct jp_repro *repro);
-/* The text of the script `reproduce`. */
+/* Writes the script `reproduce`. */
 void jp_repro_script(FILE *out, const struct jp_repro *repro);
-/* The case's definition as the file of its study. */
+/* Writes the case's definition as the file of its study. */
 void jp_repro_definition(FILE *out, const struct jp_case *cas);

@@ -19,12 +19,11 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/format/truth/format.h"
 
-/* A bug report is sent to someone. */
+/* A bug report must have a size that people can send. */
 #define MAX_FILE  (UINT64_C(1) << 30)
 #define MAX_FILES 20000
 
-/* docs/results-format.md has what they are. `case` is written anew, from the definition in force.
- */
+/* Files of a case: docs/results-format.md. `case` is written again, from the valid definition. */
 static const char *const patterns[] = {
 	"truth",          "cost",         "observations", "perf.data",    "injected.data",
 	"maps",           "capture",      "intervals",    "watched",      "env.json",
@@ -40,7 +39,7 @@ struct staging {
 	struct jp_error *err;
 };
 
-/* Names that need no quoting anywhere. */
+/* Returns whether @name needs no quoting anywhere. */
 static bool plain(const char *name)
 {
 	for (const char *c = name; *c; c++)
@@ -65,7 +64,7 @@ static bool is_folder(const char *name)
 	return false;
 }
 
-/* Behind what counts, the file has a lot of space that was never written to. */
+/* Returns the size of the truth's written part: a lot of unused space follows it. */
 static uint64_t truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
@@ -81,7 +80,7 @@ static uint64_t truth_size(int fd, uint64_t size)
 	return JP_TRUTH_PAGE + used * header.record_size;
 }
 
-/* Whether @from is a file of the case alone, and how much of it is packed. */
+/* Checks that @from is a file of the case only. *@size: the part of it to pack. */
 static int look(struct staging *staging, int from, const char *relative, uint64_t *size)
 {
 	struct stat st;
@@ -107,7 +106,8 @@ static int look(struct staging *staging, int from, const char *relative, uint64_
 	return 0;
 }
 
-/* @inside: of the folder @dir in the case's folder, or of that itself where @dir is "". */
+/* Copies @name from the folder @inside: the folder @dir in the case's folder, or that itself if
+ * @dir is "". */
 static int copy_file(struct staging *staging, int inside, const char *dir, const char *name)
 {
 	jp_cleanup_close int from =
@@ -167,7 +167,7 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 	}
 	if (plain(name) && (dir[0] || known(name)))
 		return copy_file(staging, inside, dir, name);
-	/* The outcome of the run, which is said anew. */
+	/* The run's outcome, which is determined again. */
 	if (!dir[0] && (strcmp(name, "case") == 0 || strcmp(name, "ktap.txt") == 0 ||
 			strcmp(name, "junit.xml") == 0))
 		return 0;
@@ -186,7 +186,7 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 	if (!stream)
 		return jp_fail(staging->err, errno, "%s/%s: %s", staging->from, dir,
 			       strerror(errno));
-	jp_steal_fd(&fd); /* closed with the stream */
+	jp_steal_fd(&fd); /* the stream closes it */
 	while (!ret && (entry = readdir(stream))) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
@@ -222,7 +222,7 @@ void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_res
 	}
 }
 
-/* Outcome and figures of the case in @dir, to be compared. */
+/* Returns outcome and figures of the case in @dir, for comparison. */
 static char *figures(const struct jp_repro *repro, const char *dir)
 {
 	struct jp_result result = {0};
@@ -239,8 +239,8 @@ static char *figures(const struct jp_repro *repro, const char *dir)
 	return text;
 }
 
-/* A capture that cannot be read to its end may be what the report is about: it stays as it is, and
- * the archive says so. */
+/* Reduces a capture. If it cannot be read to its end, the report may be about that: it stays
+ * unchanged, and the archive states so. */
 static int reduce_capture(struct jp_repro *repro, const char *name, int fd, struct jp_error *err)
 {
 	struct jp_error detail = {""};
@@ -260,7 +260,7 @@ static int reduce_capture(struct jp_repro *repro, const char *name, int fd, stru
 		       : 0;
 }
 
-/* The judge must not miss what is left out, or taken out. */
+/* Checks that judging needs nothing that was left out or removed. */
 static int check(const struct jp_repro *repro, const char *original, struct jp_error *err)
 {
 	jp_cleanup_free char *before = figures(repro, original), *after = NULL;

@@ -19,7 +19,7 @@ struct tar_head {
 };
 _Static_assert(sizeof(struct tar_head) == BLOCK, "a block");
 
-/* No part of it may lead up. */
+/* Returns whether the path is relative without a part "..". */
 static bool leads_below(const char *path)
 {
 	while (*path) {
@@ -33,7 +33,7 @@ static bool leads_below(const char *path)
 	return true;
 }
 
-/* Into prefix and name, at a slash. */
+/* Splits the path into prefix and name, at a slash. */
 static bool split(const char *path, struct tar_head *head)
 {
 	size_t length = strlen(path);

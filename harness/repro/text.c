@@ -7,7 +7,7 @@
 #include "harness/base/json_find.h"
 #include "harness/repro/repro.h"
 
-/* Nothing that came out of a file ends a line, or speaks to a terminal. */
+/* Writes untrusted text without line ends and terminal control characters. */
 static void put_text(FILE *out, const char *text)
 {
 	for (; *(text = jp_printable_run(out, text)); text++) {
@@ -34,7 +34,7 @@ static void put_words(FILE *out, const char *title, const struct jp_word_set *se
 		put_item(out, "      ", set->words[i]);
 }
 
-/* Each line of @text, moved in. */
+/* Writes each line of @text, indented. */
 static void put_lines(FILE *out, const char *text)
 {
 	while (*text) {
@@ -122,7 +122,7 @@ static void steps(FILE *out, const struct jp_repro *repro)
 		repro->cas->name);
 }
 
-/* What was printed, and what the workload made. */
+/* Describes the workload's output and files. */
 static void case_files(FILE *out, const struct jp_word_set *files)
 {
 	size_t made = 0;
@@ -143,7 +143,7 @@ static void case_files(FILE *out, const struct jp_word_set *files)
 			made);
 }
 
-/* The program, and what it is linked with. */
+/* Describes the program and its libraries. */
 static void program(FILE *out, const struct jp_portable *portable)
 {
 	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",

@@ -9,7 +9,7 @@
 #include "harness/capture/capture.h"
 #include "workloads/emit/workload.h"
 
-/* Options that belong to one capture alone are judged by that capture when the case runs. */
+/* The capture checks its own options when the case runs. */
 static int check_options(const struct jp_case *cas, struct jp_error *err)
 {
 	struct jp_capture_options options = jp_capture_defaults();

@@ -3,8 +3,6 @@
 
 #include "harness/case/case.h"
 
-/*
- * jp_cases_read(), and each case can be run by this binary as far as names tell: its workload,
- * capture, common options, boundary and publisher are registered.
- */
+/* Reads cases as jp_cases_read() does, and checks that this binary has their workload, capture,
+ * common options, boundary and publisher. */
 struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err);

@@ -4,6 +4,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Puts what this machine's first processor is called into @text of @size bytes; false where nobody
- * tells. */
+/* Stores the name of this machine's first processor in @text of @size bytes. Returns false if it is
+ * unknown. */
 bool jp_cpu_model(char *text, size_t size);

@@ -32,7 +32,7 @@ static void cpu_model(struct jp_json *json)
 	jp_json_string(json, "cpu", jp_cpu_model(text, sizeof(text)) ? text : NULL);
 }
 
-/* Of the kernel's configuration, what bears on the records and on walking the stack. */
+/* Writes the options of the kernel's configuration that affect records and stack walks. */
 static void configuration(struct jp_json *json, const char *release)
 {
 	static const char *const wanted[] = {
@@ -92,7 +92,7 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	uname(&name);
 	jp_json_begin(&json, out);
 	jp_json_object(&json, NULL);
-	/* Since 1 all keys of `watched` are written, since 2 clocks_count:
+	/* Since 1 all keys of `watched` exist, since 2 clocks_count, since 3 a witness:
 	 * harness/outcome/environment.c. */
 	jp_json_u64(&json, "format", 3);
 	jp_json_string(&json, "kernel", name.release);

@@ -23,7 +23,7 @@
 #include "harness/model/oracle/truth.h"
 #include "harness/run/file_copy.h"
 
-/* Where clocks differ by more, nothing is judged: docs/results-format.md. */
+/* Larger clock differences leave nothing to judge: docs/results-format.md. */
 enum { MOST_SLACK_NS = 100000, MAX_STACK = 127 };
 
 struct gathered {
@@ -47,7 +47,8 @@ static void note(struct jp_gathering *ask, const char *text)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Into @dir, under the name that it has. What is not there is missing in the profile too. */
+/* Copies @path into @dir under its own name. Returns whether it exists: a missing file is missing
+ * for the profiler too. */
 static unsigned int fetch(const struct gathered *all, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
@@ -64,13 +65,13 @@ static bool is_jitdump(const char *base)
 	return strncmp(base, "jit-", 4) == 0 && end && strcmp(end, ".dump") == 0;
 }
 
-/* An ELF file of one or more functions, as `jitproof inject` or `perf inject` calls it. */
+/* Returns whether `jitproof inject` or `perf inject` names an ELF file of functions so. */
 static bool is_injected(const char *base)
 {
 	return strncmp(base, "jit-", 4) == 0 || strncmp(base, "jitted-", 7) == 0;
 }
 
-/* What the mapping record @event leads to. */
+/* Copies the file to which the mapping record @event refers. */
 static void fetch_mapped(struct gathered *all, const struct jp_event *event)
 {
 	const char *name = event->map.name, *slash = strrchr(name, '/');
@@ -96,7 +97,7 @@ static void fetch_mapped(struct gathered *all, const struct jp_event *event)
 		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
-/* A perf map that was there before the process is another one's. */
+/* Copies perf maps of the truth's processes; an older map belongs to an earlier process. */
 static void fetch_perf_maps(struct gathered *all)
 {
 	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
@@ -119,7 +120,7 @@ static void fetch_perf_maps(struct gathered *all)
 	}
 }
 
-/* --- what the capture says without saying it ---------------------------------------------- */
+/* --- facts that the capture's records imply ----------------------------------------------- */
 
 static int see(void *context, const struct jp_event *event)
 {
@@ -164,7 +165,7 @@ static int read_capture(struct gathered *all, const char *path)
 	return ret;
 }
 
-/* A truth of another run has nothing to say of this capture. */
+/* Fails if the truth and the capture are of different runs. */
 static int check_times(const struct gathered *all)
 {
 	const struct jp_truth *truth = all->truth;
@@ -224,14 +225,14 @@ static int write_statements(struct gathered *all)
 	watched->stack_dump = info->stack_dump;
 	return jp_capture_info_write(info, all->dir, all->err)
 		       ?: (all->truth->version < JP_TRUTH_VERSION_CPU
-				   ? 0 /* no runner of that time wrote any */
+				   ? 0 /* runners of that time wrote none */
 				   : jp_watched_write(watched, all->dir, all->err))
 				  ?: jp_run_dir_write(all->dir, "maps", "", all->err)
-				  /* Of where it was recorded nothing is known. */
+				  /* The machine of the recording is unknown. */
 				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
 }
 
-/* What no profiler can know is no fault of one: the kernel has no record of it. */
+/* No profiler can know these, as the kernel writes no record. */
 static const char kernel_silent[] =
 	"	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of "
 	"munmap\n"
@@ -245,7 +246,7 @@ static const char kernel_silent[] =
 	"	coverage.missing allow mremap <=acts.mremap	# nor of where code came by it\n"
 	"	mappings.missing allow mremap <=acts.mremap	# the same, at marks\n";
 
-/* What an injector has to mend, and here is none. */
+/* Only an injector can repair these. */
 static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	# the "
 				   "kernel tells the merged mapping, "
 				   "later\n"
@@ -289,7 +290,7 @@ static int copy_in(const struct gathered *all, const char *from, const char *nam
 		       ?: jp_file_copy_to(from, to, all->err);
 }
 
-/* Where the injected capture leads. */
+/* Copies the injected capture and the files to which it refers. */
 static int gather_injected(struct gathered *all)
 {
 	char folder[4096];

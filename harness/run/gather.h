@@ -6,22 +6,22 @@
 
 #include "harness/base/error.h"
 
-/* A truth and what any profiler made of that run, without the runner that keeps the rest. */
+/* A truth and any profiler's capture of the same run, which no runner of ours watched. */
 struct jp_gathering {
 	const char *truth, *capture;
-	const char *injected; /* the capture with names merged into it; NULL: none */
-	const char *methods;  /* ways of walking to judge, as a case names them; NULL: the usual */
-	uint64_t slack; /* between the clocks of both, ns; UINT64_MAX: measure this machine's */
-	/* Given back: what cannot be judged, and why, a line each; and what publishes names. */
+	const char *injected; /* the capture with names merged; NULL: none */
+	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
+	uint64_t slack;       /* ns between both clocks; UINT64_MAX: measure here */
+	/* Results: what cannot be judged and why, a line each; and the numbers of name sources. */
 	char notes[512];
-	unsigned int markers; /* mappings of jitdumps, be they there or not */
+	unsigned int markers; /* mapped jitdumps, whether or not the file exists */
 	unsigned int jitdumps, perf_maps;
 };
 
 /*
- * Makes the folder of a case of them in @dir, which is there and empty: copies of the files, of
- * jitdumps and perf maps of the truth's processes, of the ELF files that the capture names; and
- * what the capture does not say of itself, derived from its records. 0, or -errno and a message:
- * also where the capture is of another clock or time than the truth.
+ * Makes the folder of a case in the empty folder @dir: copies the files, the jitdumps and perf maps
+ * of the truth's processes and the ELF files that the capture names, and derives what the capture
+ * does not state from its records. Returns 0, or -errno and a message, for example if the capture
+ * has another clock or time than the truth.
  */
 int jp_gather(struct jp_gathering *gathering, const char *dir, struct jp_error *err);

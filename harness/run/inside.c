@@ -22,11 +22,11 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/interrupt.h"
 
-/* What the processes on the way down share: the first complaint. */
+/* State shared by the nested processes: the first error. */
 struct way {
 	int (*act)(void *context);
 	void *context;
-	char missing[256]; /* "": nothing was */
+	char missing[256]; /* "": nothing */
 };
 
 enum { NOT_THERE = 127, KILLED = 126 };
@@ -38,7 +38,7 @@ static bool put(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* Who we were outside is root in here, and nobody else is. */
+/* Maps our user outside to root inside; no other user exists there. */
 static bool map_user(uid_t uid, gid_t gid)
 {
 	char users[32], groups[32];
@@ -51,7 +51,7 @@ static bool map_user(uid_t uid, gid_t gid)
 
 static int down(struct way *way, unsigned int depth);
 
-/* The first process of the namespace. */
+/* Runs as the first process of the namespace. */
 static int first(struct way *way, unsigned int depth, uid_t uid, gid_t gid)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -68,7 +68,7 @@ static int first(struct way *way, unsigned int depth, uid_t uid, gid_t gid)
 	return depth > 1 ? down(way, depth - 1) : way->act(way->context);
 }
 
-/* Until @pid is gone; who tells us to end tells it. */
+/* Waits for the end of @pid, and passes a signal to end on to it. */
 static int outlive(pid_t pid)
 {
 	jp_cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);

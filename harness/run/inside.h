@@ -5,11 +5,11 @@
 
 /*
  * Runs @act(@context) as the first process of a pid and a mount namespace, @depth of them nested,
- * with a /proc of its own: what a profiler in a container is. Others than root get user namespaces
- * around them, and are root in there. What @act leaves in memory is lost unless it is shared.
+ * with a /proc of its own, as a profiler in a container would run. Users other than root get user
+ * namespaces around them and are root inside. Memory that @act changes is lost unless it is shared.
  *
- * Returns @act's result, 0..99. -EOPNOTSUPP and what is missing where there are no such namespaces;
- * -ECHILD where it was killed. A signal to us (harness/base/interrupt.h) is passed on to it, and it
- * is waited for all the same.
+ * Returns @act's result, 0 to 99; -EOPNOTSUPP and the missing feature if there are no such
+ * namespaces; -ECHILD if it was killed. Passes a signal to us (harness/base/interrupt.h) on to it,
+ * and still waits for its end.
  */
 int jp_inside(unsigned int depth, int (*act)(void *context), void *context, struct jp_error *err);

@@ -18,7 +18,7 @@
 #include "harness/inject/inject.h"
 #include "harness/model/files/harmless.h"
 
-/* perf takes 12 s for 100,000 functions; a profiler that takes longer hangs. */
+/* perf takes 12 s for 100,000 functions; a profiler that takes longer than this hangs. */
 #define INJECT_NS (120 * JP_NS_PER_S)
 
 const char *jp_merge_profiler(const struct jp_case *cas)
@@ -33,7 +33,7 @@ static void said(void *context, const char *text)
 	fprintf(context, "%s\n", text);
 }
 
-/* The confined process, which ends here. */
+/* Runs in the confined process, and ends it. */
 static void inject_and_exit(struct jp_injection *injection, FILE *words, struct jp_error *err)
 {
 	struct jp_inject_summary summary;
@@ -44,7 +44,8 @@ static void inject_and_exit(struct jp_injection *injection, FILE *words, struct 
 	_exit(ret || jp_shortage(err->text, sizeof(err->text)) ? JP_EXIT_BROKEN : JP_EXIT_OK);
 }
 
-/* What a workload published is read without rights (docs/threat-model.md). */
+/* Injects without privileges, as the workload's published files are untrusted
+ * (docs/threat-model.md). */
 static int inject(const struct jp_inject_options *options, FILE *words, struct jp_error *err)
 {
 	const struct jp_confine confine = {
@@ -79,7 +80,7 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	FILE *words;
 	int ret;
 
-	/* It merges records, of which a stream of observations has none. */
+	/* Inject merges records, which a stream of observations does not have. */
 	if (jp_capture_path(dir, input, sizeof(input), err))
 		return -ENAMETOOLONG;
 	if (strcmp(strrchr(input, '/'), "/perf.data") != 0)

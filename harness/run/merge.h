@@ -3,8 +3,8 @@
 
 #include "harness/case/case.h"
 
-/* The profiler that merges for @cas; NULL: none does. */
+/* Returns the profiler that injects for @cas, or NULL. */
 const char *jp_merge_profiler(const struct jp_case *cas);
-/* @dir's perf.data and jitdumps become injected.data and the ELF files in jit/, as @cas says; what
- * there is to say of it stands in inject.txt. */
+/* Injects @dir's perf.data and jitdumps as @cas demands: writes injected.data, the ELF files in
+ * jit/, and messages in inject.txt. */
 int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err);

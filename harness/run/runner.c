@@ -75,12 +75,12 @@ static void end(struct running *run, enum jp_outcome outcome, const char *text)
 	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
 }
 
-/* What the workload or the session answered, as an outcome with the workload's last words. */
+/* Ends the case with the error of the workload or the session, and the workload's last output. */
 static void end_with(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
 
-	if (ret == -EOPNOTSUPP) { /* the workload says so, or a capture of what it was asked for */
+	if (ret == -EOPNOTSUPP) { /* the workload, or its capture, is not supported here */
 		end(run, JP_SKIP, err->text);
 		return;
 	}
@@ -89,7 +89,7 @@ static void end_with(struct running *run, int ret, const struct jp_error *err)
 	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
 }
 
-/* Whatever else went wrong then did so because of it. */
+/* Returns whether the profiler crashed: other errors follow from that. */
 static bool profiler_crashed(const char *dir)
 {
 	char path[4096];
@@ -97,7 +97,7 @@ static bool profiler_crashed(const char *dir)
 	return !jp_path_build(path, sizeof(path), NULL, "%s/crash", dir) && access(path, F_OK) == 0;
 }
 
-/* Whether all that the case needs is here. */
+/* Returns whether all that the case needs exists here. */
 static bool probe(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;
@@ -137,7 +137,7 @@ static bool try_case(struct running *run)
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
 		ret = jp_merge(cas, watch->dir, &err);
-	/* The judge says whether that was expected. */
+	/* The judge decides whether the crash was expected. */
 	if (ret && profiler_crashed(watch->dir))
 		ret = 0;
 	if (ret)
@@ -146,8 +146,8 @@ static bool try_case(struct running *run)
 	return !ret;
 }
 
-/* True when there is a folder to judge; else the outcome is the run's own. What lacks a file for
- * want of descriptors would be judged as if that were the capture's fault. */
+/* Runs the case. Returns true if there is a folder to judge; else sets the outcome. A file that is
+ * missing for want of descriptors must not be judged as the capture's fault. */
 static bool run_case(struct running *run)
 {
 	bool watched;
@@ -167,7 +167,7 @@ static int run_inside(void *context)
 	return run_case(context) ? 1 : 0;
 }
 
-/* The same in namespaces: the result comes out by memory that is shared. */
+/* Runs the case in namespaces; shared memory returns the result. */
 static bool go_inside(struct running *run)
 {
 	struct jp_result *result = run->result;

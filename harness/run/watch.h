@@ -6,27 +6,27 @@
 #include "harness/format/rundir/watched.h"
 #include "harness/run/workload_process.h"
 
-/* One case that runs. */
+/* One running case. */
 struct jp_watched {
-	const char *self; /* this binary: it is its own workloads */
+	const char *self; /* this binary, which contains the workloads */
 	uint64_t seed;
 	const struct jp_case *cas;
 	const char *dir;
 	const struct jp_capture *capture;
 	struct jp_capture_options options;
-	char **capture_argv; /* the capture's own: without what the options took */
+	char **capture_argv; /* arguments of the capture itself, without common options */
 	int capture_argc;
 	struct jp_workload_process process;
-	struct jp_witness *witness; /* NULL: not yet, or no more */
+	struct jp_witness *witness; /* NULL: not yet open, or closed */
 	uint64_t deadline;
 	bool stepped;
 	struct jp_watched_info seen;
 };
 
-/* From the case's words to a policy and its options. */
+/* Reads the capture and its options from the case. Returns 0, or -errno and a message. */
 int jp_watch_options(struct jp_watched *watch, struct jp_error *err);
-/* From nothing to a closed capture of a workload that ended well. -EOPNOTSUPP: the workload, or the
- * capture of what it was asked for, cannot be had here; -ETIMEDOUT; -EINTR. */
+/* Runs the workload under the capture and closes both. Returns 0; -EOPNOTSUPP if the workload or
+ * the capture is not possible here; -ETIMEDOUT; -EINTR; or another -errno and a message. */
 int jp_watch(struct jp_watched *watch, struct jp_error *err);
-/* Whatever came out of it. */
+/* Frees @watch, whatever state it is in. */
 void jp_watch_free(struct jp_watched *watch);

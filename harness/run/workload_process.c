@@ -44,7 +44,7 @@ __attribute__((noreturn)) static void child(const struct jp_workload_process *pr
 					    char *const *argv, int null, int output)
 {
 	setpgid(0, 0);
-	/* Should the runner be killed outright, its workload goes too. */
+	/* Kill the workload if the runner itself is killed. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	jp_interrupt_as_usual();
 	if (dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
@@ -60,7 +60,7 @@ __attribute__((noreturn)) static void child(const struct jp_workload_process *pr
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err)
 {
-	/* Here, where it can be said what is short. */
+	/* Open them before the fork, where an error can name what is short. */
 	jp_cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	jp_cleanup_close int output =
 		null < 0 ? -1
@@ -75,7 +75,7 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
 		child(process, argv, null, output);
-	setpgid(pid, pid); /* both do: either may be first */
+	setpgid(pid, pid); /* parent and child both call it: either may be first */
 	process->pid = pid;
 	process->group = true;
 	jp_workload_process_started(process);
@@ -119,7 +119,7 @@ void jp_workload_process_restore(const int saved[3])
 	}
 }
 
-/* How the process ended, without reaping it. */
+/* Describes how the process ended, without reaping it. */
 static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 			struct jp_error *err)
 {
@@ -143,7 +143,7 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		       strsignal(info.si_status));
 }
 
-/* It died, or is about to; or it lives on: @otherwise. */
+/* Returns the error for a lost process: it died, or is about to; or it still runs: @otherwise. */
 static int gone(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
 		const char *when, struct jp_error *err)
 {
@@ -167,7 +167,7 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 		    "while it was watched", err);
 }
 
-/* Takes one line into @text; @when tells in messages what was waited for. */
+/* Reads one line into @text. @when: what messages state as the awaited event. */
 static int take_line(struct jp_workload_process *process, char *text, size_t size,
 		     uint64_t deadline, const char *when, struct jp_error *err)
 {
@@ -206,7 +206,8 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
 			       (long)process->pid);
 	process->pid = (pid_t)pid;
-	/* While it waits for us: another's child can be reaped as soon as it was told to stop. */
+	/* Open it while the process waits for us: another process's child can be reaped as soon as
+	 * it was asked to stop. */
 	if (process->pidfd < 0)
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
@@ -215,7 +216,7 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 static int say(struct jp_workload_process *process, const char *verb, const char *command,
 	       struct jp_error *err)
 {
-	/* Lines are short: a pipe takes them whole, and at once. */
+	/* Lines are short: a pipe takes each at once. */
 	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
 		    command ? command : "") < 0)
 		return jp_fail(err, errno, "the workload does not listen: %s", strerror(errno));
@@ -245,7 +246,7 @@ int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadl
 {
 	int ret = say(process, "stop", NULL, NULL);
 
-	/* It may be gone already; how it ended says more than the closed pipe. */
+	/* The process may have ended: its end explains more than the closed pipe. */
 	(void)ret;
 	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)
@@ -267,7 +268,7 @@ void jp_workload_process_close(struct jp_workload_process *process)
 	process->control = process->ready = process->pidfd = -1;
 	if (process->group)
 		kill(-process->pid, SIGKILL);
-	/* What left the group is found by its parent. */
+	/* Processes that left the group are found by their parent. */
 	jp_children_end();
 	process->pid = 0;
 	process->group = false;
@@ -288,7 +289,7 @@ void jp_workload_process_last_words(const struct jp_workload_process *process, c
 		rewind(file);
 	got = fread(tail, 1, sizeof(tail) - 1, file);
 	tail[got] = '\0';
-	/* The last five lines. */
+	/* Find the last five lines. */
 	for (int lines = 0, at = (int)got - 2; at >= 0 && from == tail; at--)
 		if (tail[at] == '\n' && ++lines == 5)
 			from = tail + at + 1;

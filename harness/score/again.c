@@ -12,7 +12,7 @@ static bool was_launched(const struct jp_case *cas)
 	return strncmp(cas->capture_argv[0], "launch", 6) == 0;
 }
 
-/* Whose capture it was: of "attach-by NAME", or our own. */
+/* Returns the profiler of the case: NAME of "attach-by NAME", or our own. */
 static const char *profiler_of(const struct jp_case *cas)
 {
 	const char *word = cas->capture_argv[0];

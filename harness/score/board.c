@@ -68,7 +68,7 @@ bool jp_score_failed(const struct jp_score *score)
 	return failed;
 }
 
-/* The outcome, and each line of why. */
+/* Prints the outcome and each line of its reason. */
 static void print_outcome(FILE *out, const struct jp_result *result)
 {
 	char text[sizeof(result->why)], *line = text, *rest;
@@ -121,7 +121,7 @@ static int by_count(const void *left, const void *right)
 	return strcmp(a->row->scene, b->row->scene);
 }
 
-/* The most frequent faults of all workloads, each with its first sample. */
+/* Prints the most frequent faults of all workloads, each with its first sample. */
 static void print_worst(FILE *out, const struct jp_score *score)
 {
 	struct worst *all;
@@ -170,7 +170,7 @@ void jp_score_verdict(const struct jp_score *score, char *text, size_t size)
 	used = (size_t)snprintf(text, size, "%s %s: %zu of %zu workloads without a fault;",
 				score->profiler, score->version, all_good, judged);
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS && used < size; column++) {
-		/* "nothing wrong", but there are tasks. */
+		/* The verdict reads "nothing wrong", but "tasks". */
 		const bool nothing = jp_score_column_is_bad(column) && column != JP_SCORE_TASKS;
 
 		if (known[column])

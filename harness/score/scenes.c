@@ -13,7 +13,7 @@
 
 static const char STUDY[] = "score";
 
-/* results/scenes, put into the binary by the Makefile. */
+/* results/scenes, which the Makefile puts into the binary. */
 extern const char jp_scenes_text[], jp_scenes_end[];
 
 struct jp_cases *jp_score_lines(const char *file, struct jp_error *err)
@@ -41,7 +41,7 @@ const char *jp_score_name(const struct jp_case *scene)
 	return scene->name + sizeof(STUDY);
 }
 
-/* What `defaults` need not say: the third part of its definition. */
+/* Returns the scene's own keys, the third part of its definition, without defaults. */
 static const char *own_keys(const struct jp_case *scene)
 {
 	const char *keys = scene->text;

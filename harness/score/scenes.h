@@ -3,20 +3,20 @@
 
 #include "harness/case/case.h"
 
-/* Who watches, and how: what each scene has in common. */
+/* What all scenes have in common: the profiler and its options. */
 struct jp_score_way {
 	const char *profiler; /* NULL: our own capture */
-	bool launches;        /* also what could be attached to */
-	const char *options;  /* of the capture */
-	const char *keys;     /* of the case */
+	bool launches;        /* it can launch as well as attach */
+	const char *options;  /* options of the capture */
+	const char *keys;     /* keys of the case */
 };
 
-/* The lines of results/scenes, or of @file, which is read once: it may be a pipe. NULL and a
- * message where a line is bad. */
+/* Reads the lines of results/scenes, or of @file, once, as it may be a pipe. Returns NULL and a
+ * message if a line is bad. */
 struct jp_cases *jp_score_lines(const char *file, struct jp_error *err);
-/* What a profiler is asked: @lines, then each workload of which they have none by its name,
- * attached to. Cases of the study `score`, which expect nothing. NULL and a message. */
+/* Returns the scenes of a score: @lines, then an attach to each workload that they lack. They are
+ * cases of the study `score` without expectations. Returns NULL and a message on errors. */
 struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp_cases *lines,
 				 struct jp_error *err);
-/* Its name without the study. */
+/* Returns its name without the study. */
 const char *jp_score_name(const struct jp_case *scene);

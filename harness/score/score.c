@@ -21,10 +21,8 @@ bool jp_score_column_is_bad(enum jp_score_column column)
 	       column == JP_SCORE_TASKS || column == JP_SCORE_LOST;
 }
 
-/*
- * By what validators say of their metrics; the rates of one column add up. A plain count of faults
- * is of things beside those that the rates are of.
- */
+/* Fills cells from metrics by their role. Rates of one column add up; a plain count is of
+ * additional faults. */
 static void fill_by_role(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -48,7 +46,7 @@ static void fill_by_role(struct jp_score_row *row)
 	}
 }
 
-/* Of the last method that was judged: a stack dump was asked for. */
+/* Fills the cells of stacks from the last judged method: with a dump, that method counts. */
 static void fill_stacks(struct jp_score_row *row)
 {
 	const struct jp_findings *findings = &row->result.findings;
@@ -68,7 +66,7 @@ static void fill_stacks(struct jp_score_row *row)
 		(struct jp_score_cell){true, verdicts[JP_WRONG] + verdicts[JP_EXTRA], judged};
 }
 
-/* Both are what others state. */
+/* Adds two counts from untrusted files. */
 static uint64_t sum_of(uint64_t one, uint64_t other)
 {
 	return one > UINT64_MAX - other ? UINT64_MAX : one + other;
@@ -80,7 +78,7 @@ void jp_score_fill(struct jp_score_row *row)
 	const uint64_t lost = sum_of(info->lost_samples, info->lost_sideband);
 
 	memset(row->cells, 0, sizeof(row->cells));
-	/* Of another window, or of another clock: the row tells the contradiction instead. */
+	/* With another window or clock, the row shows the contradiction instead. */
 	if (row->result.contradicted)
 		return;
 	fill_stacks(row);

@@ -97,7 +97,7 @@ static uint64_t own_cpu(void)
 	return jp_clock_of_timeval(usage.ru_utime) + jp_clock_of_timeval(usage.ru_stime);
 }
 
-/* What the adapter left of the time that the profiler took. */
+/* Returns the CPU time of the profiler, in ns, as its adapter recorded it. */
 static uint64_t told_cpu(const char *dir)
 {
 	size_t size;

@@ -106,7 +106,7 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 	return ret ? jp_fail(err, ret, "%s: cannot be written: %s", path, strerror(ret)) : 0;
 }
 
-/* False: a number was expected. */
+/* Returns false if a number was expected. */
 static bool take(const struct field *field, struct jp_capture_info *info, const char *text)
 {
 	void *value = (char *)info + field->at;

@@ -6,45 +6,43 @@
 
 #include "harness/base/error.h"
 
-/* Mappings synthesized from /proc/PID/maps when a process is older than the capture. */
+/* Which mappings of /proc/PID/maps are synthesized if a process is older than the capture. */
 enum jp_synth {
 	JP_SYNTH_NONE,
 	JP_SYNTH_PATHS, /* executable entries with a path: the bug of one-collect#295 */
 	JP_SYNTH_EXEC,  /* every executable entry: the fix */
-	JP_SYNTH_ALL,   /* entries without execute permission too */
+	JP_SYNTH_ALL,   /* also entries without execute permission */
 };
 const char *jp_synth_text(enum jp_synth synth);
 
-/*
- * The file `capture` of a run directory: what a capture knows of itself, as lines "key value".
- * Times in ns by CLOCK_MONOTONIC, 0: did not happen.
- */
+/* The file `capture` of a run directory: facts that a capture states about itself, as lines "key
+ * value". Times in ns by CLOCK_MONOTONIC; 0: did not happen. */
 struct jp_capture_info {
 	char policy[32];     /* synth policy: none, paths, exec, all */
 	uint64_t enabled;    /* sideband enabled: coverage counts from here */
 	uint64_t sampling;   /* sampling enabled on all threads */
 	uint64_t stopped;    /* sampling stopped */
-	uint64_t slack;      /* measured difference of the two clocks, ns */
+	uint64_t slack;      /* measured difference of both clocks, ns */
 	uint64_t max_stack;  /* kernel.perf_event_max_stack, 127 by default */
-	uint64_t stack_dump; /* bytes asked for */
-	/* From PERF_FORMAT_LOST and LOST records, the larger. */
+	uint64_t stack_dump; /* requested bytes */
+	/* Losses by PERF_FORMAT_LOST or by LOST records, the larger. */
 	uint64_t lost_sideband, lost_samples;
-	uint64_t duplicates;  /* samples dropped because two inherited events saw one thread */
+	uint64_t duplicates;  /* samples dropped, as two inherited events saw one thread */
 	bool settled;         /* threads were listed until no new one was found */
-	uint64_t breakpoints; /* instructions that were given a breakpoint; 0: a sampling capture */
-	/* What the sampling events counted, by the kernel: ns, or hits of breakpoints; 0: nobody
-	 * asked. */
+	uint64_t breakpoints; /* instructions with a breakpoint; 0: a sampling capture */
+	/* Count of the sampling events by the kernel: ns, or hits of breakpoints; 0: unknown. */
 	uint64_t counted;
 
-	/* What the capture cannot tell, as a stream of observations declares it: "no-registers";
-	 * "": it tells all. */
+	/* What the capture lacks, as a stream of observations declares it: "no-registers"; "":
+	 * nothing. */
 	char lacks[32];
-	uint64_t first_enabled; /* when the first of the events was on; 0: not told */
+	uint64_t first_enabled; /* when the first event was on; 0: unknown */
 
-	/* Read alone: the first key that ours always writes and that is not there; NULL: none. */
+	/* Result of parsing: the first key that ours always writes and that is missing; NULL:
+	 * none. */
 	const char *absent;
 
-	/* What follows is for readers, and for ours held against the case. */
+	/* The rest is for readers; for our captures it is compared with the case. */
 	char capture[32], order[32], event[32];
 	uint64_t samples, frequency_asked, frequency;
 	uint64_t ring_sampling, ring_sideband, cpus, threads, thread_passes;
@@ -53,9 +51,10 @@ struct jp_capture_info {
 	uint64_t duplicates_sideband, breakpoints_hit;
 };
 
-/* Writes @dir/capture. */
+/* Writes @dir/capture. Returns 0, or -errno and a message. */
 int jp_capture_info_write(const struct jp_capture_info *info, const char *dir,
 			  struct jp_error *err);
-/* From @text, which is changed. @name stands in messages. What judging needs must be there. */
+/* Parses @text, which is changed; messages use @name. The keys that judging needs must exist.
+ * Returns 0, or -EINVAL and a message. */
 int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err);

@@ -12,7 +12,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* The numbers of a line, @count of them, each after one blank; what follows them in *@rest. */
+/* Reads @count numbers of a line, each after one blank. *@rest: the text behind them. */
 static bool take_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
 {
 	for (size_t i = 0; i < count; i++)
@@ -22,7 +22,7 @@ static bool take_numbers(const char *text, uint64_t *numbers, size_t count, cons
 	return true;
 }
 
-/* The byte that "ooo" means; 0: none. */
+/* Returns the byte that three octal digits encode; 0: none. */
 static char octal(const char *digits)
 {
 	unsigned int byte = 0;
@@ -35,7 +35,7 @@ static char octal(const char *digits)
 	return byte <= UINT8_MAX ? (char)byte : 0;
 }
 
-/* A name of less than @size bytes, of which blanks and backslashes are written as \ooo. */
+/* Reads a name of less than @size bytes; blanks and backslashes are written as \ooo. */
 static bool take_name(const char *text, char *name, size_t size)
 {
 	for (; *text && size > 1; size--) {

@@ -15,8 +15,8 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_path.h"
 
-/* Whatever the umask: what anyone may write into is nobody's evidence, and root does not read it.
- */
+/* Permissions, whatever the umask: a folder that anyone may write is no evidence, and root does not
+ * read it. */
 enum { FOLDER = 0775 };
 
 static bool is_empty(const char *path)
@@ -30,10 +30,8 @@ static bool is_empty(const char *path)
 	return dir;
 }
 
-/*
- * Whoever can rename the folder, or one above it, could put a link in its place while files are
- * written below: so nobody else may.
- */
+/* Creates a folder that no other user can rename: they could replace it by a link while files are
+ * written below. */
 static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *above = NULL;
@@ -50,7 +48,7 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
 		if (ret)
 			return ret;
-		/* Or a link took its place meanwhile, which leads elsewhere. */
+		/* A link to another place may have replaced it meanwhile. */
 		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
 			       ? 0
 			       : jp_fail(err, ESTALE, "%s: another directory than a moment ago",
@@ -75,7 +73,7 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 	return ret;
 }
 
-/* Where others cannot rename it either. */
+/* Creates a temporary folder where other users cannot rename it. */
 static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -149,7 +147,7 @@ char *jp_run_dir_read(const char *dir, const char *name, size_t *size)
 {
 	char path[4096];
 
-	/* Others may have made it: no link is followed, no FIFO waited for. */
+	/* Other users may have created it: follow no link, wait for no FIFO. */
 	return jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, name)
 		       ? NULL
 		       : jp_file_read_regular(path, 1 << 20, size, NULL);

@@ -7,23 +7,25 @@
 
 #include "harness/base/error.h"
 
-/* The folders that a run writes. */
+/* The folder that a run writes. */
 struct jp_run_dir {
 	char path[3072];
-	bool temporary; /* nobody asked for it: it goes when all passed */
+	bool temporary; /* not requested by the user: it is removed when all cases passed */
 };
 
-/* @path NULL: a new one in TMPDIR. Else @path must not exist, or be an empty directory. */
+/* Creates @path, which must not exist or be an empty directory; NULL: a new folder in TMPDIR.
+ * Returns 0, or -errno and a message. */
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err);
-/* The folder of case @name, made anew (never one that is there already), into @path. */
+/* Creates the folder of case @name, which must not exist, and stores its path in @path. Returns 0,
+ * or -errno and a message. */
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,
 		    struct jp_error *err);
 /* Removes @path and all below it, following no symbolic link. */
 int jp_run_dir_remove(const char *path);
-/* A new file @dir/@name, for writing: its descriptor, or -errno and a message. */
+/* Creates @dir/@name for writing. Returns its descriptor, or -errno and a message. */
 int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err);
-/* Writes @text as @dir/@name. */
+/* Writes @text as @dir/@name. Returns 0, or -errno and a message. */
 int jp_run_dir_write(const char *dir, const char *name, const char *text, struct jp_error *err);
-/* What stands in @dir/@name, allocated; NULL: not there, or not readable (errno tells). At most 1
- * MiB. */
+/* Returns the contents of @dir/@name, allocated, at most 1 MiB. NULL with errno: it does not exist
+ * or is not readable. */
 char *jp_run_dir_read(const char *dir, const char *name, size_t *size);

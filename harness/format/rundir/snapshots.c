@@ -11,7 +11,7 @@
 #include "harness/base/search.h"
 #include "harness/format/truth/format.h"
 
-/* One of them from *@text on, which then is where the next begins. */
+/* Parses one snapshot from *@text on, and sets *@text to the next. */
 static int parse(struct jp_snapshots *snapshots, const char *name, const char **text,
 		 const char *start, const char *end, struct jp_error *err)
 {
@@ -58,7 +58,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 
 	while (!failed && at < text + size)
 		failed = parse(snapshots, name, &at, text, text + size, err);
-	/* Which one of a process is its first is a matter of time alone. */
+	/* Order by time decides which snapshot of a process is its first. */
 	if (snapshots->count)
 		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
 	return failed;

@@ -6,7 +6,7 @@
 #include "harness/base/error.h"
 #include "harness/format/procmaps/procmaps.h"
 
-/* The file `maps`: /proc/PID/maps as the capture read them, each below a line that says when. */
+/* The file `maps`: /proc/PID/maps as the capture read it, each below a line with the times. */
 struct jp_snapshot {
 	uint32_t pid;
 	uint64_t before, after; /* ns around the reads */
@@ -19,14 +19,15 @@ struct jp_snapshots {
 	size_t count, capacity;
 };
 
-/* @name stands in messages. What was read so far is in @snapshots even where it fails, by time,
- * whatever the file's order. */
+/* Parses @text; messages use @name. On errors @snapshots has what was read until then. Sorts by
+ * time. Returns 0, or -errno and a message. */
 int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const char *text,
 		       size_t size, struct jp_error *err);
 void jp_snapshots_free(struct jp_snapshots *snapshots);
-/* The first one of @pid, or NULL. */
+/* Returns the first snapshot of @pid, or NULL. */
 const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid);
-/* Whether one of @pid was being read at @time: records that are made of it may have that time. */
+/* Returns whether a snapshot of @pid was being read at @time: records made from it may have that
+ * time. */
 bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time);
-/* The executable entry of @snapshot that holds @addr, or NULL. */
+/* Returns the executable entry of @snapshot that contains @addr, or NULL. */
 const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr);

@@ -36,7 +36,7 @@ static const struct watched_field {
 	{"witness", AT(witness)},
 	{"witness_since", AT(witness_since)},
 };
-/* Older files end before the field OLDEST, or before any from OLD on. */
+/* Older files end before the field OLDEST, or before any field from OLD on. */
 enum { FIELDS = sizeof(fields) / sizeof(*fields), OLDEST = FIELDS - 6, OLD = FIELDS - 3 };
 
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err)

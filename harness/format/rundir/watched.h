@@ -6,41 +6,40 @@
 #include "harness/base/error.h"
 
 /*
- * The file `watched`: what the runner itself saw of a capture, and what it asked of it, as lines
- * "key number". The capture, which may be anyone's, states its own times in the file `capture`:
- * here is what they must agree with. Times in ns by CLOCK_MONOTONIC. Since version 3 of the truth.
+ * The file `watched`: what the runner itself observed of a capture, and requested from it, as lines
+ * "key number". The capture, which may be any profiler's, states its own times in the file
+ * `capture`: they must agree with these. Times in ns by CLOCK_MONOTONIC. Exists since version 3 of
+ * the truth.
  */
 struct jp_watched_info {
-	uint64_t started; /* nothing was opened yet */
-	uint64_t begun;   /* the capture said that it samples */
-	uint64_t ending;  /* it was not told to stop yet */
+	uint64_t started; /* before anything was opened */
+	uint64_t begun;   /* the capture reported that it samples */
+	uint64_t ending;  /* before the capture was asked to stop */
 	uint64_t ended;   /* its files are complete */
 	uint64_t slack, max_stack;
-	uint64_t chain;      /* callchains were asked for, with the user's part */
+	uint64_t chain;      /* callchains with the user's part were requested */
 	uint64_t stack_dump; /* bytes */
-	uint64_t user_only;  /* nothing that runs in the kernel */
+	uint64_t user_only;  /* samples of user space only */
 	/* Older runs have none of these, or none of the last three, two or one. */
-	uint64_t cpus;          /* all numbers of CPUs are below; 0: not told */
-	uint64_t task_clock;    /* the clock that samples, instead of cpu-clock */
-	uint64_t synth;         /* index of the policy of synthesizing */
-	uint64_t silent;        /* the capture said that its events are off; 0: not told */
-	uint64_t witness;       /* samples in the file of that name; 0: the kernel denied it */
-	uint64_t witness_since; /* its events were on by then */
+	uint64_t cpus;          /* all CPU numbers are below; 0: unknown */
+	uint64_t task_clock;    /* task-clock samples instead of cpu-clock */
+	uint64_t synth;         /* index of the synthesizing policy */
+	uint64_t silent;        /* the capture reported that its events are off; 0: unknown */
+	uint64_t witness;       /* samples in the file `witness`; 0: denied */
+	uint64_t witness_since; /* the witness's events were on by then */
 };
 
-/*
- * The period of the witness's clock beside a clock of @period ns: a little more than half of it. So
- * four samples of the witness in a row enclose more than one period of the other clock, and the
- * phases of the two clocks drift past each other.
- */
+/* Returns the period of the witness's clock beside a clock of @period ns: a little more than half.
+ * So four samples of the witness in a row enclose more than one period of the other clock, and the
+ * phases of both clocks drift past each other. */
 static inline uint64_t jp_witness_period(uint64_t period)
 {
 	return period / 2 + period / 200 + 1;
 }
 
-/* Writes @dir/watched, in the place of any that is there. */
+/* Writes @dir/watched and replaces an existing file. Returns 0, or -errno and a message. */
 int jp_watched_write(const struct jp_watched_info *watched, const char *dir, struct jp_error *err);
-/* From @text, which is changed. @name stands in messages. Every key must be there, but for
- * those that older runs do not have. */
+/* Parses @text, which is changed; messages use @name. All keys must exist, except those that older
+ * runs do not have. Returns 0, or -EINVAL and a message. */
 int jp_watched_parse(struct jp_watched_info *watched, const char *name, char *text,
 		     struct jp_error *err);

@@ -17,8 +17,8 @@
 
 enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
 
-/* The path of @name in @dir, into @path. Its own reader would follow a link or wait for a FIFO:
- * elsewhere either may be meant, here it is not. */
+/* Builds the path of @name in @dir. Refuses links and FIFOs, which the file's own reader would
+ * follow or wait for. */
 static int check_file(const char *dir, const char *name, char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = -1;
@@ -52,7 +52,7 @@ static int load_snapshots(struct jp_evidence *evidence, const char *path, struct
 	return text ? jp_snapshots_parse(&evidence->snapshots, path, text, size, err) : -EINVAL;
 }
 
-/* Only gated captures have any. */
+/* Only gated captures have intervals. */
 static int load_intervals(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
@@ -68,8 +68,8 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
-/* What every runner writes since version 3 of the truth: without it nobody could tell whose times
- * `capture` states; beside an older truth, that one was made to look older than it is. */
+/* Loads `watched`, which every runner writes since version 3 of the truth: the times in `capture`
+ * must agree with it. An older truth beside it was altered. */
 static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
@@ -99,7 +99,7 @@ static int load_denied(struct jp_evidence *evidence, const char *witness, struct
 	return 0;
 }
 
-/* `watched` states how many samples it has: a file that is gone, or another one, is noticed. */
+/* `watched` states the number of samples, so a missing or exchanged file is noticed. */
 static int load_witness(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	const uint64_t stated = evidence->watched.witness;

@@ -14,17 +14,17 @@ struct jp_witness_sample {
 	bool user; /* @ip is a user address */
 };
 
-/* The file `witness` of a run directory (harness/capture/witness.h). */
+/* Contents of the file `witness` of a run directory (harness/capture/witness.h). */
 struct jp_witnessed {
 	struct jp_witness_sample *samples; /* by tid, time */
 	size_t count;
 	uint64_t period;  /* ns of a thread's time between two samples */
-	char denied[256]; /* why the kernel gave none: DIR/witness.denied; "": it did */
+	char denied[256]; /* the kernel's refusal: DIR/witness.denied; "": none */
 };
 
-/* Reads @path. Returns 0, or -errno and a message: it is no perf.data, or not of one event whose
- * samples all have one period, a time, a thread and a CPU. */
+/* Reads @path. Returns 0, or -errno and a message if it is no perf.data of one event whose samples
+ * all have one period, a time, a thread and a CPU. */
 int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct jp_error *err);
 void jp_witnessed_free(struct jp_witnessed *witnessed);
-/* The index of the first sample of @tid that is not before @time. */
+/* Returns the index of the first sample of @tid that is not before @time. */
 size_t jp_witnessed_from(const struct jp_witnessed *witnessed, uint32_t tid, uint64_t time);
