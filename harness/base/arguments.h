@@ -4,16 +4,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A command line that grows, as exec takes it; all zero to start with. */
+/* A growing command line in the form that exec takes; starts as all zero. */
 struct jp_arguments {
-	char **list; /* NULL-terminated once there is one */
+	char **list; /* NULL-terminated after the first word */
 	size_t count, capacity;
-	bool failed; /* no memory: some are missing */
+	bool failed; /* out of memory: words are missing */
 };
 
 void jp_arguments_add(struct jp_arguments *arguments, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Copies of all in @list, up to its NULL; @list may be NULL. */
+/* Adds copies of all words in @list, up to its NULL; @list may be NULL. */
 void jp_arguments_add_all(struct jp_arguments *arguments, char *const *list);
 void jp_arguments_free(struct jp_arguments *arguments);
 

@@ -4,21 +4,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Arrays that grow: "T *items; size_t count, capacity;", all zero to start with, freed by free().
- * @array is &items. The capacity doubles, so adding n elements moves O(n). Elements move when it
- * grows: keep indices, not pointers. Without memory, or where the size in bytes overflows, nothing
- * changes.
- */
+/* Growing arrays: "T *items; size_t count, capacity;", all zero at first, freed by free(). @array
+ * is &items. The capacity doubles, so adding n elements moves O(n). Elements move: keep indices,
+ * not pointers. If memory is short, or the size in bytes overflows, nothing changes. */
 
-/* A new element at the end, all zero (T *); NULL: no memory. */
+/* Returns a new, zeroed element at the end (T *), or NULL if out of memory. */
 #define jp_array_push(array, count, capacity)                                                      \
 	((__typeof__(*(array)))jp_array_add((array), (count), (capacity), sizeof(**(array))))
 
-/* Whether there is now a capacity of @needed elements at least; new ones are not initialized. */
+/* Ensures a capacity of at least @needed elements; new ones are not initialized. Returns false if
+ * out of memory. */
 #define jp_array_reserve(array, capacity, needed)                                                  \
 	jp_array_grow((array), (capacity), (needed), sizeof(**(array)))
 
-/* What the macros call: @size bytes an element. */
+/* Implements the macros for elements of @size bytes. */
 void *jp_array_add(void *array, size_t *count, size_t *capacity, size_t size);
 bool jp_array_grow(void *array, size_t *capacity, size_t needed, size_t size);

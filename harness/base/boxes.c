@@ -7,15 +7,15 @@
 #include "harness/base/array.h"
 #include "harness/base/order.h"
 
-/* A k-d tree, in which each node stands before the two that it has, and knows how many there are:
- * what cannot meet is stepped over. */
+/* A k-d tree in an array: each node precedes its two subtrees and has their size, so that a search
+ * can skip a subtree. */
 struct jp_boxes_node {
-	struct jp_box box, bounds;       /* its own; of it and all below it */
-	uint32_t owner, lowest, highest; /* the same */
-	uint32_t item, size;             /* of the tree that begins here */
+	struct jp_box box, bounds;       /* of this node; of it and all below */
+	uint32_t owner, lowest, highest; /* of this node; least and largest of all below */
+	uint32_t item, size;             /* @size: nodes of the tree that begins here */
 };
 
-/* What tells the two below a node apart. */
+/* The dimension that separates the subtrees of a node. */
 enum axis { OWNER, PLACE, TIME };
 
 int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box, size_t item)
@@ -50,8 +50,8 @@ static void swap(struct jp_boxes_node *one, struct jp_boxes_node *other)
 	*other = saved;
 }
 
-/* Leaves the element there that has @nth smaller ones: those before it are as large at least, those
- * behind it at most. Where it divides is as if by chance: no order that comes by itself is slow. */
+/* Moves the element with @nth smaller ones to its place: none before it is larger, none behind it
+ * smaller. The pivot is pseudo-random, so that no natural order is slow. */
 static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, enum axis axis)
 {
 	uint64_t seed = count;
@@ -81,8 +81,8 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 	}
 }
 
-/* How many of those that are behind the middle reach up to it: both sides must be searched for
- * them. */
+/* Returns how many elements behind the middle reach up to it: a search for them must visit both
+ * sides. */
 static size_t crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
 		       enum axis axis)
 {
@@ -95,7 +95,7 @@ static size_t crossing(const struct jp_boxes_node *nodes, size_t count, size_t m
 	return crossed;
 }
 
-/* Halves them where they are best told apart. */
+/* Splits the nodes in the dimension that separates them best. */
 static void halve(struct jp_boxes_node *nodes, size_t count, size_t middle)
 {
 	size_t crossed;
@@ -126,7 +126,7 @@ static void include(struct jp_boxes_node *node, const struct jp_boxes_node *belo
 	node->size += below->size;
 }
 
-/* The middle one is the root. */
+/* The middle node becomes the root. */
 static void build(struct jp_boxes_node *nodes, size_t count)
 {
 	const size_t middle = count / 2;

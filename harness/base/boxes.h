@@ -5,36 +5,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Some memory of one process for some time: addresses [start, end), times from @from to @until,
- * both within. */
+/* Some memory for some time: addresses [start, end), times from @from to @until, inclusive. */
 struct jp_box {
 	uint64_t start, end, from, until;
 };
 
 /*
- * Boxes of numbered owners, such as processes' mappings, to find those that meet another one. All
- * zero is an empty set. All boxes are added first: to build the tree of n costs n log n, to search
- * it log n and what is found, where few of one owner lie in one place at one time. No order of
- * boxes makes it deeper than log n.
+ * A set of boxes with numbered owners, such as processes' mappings, for finding those that meet a
+ * given box. All zero is an empty set. Add all boxes first. Building the tree of n boxes costs n
+ * log n, a search log n plus the results, if few boxes of an owner share a place and a time. The
+ * depth is at most log n in any order.
  *
- *	for (size_t at = 0; jp_boxes_next(&boxes, pid, &box, &at, &item);)
- *		... array[item] ...
+ * 	for (size_t at = 0; jp_boxes_next(&boxes, pid, &box, &at, &item);)
+ * 		... array[item] ...
  */
 struct jp_boxes {
 	struct jp_boxes_node *nodes; /* each before those below it */
 	size_t count, capacity;
 };
 
-/* @owner's element @item has @box. 0 or -ENOMEM. */
+/* Adds the box of @owner's element @item. Returns 0 or -ENOMEM. */
 int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box, size_t item);
-/* Once all were added, and before anything is searched. */
+/* Builds the tree, after all additions and before any search. */
 void jp_boxes_build(struct jp_boxes *boxes);
-/* Leaves an empty set. */
+/* Frees all; the set is then empty. */
 void jp_boxes_free(struct jp_boxes *boxes);
-/*
- * The next element of @owner whose box meets @box, into *@item; *@at starts as 0. In no order, but
- * the later and the higher ones tend to come first. Between two calls @box may become smaller.
- * False: that was all.
- */
+/* Stores in *@item the next element of @owner whose box meets @box; *@at starts as 0. In no order,
+ * but later and higher ones tend to come first. @box may shrink between calls. Returns false at the
+ * end. */
 bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp_box *box,
 		   size_t *at, size_t *item);

@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a file, put together in memory. `failed` keeps that memory ran out: check it once,
- * before using the whole. All zero to start with. */
+/* Bytes of a file being composed in memory. `failed` notes that memory ran out: check it once
+ * before using the bytes. Starts as all zero. */
 struct jp_bytes {
 	unsigned char *bytes;
 	size_t size, capacity;
 	bool failed;
 };
 
-/* Room for @size bytes more, so that adding need not move what is there. */
+/* Reserves space for @size more bytes, so that adding them moves nothing. */
 void jp_bytes_reserve(struct jp_bytes *to, size_t size);
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size);
 void jp_bytes_add8(struct jp_bytes *to, uint8_t value);
@@ -22,6 +22,6 @@ void jp_bytes_add32(struct jp_bytes *to, uint32_t value);
 void jp_bytes_add64(struct jp_bytes *to, uint64_t value);
 void jp_bytes_uleb(struct jp_bytes *to, uint64_t value); /* LEB128 */
 void jp_bytes_sleb(struct jp_bytes *to, int64_t value);
-/* Writes @value over the four bytes at @at. */
+/* Overwrites the four bytes at @at with @value. */
 void jp_bytes_set32(struct jp_bytes *to, size_t at, uint32_t value);
 void jp_bytes_free(struct jp_bytes *bytes);

@@ -21,7 +21,7 @@ void jp_children_adopt(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* False: /proc tells of none. */
+/* Kills and reaps all children. Returns false if /proc shows none. */
 static bool kill_all(void)
 {
 	jp_cleanup_closedir DIR *proc = jp_foreign_proc() ? NULL : opendir("/proc");
@@ -36,7 +36,7 @@ static bool kill_all(void)
 		if (!jp_number(entry->d_name, 1, INT32_MAX, &pid))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-		/* "pid (name) state ppid": the name may hold anything, ")" too. */
+		/* "pid (name) state ppid": the name may contain anything, even ")". */
 		if (jp_file_text(path, text, sizeof(text)) > 0 &&
 		    (close_name = strrchr(text, ')')) &&
 		    sscanf(close_name + 1, " %*c %d", &parent) == 1 && parent == getpid())

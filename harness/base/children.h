@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Orphans of our children become our children: none is left over unseen. */
+/* Makes this process the parent of orphaned descendants, so that it can end all of them. */
 void jp_children_adopt(void);
-/* Kills and reaps every child that we have, and theirs as they become ours. What /proc does not
- * tell of is left. */
+/* Kills and reaps every child, and their children as they become ours, as far as /proc shows
+ * them. */
 void jp_children_end(void);

@@ -9,20 +9,19 @@
 #include <unistd.h>
 
 /*
- * Variables that clean up when they go out of scope, in the reverse order of their declarations:
+ * Variables that clean up at the end of their scope, in the reverse order of their declarations:
  *
- *	jp_cleanup_free char *text = NULL;
- *	jp_cleanup_close int fd = open(...);
+ * jp_cleanup_free char *text = NULL; jp_cleanup_close int fd = open(...);
  *
- * Each must be initialized where it is declared, NULL or -1 where there is nothing yet. errno stays
- * as it is. A file that was written to is closed by hand: its last error comes then.
+ * Initialize each where it is declared, with NULL or -1 if it has no value yet. errno is preserved.
+ * Close a written file explicitly: its last error comes then.
  */
 #define jp_cleanup_free     __attribute__((cleanup(jp_free_at)))
 #define jp_cleanup_close    __attribute__((cleanup(jp_close_at)))
 #define jp_cleanup_fclose   __attribute__((cleanup(jp_fclose_at)))
 #define jp_cleanup_closedir __attribute__((cleanup(jp_closedir_at)))
 
-/* The value of the pointer at @place, which is NULL from then on: `return jp_steal(&text);` */
+/* Returns the pointer at @place and sets that to NULL: `return jp_steal(&text);` */
 #define jp_steal(place)                                                                            \
 	({                                                                                         \
 		__typeof__(*(place)) stolen_ = *(place);                                           \
@@ -30,7 +29,7 @@
 		stolen_;                                                                           \
 	})
 
-/* The same of a descriptor, which is -1 from then on. */
+/* Returns the descriptor and sets *@fd to -1. */
 static inline int jp_steal_fd(int *fd)
 {
 	int stolen = *fd;

@@ -8,17 +8,17 @@
 #define JP_NS_PER_S  UINT64_C(1000000000)
 #define JP_NS_PER_MS UINT64_C(1000000)
 
-/* Nanoseconds by @clock: CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, ... */
+/* Returns the time of @clock (CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID, ...) in ns. */
 uint64_t jp_clock_ns(clockid_t clock);
-/* From now on this process asks the kernel itself: it is its vDSO that is watched. */
+/* Makes this process read clocks by system calls, as its vDSO is being watched. */
 void jp_clock_around_vdso(void);
-/* By CLOCK_MONOTONIC, the clock of all that is timed, and of deadlines. */
+/* Returns CLOCK_MONOTONIC in ns: the clock of all times and deadlines. */
 uint64_t jp_clock_now(void);
-/* CPU time of the calling thread, in user space and in the kernel. */
+/* Returns the CPU time of the calling thread, user and kernel, in ns. */
 uint64_t jp_clock_thread_cpu(void);
-/* What poll() is to wait until @deadline: milliseconds, rounded up so that a deadline is never
- * taken for over before it is; 0: it is over; an hour at most. */
+/* Returns the milliseconds for poll() until @deadline, rounded up, so that the deadline is not
+ * reported early; 0 if it has passed; at most an hour. */
 int jp_clock_left_ms(uint64_t deadline);
-/* What getrusage() and its like tell, in ns. */
+/* Returns the time of getrusage() and similar calls in ns. */
 uint64_t jp_clock_of_timeval(struct timeval time);
 struct timespec jp_clock_timespec(uint64_t ns);

@@ -20,8 +20,8 @@
 #include "harness/base/output_folder.h"
 #include "harness/base/rights.h"
 
-/* Whose rights are enough to read the input: its owner's, or nobody's where that is root, or where
- * bytes come through a pipe, from anyone, or where there are several files. */
+/* Returns the user whose privileges suffice to read the input: its owner; or nobody, if that is
+ * root, if the input is a pipe, or if there are several files. */
 static int64_t owner_of(const struct jp_delegate *delegate)
 {
 	struct stat st;
@@ -40,13 +40,13 @@ static void child(const struct jp_delegate *delegate, int channel, int other, pi
 	jp_delegate_begin(channel);
 	if (jp_rights_drop(owner_of(delegate), channel, other, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
-	/* After the rights: a change of them takes this back. */
+	/* After the change of privileges, which clears this setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(JP_EXIT_BROKEN);
 }
 
-/* The status of @pid, which said what there was to say, unless it was killed. */
+/* Returns the status of @pid, and prints a message if it was killed. */
 static int reap(pid_t pid)
 {
 	int status;
@@ -65,7 +65,7 @@ static int reap(pid_t pid)
 	return JP_EXIT_BROKEN;
 }
 
-/* In the process that stays: what is not kept by now is not wanted. */
+/* Drops unfinished outputs in the process that waits. */
 static void forget(struct jp_delegate *delegate)
 {
 	jp_delegate_close(delegate);
@@ -98,7 +98,8 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	}
 	close(ends[1]);
 	if (confine->channel)
-		close(confine->channel); /* who waits for the confined one must see its end */
+		close(confine->channel); /* a process that waits for the confined one must see its
+					    end */
 	if (pid < 0) {
 		ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 	} else {

@@ -7,16 +7,14 @@
 
 #include "harness/base/error.h"
 
-/*
- * What a confined process (confine.h) cannot do itself, the one that stayed does for it: it opens
- * the input, regular files in folders of the input that nobody else can write to, and, where the
- * input is root's own, files of a harmless kind; and it makes, renames and removes outputs.
- */
+/* Requests of a confined process (confine.h) to the waiting one: to open the input, regular files
+ * in folders of the input that nobody else can write to, and, if the input is root's own, files of
+ * a harmless kind; and to create, rename and remove outputs. */
 enum jp_delegated {
-	JP_DELEGATED_INPUT,  /* the very path that was named */
+	JP_DELEGATED_INPUT,  /* the exact path that was named */
 	JP_DELEGATED_FILE,   /* a regular file */
 	JP_DELEGATED_FOLDER, /* to list it */
-	JP_DELEGATED_ROOT,   /* the root of a process, by its pid, that has other mounts */
+	JP_DELEGATED_ROOT,   /* root directory of a process, by its pid, with other mounts */
 	JP_DELEGATED_KEEP,   /* jp_new_file_keep() */
 	/* jp_output_folder_*() */
 	JP_DELEGATED_CREATE,
@@ -24,20 +22,20 @@ enum jp_delegated {
 	JP_DELEGATED_EXISTING,
 };
 
-/* What goes to and fro, each as a jp_message. */
+/* A request, sent as a jp_message. */
 struct jp_delegate_request {
 	uint32_t what;
 	char path[PATH_MAX];
 };
 struct jp_delegate_answer {
-	int32_t result; /* 0: there may be a descriptor with it; -errno */
+	int32_t result; /* 0: a descriptor may come with it; or -errno */
 	struct jp_error err;
 };
 
-/* In the confined process: whether it is one. */
+/* Returns whether this process is confined. */
 bool jp_delegated(void);
-/* It is, from now on; @channel leads to the process that stayed. */
+/* Marks this process as confined; @channel leads to the waiting process. */
 void jp_delegate_begin(int channel);
-/* Asks for @what, with @path. A descriptor (0 where there is none to give), or -errno and a
- * message: -ENOTSUP where nobody is there to ask. */
+/* Requests @what with @path. Returns a descriptor (0 if the request yields none), or -errno and a
+ * message; -ENOTSUP if this process is not confined. */
 int jp_delegate_ask(enum jp_delegated what, const char *path, struct jp_error *err);

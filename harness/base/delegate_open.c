@@ -21,7 +21,7 @@
 
 enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST | O_NOFOLLOW };
 
-/* What lies in it was put there by this user, or one that we trust. */
+/* Returns whether only this user, or a trusted one, can put files into the folder. */
 static bool ours(int fd)
 {
 	struct stat st;
@@ -37,8 +37,8 @@ static int open_named(const char *path)
 	return fd < 0 && at >= 0 ? -errno : fd;
 }
 
-/* Of a folder that is not there nothing can be read; one that cannot be opened for want of
- * something would have its files refused as if they were another's. */
+/* Opens a folder. A missing folder contains nothing to read. If a shortage prevents opening, its
+ * files would be refused as if they were foreign, so fail. */
 static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 		       struct jp_error *err)
 {
@@ -120,9 +120,9 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 	return fd < 0 ? jp_fail(err, -fd, "%s: %s", path, strerror(-fd)) : fd;
 }
 
-/* Goes down from @folder to where @rest lies, as long as nobody else could have put it there, and
- * through no link: who filled the folder may have copied one that leads out. @last: the last part
- * of @rest. */
+/* Descends from @folder along @rest, through no link and only folders that nobody else can write
+ * to: a copied link may lead out. Returns the descriptor of the last folder, or -errno. @last: the
+ * last part of @rest. */
 static int go_down(int folder, const char *rest, const char **last)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
@@ -149,7 +149,7 @@ static int go_down(int folder, const char *rest, const char **last)
 	return ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
 }
 
-/* What of @path comes below @folder (NULL: none); NULL: it does not lie there. */
+/* Returns the part of @path below @folder (NULL: none), or NULL if it is not below. */
 static const char *rest_of(const char *path, const char *folder)
 {
 	size_t length = folder ? strlen(folder) : 0;
@@ -160,7 +160,7 @@ static const char *rest_of(const char *path, const char *folder)
 		       : NULL;
 }
 
-/* The folder that @path lies in, of those that were named; -EACCES where it lies in none. */
+/* Opens the folder of @path within the named folders. Returns -EACCES if it is in none. */
 static int folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
@@ -210,7 +210,8 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 	return fd < 0 ? jp_fail(err, ENOENT, "%s: no process with other mounts", pid) : fd;
 }
 
-/* Root's own capture names programs and dumps that root alone may read. */
+/* Opens a file of a harmless kind: root's own capture names programs and dumps that only root may
+ * read. */
 static int open_harmless(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
 	unsigned char head[HEAD];
@@ -234,7 +235,7 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	return jp_steal_fd(&fd);
 }
 
-/* What was named, or chosen by the user who is to own it, who could give it a second name. */
+/* Opens a file that was named, or chosen by its required owner, who could give it a second name. */
 static int open_one_of(const struct jp_readable_file *file, struct jp_error *err)
 {
 	uint64_t size;

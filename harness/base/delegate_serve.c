@@ -36,7 +36,7 @@ static int act(const struct jp_delegate *delegate, enum jp_delegated what, const
 	return jp_fail(err, EINVAL, "no such request");
 }
 
-/* Whether something comes, before a signal that we watch. */
+/* Returns whether a message arrives before a watched signal. */
 static bool comes(int channel)
 {
 	struct pollfd polled[] = {{.fd = channel, .events = POLLIN},

@@ -3,6 +3,6 @@
 
 #include "harness/base/delegate_open.h"
 
-/* Does what the confined process asks for through @channel (delegate.h), until that has ended,
- * or a signal came that we watch. */
+/* Serves the confined process's requests through @channel (delegate.h) until it ends or a watched
+ * signal arrives. */
 void jp_delegate_serve(const struct jp_delegate *delegate, int channel);

@@ -9,8 +9,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 	return digest ^ digest >> 29;
 }
 
-/* Four words at a time, in four numbers that do not wait for each other: dumps of stacks are most
- * of what is digested. */
+/* Mixes four words at a time, in four independent numbers: most digested bytes are stack dumps. */
 static uint64_t mix_long(uint64_t digest, const char *bytes, size_t size)
 {
 	uint64_t lanes[4] = {digest, 1, 2, 3}, words[4];

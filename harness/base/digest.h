@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A number for @size bytes, and what @digest was made of; 0: nothing yet. It tells alterations
- * (another word always gives another number), not adversaries, and does not change: files hold it.
- */
+/* Returns a digest of @size bytes, continuing @digest (0: new). It detects alterations (one changed
+ * word always changes it), not attacks. Files contain it, so it never changes. */
 uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size);

@@ -12,7 +12,7 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* What we call an I/O error ourselves is none of the disk's. */
+	/* EIO may be our own code for errors that are no disk's. */
 	if (code != EIO)
 		jp_shortage_note(code);
 	if (err) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Exit statuses of the command and of what it starts of ours. */
+/* Exit statuses of commands and of our child processes. */
 enum {
 	JP_EXIT_OK = 0,
-	JP_EXIT_BAD = 1, /* what was asked for failed: a case, a limit */
+	JP_EXIT_BAD = 1, /* the requested check failed: a case, a limit */
 	JP_EXIT_USAGE = 2,
 	JP_EXIT_SKIPPED = 4, /* nothing could run here */
-	JP_EXIT_BROKEN = 99  /* a broken installation, or input that could not be read whole */
+	JP_EXIT_BROKEN = 99  /* a broken installation, or incompletely read input */
 };

@@ -17,7 +17,7 @@
 
 enum { STEP = 4096, BLOCK = 1 << 16 };
 
-/* read() that no signal ends. */
+/* Reads as read() does, without EINTR. */
 static ssize_t read_some(int fd, void *to, size_t size)
 {
 	ssize_t got;

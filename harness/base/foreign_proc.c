@@ -15,6 +15,6 @@ bool jp_foreign_proc(void)
 	if (statfs("/proc", &system) || system.f_type != PROC_SUPER_MAGIC)
 		return false;
 	snprintf(own, sizeof(own), "%d", getpid());
-	/* Where we are not to be seen at all it leads nowhere. */
+	/* If our process is not visible there, the link leads nowhere. */
 	return readlink("/proc/self", told, sizeof(told) - 1) < 0 || strcmp(told, own) != 0;
 }

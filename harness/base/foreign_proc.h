@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* Whether /proc is mounted, and counts the processes of another pid namespace than ours, as after
- * `unshare --pid --fork`: its numbers are not our processes. */
+/* Returns whether /proc is mounted but shows another pid namespace than ours, as after `unshare
+ * --pid --fork`: its numbers are not our processes. */
 bool jp_foreign_proc(void);

@@ -6,22 +6,22 @@
 #include <stdint.h>
 
 /*
- * Elements of an array by a number that several of them have, such as a process's: without looking
- * at those of others. All zero is an empty one.
+ * Elements of an array, grouped by a number such as a process's, so that other groups need not be
+ * searched. All zero is empty.
  *
- *	for (size_t i = 0; jp_groups_next(&groups, pid, &i); i++)
- *		... array[i] ...
+ * 	for (size_t i = 0; jp_groups_next(&groups, pid, &i); i++)
+ * 		... array[i] ...
  */
 struct jp_groups {
 	uint64_t *pairs; /* number << 32 | index */
 	size_t count, capacity;
 };
 
-/* Element @index has @number. 0 or -ENOMEM. */
+/* Adds element @index to group @number. Returns 0 or -ENOMEM. */
 int jp_groups_add(struct jp_groups *groups, uint32_t number, size_t index);
-/* Once all were added, and before anything is asked. */
+/* Sorts the groups, after all additions and before any search. */
 void jp_groups_sort(struct jp_groups *groups);
-/* Leaves an empty one. */
+/* Frees all; there are then no groups. */
 void jp_groups_free(struct jp_groups *groups);
-/* The least index of @number that is *@index or above, into *@index. False: there is none. */
+/* Stores in *@index the least index of @number from *@index on. Returns false if there is none. */
 bool jp_groups_next(const struct jp_groups *groups, uint32_t number, size_t *index);

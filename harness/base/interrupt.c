@@ -14,7 +14,7 @@ static void on_signal(int number)
 	int saved = errno;
 
 	came = number;
-	eventfd_write(wake, 1); /* where the counter is full it is readable all the same */
+	eventfd_write(wake, 1); /* a full counter is readable as well */
 	errno = saved;
 }
 
@@ -32,7 +32,7 @@ int jp_interrupt_watch(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (sigaction(signals[i], &action, NULL))
 			return -errno;
-	/* A workload that died must be an error that we see, not our death. */
+	/* A workload's death must be a visible error, and not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }

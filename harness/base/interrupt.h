@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Whoever started us may ignore SIGCHLD, and no child's end would be told, or block the signals
- * that end us: not here. */
+/* Resets inherited signal settings: a parent may ignore SIGCHLD, which would hide children's ends,
+ * or block the signals that end us. */
 void jp_interrupt_inherited(void);
-/* From now on a write beyond the limit on file sizes fails, as on a full disk: no death without a
- * word. */
+/* Makes a write beyond the file size limit fail, as on a full disk, instead of ending the
+ * process. */
 void jp_interrupt_size_limit(void);
-/* In a child, before it execs: what we ignore does what it usually does. */
+/* Restores the default signal actions in a child before its exec. */
 void jp_interrupt_as_usual(void);
 
-/* In a child that is to end at once: what was watched ends it again. */
+/* Restores the default action of watched signals in a child that must end at once. */
 void jp_interrupt_let_go(void);
 
-/* SIGINT, SIGTERM and SIGHUP as something that poll() sees, so that a run can clean up first. */
+/* Turns SIGINT, SIGTERM and SIGHUP into an event for poll(), so that a run can clean up first.
+ * Returns 0 or -errno. */
 int jp_interrupt_watch(void);
-/* Readable once a signal came; -1 when nothing is watched. */
+/* Returns a descriptor that is readable after a signal; -1 if none is watched. */
 int jp_interrupt_fd(void);
-/* The signal that came, or 0. */
+/* Returns the signal that came, or 0. */
 int jp_interrupt_signal(void);
-/* Dies of the signal that came, so that the shell sees it. Returns when none came. */
+/* Ends by the signal that came, so that the shell sees it. Returns if none came. */
 void jp_interrupt_die(void);

@@ -9,7 +9,7 @@
 #include "harness/base/printable.h"
 #include "harness/base/utf8.h"
 
-/* Up to what needs to be escaped, or to be looked at. */
+/* Returns the length up to a byte that needs escaping or checking. */
 static size_t plain_length(const unsigned char *s)
 {
 	size_t length = 0;

@@ -12,7 +12,7 @@ static const char *blanks(const char *at)
 	return at + strspn(at, " \t\r\n");
 }
 
-/* Behind the string that starts at @at; NULL: no string. */
+/* Returns the position behind the string at @at, or NULL if there is none. */
 static const char *skip_string(const char *at)
 {
 	if (*at++ != '"')
@@ -23,7 +23,7 @@ static const char *skip_string(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* Behind the value that starts at @at, brackets counted, strings passed over. */
+/* Returns the position behind the value at @at: counts brackets, skips strings. */
 static const char *skip_value(const char *at)
 {
 	int depth = 0;
@@ -66,7 +66,7 @@ static bool copy_string(const char *at, char *value, size_t size)
 	return true;
 }
 
-/* The value at @path; NULL: there is none. */
+/* Returns the value at @path, or NULL. */
 static const char *find(const char *text, const char *const *path)
 {
 	const char *at = blanks(text);

@@ -11,7 +11,8 @@
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
 
-/* -EPIPE: nothing is there, and the process behind @pidfd (-1: none) is no more. */
+/* Waits for data. Returns -EPIPE if there is none and the process of @pidfd (-1: none) has
+ * ended. */
 static int wait_for(int fd, int pidfd, uint64_t deadline)
 {
 	struct pollfd fds[3] = {{.fd = fd, .events = POLLIN},
@@ -39,7 +40,7 @@ int jp_wait_readable(int fd, uint64_t deadline)
 	return wait_for(fd, -1, deadline);
 }
 
-/* The first line, which ends at @end. */
+/* Takes the first line, which ends at @end. */
 static int take(struct jp_lines *lines, const char *end, char *text, size_t size)
 {
 	const size_t length = (size_t)(end - lines->text);

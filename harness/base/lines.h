@@ -4,22 +4,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lines from a pipe, as another program writes them; all zero to start with. */
+/* Lines from a pipe that another program writes; starts as all zero. */
 struct jp_lines {
-	char text[1024]; /* read and not taken yet */
+	char text[1024]; /* read, but not yet returned */
 	size_t filled;
-	/* A pidfd of who writes, whose end is the end of the file, whoever else holds that; 0: none
-	 * is known. */
+	/* A pidfd of the writer, whose end is the end of file even if others hold the pipe open; 0:
+	 * unknown. */
 	int writer;
 };
 
 /*
- * The next line from @fd into @text, without its newline; what is longer than @size is cut. 0;
- * -EPIPE: the end of the file; -EPROTO: there is no newline in as much as @lines holds; -EBADMSG: a
- * line with a NUL byte, which is taken up to there; -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC,
- * ns); -EINTR: the run was interrupted (harness/base/interrupt.h);
- * or -errno. What was written before counts, past the deadline or interrupted.
+ * Reads the next line from @fd into @text, without its newline, cut to @size. Returns 0; -EPIPE:
+ * end of file; -EPROTO: no newline in the space of @lines; -EBADMSG: the line has a NUL byte, at
+ * which @text ends; -ETIMEDOUT: after @deadline (CLOCK_MONOTONIC, ns); -EINTR: the run was
+ * interrupted (harness/base/interrupt.h); or -errno. Data that was written before counts in each
+ * case.
  */
 int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text, size_t size);
-/* 0 when @fd is readable, or at its end; else as above. */
+/* Waits until @fd is readable or at its end. Returns 0, or an error as above. */
 int jp_wait_readable(int fd, uint64_t deadline);

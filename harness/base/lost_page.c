@@ -8,7 +8,7 @@
 
 #include "harness/base/exits.h"
 
-/* As many as are read at a time: a folder of perf record --threads has one for each CPU. */
+/* Files read at a time: a folder of perf record --threads has one for each CPU. */
 enum { MOST = 4096 };
 
 static struct watched {
@@ -19,10 +19,10 @@ static struct watched {
 static void say(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* there is nobody to tell */
+		return; /* no output is left for the message */
 }
 
-/* Only what may be called in a signal's handler. */
+/* Calls only functions that are allowed in a signal handler. */
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
 	const char *at = info->si_addr;
@@ -41,7 +41,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 			one->what.leave();
 		_exit(JP_EXIT_BROKEN);
 	}
-	/* Not ours: the instruction faults again, as usual now. */
+	/* Not our page: the instruction faults again, with the default action. */
 	sigaction(signal, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
@@ -58,7 +58,7 @@ int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page
 		return -EMFILE;
 	if (sigaction(SIGBUS, &action, NULL))
 		return -errno;
-	/* Functions of the C library look at all of the last page. */
+	/* Functions of the C library read all of the last page. */
 	watched[i] = (struct watched){start, start + (size + page - 1) / page * page, *what};
 	return 0;
 }

@@ -4,16 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A page of a mapped file that cannot be had: the file became shorter, or its disk is full. Nobody
- * can go on then: the process says so on standard error and ends with JP_EXIT_BROKEN.
- */
+/* Handles a lost page of a mapped file: the file became shorter, or its disk is full. The process
+ * prints a message and ends with JP_EXIT_BROKEN. */
 struct jp_lost_page {
-	const char *name, *trouble; /* whose it is, and what is wrong then: both live as long */
-	void (*leave)(void); /* called before the process ends, by a signal's handler; or NULL */
+	const char *name, *trouble; /* the file, and the error; both must live as long */
+	void (*leave)(void); /* called by the signal handler before the process ends; or NULL */
 };
 
-/* Watches the @size > 0 bytes at @map. 0 or -errno; -EMFILE: too many. */
+/* Watches the @size > 0 bytes at @map. Returns 0 or -errno; -EMFILE: too many. */
 int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *what);
-/* Does so no more. How many bytes that were; 0: none at @map. */
+/* Ends watching @map. Returns its size in bytes; 0: it was not watched. */
 size_t jp_lost_page_end(const void *map);

@@ -5,15 +5,13 @@
 
 #include "harness/base/error.h"
 
-/*
- * A file mapped for reading. Where others make it shorter meanwhile its pages are gone, and nobody
- * can go on: the process then says so on standard error, drops its unfinished files and ends with
- * JP_EXIT_BROKEN.
- */
+/* A file mapped for reading. If another process shortens it, its pages are lost: this process then
+ * prints a message, drops unfinished outputs and ends with JP_EXIT_BROKEN. */
 
-/* The @size > 0 bytes of @fd, which messages call @name until the end. NULL and a message. */
+/* Maps the @size > 0 bytes of @fd. Messages call it @name, which must stay valid. Returns NULL and
+ * a message on errors. */
 const void *jp_mapped_file(int fd, const char *name, uint64_t size, struct jp_error *err);
-/* 0, or -ENODATA and a message: @fd has fewer bytes now, and the last page may have lost some
+/* Returns 0, or -ENODATA and a message if @fd has become shorter: the last page may have lost bytes
  * without a fault. */
 int jp_mapped_file_check(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_mapped_file_end(const void *map);

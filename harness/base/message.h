@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Messages of one size between two of our processes, each with at most one descriptor (-1: none),
- * through a socket pair of SOCK_SEQPACKET. False: nobody is at the other end, or it said something
- * of another size.
- */
+/* Messages of one size between two of our processes, with at most one descriptor (-1: none),
+ * through a SOCK_SEQPACKET socket pair. Return false if the other end is closed, or sent another
+ * size. */
 bool jp_message_send(int channel, const void *bytes, size_t size, int fd);
 bool jp_message_receive(int channel, void *bytes, size_t size, int *fd);

@@ -9,7 +9,7 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/number.h"
 
-/* Of one line of mountinfo: "ID PARENT MAJOR:MINOR ROOT POINT ... - TYPE SOURCE OPTIONS". */
+/* Parses one line of mountinfo: "ID PARENT MAJOR:MINOR ROOT POINT ... - TYPE SOURCE OPTIONS". */
 static bool serves(const char *line, dev_t dev, uid_t *user)
 {
 	static const char option[] = "user_id=";

@@ -4,9 +4,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/*
- * Whose process serves the file system @dev (of struct stat), if a user's does (FUSE): it can say
- * anything of a file there, its owner too, and something else the next time. False: the kernel
- * alone serves it, as far as our mounts tell.
- */
+/* Finds the user whose process serves the file system @dev (of struct stat), if any (FUSE): it can
+ * state anything about a file, its owner included, and change that at any time. Returns false if
+ * only the kernel serves it, by our mounts. */
 bool jp_mount_server(dev_t dev, uid_t *user);

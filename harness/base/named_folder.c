@@ -14,7 +14,7 @@
 
 enum { TO_GO_ON = O_PATH | O_CLOEXEC };
 
-/* @name in @at; through a link only where one whom we trust has made it. */
+/* Opens @name in @at; through a link only if a trusted user made it. */
 static int step(int at, const char *name)
 {
 	jp_cleanup_close int next = openat(at, name, TO_GO_ON | O_NOFOLLOW);

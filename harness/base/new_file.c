@@ -14,9 +14,9 @@
 #include "harness/base/delegate.h"
 #include "harness/base/named_folder.h"
 
-/* Those that are open; more than these are not dropped by a signal. */
+/* Open files; a signal does not drop more than these. */
 enum { MOST = 8 };
-/* What a name for the time being has behind the other's. */
+/* Length of the suffix of a temporary name. */
 enum { BEHIND = sizeof(".01234567") - 1 };
 static struct jp_new_file *open_files[MOST];
 
@@ -50,7 +50,7 @@ static int give_name(const struct jp_new_file *file, mode_t none)
 	return link_as(file, file->temporary);
 }
 
-/* What @make returns, of a name that nobody else has. */
+/* Calls @make with a name that no other file has, and returns its result. */
 static int under_own_name(struct jp_new_file *file,
 			  int (*make)(const struct jp_new_file *file, mode_t mode), mode_t mode,
 			  struct jp_error *err)
@@ -61,7 +61,7 @@ static int under_own_name(struct jp_new_file *file,
 	do {
 		if (getrandom(&chance, sizeof(chance), 0) != sizeof(chance))
 			return jp_fail(err, errno, "getrandom: %s", strerror(errno));
-		/* Behind the longest name there is no room. */
+		/* Shorten a name that leaves no space for the suffix. */
 		snprintf(file->temporary, sizeof(file->temporary), "%.*s.%08" PRIx32,
 			 NAME_MAX - BEHIND, file->name, chance);
 		ret = make(file, mode);
@@ -73,12 +73,12 @@ static int under_own_name(struct jp_new_file *file,
 	return ret;
 }
 
-/* -1: it needs a name from the start. */
+/* Opens a file without a name. Returns -1 if it needs a name from the start. */
 static int open_nameless(struct jp_new_file *file, mode_t mode)
 {
 	int fd = -1;
 
-	/* Its name comes by way of /proc. */
+	/* A name can be given through /proc later. */
 	if (!access("/proc/self/fd", X_OK))
 		fd = openat(file->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
 	if (fd >= 0 && (file->held = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
@@ -173,10 +173,10 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 	int failed;
 
 	if (jp_delegated()) {
-		*file->temporary = '\0'; /* kept or not, it is not ours to remove */
+		*file->temporary = '\0'; /* kept or not, we must not remove it */
 		return jp_delegate_ask(JP_DELEGATED_KEEP, file->path, err);
 	}
-	/* Where nothing has the name it gets it at once: who is killed here leaves no other. */
+	/* If the name is free, link it at once: a kill here leaves no other name. */
 	if (file->held >= 0 && !link_as(file, file->name)) {
 		jp_new_file_drop(file);
 		return 0;

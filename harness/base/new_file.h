@@ -22,19 +22,19 @@ struct jp_new_file {
 /* Creates it, unless something else than a regular file is at @path. A descriptor for reading and
  * writing, which the caller closes; or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
-/* A descriptor of one that takes its place at once, empty: for what cannot be made again, and is of
- * use as far as it came. */
+/* Returns a descriptor of an empty file that appears at once: for data that cannot be made again
+ * and is useful even if incomplete. */
 int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err);
-/* What lies at @path is not wanted after all, if it is the file behind @fd. */
+/* Removes the file at @path if it is the file of @fd. */
 void jp_new_file_undo(const char *path, int fd);
-/* The first, to write text into; NULL and a message. */
+/* Opens a new file as a text stream. Returns NULL and a message on errors. */
 FILE *jp_new_file_stream(struct jp_new_file *file, const char *path, struct jp_error *err);
-/* It is whole and closed, and takes the place of what is at its path. 0, or -errno and a message:
- * then it is gone. */
+/* Moves the complete, closed file to its path. Returns 0, or -errno and a message; the file is then
+ * gone. */
 int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err);
-/* The same of the one for @path, for a process that cannot do it itself (delegate.h). */
+/* Does the same for the file of @path, for a process that cannot do it itself (delegate.h). */
 int jp_new_file_keep_path(const char *path, struct jp_error *err);
-/* It is not wanted any more, or never was opened (all zero). */
+/* Drops a file that is unwanted, or was never opened (all zero). */
 void jp_new_file_drop(struct jp_new_file *file);
-/* None that is open is; a signal's handler may call it. */
+/* Drops all open files; a signal handler may call it. */
 void jp_new_file_drop_all(void);

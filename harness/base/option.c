@@ -7,7 +7,7 @@
 
 #include "harness/base/number.h"
 
-/* What a row, or all rows below it, is asked; true: look no further. */
+/* A visitor of rows; true: end the search. */
 typedef bool jp_option_visit(const struct jp_option *option, void *context);
 
 static const struct jp_option *find_row(const struct jp_option *options, jp_option_visit *visit,
@@ -34,9 +34,9 @@ static bool is_switch(const struct jp_option *option)
 	return (option->set && !option->words) || option->clear;
 }
 
-/* A word of the command line, and what stands behind the option's name in it. */
+/* A word of the command line, with the value behind the option's name. */
 struct typed_word {
-	const char *text, *value; /* @value NULL: nothing does */
+	const char *text, *value; /* @value NULL: none */
 };
 
 static bool has_name(struct typed_word *word, const char *name)
@@ -79,7 +79,7 @@ static int take_number(const struct jp_option *option, const char *text, struct 
 	return 0;
 }
 
-/* "check|full" */
+/* Joins words as in "check|full". */
 static void join_words(const char *const *words, char *text, size_t size)
 {
 	size_t length = 0;
@@ -141,7 +141,7 @@ int jp_option_take(const struct jp_option *options, const char *arg, struct jp_e
 
 	if (strncmp(arg, "--", 2) == 0)
 		option = find_row(options, is_named, &word);
-	/* What else begins so belongs to somebody else. */
+	/* Other words that begin so belong to another program. */
 	if (!option || is_switch(option) != !word.value)
 		return 0;
 	return take(option, word.value, err) ?: 1;
@@ -152,11 +152,11 @@ struct command_line {
 	char **argv;
 	int argc, at;
 	int operands;                   /* at the front of @argv, behind its first word */
-	const struct jp_option *narrow; /* what has narrowed @modes last */
+	const struct jp_option *narrow; /* the option that last narrowed @modes */
 	unsigned modes;
 };
 
-/* @option may stand beside what was read before. */
+/* Checks that @option is allowed with the earlier options. */
 static int goes_with(struct command_line *line, const struct jp_option *option,
 		     struct jp_error *err)
 {
@@ -226,7 +226,7 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 	return 0;
 }
 
-/* Something that is needed and is not there. */
+/* Returns whether a needed operand or option is missing. */
 static bool is_missing(const struct jp_option *option, void *mode)
 {
 	return option->needed && !*option->text && (*(unsigned *)mode & (option->modes ?: ~0U));
@@ -262,7 +262,7 @@ int jp_options_read(const struct jp_option *options, int argc, char **argv, stru
 
 enum { WIDTH = 80, COLUMN = 22 };
 
-/* @text in lines of WIDTH from column @indent on, where the first line stands already. */
+/* Prints @text in lines of WIDTH from column @indent on, at which the first line already stands. */
 static void print_wrapped(const char *text, int indent, FILE *out)
 {
 	int column = indent;

@@ -7,51 +7,50 @@
 
 #include "harness/base/error.h"
 
-/* What of a command line is no option: @list points into argv. */
+/* The operands of a command line: @list points into argv. */
 struct jp_operands {
 	char **list;
 	int count;
 };
 
 /*
- * A row of a command line's table: an option ("--seed"), an operand ("FILE": its name has no dash),
- * a line of text (without a name, only @help), or another table. A table ends with an empty row. A
- * row has one destination; only one without a value is a switch. Values come as "--seed=1",
- * "--seed 1" or, of a short name, "-s1".
+ * A row of a command line's table: an option ("--seed"), an operand ("FILE": no dash), a line of
+ * text (no name, only @help), or another table. An empty row ends the table. A row has one
+ * destination; a row without a value is a switch. Values come as "--seed=1", "--seed 1" or, with a
+ * short name, "-s1".
  */
 struct jp_option {
-	const char *name, *brief; /* "--freq", and "-F" where it has a short name */
-	const char *value;        /* what usage calls it: "HZ"; NULL: as @words say */
-	const char *help;         /* a sentence or two; NULL: usage does not show it */
+	const char *name, *brief; /* "--freq", and "-F" if it has a short name */
+	const char *value;        /* its value in the usage: "HZ"; NULL: by @words */
+	const char *help;         /* one or two sentences; NULL: not in the usage */
 
-	bool *set, *clear;        /* a switch; with @words: whether it is the last of them */
-	const char **text;        /* any but the empty one */
-	const char **second;      /* another, in the next word */
-	unsigned *number;         /* from @least to @most; with @words: which of them */
-	uint64_t *wide;           /* the same */
+	bool *set, *clear;        /* a switch; with @words: whether it is the last word */
+	const char **text;        /* any text but the empty one */
+	const char **second;      /* a second value, in the next word */
+	unsigned *number;         /* from @least to @most; with @words: the word's index */
+	uint64_t *wide;           /* the same, 64 bits */
 	uint64_t least, most;     /* @most 0: any */
-	const char *const *words; /* up to a NULL */
-	/* 0, or -errno and a sentence that @text, the value, is not. @context is the row's. */
+	const char *const *words; /* NULL-terminated */
+	/* Handles the value @text. Returns 0, or -errno and a sentence on what is wrong. @context
+	 * is the row's. */
 	int (*take)(const struct jp_option *option, const char *text, struct jp_error *err);
-	struct jp_operands *rest; /* of operands: all that are left */
-	bool verbatim;            /* of @rest: from the first on, options too */
+	struct jp_operands *rest; /* for operands: all remaining ones */
+	bool verbatim;            /* for @rest: take options from the first on, too */
 
 	const struct jp_option *(*more)(void *context); /* another table */
 	void *context;
 
-	bool needed; /* an error where it is not there: @text only */
-	/* Bits; rows without one in common exclude each other, and of those that are left the
-	 * lowest says what is needed. 0: all. */
+	bool needed; /* @text only: it is an error if it is missing */
+	/* Bits. Rows without a common bit exclude each other; of the remaining modes, the lowest
+	 * decides what is needed. 0: all. */
 	unsigned modes;
 };
 
-/*
- * Reads @argv from 1 on into where @options say; its operands move to the front. 0; 1: --help or -h
- * is among them; -EINVAL: @err says what is wrong.
- */
+/* Reads @argv from 1 on; operands move to the front. Returns 0; 1: --help or -h is there; or
+ * -EINVAL and a message. */
 int jp_options_read(const struct jp_option *options, int argc, char **argv, struct jp_error *err);
-/* Reads one "--name=value", or "--name" of a switch. 1; 0: no row takes it, as none takes its short
- * name or a value in the next word; -EINVAL. */
+/* Reads one "--name=value", or "--name" of a switch. Returns 1; 0: no row accepts it (short names
+ * and separate values are not accepted); or -EINVAL. */
 int jp_option_take(const struct jp_option *options, const char *arg, struct jp_error *err);
-/* A line or more for each row, in 80 columns. */
+/* Prints the rows in 80 columns. */
 void jp_options_print(const struct jp_option *options, FILE *out);

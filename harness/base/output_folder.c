@@ -20,8 +20,8 @@
 static struct {
 	char path[PATH_MAX];
 	char temporary[NAME_MAX + 1]; /* "": none */
-	const char *name;             /* the last part of the path */
-	int above;                    /* where that is, whatever becomes of the way there */
+	const char *name;             /* last part of the path */
+	int above;                    /* its parent folder, even if the path changes */
 	int dir;                      /* -1: not open yet */
 	bool made;
 } folder = {.above = -1, .dir = -1};
@@ -48,7 +48,7 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	if (ret)
 		return ret;
 	folder.name = strrchr(folder.path, '/') + 1;
-	if (folder.above >= 0) /* of an earlier one */
+	if (folder.above >= 0) /* of an earlier folder */
 		close(folder.above);
 	folder.above = jp_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
 	if (folder.above >= 0)
@@ -155,7 +155,6 @@ void jp_output_folder_end(void)
 	forget_temporary();
 	close(jp_steal_fd(&folder.dir));
 	if (folder.made)
-		unlinkat(folder.above, folder.name,
-			 AT_REMOVEDIR); /* which it refuses where there is a file */
+		unlinkat(folder.above, folder.name, AT_REMOVEDIR); /* fails for a file */
 	folder.made = false;
 }

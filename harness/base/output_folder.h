@@ -3,23 +3,21 @@
 
 #include "harness/base/error.h"
 
-/*
- * The one folder of a process for files whose names are known only when they are made: ours, and
- * nobody else may write into it. A confined process has them made for it.
- */
+/* The only folder of a process for files whose names are known late. It is ours, and no other user
+ * may write into it. A confined process requests its files. */
 
-/* It will be @path, made with the first file. Where it is to lie must be there: -errno and a
+/* Sets its path; the first file creates it. The parent must exist. Returns 0, or -errno and a
  * message. */
 int jp_output_folder_begin(const char *path, struct jp_error *err);
-/* Where it lies, from the root on. */
+/* Returns its absolute path. */
 const char *jp_output_folder_path(void);
-/* A new file, for reading and writing; nobody sees it before it is published. Its descriptor, or
- * -errno and a message. One at a time. */
+/* Creates a file for reading and writing, invisible until it is published; one at a time. Returns
+ * its descriptor, or -errno and a message. */
 int jp_output_folder_create(const char *name, struct jp_error *err);
-/* What was created gets @name; -EEXIST: there is such a file, and what was created is gone, as it
- * is with any error. */
+/* Names the created file @name. Returns 0, or -errno: the file is then gone; -EEXIST: the name is
+ * taken. */
 int jp_output_folder_publish(const char *name, struct jp_error *err);
-/* For reading: the regular file @name that is there already. */
+/* Opens the existing regular file @name for reading. */
 int jp_output_folder_existing(const char *name, struct jp_error *err);
-/* No more files. One that was not published is gone, and a folder without any. */
+/* Ends the folder: drops a file that was not published, and an empty folder. */
 void jp_output_folder_end(void);

@@ -5,9 +5,7 @@
 
 #include "harness/base/error.h"
 
-/*
- * Prints a path into @to of @size > 0 bytes, never a part of it: 0, or -ENAMETOOLONG, @err (may be
- * NULL), and "" in @to.
- */
+/* Prints a path into @to of @size > 0 bytes, complete or not at all. Returns 0, or -ENAMETOOLONG
+ * with @err (may be NULL) and "" in @to. */
 int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -7,10 +7,10 @@
 
 #include "harness/base/utf8.h"
 
-/* From, to: not to be printed. */
+/* Ranges of characters that must not be printed. */
 static const uint32_t obeyed[][2] = {
 	{0, 0x1f},        {0x7f, 0x9f}, {0x61c, 0x61c}, /* the mark of Arabic letters */
-	{0x200e, 0x200f},                               /* marks of the direction of text */
+	{0x200e, 0x200f},                               /* marks of text direction */
 	{0x2028, 0x202e}, /* ends of lines and paragraphs; embeddings and overrides */
 	{0x2066, 0x2069}, /* isolates */
 };

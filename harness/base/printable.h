@@ -3,17 +3,17 @@
 
 #include <stdio.h>
 
-/*
- * Names are what others made of them. Nothing of theirs that a terminal would obey, or a reader
- * take for the end of a line, is printed: control characters (the second set of them, U+0080 to
- * U+009F, too), what turns the direction of text, the separators of lines, bytes that are no UTF-8.
- */
+/* Untrusted texts, such as names, are printed without anything that a terminal obeys or that looks
+ * like a line end: control characters (also U+0080 to U+009F), changes of text direction, line
+ * separators, and bytes that are not UTF-8. */
 
-/* How many bytes the character at @s has, which is not the end; 0: it is none to print. */
+/* Returns the number of bytes of the character at @s, which is not the end; 0: it must not be
+ * printed. */
 unsigned int jp_printable_length(const char *s);
-/* Prints @text up to the first byte that is none to print: where that is, or its end. */
+/* Prints @text up to the first byte that must not be printed. Returns that byte's position, or the
+ * end. */
 const char *jp_printable_run(FILE *out, const char *text);
-/* @text, with '?' for each byte that is not to be printed, line feeds among them. */
+/* Prints @text with '?' for each byte that must not be printed, line feeds included. */
 void jp_printable_put(FILE *out, const char *text);
-/* The same in place, but for line feeds, which stay. Returns @text. */
+/* Replaces such bytes in place, except line feeds. Returns @text. */
 char *jp_printable(char *text);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Weak: a test binary may hold no entry of some kind. */
+/* Weak: a test binary may lack entries of some kind. */
 #define SECTION(name)                                                                              \
 	extern const struct jp_registered *const __start_jp_##name[] __attribute__((weak));        \
 	extern const struct jp_registered *const __stop_jp_##name[] __attribute__((weak));
@@ -38,7 +38,7 @@ static const char *name_of(const void *entry)
 	return *(const char *const *)entry;
 }
 
-/* The @nth entry of the kind, in no order; NULL behind the last. */
+/* Returns entry @nth of the kind, in no order; NULL behind the last. */
 static const void *entry_at(enum jp_kind kind, size_t nth)
 {
 	for (const struct jp_registered *const *many = sections[kind].start;

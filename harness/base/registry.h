@@ -5,14 +5,14 @@
 
 /*
  * Commands, workloads, publishers, captures, validators, controls, facts, machines, explainers and
- * rules of lint register themselves as const data, under the function that they name, in a linker
- * section of their own. The core walks the section and names none of them. Objects are linked
+ * lint rules register themselves as const data, below the function that they name, in a linker
+ * section of their own. The core walks the section and names none of them. Objects must be linked
  * directly: an archive would drop registrations silently.
  *
  * Every registered struct starts with `const char *name`.
  */
 #define JP_REGISTER(kind, object) JP_REGISTER_MANY(kind, object, &(object), 1)
-/* The rows of an array, each an entry. */
+/* Registers each row of an array. */
 #define JP_REGISTER_ROWS(kind, rows)                                                               \
 	JP_REGISTER_MANY(kind, rows, rows, sizeof(rows) / sizeof(*(rows)))
 #define JP_REGISTER_MANY(kind, object, first, count)                                               \
@@ -22,7 +22,7 @@
 
 struct jp_registered {
 	const void *first;
-	size_t count, size; /* of an entry */
+	size_t count, size; /* @size: of an entry */
 };
 
 enum jp_kind {
@@ -39,8 +39,8 @@ enum jp_kind {
 	JP_KINDS
 };
 
-/* The entry called @name, or NULL. */
+/* Returns the entry @name, or NULL. */
 const void *jp_registry_find(enum jp_kind kind, const char *name);
-/* The entry behind @previous in the order of names (the section's own order is the linker's), the
- * first one behind NULL; NULL: there is none. */
+/* Returns the entry after @previous by name, as the section's order is the linker's; NULL gives the
+ * first. Returns NULL after the last. */
 const void *jp_registry_next(enum jp_kind kind, const void *previous);

@@ -12,7 +12,7 @@
 #include "harness/base/rights_calls.h"
 
 enum { NOBODY = 65534 };
-/* As in linux/landlock.h, which older systems lack in part. */
+/* As in linux/landlock.h, which is incomplete on older systems. */
 enum {
 	CREATE_RULESET_VERSION = 1,
 	READ_FILE = 1 << 2,
@@ -21,7 +21,7 @@ enum {
 	REFER = 1 << 13,    /* from 5.19 (ABI 2) */
 	TRUNCATE = 1 << 14, /* from 6.2 (ABI 3) */
 };
-#ifndef SYS_landlock_create_ruleset /* 5.13; one number on every architecture */
+#ifndef SYS_landlock_create_ruleset /* since 5.13; the same number on all architectures */
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_restrict_self  446
 #endif
@@ -33,7 +33,8 @@ uid_t jp_rights_user(void)
 	return user_before < 0 ? geteuid() : (uid_t)user_before;
 }
 
-/* Never the input's group: in a folder with S_ISGID anyone makes files of another's. */
+/* Becomes the user @owner. Never takes the input's group: in a folder with S_ISGID anyone can
+ * create files of another group. */
 static int become(uid_t owner)
 {
 	const uid_t user = owner ? owner : NOBODY;
@@ -42,11 +43,10 @@ static int become(uid_t owner)
 	if (geteuid())
 		return 0;
 	failed = setgroups(0, NULL) ? -errno : 0;
-	/* By the real and the saved user others signal: the owner of a file must not stop its
-	 * reader. */
+	/* Signals need the real or saved user: the owner of a file must not stop its reader. */
 	if (!setresgid(NOBODY, NOBODY, NOBODY) && !setresuid(NOBODY, user, NOBODY))
 		return failed;
-	/* Where there is nobody else to become, this is an ordinary user's namespace. */
+	/* If there is no other user, this is an ordinary user's namespace. */
 	return errno == EINVAL ? 0 : -errno;
 }
 
@@ -59,8 +59,8 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &head, none) ? -errno : 0;
 }
 
-/* From now on no file can be written to, made or run by its path (Landlock, from 5.13); what is
- * open stays. It needs PR_SET_NO_NEW_PRIVS. 0 or -errno. */
+/* Forbids to write, create or execute files by path (Landlock, since 5.13); open files are not
+ * affected. Needs PR_SET_NO_NEW_PRIVS. Returns 0 or -errno. */
 static int read_only(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
@@ -70,7 +70,7 @@ static int read_only(void)
 
 	if (version > 0)
 		rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
-	/* Without a single rule all that is handled is refused everywhere. */
+	/* A ruleset without rules forbids all handled accesses. */
 	ret = rules < 0 || syscall(SYS_landlock_restrict_self, rules, 0) ? -errno : 0;
 	if (rules >= 0)
 		close(rules);
@@ -84,7 +84,7 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 	user_before = geteuid();
 	user = become((uid_t)owner);
 	capabilities = drop_capabilities();
-	/* A kernel without Landlock lacks the second of two locks: nothing to speak of. */
+	/* Without Landlock the second of two locks is missing: no error. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)
 		calls = jp_rights_calls(channel, other, !read_only());

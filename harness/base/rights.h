@@ -7,11 +7,11 @@
 #include "harness/base/error.h"
 
 /*
- * For good, for this process: root becomes @owner, or nobody where that is root; no group of its
- * own, no capability, no way to more by an exec, no system call but those of rights_calls.c.
- * @channel, @other: the sockets that messages may go through. -errno and a message: what could not
- * be given up here, such as in a container; the rest is.
+ * Drops privileges of this process for good: root becomes @owner, or nobody if that is root; no
+ * groups, no capabilities, no gain by exec, no system call except those of rights_calls.c.
+ * @channel, @other: sockets for messages. Returns -errno and a message for what could not be
+ * dropped, such as in a container; the rest is dropped.
  */
 int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err);
-/* The user that this process ran as before that: who asked. */
+/* Returns the user before that, who started the command. */
 uid_t jp_rights_user(void);

@@ -19,12 +19,12 @@
 
 enum condition {
 	ALWAYS,
-	NONE_OF, /* the argument has none of the bits of the value */
-	EQUAL,   /* it is the value */
+	NONE_OF, /* the argument has no bit of the value */
+	EQUAL,   /* the argument is the value */
 };
 
-/* What may be called, where the low half of an argument is as it says; the caller checks nothing
- * that a pointer leads to. */
+/* An allowed system call, with a condition on the low half of an argument. Memory behind pointers
+ * is not checked. */
 struct call {
 	int number, argument;
 	enum condition condition;
@@ -54,7 +54,7 @@ static const struct call calls[] = {
 #ifdef SYS_newfstatat
 	{.number = SYS_newfstatat},
 #endif
-#ifdef SYS_open /* older machines have the older calls, too */
+#ifdef SYS_open /* older architectures have the older calls, too */
 	{SYS_open, 1, NONE_OF, WRITING},
 	{.number = SYS_stat},
 	{.number = SYS_lstat},
@@ -103,7 +103,7 @@ static const struct call calls[] = {
 	{.number = SYS_uname},
 	{.number = SYS_getrusage},
 	{SYS_prlimit64, 0, EQUAL, 0},
-	/* Who takes the last reference to it ends with its parent: confine.c. */
+	/* The process that holds the last reference ends with its parent: confine.c. */
 	{SYS_prctl, 0, EQUAL, PR_SET_PDEATHSIG},
 	{.number = SYS_exit},
 	{.number = SYS_exit_group},
@@ -130,7 +130,7 @@ static void answer(struct filter *program, unsigned int what)
 	add(program, BPF_RET | BPF_K, what, 0, 0);
 }
 
-/* Each rule begins with the number in the accumulator, and leaves it there when it does not fit. */
+/* Each rule starts with the number in the accumulator, and keeps it there if it does not match. */
 static void allow(struct filter *program, const struct call *call)
 {
 	const size_t low = offsetof(struct seccomp_data, args) + 8 * (size_t)call->argument +
@@ -166,7 +166,7 @@ int jp_rights_calls(int channel, int other, bool openat2)
 	struct filter program = {.count = 0};
 	struct sock_fprog filter = {.filter = program.lines};
 
-#ifdef __SANITIZE_ADDRESS__ /* its search for leaks traces itself */
+#ifdef __SANITIZE_ADDRESS__ /* the leak check traces itself */
 	return 0;
 #endif
 	load(&program, offsetof(struct seccomp_data, arch));

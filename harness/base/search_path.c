@@ -21,7 +21,7 @@ static void leave_out(const char *text, const char *of, const struct jp_error *e
 	fprintf(stderr, "'%s is left out: %s\n", of, err->text);
 }
 
-/* Whether programs may be taken from @folder; what is not there holds none. */
+/* Returns whether programs may be taken from @folder; a missing folder is harmless. */
 static bool usable(const char *folder)
 {
 	struct jp_error err = {"it depends on the working directory"};
@@ -38,7 +38,7 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Of the folder that ci/peers makes: its programs are in bin. */
+/* Checks the folder that ci/peers makes: its programs are in bin. */
 static int trusted_bin(const char *peers, struct jp_error *err)
 {
 	char bin[PATH_MAX], real[PATH_MAX];
@@ -47,8 +47,8 @@ static int trusted_bin(const char *peers, struct jp_error *err)
 	return ret ?: jp_trusted_programs(bin, real, sizeof(real), err);
 }
 
-/* Whether nobody else can change the program that a variable of ours names, or the folder of
- * programs, if that is what it names; or rename what is made in TMPDIR. */
+/* Returns whether no other user can change the program, or the folder of programs, that one of our
+ * variables names, or rename files in TMPDIR. */
 static bool is_kept(const char *variable)
 {
 	const char *value = strchr(variable, '=');
@@ -70,7 +70,7 @@ static bool is_kept(const char *variable)
 	return ret != -EPERM;
 }
 
-/* "PATH=" and what of @path programs may be taken from. */
+/* Returns "PATH=" with the folders of @path from which programs may be taken. */
 static char *kept_of(const char *path)
 {
 	jp_cleanup_free char *rest = strdup(path);
@@ -86,7 +86,7 @@ static char *kept_of(const char *path)
 		if (usable(folder))
 			used += (size_t)sprintf(kept + strlen("PATH=") + used, "%s%s",
 						used ? ":" : "", folder);
-	if (!used) /* empty it would be the working directory */
+	if (!used) /* an empty PATH would mean the working directory */
 		strcat(kept, "/");
 	return kept;
 }

@@ -50,7 +50,7 @@ int jp_shortage(char *text, size_t size)
 
 int jp_shortage_close(FILE *memory, char *const *text)
 {
-	/* The last allocation, of as much as was written, fails without an error: glibc's
+	/* The last allocation, of the written size, fails without an error: glibc's
 	 * _IO_mem_finish(). */
 	if (!fclose(memory) && *text)
 		return 0;
@@ -58,8 +58,7 @@ int jp_shortage_close(FILE *memory, char *const *text)
 	return -ENOMEM;
 }
 
-/* The linker gives us what the program calls (--wrap in the Makefile); nobody need ask at each
- * call. */
+/* The linker redirects the program's calls (--wrap in the Makefile), so callers need no check. */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
@@ -179,7 +178,7 @@ static int opened(int fd)
 	return fd;
 }
 
-/* The mode is there only where a file may be made. */
+/* The mode is only there if the call may create a file. */
 static int mode_of(int flags, va_list more)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;

@@ -6,21 +6,22 @@
 #include <stdio.h>
 
 /*
- * What this process itself was short of: memory, descriptors, a disk that reads or has room. Much
- * code takes what cannot be had for what is not there, which is right for a missing file and wrong
- * for a shortage: so each is noted here where it comes up (malloc() and its like, jp_fail(), reads,
- * the ELF library's errors), and whoever says what was found asks before: nothing is to be believed
- * then. One for the process, whatever thread it came up in.
+ * Shortages of this process: memory, descriptors, disk space, disk errors. Much code treats what it
+ * cannot open as missing, which is right for a missing file and wrong for a shortage. So each
+ * shortage is noted where it occurs (malloc() and similar, jp_fail(), reads, errors of the ELF
+ * library), and code that reports findings must ask first: after a shortage no finding is valid.
+ * There is one note for the process, for all threads.
  */
 
-/* Whether @error, of errno, says that something is short, and not that it is not there. */
+/* Returns whether @error, of errno, is a shortage rather than a missing thing. */
 bool jp_is_shortage(int error);
-/* What was noted is forgotten: something new begins. */
+/* Forgets noted shortages, before new work. */
 void jp_shortage_begin(void);
-/* @error is of errno; nothing is noted where it is no shortage. */
+/* Notes @error, of errno, if it is a shortage. */
 void jp_shortage_note(int error);
-/* 0, or -errno of the first that was noted and a sentence in @text, as of a struct jp_error. */
+/* Returns 0, or -errno of the first noted shortage with a sentence in @text, as in struct
+ * jp_error. */
 int jp_shortage(char *text, size_t size);
-/* Closes a stream into memory, whose @text is cut short, or NULL, where there was none left: 0 or
- * -ENOMEM. */
+/* Closes a stream into memory. Returns 0, or -ENOMEM if memory ran out: *@text is then incomplete
+ * or NULL. */
 int jp_shortage_close(FILE *memory, char *const *text);

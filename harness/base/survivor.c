@@ -14,7 +14,7 @@
 #include "harness/base/exits.h"
 #include "harness/base/interrupt.h"
 
-/* In the process that survives. */
+/* The acting process, seen from the surviving one. */
 static volatile pid_t acting;
 
 static void pass_on(int number)
@@ -32,7 +32,7 @@ void jp_survivor_signals(void (*handler)(int number))
 	sigaction(SIGHUP, &action, NULL);
 }
 
-/* As fork(); the child gets SIGTERM once we are gone. */
+/* Forks as fork() does; the child gets SIGTERM when we end. */
 static pid_t fork_bound(struct jp_error *err)
 {
 	const pid_t own = getpid();
@@ -61,8 +61,8 @@ static int wait_for_acting(void)
 	return status;
 }
 
-/* Children that were ours before exec, and what they leave behind, are not ours to end: where there
- * are any, a process without them goes on in our place, and we end as it does. */
+/* Leaves children from before our exec, and their descendants, alone: if there are any, a process
+ * without them continues in our place, and we end with its status. */
 static int leave_inherited(struct jp_error *err)
 {
 	siginfo_t info;
@@ -109,7 +109,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 		jp_survivor_signals(pass_on);
 		return pid;
 	}
-	/* What is made from here on would stay: nothing may end us unseen. */
+	/* Processes made from here on would remain, so nothing may end us unnoticed. */
 	if (jp_interrupt_watch())
 		return jp_fail(err, errno, "signals: %s", strerror(errno));
 	return 0;
@@ -135,7 +135,7 @@ int jp_survivor_status(const char *command, int waited)
 		return JP_EXIT_BROKEN;
 	if (WIFEXITED(waited))
 		return WEXITSTATUS(waited);
-	/* Of what it died of, so that the shell sees it. */
+	/* End by the same signal, so that the shell sees it. */
 	jp_survivor_signals(SIG_DFL);
 	if (WTERMSIG(waited) != SIGKILL)
 		raise(WTERMSIG(waited));

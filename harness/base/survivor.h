@@ -5,20 +5,20 @@
 
 #include "harness/base/error.h"
 
-/*
- * A command in two processes. One acts. The other outlives it, however it ends, adopts and ends
- * what that leaves behind, and passes signals on to it. Should it be killed outright itself, the
- * one that acts gets SIGTERM. One pair in a program. Children from before exec are left alone.
- */
+/* Runs a command in two processes. One acts. The other survives it, however it ends, adopts and
+ * ends the processes that it leaves, and passes signals on. If the survivor is killed, the acting
+ * process gets SIGTERM. A program has one such pair. Children from before exec are left alone. */
 
-/* As fork(): 0 in the one that acts, which watches signals from now on (interrupt.h); in the other
- * the pid of that; -errno and a message. Messages (message.h) go to and fro by @channel. */
+/* Returns, as fork(), 0 in the acting process, which then watches signals (interrupt.h), and its
+ * pid in the surviving one; or -errno and a message. @channel: socket for messages (message.h)
+ * between both. */
 pid_t jp_survivor_fork(int *channel, struct jp_error *err);
-/* In the one that survives: what to do about SIGINT, SIGTERM and SIGHUP from now on. */
+/* Sets the handler for SIGINT, SIGTERM and SIGHUP in the surviving process. */
 void jp_survivor_signals(void (*handler)(int number));
-/* Asks the one that acts to end. */
+/* Asks the acting process to end. */
 void jp_survivor_end(void);
-/* Waits for it, then ends all that is left: what waitpid() said, or -1. */
+/* Waits for it, then ends all remaining processes. Returns waitpid()'s status, or -1. */
 int jp_survivor_wait(void);
-/* Of that, the status to end with; where it died of a signal that was passed on, so do we. */
+/* Returns the exit status for that. If a signal that was passed on killed it, ends by the same
+ * signal. */
 int jp_survivor_status(const char *command, int waited);

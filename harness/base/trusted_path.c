@@ -16,13 +16,13 @@
 #include "harness/base/path.h"
 #include "harness/base/trusted_user.h"
 
-/* Who wrote the program that runs could have put anything into it. */
+/* The author of the running program could have put anything into it: trust them. */
 static bool program(struct stat *st)
 {
 	return stat("/proc/self/exe", st) == 0;
 }
 
-/* Why others can change what is at @st, or NULL. */
+/* Returns why others can change the file of @st, or NULL. */
 static const char *open_to_others(const struct stat *st)
 {
 	bool group = st->st_gid == 0 || st->st_gid == getegid();
@@ -33,7 +33,7 @@ static const char *open_to_others(const struct stat *st)
 		return "belongs to another user";
 	if (jp_mount_server(st->st_dev, &server) && !jp_trusted_user(server))
 		return "lies in a file system that another user serves";
-	/* In a sticky folder nobody else can remove or rename what is ours. */
+	/* In a sticky folder others cannot remove or rename our files. */
 	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
 		return NULL;
 	if (st->st_mode & S_IWOTH)
@@ -55,7 +55,7 @@ static bool leads_to(const char *path, int fd)
 	       st.st_ino == there.st_ino;
 }
 
-/* Where @path leads, through no link of another user's. */
+/* Resolves @path, through no link of another user. */
 static int real_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_close int at = *path ? jp_named_folder(path, strlen(path)) : -ENOENT;
@@ -76,7 +76,7 @@ static int real_path(const char *path, char *to, size_t size, struct jp_error *e
 	return jp_path_build(to, size, err, "%.*s", (int)length, real) ? -ENAMETOOLONG : 0;
 }
 
-/* @type: S_IF*, of @path itself. */
+/* Checks a path. @type: S_IF*, of @path itself. */
 static int check(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_free char *real = NULL;

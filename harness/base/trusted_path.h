@@ -8,15 +8,15 @@
 #include "harness/base/error.h"
 
 /*
- * Where @path truly lies: into @to, without a link; no link of another user's leads there. It and
- * each folder above it must belong to a trusted user, and nobody else may write there, nor serve
- * the file system: so it stays what it is. 0, or -errno and a message: -EPERM, which names the part
- * that others can change; -ENOENT ...
+ * Stores in @to the real path of @path, through no link of another user. The file and each folder
+ * above must belong to a trusted user; nobody else may write there, nor serve the file system: so
+ * it cannot change. Returns 0, or -errno and a message: -EPERM names the part that others can
+ * change; -ENOENT ...
  */
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err);
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err);
-/* As jp_trusted_folder(); and nobody else can put anything there, so that what is taken from there
- * by its name is ours. */
+/* As jp_trusted_folder(), and nobody else can add files, so that programs found there by name are
+ * trusted. */
 int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err);
-/* Whether nobody else can change what is in the folder of @st. */
+/* Returns whether nobody else can change the contents of the folder of @st. */
 bool jp_trusted_stat(const struct stat *st);

@@ -10,6 +10,6 @@ bool jp_trusted_user(uid_t user)
 
 	if (!user || user == geteuid() || (!stat("/proc/self/exe", &st) && st.st_uid == user))
 		return true;
-	/* In a namespace without root, root looks like nobody. */
+	/* In a namespace without root, root appears as nobody. */
 	return !stat("/", &st) && st.st_uid == user;
 }

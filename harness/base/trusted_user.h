@@ -4,6 +4,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Root, we ourselves, who wrote the program that runs, and whoever owns the root folder: they could
- * have put anything anywhere. */
+/* Returns whether @user is root, ourselves, the owner of the running program, or the owner of the
+ * root folder: they could have put anything anywhere. */
 bool jp_trusted_user(uid_t user);

@@ -36,8 +36,7 @@ static const char *kind_of(mode_t mode)
 	}
 }
 
-/* What @seen (O_PATH) is, for reading; without /proc by its @name in @dir again (NULL: it has
- * none). */
+/* Opens @seen (O_PATH) for reading; without /proc by @name in @dir again (NULL: not possible). */
 static int reopen(int seen, int dir, const char *name, const struct stat *st)
 {
 	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -55,11 +54,11 @@ static int reopen(int seen, int dir, const char *name, const struct stat *st)
 									: -ESTALE;
 }
 
-/* Files are looked at first: to open a device may do something. */
+/* Inspect files before opening: to open a device may have effects. */
 enum { LOOK = O_PATH | O_NOFOLLOW | O_CLOEXEC, MOST_RENAMES = 1000 };
 
-/* A file of the kernel's, regular by its mode: to read one may do something, as of /proc/kmsg or
- * tracefs' trace_pipe, or never end. */
+/* Returns whether a regular file belongs to the kernel: reading it may have effects, as for
+ * /proc/kmsg or tracefs' trace_pipe, or never end. */
 static bool is_kernels(int seen)
 {
 	static const uint32_t magics[] = {
@@ -95,7 +94,8 @@ static bool is_kernels(int seen)
 	return false;
 }
 
-/* @seen (-1: errno says why) is what messages call @path; @name in @dir leads there again. */
+/* Opens @seen (-1: errno states why), which messages call @path; @name in @dir leads there
+ * again. */
 static int open_seen(int seen, int dir, const char *name, const char *path, int64_t owner,
 		     uint64_t *size, struct jp_error *err)
 {
@@ -135,7 +135,7 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 	return open_seen(seen, dir, name, path, owner, size, err);
 }
 
-/* The same as jp_untrusted_open_at() of what the process that stayed has opened. */
+/* Opens through the waiting process, as jp_untrusted_open_at() does. */
 static int given(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	jp_cleanup_close int fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
@@ -152,7 +152,7 @@ static int given(const char *path, int64_t owner, uint64_t *size, struct jp_erro
 	return jp_steal_fd(&fd);
 }
 
-/* Where the open @fd is. */
+/* Stores the path of the open @fd. */
 static int path_of(int fd, char path[PATH_MAX])
 {
 	char link[40];
@@ -166,7 +166,7 @@ static int path_of(int fd, char path[PATH_MAX])
 	return 0;
 }
 
-/* Where @name in the open folder @dir is. */
+/* Stores the path of @name in the open folder @dir. */
 static int path_below(int dir, const char *name, char path[PATH_MAX])
 {
 	char above[PATH_MAX];
@@ -194,8 +194,8 @@ static bool same_file(int one, int other)
 	return !fstat(one, &a) && !fstat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* What is open as @seen, for reading: by its path, which in another mount namespace leads to
- * another file. */
+/* Opens @seen for reading through the waiting process, by its path, which may differ in another
+ * mount namespace. */
 static int given_again(int seen, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	char path[PATH_MAX];
@@ -210,7 +210,7 @@ static int given_again(int seen, int64_t owner, uint64_t *size, struct jp_error 
 	return jp_steal_fd(&fd);
 }
 
-/* The same of @path below @root, where we may not go. */
+/* The same for @path below @root, where we have no access. */
 static int given_below(int root, const char *path, int64_t owner, uint64_t *size,
 		       struct jp_error *err)
 {
@@ -223,8 +223,8 @@ static int given_below(int root, const char *path, int64_t owner, uint64_t *size
 	return given(whole, owner, size, err);
 }
 
-/* @path below @root. While anyone renames anything, the kernel cannot say whether a ".." led out,
- * and asks to be asked again (openat2(2), EAGAIN). */
+/* Opens @path below @root. During renames the kernel cannot decide whether a ".." led out, and must
+ * be asked again (openat2(2), EAGAIN). */
 static int look_below(int root, const char *path)
 {
 	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
@@ -244,7 +244,7 @@ int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *si
 	jp_cleanup_close int seen = look_below(root, path);
 	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
 
-	/* A folder above it may not be gone through, or the file not be read. */
+	/* A folder above, or the file, is not accessible. */
 	if (fd != -EACCES || !jp_delegated())
 		return fd;
 	return seen < 0 ? given_below(root, path, owner, size, err)
@@ -270,7 +270,7 @@ int jp_untrusted_there(const char *path, struct jp_error *err)
 	fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 	if (fd >= 0)
 		close(fd);
-	/* Of the wrong kind, it is there: who opens it says so. */
+	/* A file of the wrong kind exists: opening it reports that. */
 	return fd == -ENOENT || fd == -EACCES ? fd : 0;
 }
 

@@ -3,8 +3,8 @@
 
 unsigned int jp_utf8_length(const unsigned char *s)
 {
-	/* The second byte's range keeps out overlong forms, surrogates and what is past U+10FFFF.
-	 */
+	/* The range of the second byte excludes overlong forms, surrogates and values beyond
+	 * U+10FFFF. */
 	unsigned char low = 0x80, high = 0xbf;
 	unsigned int length;
 

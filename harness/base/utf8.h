@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-/* Length of the well-formed UTF-8 sequence at @s (NUL-terminated), 0 where there is none. */
+/* Returns the length of the well-formed UTF-8 sequence at @s (NUL-terminated), or 0. */
 unsigned int jp_utf8_length(const unsigned char *s);
-/* The character that such a sequence stands for. */
+/* Returns the character of such a sequence. */
 uint32_t jp_utf8_code(const unsigned char *s, unsigned int length);

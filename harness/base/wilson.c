@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The 97.5 % point of the normal distribution. */
+/* 97.5 % point of the normal distribution. */
 #define Z 1.959963984540054
 
 void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi)
@@ -17,7 +17,7 @@ void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi)
 	p = (double)k / total;
 	centre = p + Z * Z / (2 * total);
 	half = Z * sqrt(p * (1 - p) / total + Z * Z / (4 * total * total));
-	/* Rounding must not move the ends off the values that are exact. */
+	/* Rounding must not move the ends off exact values. */
 	if (k)
 		*lo = fmax(0, (centre - half) / (1 + Z * Z / total));
 	if (k < n)

@@ -3,5 +3,5 @@
 
 #include <stdint.h>
 
-/* 95 % Wilson score interval of k of n; n == 0 gives [0, 1]. */
+/* Computes the 95 % Wilson score interval of k of n; n == 0 gives [0, 1]. */
 void jp_wilson(uint64_t k, uint64_t n, double *lo, double *hi);

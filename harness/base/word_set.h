@@ -3,12 +3,12 @@
 
 #include <stddef.h>
 
-/* Distinct texts in the order of their bytes. All zero to start with. */
+/* Distinct texts, sorted by bytes. Starts as all zero. */
 struct jp_word_set {
 	char **words;
 	size_t count, capacity;
 };
 
-/* Copies @length bytes of @text, unless they are in it already. 0 or -ENOMEM. */
+/* Adds a copy of @length bytes of @text, if new. Returns 0 or -ENOMEM. */
 int jp_word_set_add(struct jp_word_set *set, const char *text, size_t length);
 void jp_word_set_free(struct jp_word_set *set);

@@ -26,19 +26,19 @@
  */
 struct jp_expectation {
 	char metric[48];
-	bool percent; /* the range is one of the rate k/n (0..1); else of the count k */
+	bool percent; /* the range is of the rate k/n (0..1); else of the count k */
 	double min, max;
-	char allow[32]; /* not "": exceptions of this cause are expected here, so many of them */
-	/* Of exceptions: the case demands that the method walks every sample as foretold, these
-	 * among them. */
+	char allow[32]; /* not "": this many exceptions of this cause are expected */
+	/* For exceptions: the case demands that the method walks every sample as predicted, these
+	 * included. */
 	bool predicted;
-	char most[48]; /* of exceptions, not "": at most as many as this metric counts */
+	char most[48]; /* for exceptions, not "": at most as many as this metric counts */
 	const char *reason;
-	unsigned line;         /* where it is written */
-	struct jp_scope scope; /* where it holds */
+	unsigned line;         /* line of its file */
+	struct jp_scope scope; /* tools to which it applies */
 };
 
-/* More a case cannot have: which of them are out of scope is a mask. */
+/* Limit of expectations in a case: a mask states which are out of scope. */
 #define JP_MAX_EXPECTATIONS 64
 
 struct jp_case {
@@ -51,36 +51,38 @@ struct jp_case {
 	char **capture_argv;
 	unsigned samples;    /* needed (samples=N), 2000 by default */
 	unsigned distinct;   /* needed (distinct=N) pairs of function and offset, 10 by default */
-	unsigned seconds;    /* deadline (seconds=N), 30 by default */
-	unsigned inside;     /* inside=N: in so many nested namespaces; 0: where we are */
-	const char *control; /* control=NAME: must be caught; NULL: is none */
-	struct {             /* at=BOUNDARY:STEP: make the workload act there, by handshake */
+	unsigned seconds;    /* deadline in seconds (seconds=N), 30 by default */
+	unsigned inside;     /* inside=N: number of nested namespaces; 0: none */
+	const char *control; /* control=NAME: must be caught; NULL: no control */
+	struct { /* at=BOUNDARY:STEP: the workload acts at that boundary, by handshake */
 		const char *boundary, *command; /* NULL: nowhere */
 	} step;
-	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload is not told */
-	uint32_t methods;    /* methods=chain,dump,...: a bit each; 0: chain and dump */
-	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: nothing is injected */
-	char **inject_with; /* inject=PROFILER,WORD,...: its own options; NULL-terminated or NULL */
+	const char *publish; /* publish=HOW[:FAULT]; NULL: the workload's default */
+	uint32_t methods;    /* methods=chain,dump,...: a bit for each; 0: chain and dump */
+	const char *inject;  /* inject=keep|strip|cut|PROFILER; NULL: no injection */
+	char **inject_with; /* inject=PROFILER,WORD,...: options of the profiler; NULL-terminated or
+			       NULL */
 	struct jp_expectation *expectations;
 	size_t nr_expectations;
-	const char *xfail; /* known to fail, for this reason; NULL: must pass */
-	bool variant;      /* one of those that a line makes by its axes */
+	const char *xfail; /* why it is known to fail; NULL: it must pass */
+	bool variant;      /* made from a line with axes */
 	const char *file;  /* where it is defined */
 	unsigned line;
-	const char
-		*text; /* its definition with the full name: what a run directory keeps as `case` */
+	const char *
+		text; /* its definition with the full name, as a run directory keeps it in `case` */
 };
 
 struct jp_table_cell {
-	const char *name; /* of a case, in full; "-": empty; "impossible": no case can be */
-	const char *rule; /* why it is as it is; NULL: nothing to say */
+	const char
+		*name; /* full name of a case; "-": empty; "impossible": no such case can exist */
+	const char *rule; /* footnote; NULL: none */
 };
 struct jp_table_row {
 	const char *label;
-	const struct jp_table_cell *cells; /* one per column */
+	const struct jp_table_cell *cells; /* one for each column */
 };
-/* METRIC[:WORD/WORD] of a table's line: the first word stands where k > 0, the second where it is
- * 0, and without them the figure stands alone. */
+/* METRIC[:WORD/WORD] of a table's line: the first word is shown if k > 0, the second if k is 0;
+ * without words the value alone. */
 struct jp_table_metric {
 	const char *name, *some, *none;
 };
@@ -100,19 +102,16 @@ struct jp_cases {
 	struct jp_table *tables;
 	size_t nr_tables;
 };
-/* @dir NULL: what is built in. Names bad lines and names with file and line. Whether workloads,
- * captures, publishers and their options are there is asked by jp_cases_load() alone
- * (harness/run/cases.h). */
+/* Reads the cases of @dir; NULL: those in the binary. Errors name file and line. jp_cases_load()
+ * (harness/run/cases.h) also checks that workloads, captures, publishers and their options
+ * exist. */
 struct jp_cases *jp_cases_read(const char *dir, struct jp_error *err);
 void jp_cases_free(struct jp_cases *cases);
-/*
- * Parses one file's @text. @study NULL: names are given in full (the file `case` of a run
- * directory).
- * @into NULL: a new set; else added to it. NULL and "FILE:LINE: ..." where the text is bad; @into
- * is then freed. Only the syntax.
- */
+/* Parses @text of one file. @study NULL: names are complete (the file `case` of a run directory).
+ * Adds to @into, or to a new set if NULL. Returns NULL and "FILE:LINE: ..." if the text is bad;
+ * @into is then freed. Checks syntax only. */
 struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const char *study,
 				const char *text, size_t size, struct jp_error *err);
-/* Sorts, and checks names: duplicates, rows' cases. */
+/* Sorts the cases and checks names: duplicates, cases in rows. */
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err);
 const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* From a block of lines to cases: each variant's definition, complete, and what it says. */
+/* Turns a block of lines into cases: the complete definition of each variant, and its content. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool same_key(const char *a, const char *b)
 	return strncmp(a, b, length + 1) == 0;
 }
 
-/* The key of @ours that @key is too, or @key. */
+/* Returns the key of @ours that equals @key, or @key. */
 static const char *own_key(const struct jp_case_parts *ours, const char *key)
 {
 	for (int i = 0; i < ours->counts[2]; i++)
@@ -24,7 +24,7 @@ static const char *own_key(const struct jp_case_parts *ours, const char *key)
 	return key;
 }
 
-/* The part @at: of @ours, else of @defaults; of keys both. */
+/* Writes the part @at: from @ours, else from @defaults; of keys both. */
 static void put_part(FILE *out, const struct jp_case_parts *ours,
 		     const struct jp_case_parts *defaults, int at)
 {
@@ -44,7 +44,7 @@ static void put_part(FILE *out, const struct jp_case_parts *ours,
 	}
 }
 
-/* The definition's first line, complete: the name in full, and what `defaults` has of the rest. */
+/* Writes the definition's first line: the full name, and `defaults` for the rest. */
 static int put_header(struct jp_case_parser *p, char **words, int count)
 {
 	char *defaults_words[JP_CASE_WORDS], *copy;
@@ -82,7 +82,7 @@ static const struct jp_case_block *find_set(struct jp_case_parser *p, const char
 
 static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block, bool set);
 
-/* One indented line of a case, the defaults or a @set: into the definition and into p->cas. */
+/* Adds one indented line of a case, the defaults or a @set to the definition and to p->cas. */
 static int put_line(struct jp_case_parser *p, const char *written, bool set)
 {
 	char *line = jp_case_replace_axes(p, written), *copy;
@@ -125,7 +125,7 @@ static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block
 	return ret;
 }
 
-/* Whether a case of this name is written out above: it takes the place of the variant. */
+/* Returns whether a case with this name precedes: it replaces the variant. */
 static bool written_out(struct jp_case_parser *p, const char *name)
 {
 	const struct jp_cases *cases = &p->store->cases;
@@ -138,7 +138,7 @@ static bool written_out(struct jp_case_parser *p, const char *name)
 	return false;
 }
 
-/* The definition, into p->out and the store. Its first line consists of @words. */
+/* Writes the definition into p->out and the store. Its first line consists of @words. */
 static int put_case(struct jp_case_parser *p, char **words, int count, char **text)
 {
 	static const struct jp_case_block none;
@@ -163,7 +163,7 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 	return ret ? ret : jp_case_check_predicted(p);
 }
 
-/* What has come together for p->cas becomes its own. */
+/* Stores the collected expectations in p->cas. */
 static int keep(struct jp_case_parser *p, const char *text)
 {
 	size_t size = p->nr_expectations * sizeof(*p->expectations);
@@ -177,7 +177,7 @@ static int keep(struct jp_case_parser *p, const char *text)
 	return 0;
 }
 
-/* NAME and SET of a case's first line. */
+/* Checks NAME and SET of a case's first line. */
 static int check_names(struct jp_case_parser *p, char **words, int count)
 {
 	if (count < 3)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The indented lines of a case, what is expected of it: docs/expected-format.md. */
+/* The indented lines of a case, its expectations: docs/expected-format.md. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "harness/case/case_parser.h"
 #include "harness/model/causes/causes.h"
 
-/* One bound of a range: a number, maybe with %. */
+/* Parses one bound of a range: a number, with or without %. */
 static bool number(const char *text, double *value, bool *percent)
 {
 	if (!jp_number_take_real(&text, value))
@@ -18,7 +18,7 @@ static bool number(const char *text, double *value, bool *percent)
 	return !text[*percent] && (!*percent || *value <= 100);
 }
 
-/* RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
+/* Parses RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
 static bool range(char *text, struct jp_expectation *e)
 {
 	char *dots = strstr(text, "..");
@@ -65,7 +65,7 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 
 #define BOUNDS "=X, <=X, X..Y (X: a count, or a percentage below 100), <=METRIC or predicted"
 
-/* The CAUSE and BOUND of "METRIC allow CAUSE BOUND". */
+/* Parses CAUSE and BOUND of "METRIC allow CAUSE BOUND". */
 static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
 		     struct jp_expectation *e)
 {
@@ -90,7 +90,7 @@ static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
 	return 0;
 }
 
-/* "METRIC RANGE" or "METRIC allow CAUSE BOUND" of an indented line. */
+/* Parses "METRIC RANGE" or "METRIC allow CAUSE BOUND". */
 static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
 			   const char *reason)
 {
@@ -128,7 +128,7 @@ static int one_expectation(struct jp_case_parser *p, char *text, const struct jp
 	return add_expectation(p, &e);
 }
 
-/* "when TOOL VERSIONS: " before expectations; *@text moves behind it. */
+/* Parses "when TOOL VERSIONS: " before expectations, and moves *@text behind it. */
 static int take_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
 {
 	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
@@ -170,7 +170,7 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-/* Whether some expectation demands predicted.METHOD =100%, wherever @allow of that method holds. */
+/* Returns whether an expectation demands predicted.METHOD =100%, wherever @allow applies. */
 static bool demands_predicted(const struct jp_case_parser *p, const struct jp_expectation *allow)
 {
 	const char *method = strrchr(allow->metric, '.');

@@ -14,14 +14,14 @@ static bool is(const char *line, const char *word)
 	return strncmp(line, word, length) == 0 && strchr(" \t", line[length]);
 }
 
-/* What comes behind the first word of @line, which may be all of it. */
+/* Returns the text behind the first word of @line, possibly empty. */
 static char *behind(char *line, const char *word)
 {
 	line += strlen(word);
 	return line + strspn(line, " \t");
 }
 
-/* expect NAME: kept under it. */
+/* Keeps "expect NAME" under its name. */
 static int keep_set(struct jp_case_parser *p)
 {
 	const char *name = p->block.header + strlen("expect");
@@ -42,7 +42,7 @@ static int keep_set(struct jp_case_parser *p)
 	return 0;
 }
 
-/* All indented lines of p->block have come. */
+/* Handles a block when all its indented lines are read. */
 static int close_block(struct jp_case_parser *p)
 {
 	int ret = 0;
@@ -78,7 +78,7 @@ static int add_indented(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-/* A line that is not indented: the one before it, and what belongs to it, is complete. */
+/* Handles a line that is not indented: the block before it is complete. */
 static int first_line(struct jp_case_parser *p, char *line)
 {
 	bool table = is(line, "table"), row = is(line, "row");

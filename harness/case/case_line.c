@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The line of a case: what runs, what watches it, and keys. docs/expected-format.md. */
+/* The line of a case: workload, capture and keys. docs/expected-format.md. */
 #include <string.h>
 
 #include "harness/base/number.h"
 #include "harness/case/case_parser.h"
 #include "harness/model/unwind/methods.h"
 
-/* A NULL-terminated copy of @words in the store. */
+/* Returns a NULL-terminated copy of @words in the store. */
 static char **word_list(struct jp_case_parser *p, char **words, int count)
 {
 	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
@@ -16,7 +16,7 @@ static char **word_list(struct jp_case_parser *p, char **words, int count)
 	return list;
 }
 
-/* "strip", "perf" or "perf,--its,--options" */
+/* Parses "strip", "perf" or "perf,OPTION,OPTION". */
 static int injector(struct jp_case_parser *p, char *value)
 {
 	char *words[JP_CASE_WORDS], *rest = strchr(value, ',');
@@ -85,7 +85,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 			return jp_case_bad(p, "at", value, "BOUNDARY:STEP");
 		*command++ = '\0';
 		cas->step.boundary = value;
-		/* "at=before-open:map=4096" steps "map 4096". */
+		/* "at=before-open:map=4096" sends the step "map 4096". */
 		blank = strchr(command, '=');
 		if (blank)
 			*blank = ' ';
@@ -98,7 +98,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 	return 0;
 }
 
-/* @name in full */
+/* Stores the full name. */
 static int case_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
 	if (!jp_case_name_ok(name, true))

@@ -5,7 +5,7 @@
 
 #include "harness/case/case_parser.h"
 
-/* Words "metric=METRIC[:WORD/WORD],..." at the end of a table's title. */
+/* Parses "metric=METRIC[:WORD/WORD],..." at the end of a table's title. */
 static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *table)
 {
 	char *words = strstr(title, " metric="), *save, *part;
@@ -39,7 +39,7 @@ static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *
 	return 0;
 }
 
-/* Cuts ": RULE" off @text. False: there is a colon and no rule. */
+/* Cuts ": RULE" off @text. Returns false if there is a colon without a rule. */
 static bool cut_rule(char *text, const char **rule)
 {
 	char *colon = strchr(text, ':');
@@ -53,7 +53,7 @@ static bool cut_rule(char *text, const char **rule)
 	return **rule;
 }
 
-/* table TITLE [metric=METRIC,...] | COLUMN[: RULE]... */
+/* Parses "table TITLE [metric=METRIC,...] | COLUMN[: RULE]...". */
 static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 {
 	const char **columns = jp_case_store_alloc(p->store, (count - 1) * sizeof(*columns));
@@ -82,7 +82,7 @@ static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 	return take_metrics(p, parts[0], table);
 }
 
-/* CASE[: RULE], "impossible: RULE" or "-" */
+/* Parses "CASE[: RULE]", "impossible: RULE" or "-". */
 static int one_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *cell)
 {
 	const char *rule;
@@ -100,7 +100,7 @@ static int one_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *
 	return cell->name ? 0 : jp_case_no_memory(p);
 }
 
-/* A row of @table, whose columns' rules are those of cells that have none. */
+/* Adds a row to @table. Cells without a rule get their column's. */
 static int put_row(struct jp_case_parser *p, struct jp_table *table, const char *label,
 		   const struct jp_table_cell *cells)
 {
@@ -116,7 +116,7 @@ static int put_row(struct jp_case_parser *p, struct jp_table *table, const char 
 	return jp_case_store_row(table, label, own) ? jp_case_no_memory(p) : 0;
 }
 
-/* row LABEL | CELL..., of each table that stands right above */
+/* Adds "row LABEL | CELL..." to each table directly above. */
 static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 {
 	struct jp_cases *cases = &p->store->cases;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Words and complaints of all lines. */
+/* Splitting of lines into words, and error messages. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ bool jp_case_name_ok(const char *name, bool slash)
 		else if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
 			return false;
 	}
-	/* A name becomes a path below the run directory: it must stay there. */
+	/* A name becomes a path below the run directory, and must stay there. */
 	return slashes == (slash ? 1 : 0) && !strstr(name, "/.") && name[strlen(name) - 1] != '/' &&
 	       strlen(name) < 128;
 }

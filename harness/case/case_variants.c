@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Axes, and the variants that a line makes by naming them: docs/expected-format.md. */
+/* Axes, and the variants of lines that name them: docs/expected-format.md. */
 #include <errno.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const struct jp_case_axis *find_axis(struct jp_case_parser *p, const char
 	return NULL;
 }
 
-/* The value of @axis that the @length bytes at @text spell, or NULL. */
+/* Returns the value of @axis that equals the @length bytes at @text, or NULL. */
 static const char *value_of(const struct jp_case_axis *axis, const char *text, size_t length)
 {
 	for (size_t i = 0; i < axis->nr_values; i++)
@@ -58,7 +58,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 	return 0;
 }
 
-/* Of the first item of the comma-separated list from @text to @end. */
+/* Returns the length of the first item in the comma-separated list from @text to @end. */
 static size_t item_length(const char *text, const char *end)
 {
 	size_t length = strcspn(text, ",");
@@ -66,7 +66,7 @@ static size_t item_length(const char *text, const char *end)
 	return length < (size_t)(end - text) ? length : (size_t)(end - text);
 }
 
-/* Whether that list has @value. */
+/* Returns whether the list contains @value. */
 static bool listed(const char *text, const char *end, const char *value)
 {
 	for (size_t length; text <= end; text += length + 1) {
@@ -77,7 +77,7 @@ static bool listed(const char *text, const char *end, const char *value)
 	return false;
 }
 
-/* That each value of the list belongs to @axis. */
+/* Checks that @axis has each value of the list. */
 static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis, const char *text,
 		      const char *end)
 {
@@ -89,8 +89,8 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 	return 0;
 }
 
-/* "{NAME}", "{NAME:VALUE,VALUE}" or "{NAME!VALUE,VALUE}" at @text: its axis, where the list begins
- * and where the brace ends. NULL: it is none. */
+/* Parses "{NAME}", "{NAME:VALUE,VALUE}" or "{NAME!VALUE,VALUE}" at @text: stores where the list
+ * begins and where the brace ends. Returns its axis, or NULL if there is none. */
 static const struct jp_case_axis *placeholder(struct jp_case_parser *p, const char *text,
 					      const char **list, const char **end)
 {
@@ -175,7 +175,8 @@ bool jp_case_next_variant(struct jp_case_parser *p)
 	return false;
 }
 
-/* The value of now of the axis in the placeholder at *@text, which moves behind it; or NULL. */
+/* Returns the current value of the axis in the placeholder at *@text, and moves *@text behind it;
+ * or NULL. */
 static const char *current(struct jp_case_parser *p, const char **text)
 {
 	const char *list, *end;
@@ -221,7 +222,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 	return copy;
 }
 
-/* AXIS=VALUE,VALUE. As jp_case_where(). */
+/* Parses AXIS=VALUE,VALUE as jp_case_where() does. */
 static int one_condition(struct jp_case_parser *p, const char *word)
 {
 	size_t length = strcspn(word, "="), at;

@@ -11,7 +11,7 @@
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
-/* results/expected/, put into the binary by the Makefile; the last entry's name is NULL. */
+/* results/expected/, which the Makefile puts into the binary; the last name is NULL. */
 struct built_in {
 	const char *name, *start, *end;
 };
@@ -26,14 +26,14 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 {
 	struct jp_case key = {.name = name};
 
-	if (!cases->nr_cases) /* bsearch() wants an array even of nothing */
+	if (!cases->nr_cases) /* bsearch() needs an array, even if it is empty */
 		return NULL;
 	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
 }
 
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
-	if (cases->nr_cases) /* qsort() wants an array even of nothing */
+	if (cases->nr_cases) /* qsort() needs an array, even if it is empty */
 		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
@@ -62,11 +62,11 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 
 static bool plain_file(const char *name)
 {
-	/* Editors leave "STUDY~" behind. */
+	/* Editors leave files "STUDY~". */
 	return name[0] != '.' && name[strlen(name) - 1] != '~';
 }
 
-/* Adds the cases of @dir/@study. NULL: @cases are freed. */
+/* Adds the cases of @dir/@study. Returns NULL on errors; @cases are then freed. */
 static struct jp_cases *add_file(struct jp_cases *cases, const char *dir, const char *study,
 				 struct jp_error *err)
 {

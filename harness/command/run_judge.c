@@ -171,7 +171,7 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	return 1;
 }
 
-/* In the runner, which nothing ends unseen by now: from here on somebody is there to remove it. */
+/* Creates the run directory in the runner: from here on a process exists that will remove it. */
 static int make_folder(const struct jp_run_start *start, int channel, struct jp_error *err)
 {
 	int ret = jp_run_dir_make(start->dir, start->output, err);

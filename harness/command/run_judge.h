@@ -6,14 +6,12 @@
 
 #include "harness/report/report.h"
 
-/*
- * `run` is three processes: the runner, which needs rights to watch; the judge, which has none,
- * reads what the runner and its workloads wrote, and reports (harness/base/confine.h); and the one
- * that stays behind, which outlives the runner and ends what it leaves.
- */
+/* `run` has three processes: the runner, which needs privileges to watch; the judge, without
+ * privileges, which reads untrusted files and reports (harness/base/confine.h); and a process that
+ * outlives the runner and cleans up. */
 struct jp_run_judge {
 	int channel;  /* the runner's end */
-	pid_t parent; /* the one that stays behind */
+	pid_t parent; /* the process that outlives the runner */
 };
 
 struct jp_run_start {
@@ -21,27 +19,27 @@ struct jp_run_start {
 	const struct jp_cases *cases;
 	size_t plan;
 	uint64_t seed;
-	const char *output;     /* the folder asked for; NULL: a temporary one */
-	struct jp_run_dir *dir; /* empty; the runner makes it */
-	bool keep;              /* the run directory */
+	const char *output;     /* the requested folder; NULL: a temporary one */
+	struct jp_run_dir *dir; /* empty; the runner creates it */
+	bool keep;              /* keep the run directory */
 };
 
-/* Returns in the runner alone: 0, or -errno and a message where nothing was started. 1 in the
- * others: that is the end, with *@status. */
+/* Returns 0 in the runner, or -errno and a message if nothing was started; 1 in the other
+ * processes, which must end with *@status. */
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
 		       struct jp_error *err);
 
-/* What the judge is to do next with the case number @index of all; each waits for it, and returns
- * false where it is gone. */
-/* Judges what lies in @dir, where @watched, and tells what came of it: its outcome into @result. */
+/* Requests to the judge about case number @index; each waits for the answer, and returns false if
+ * the judge has ended. */
+/* Judges @dir, if @watched, and reports it. @result: its outcome. */
 bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const char *dir,
 		       bool watched, struct jp_result *result);
-/* Says only that it was watched, or what else became of it. */
+/* Reports only that the case was watched, or its other outcome. */
 bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool watched,
 			   const struct jp_result *result);
-/* The run ends early; @why. */
+/* Ends the run early, for the reason @why. */
 bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why);
-/* Whether the one that stays behind was killed: nobody else removes what the run leaves. */
+/* Returns whether the process that cleans up was killed. */
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge);
-/* All is told: the totals, and junit.xml into @junit (-1: not wanted). The exit status. */
+/* Reports the totals, and writes junit.xml into @junit (-1: none). *@status: the exit status. */
 bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status);

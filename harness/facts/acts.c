@@ -14,7 +14,7 @@ struct act {
 	int page, pages;
 };
 
-/* The number of @word in @words, which ends with NULL. */
+/* Returns the index of @word in @words, which ends with NULL. */
 static int number_of(const char *const *words, const char *word)
 {
 	int at = 0;
@@ -45,7 +45,7 @@ static void remap(struct jp_answer *answer, const struct act *act)
 		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
 }
 
-/* False: there is no such act. */
+/* Acts on the test region. Returns false if there is no such act. */
 static bool on_region(struct jp_answer *answer, const struct act *act)
 {
 	static const char *const verbs[] = {"map",   "locked", "grows-down", "protect",

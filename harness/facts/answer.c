@@ -58,7 +58,7 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(thing, sizeof(thing), fmt, args);
 	va_end(args);
-	/* What is missing is missing once, however often it was asked for. */
+	/* State each missing thing once. */
 	if (strstr(answer->missing, thing))
 		return;
 	snprintf(answer->missing + used, sizeof(answer->missing) - used, "%s%s", used ? ", " : "",
@@ -67,7 +67,7 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 
 const char *jp_answer_errno(int error)
 {
-	enum { NOT_SUPPORTED = 524 }; /* the kernel's own, which no program should see */
+	enum { NOT_SUPPORTED = 524 }; /* an error of the kernel that programs should not see */
 	const char *name = error ? strerrorname_np(error) : "ok";
 
 	if (error == NOT_SUPPORTED)

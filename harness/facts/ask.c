@@ -14,8 +14,8 @@
 #include "harness/facts/acts.h"
 #include "harness/facts/ask.h"
 
-/* One CPU for the probe and its children: an event with a ring belongs to one, and with inherit it
- * must. */
+/* Pins the probe and its children to one CPU: an event with a ring belongs to one CPU, which
+ * inherit requires. */
 static void settle_down(struct jp_answer *answer)
 {
 	cpu_set_t set, one;
@@ -43,7 +43,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
-	/* What programs that a probe starts print is no fact. */
+	/* Output of programs that a probe starts is no fact. */
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	settle_down(answer);
@@ -53,7 +53,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 	if (fact->probe)
 		fact->probe(answer);
 	else if (!jp_watch_open(&watch, &attr, JP_WATCH_PAGES, answer))
-		; /* what is missing is told */
+		; /* the missing thing is already stated */
 	else if (fact->watched)
 		fact->watched(answer, &watch);
 	else
@@ -62,7 +62,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 	_exit(0);
 }
 
-/* Its end, or ETIMEDOUT. */
+/* Waits for the end of @pid. Returns its status or ETIMEDOUT. */
 static int wait_for(pid_t pid, unsigned int limit)
 {
 	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
@@ -103,7 +103,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 
 	if (shared == MAP_FAILED)
 		return jp_fail(err, errno, "%s: no memory for its answer", fact->name);
-	/* What a probe leaves behind is ours, and ends with it. */
+	/* Adopt the processes that a probe leaves, to end them. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();
 	if (pid == 0)
@@ -112,7 +112,7 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 		munmap(shared, sizeof(*shared));
 		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
 	}
-	setpgid(pid, pid); /* both do: either may be first */
+	setpgid(pid, pid); /* parent and child both call it: either may be first */
 	late = wait_for(pid, limit);
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sizes and limits of what perf_event_open takes. */
+/* Sizes and limits of perf_event_open() attributes. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,7 +9,7 @@
 #include "harness/capture/probe.h"
 #include "harness/facts/trial.h"
 
-/* Room for an attr of any kernel. */
+/* Larger than the attribute of any kernel. */
 enum { LARGEST_ATTR = 4096 };
 
 static void attr_size(struct jp_answer *answer)
@@ -100,7 +100,8 @@ static void inherit_anywhere(struct jp_answer *answer)
 	struct jp_answer mapped = {0};
 	struct jp_watch watch;
 
-	/* The watch's own event belongs to one CPU and can be mapped; one of all CPUs cannot. */
+	/* The watch's own event belongs to one CPU and can be mapped; an event of all CPUs
+	 * cannot. */
 	if (!jp_watch_open(&watch, &attr, 1, answer))
 		return;
 	jp_watch_close(&watch);

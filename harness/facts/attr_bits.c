@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which flags and bits perf_event_open takes. They are tried, never looked up in a header. */
+/* Flags and bits that perf_event_open() accepts: tried, not looked up in a header. */
 #include <errno.h>
 
 #include "harness/facts/trial.h"
 
 enum { BITS = 64 };
 
-/* A dummy event with one or two flags and other bits of sample_type, as @answer->how puts them. */
+/* A dummy event with one or two flags and further bits of sample_type, as @answer->how encodes
+ * them. */
 #define HOW(flag, other, type) ((flag) | (other) << 8 | (long)(type) << 16)
 
 static void flags(struct jp_answer *answer)
@@ -46,16 +47,17 @@ static struct perf_event_attr with_bit(enum part part, unsigned int bit)
 	return attr;
 }
 
-/* Whether the kernel knows it, by what it says to it. */
+/* Returns whether the kernel knows the bit, by its error. */
 static bool known(enum part part, int error)
 {
-	/* It demands that reserved flags are zero: the first without a meaning is told by it alone.
-	 * Flags that want company fail with EINVAL, too: they are below one that is taken. */
+	/* The kernel demands that reserved flags are zero: the first unknown flag fails for that
+	 * reason only. Flags that need another flag fail with EINVAL too: they are below a flag
+	 * that is accepted. */
 	if (part == FLAG)
 		return !error;
 	if (part == SOFTWARE)
 		return !error || error == EOPNOTSUPP || error == EACCES;
-	/* A dummy event has no branches: what is known fails later, and otherwise. */
+	/* A dummy event has no branches: a known bit fails later, with another error. */
 	return error != EINVAL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping records with build ids, alone and beside an event that asks for none. */
+/* Mapping records with build ids, alone and beside an event that requests none. */
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
@@ -53,7 +53,7 @@ static void id_size(struct jp_answer *answer, struct jp_watch *watch)
 	}
 }
 
-/* What the event that asks for nothing gets beside one that asks for build ids: before it, if
+/* States what an event without build ids gets beside an event with build ids: opened before it, if
  * @answer->how. */
 static void beside(struct jp_answer *answer)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* System calls that code heaps and profilers use where the kernel has them. */
+/* System calls that code heaps and profilers use if the kernel has them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-/* What a C library or its kernel headers may be too old for. */
+/* Numbers that a C library or its kernel headers may be too old for. */
 enum {
 	MEMFD_NOEXEC_SEAL = 8,
 	MEMFD_EXEC = 16,
@@ -85,7 +85,7 @@ static void guard_inside(struct jp_answer *answer, struct jp_watch *watch)
 static void collapse(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
-	/* Of nothing: only the advice itself is looked at. */
+	/* On an empty range: the kernel only checks the advice. */
 	jp_answer_call(answer, "", madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE));
 }
 
@@ -121,7 +121,7 @@ static void name_mapping(struct jp_answer *answer)
 static void shadow_stack(struct jp_answer *answer)
 {
 	errno = 0;
-	/* No size: a kernel that has it says so in its own way. */
+	/* Without a size: a kernel that has the call rejects it with another error. */
 	syscall(SYSCALL_MAP_SHADOW_STACK, 0UL, 0UL, 0U);
 	jp_answer_text(answer, "%s", jp_answer_errno(errno));
 }

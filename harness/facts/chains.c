@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's walk over frame pointers, from chosen instructions. */
+/* The kernel's walk of frame pointers, from chosen instructions. */
 #include "harness/facts/read_chain.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 enum { BODY, ENTRY, PUSHED, RET, PLAIN, PLAIN_MIDDLE };
 
-/* The chain at a place of a leaf that a middle calls. */
+/* States the chain at an instruction of a leaf that a middle calls. */
 static void at_place(struct jp_answer *answer)
 {
 	const struct {
@@ -34,7 +34,7 @@ static void at_place(struct jp_answer *answer)
 
 enum { ZERO, UNMAPPED, ABSENT, NON_CANONICAL, CYCLE, UNALIGNED };
 
-/* How many addresses the chain has where the frame pointer is an odd one. */
+/* States how many addresses the chain has with an odd frame pointer. */
 static void odd(struct jp_answer *answer)
 {
 	static uint64_t cycle[2] = {0, 0x1234567};
@@ -62,7 +62,7 @@ static void odd(struct jp_answer *answer)
 	jp_chain_tell_length(answer, &watch);
 }
 
-/* 300 callers, and at most @answer->how in the chain. */
+/* Uses 300 callers, with at most @answer->how in the chain. */
 static void deep(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
@@ -88,7 +88,7 @@ static void in_handler(struct jp_answer *answer)
 	struct jp_watch watch;
 	uint64_t addr;
 
-	/* middle calls what faults: the handler stands above an instruction of ours. */
+	/* middle calls a faulting instruction: the handler is above an instruction of ours. */
 	sigaction(SIGTRAP, &act, NULL);
 	if (!jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
@@ -96,7 +96,7 @@ static void in_handler(struct jp_answer *answer)
 	if (!jp_chain_next(&watch, &event, answer))
 		return;
 	jp_answer_list(answer);
-	/* handler, the library's return from it, then what it interrupted. */
+	/* The chain: handler, its return in the library, then the interrupted instruction. */
 	for (size_t i = 0; i < 6 && i < event.sample.nr_chain; i++) {
 		addr = event.sample.chain[i];
 		if (addr >= JP_CHAIN_MARKER)

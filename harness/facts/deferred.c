@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* User chains that are walked on the way back to user space. */
+/* User callchains that the kernel walks on the way back to user space. */
 #include "harness/facts/read_chain.h"
 
 #include "harness/facts/test_region.h"
 
 enum { TOLD = 8 };
 
-/* What a sample and the record that brings its chain say. */
+/* Contents of a sample and of the record with its chain. */
 struct both {
 	bool sampled, brought;
-	bool with_cookie; /* the sample's chain ends with one */
-	uint64_t last;    /* of the sample's chain */
+	bool with_cookie; /* the sample's chain ends with a cookie */
+	uint64_t last;    /* last entry of the sample's chain */
 	uint64_t cookie, count, ips[TOLD];
 };
 
@@ -34,7 +34,7 @@ static void take_sample(struct both *both, const struct jp_event *event)
 	both->last = count ? chain[count - 1] : 0;
 }
 
-/* False: no record brings the chain. */
+/* Reads both. Returns false if no record has the chain. */
 static bool take_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
 {
 	struct jp_event event;
@@ -56,7 +56,7 @@ static bool take_both(struct jp_answer *answer, struct jp_watch *watch, struct b
 	return both->brought;
 }
 
-/* Named as they are, up to outer. */
+/* States the names in the chain, up to outer. */
 static void tell_chain(struct jp_answer *answer, const struct both *both)
 {
 	for (size_t i = 0; i < both->count && i < TOLD; i++) {
@@ -105,7 +105,7 @@ static void deep(struct jp_answer *answer)
 
 	if (!open_deferred(&watch, jp_code_deep_body, true, answer))
 		return;
-	/* Less what any chain of this program has below: the difference to one caller fewer. */
+	/* Subtract what every chain of this program has below: compare with one caller less. */
 	jp_code_deep(300);
 	tell_length(answer, &watch);
 	before = answer->count ? answer->items[0].number : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What an exec leaves in the ring of the process that started it. */
+/* Records that an exec leaves in the ring of the process that started it. */
 #include <pthread.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ static void run_in_thread(int program)
 
 enum { BY_PATH, BY_DESCRIPTOR, BY_THREAD, REMOVED, ENABLED };
 
-/* A child executes a program; all records. */
+/* Executes a program in a child, and states all records. */
 static void execute(struct jp_answer *answer)
 {
 	static const jp_tiny_way ways[] = {jp_tiny_run, jp_tiny_run_descriptor, run_in_thread,

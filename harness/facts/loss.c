@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rings: what happens when one is full, when readers are woken, how large they may be. */
+/* Rings: what happens if they are full, when readers are woken, how large they may be. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 
 enum { FLIPS = 200 };
 
-/* FLIPS records of a page that becomes executable, into a ring of one page. */
+/* Writes FLIPS records of a page that becomes executable into a ring of one page. */
 static void flood(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
@@ -111,7 +111,7 @@ static void watermark(struct jp_answer *answer)
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
 	jp_answer_text(answer, "%s", poll_words(watch.fd));
-	/* It says so once: asking takes it back. */
+	/* poll() reports it once: asking clears it. */
 	for (int woken = 0; !woken && flips < FLIPS; flips++) {
 		jp_test_region_protect(answer, 0, 1, JP_RX);
 		jp_test_region_protect(answer, 0, 1, JP_RW);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a mapping record covers: the whole mapping that came of mmap, mprotect and mremap, after
- * merging. */
+/* What a mapping record covers: the whole mapping after mmap, mprotect or mremap, merged with its
+ * neighbours. */
 #include <errno.h>
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
@@ -72,8 +72,8 @@ static const struct jp_fact facts[] = {
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
 	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
-	/* mremap has no record: what merged shows in those of an mprotect of everything. Pages that
-	 * were written keep the numbers that they had: only when they come back do they fit. */
+	/* mremap has no record: an mprotect of everything shows what merged. Written pages keep
+	 * their offsets: they fit only when they are moved back. */
 	{"merge.remap.beside_unwritten",
 	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
 	 "that came meanwhile; ranges of the records when all become r-x.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How mapping records call what is mapped. */
+/* Names of mappings in mapping records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void memfd_private(struct jp_answer *answer, struct jp_watch *watch)
 		tell_mapped(answer, watch, MAP_PRIVATE, fd);
 }
 
-/* A mapping of huge pages is made, and with that they are promised; they are not touched. */
+/* Maps huge pages without touching them: the mapping reserves them. */
 static void huge(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
@@ -102,7 +102,7 @@ static void system_v(struct jp_answer *answer, struct jp_watch *watch)
 	if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
 		jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
 	jp_answer_list(answer);
-	/* Its inode is the segment's number: another one in each run. */
+	/* Its inode is the segment's number, which differs in each run. */
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP)
 			jp_answer_text(answer, "%.*s", JP_TELL_NAME_BYTES, event.map.name);
@@ -138,7 +138,7 @@ static void heap_first(struct jp_answer *answer)
 		return;
 	jp_tiny_in_child(answer, program, jp_tiny_run);
 	jp_answer_list(answer);
-	/* Data that lies far below the stack: there is nothing but the heap. */
+	/* Data far below the stack: only the heap is there. */
 	while (jp_watch_next(&watch, &event))
 		if (event.type == JP_EVENT_MAP && event.map.prot == JP_RW &&
 		    event.map.addr < here / 2)
@@ -151,7 +151,7 @@ static void stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
 
-	/* The page of this frame: below the one with the program's arguments. */
+	/* The page of this frame, below the page of the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
 		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
 	jp_tell_names(answer, watch);
@@ -186,7 +186,7 @@ static void deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 		if (event.type != JP_EVENT_MAP)
 			continue;
 		snprintf(text, sizeof(text), "%.*s", JP_TELL_NAME_BYTES, event.map.name);
-		/* What mkostemp() chose is no fact. */
+		/* The name that mkostemp() chose is no fact. */
 		memcpy(text + sizeof(path) - 7, "XXXXXX", 6);
 		jp_answer_text(answer, "%s", text);
 	}

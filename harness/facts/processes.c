@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes and threads: who is told of, as whom and in which order. */
+/* Processes and threads: which are recorded, with which numbers and in which order. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -71,7 +71,7 @@ static void chosen_pid(struct jp_answer *answer)
 	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted, 1};
 	long pid;
 
-	/* One that nobody has. */
+	/* A pid that no process has. */
 	do {
 		wanted--;
 		pid = syscall(SYS_clone3, args, sizeof(args));
@@ -141,7 +141,7 @@ static void switches(struct jp_answer *answer)
 	attr.inherit = 0;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	/* For nothing: nobody can wake it before it gives up its CPU. */
+	/* Wait in vain: no process can wake it before it gives up its CPU. */
 	poll(NULL, 0, WAIT_MS);
 	while (jp_watch_next(&watch, &event)) {
 		if (event.record_type != JP_PERF_RECORD_SWITCH ||
@@ -151,7 +151,7 @@ static void switches(struct jp_answer *answer)
 		out += !!(event.misc & JP_PERF_MISC_SWITCH_OUT);
 	}
 	jp_answer_list(answer);
-	/* How often is the scheduler's affair. */
+	/* The number depends on the scheduler. */
 	jp_answer_text(answer, "out %s", out ? "told" : "not told");
 	jp_answer_text(answer, "in %s", in ? "told" : "not told");
 }

@@ -31,7 +31,7 @@ void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch)
 
 void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch)
 {
-	/* The linker's. */
+	/* Symbols of the linker. */
 	extern const char __executable_start[], etext[];
 	struct jp_event event;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which acts have a mapping record, and what is in it. */
+/* Acts with a mapping record, and the contents of that. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/ioctl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What else a sample holds: dumps, registers, deferred chains; and execution breakpoints. */
+/* Other contents of a sample: dumps, registers, deferred chains; and execution breakpoints. */
 #include "harness/facts/read_chain.h"
 
 #include <sched.h>
@@ -88,7 +88,7 @@ static struct {
 
 static void on_trap(int number, siginfo_t *info, void *context)
 {
-	enum { PERF_DATA = 24 }; /* of a siginfo whose si_code is TRAP_PERF */
+	enum { PERF_DATA = 24 }; /* in a siginfo whose si_code is TRAP_PERF */
 
 	trap.code = info->si_code;
 	memcpy(&trap.data, (const char *)info + PERF_DATA, sizeof(trap.data));
@@ -154,15 +154,14 @@ static void registers(struct jp_answer *answer)
 
 enum { SHORT_STACK = 0 };
 
-/* Asks for @answer->how bytes of stack; for 8192 where little is left of it if that is
- * SHORT_STACK. */
+/* Requests @answer->how bytes of stack; SHORT_STACK: 8192 near the end of the stack. */
 static void dump(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_event event;
 	struct jp_watch watch;
 
-	/* How long the chain is depends on the C library. */
+	/* The length of the chain depends on the C library. */
 	attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	attr.sample_type |= PERF_SAMPLE_STACK_USER;
 	attr.sample_stack_user = answer->how == SHORT_STACK ? 8192 : (uint32_t)answer->how;

@@ -9,7 +9,7 @@
 
 enum { REGION_PAGES = 4096 };
 
-/* In pages from the test region's middle; false: it is elsewhere. */
+/* Stores the address in pages from the test region's middle. Returns false if it is outside. */
 static bool in_region(uint64_t addr, int *page)
 {
 	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
@@ -43,7 +43,7 @@ static void tell_map(struct jp_answer *answer, const struct jp_event *event, int
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
 				 JP_TELL_NAME_BYTES, event->map.name);
 	if (how >= JP_TELL_PLACE) {
-		/* Where it is an address it is told as one. */
+		/* State an offset that is an address as such. */
 		if (in_region(event->map.pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
@@ -80,7 +80,7 @@ void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
 				       event.map.name);
 }
 
-/* Who is who: processes and threads in the order in which they come up. */
+/* Labels of processes and threads, in the order in which they appear. */
 struct pid_labels {
 	uint32_t ids[16];
 	unsigned int count;
@@ -97,7 +97,7 @@ static char label_of(struct pid_labels *labels, uint32_t id)
 	return (char)('A' + labels->count++);
 }
 
-/* "A", or "A/B" for a thread that is not its process's first. */
+/* Stores "A", or "A/B" for a thread that is not its process's first. */
 static void who(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
 	text[0] = label_of(labels, pid);
@@ -118,7 +118,7 @@ static void tell_record(struct jp_answer *answer, const struct jp_event *event,
 	switch (event->type) {
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		/* Whoever was there first is called first. */
+		/* The first to appear gets the first label. */
 		who(labels, event->task.ppid, event->task.ptid, second);
 		who(labels, event->pid, event->tid, first);
 		jp_answer_text(answer, "%s %s of %s",

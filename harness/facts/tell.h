@@ -5,10 +5,10 @@
 
 #include "harness/facts/watch.h"
 
-/* How much of a name is told: a path may be longer than an answer. */
+/* Bytes of a name to state: a path may be longer than an answer. */
 enum { JP_TELL_NAME_BYTES = 95 };
 
-/* How much of a mapping record is told. */
+/* Parts of a mapping record to state. */
 enum jp_tell {
 	JP_TELL_RANGE, /* "0+4": from page 0 of the test region, four pages */
 	JP_TELL_PROT,  /* "0+4 r-x" */
@@ -16,9 +16,9 @@ enum jp_tell {
 	JP_TELL_PLACE, /* "0+4 r-x //anon pgoff=page 0 ino=no" */
 	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
-/* A list of the mapping records that came, those of the test region only. */
+/* States a list of the mapping records in the test region. */
 void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
-/* A list of all that came, wherever: "r-x //anon". */
+/* States a list of all mapping records: "r-x //anon". */
 void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
 
 /* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
