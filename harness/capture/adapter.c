@@ -21,7 +21,7 @@
 #include "harness/base/search_path.h"
 #include "harness/base/trusted_path.h"
 
-/* @name, which begins with a slash, beside this binary. */
+/* Builds the path of @name, which begins with a slash, in this binary's folder. */
 static void beside(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 64);
@@ -33,7 +33,7 @@ static void beside(const char *name, char *path, size_t size)
 		strcpy(slash, name);
 }
 
-/* What comes with this binary. */
+/* Builds the path of the adapters that come with this binary. */
 static void shipped_folder(char *path, size_t size)
 {
 	beside("/profiler", path, size);
@@ -51,7 +51,7 @@ void jp_profilers_folder(char *path, size_t size)
 		shipped_folder(path, size);
 }
 
-/* Tells adapters that lie elsewhere where the modules are that all share. */
+/* Exports the folder of the modules that all adapters share. */
 static int tell_shipped(struct jp_error *err)
 {
 	char path[4096], real[4096];
@@ -67,8 +67,7 @@ static int tell_shipped(struct jp_error *err)
 						    : 0;
 }
 
-/* Tells all adapters where ci/peers puts programs, unless a variable says so: beside the program.
- */
+/* Exports the folder into which ci/peers puts programs, unless the variable is set. */
 static int tell_peers(struct jp_error *err)
 {
 	char path[4096], bin[4096], real[4096];
@@ -94,12 +93,12 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 	    jp_path_build(named, sizeof(named), NULL, "%s/%s.py", dir, name) || access(named, R_OK))
 		return jp_fail(err, ENOENT, "no profiler '%s': there is no %s.py in %s", name, name,
 			       dir);
-	/* A module beside it would be taken for one of Python's own. */
+	/* A module in the same folder would replace a module of Python's. */
 	ret = jp_trusted_programs(dir, path, size, err);
 	return ret ?: jp_trusted_file(named, path, size, err);
 }
 
-/* Between fork and exec: only what may be called there. */
+/* Runs between fork and exec: calls only functions that are allowed there. */
 static _Noreturn void child(char *const *argv, char **environment, int in, int out, int words,
 			    const int *keep_fds)
 {
@@ -109,12 +108,13 @@ static _Noreturn void child(char *const *argv, char **environment, int in, int o
 		_exit(126);
 	for (; keep_fds && *keep_fds >= 0; keep_fds++)
 		fcntl(*keep_fds, F_SETFD, 0);
-	environ = environment; /* whose PATH counts */
+	environ = environment; /* its PATH counts */
 	execvp(argv[0], argv);
 	_exit(127);
 }
 
-/* Writes nothing into the folder of the adapters, and needs nothing but the standard library. */
+/* Adds the command of Python, which writes nothing into the adapters' folder and uses the standard
+ * library only. */
 static void add_command(struct jp_arguments *command, const char *path, char *const *args)
 {
 	static char *const python[] = {"python3", "-B", "-I", "-S", NULL};
@@ -153,7 +153,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
 		} else {
-			setpgid(adapter->pid, adapter->pid); /* both do: either may be first */
+			setpgid(adapter->pid, adapter->pid); /* parent and child both call it:
+								either may be first */
 			adapter->pidfd = (int)syscall(SYS_pidfd_open, adapter->pid, 0);
 			adapter->lines.writer = adapter->pidfd > 0 ? adapter->pidfd : 0;
 		}
@@ -169,7 +170,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	return ret;
 }
 
-/* How it ended, without reaping it: its CLD_ code; 0: it did not. */
+/* Returns how it ended, without reaping it, as a CLD_ code; 0: it runs. */
 static int ending(const struct jp_adapter *adapter, int *status)
 {
 	siginfo_t info = {0};
@@ -184,7 +185,7 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 {
 	int status;
 
-	/* Who ends closes its files first. */
+	/* An ending process closes its files first: wait for its end. */
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
 	switch (ending(adapter, &status)) {
 	case 0:

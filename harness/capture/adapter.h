@@ -9,45 +9,45 @@
 #include "harness/base/error.h"
 #include "harness/base/lines.h"
 
-/*
- * A profiler, by its adapter harness/profiler/NAME.py (docs/profiler-adapters.md): a process that
- * takes arguments and lines on its standard input, and answers by lines on its standard output.
- * The core knows the protocol and no profiler.
- */
+/* A profiler behind its adapter harness/profiler/NAME.py (docs/profiler-adapters.md): a process
+ * that takes arguments and lines on its standard input, and answers with lines on its standard
+ * output. The core knows the protocol and no profiler. */
 struct jp_adapter {
 	const char *name;
-	pid_t pid;    /* leads a group of its own; 0: none */
+	pid_t pid;    /* leads its own process group; 0: none */
 	int pidfd;    /* -1: none */
-	int in, out;  /* we write, we read; -1: closed */
-	int words_fd; /* its standard error, -1: none */
-	int status;   /* once it ended, as of waitpid() */
-	uint64_t cpu; /* then: ns of CPU time that it took, with what it waited for */
+	int in, out;  /* input: we write; output: we read; -1: closed */
+	int words_fd; /* its standard error; -1: none */
+	int status;   /* after its end, as from waitpid() */
+	uint64_t cpu; /* after its end: CPU time with its children's, in ns */
 	struct jp_lines lines;
 };
 
-/* Starts `NAME.py @args`: the file in $JITPROOF_PROFILERS, else in ../share/jitproof/profiler
- * as seen from this binary's folder, else in profiler there, which the build makes. With @words
- * (NULL: one that nobody sees) as a file for its standard error and @keep_fds (may be NULL, -1
- * ends) left open. */
+/*
+ * Starts `NAME.py @args`: the file in $JITPROOF_PROFILERS, else in ../share/jitproof/profiler
+ * relative to this binary's folder, else in its folder profiler, which the build makes. @words:
+ * file for its standard error (NULL: a hidden one). @keep_fds: descriptors to keep open, up to -1;
+ * may be NULL. Returns 0, or -errno and a message.
+ */
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err);
-/* Its next line; else @came is what came instead, to go on behind its name. -EPIPE: it ended;
- * -ETIMEDOUT: past @deadline (CLOCK_MONOTONIC ns); -EINTR: the run was interrupted; -EPROTO: no
- * line of text. */
+/* Reads its next line. On errors @came describes what came instead, to continue a sentence after
+ * its name. Returns 0; -EPIPE: it ended; -ETIMEDOUT: after @deadline (CLOCK_MONOTONIC ns); -EINTR:
+ * the run was interrupted; -EPROTO: no line of text. */
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
 		    struct jp_error *came);
-/* 0: it listens. */
+/* Sends it a word. Returns 0 if it reads. */
 int jp_adapter_say(struct jp_adapter *adapter, const char *word);
-/* It said its last word: waits until it ends, by itself and with status 0. As above. */
+/* Waits, after its last word, until it ends by itself with status 0. Errors as above. */
 int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came);
-/* Whether it ended so. */
+/* Returns whether it ended so. */
 bool jp_adapter_left(const struct jp_adapter *adapter);
-/* Why an adapter is broken, into @err: @came @when, not what was @expected; and the last of what it
- * said on its standard error. -EPROTO. */
+/* Describes in @err why an adapter is broken: @came @when, instead of @expected, and the end of its
+ * standard error. Returns -EPROTO. */
 int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const char *when,
 		      const char *expected, struct jp_error *err);
-/* Tells it that nothing more comes, which ends it; kills it and what it started where @kill. */
+/* Closes its input, which ends it; @kill: kills it and all that it started. */
 void jp_adapter_end(struct jp_adapter *adapter, bool kill);
 
-/* Where the adapters are. */
+/* Builds the path of the adapters' folder. */
 void jp_profilers_folder(char *path, size_t size);

@@ -14,10 +14,8 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/threads.h"
 
-/*
- * A process that runs already, or everything that runs. Sideband first, then the list of threads,
- * then the snapshot, then sampling: nothing falls in between.
- */
+/* Attaches to a running process, or to everything. Sideband first, then the list of threads, then
+ * the snapshot, then sampling: nothing can be missed in between. */
 const char *const jp_attach_boundaries[] = {
 	"before-open",
 	"before-enable",   /* descriptors open, disabled */
@@ -50,7 +48,7 @@ static int start_sampling(struct jp_session *session, struct jp_error *err)
 	return ret;
 }
 
-/* From no events to sideband that tells of everything that any thread does. */
+/* Turns on sideband for everything that any thread does. */
 static int start_sideband(struct jp_session *session, struct jp_error *err)
 {
 	int ret = jp_session_boundary(session, "before-open", err)
@@ -60,7 +58,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 		return ret;
 	jp_recorder_tell_kernel(session);
 	ret = jp_session_boundary(session, "before-enable", err);
-	/* The first may tell of something before the last is on. */
+	/* The first event may record something before the last is on. */
 	session->info.first_enabled = jp_clock_now();
 	ret = ret ?: jp_open_enable(session, JP_SIDEBAND, err)
 		  ?: jp_session_boundary(session, "before-threads", err)
@@ -76,7 +74,8 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 	if (session->target->pid > 0)
 		jp_drain_watch(session, session->target->pid);
 	if (snapshot_first) {
-		/* The control: what is mapped from here until events are enabled, nobody tells. */
+		/* The control: no record describes mappings made from here until the events are
+		 * on. */
 		snprintf(session->info.order, sizeof(session->info.order), "snapshot-first");
 		ret = jp_snapshot_take(session, err);
 	}
@@ -88,7 +87,7 @@ int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, stru
 	return ret || !sample ? ret : start_sampling(session, err);
 }
 
-/* [--order=enable-first|snapshot-first] */
+/* Parses [--order=enable-first|snapshot-first] and attaches. */
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	bool snapshot_first = false;

@@ -7,8 +7,8 @@
 
 struct jp_session;
 
-/* Those of jp_attach(). */
+/* Boundaries of jp_attach(). */
 extern const char *const jp_attach_boundaries[];
-/* The whole attach, in its right order or with the snapshot first (a control); @sample: sampling
- * events too. */
+/* Attaches completely, in the right order or with the snapshot first (a control). @sample: with
+ * sampling events. Returns 0, or -errno and a message. */
 int jp_attach(struct jp_session *session, bool snapshot_first, bool sample, struct jp_error *err);

@@ -16,11 +16,11 @@
 #include "harness/model/space/replay.h"
 
 /*
- * /proc/PID/maps describes a process that exec'd while the events were disabled, once it announces
- * itself. Records that exist are not repeated: they may have a name that the file has lost since,
- * and say when it was mapped. Each mapping is looked up, not each file: one file may be mapped
- * twice, once seen and once not. A name that ends in " (deleted)" stays so: what stands at that
- * path now is another file.
+ * Describes a process that made an exec while the events were disabled, from /proc/PID/maps, when
+ * it announces itself. Existing records are not repeated: they may have a name that the file has
+ * lost since, and have the time of the mapping. Mappings are compared, not files: a file may be
+ * mapped twice, once recorded and once not. A name that ends in " (deleted)" stays so: its path may
+ * now be another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -53,13 +53,14 @@ int jp_backfill_saw(void *context, const struct jp_event *event)
 	return jp_replay_apply(backfill->known, event);
 }
 
-/* [vsyscall] is the kernel's, at one place for all, and in no record. */
+/* [vsyscall] is the kernel's, at one place in all processes, and no record shows it. */
 static bool counts(const struct jp_procmap *map)
 {
 	return (map->prot & JP_PROT_EXEC) && !(map->start >> 63);
 }
 
-/* Whether exactly this mapping is known. The offset of memory without a file means nothing. */
+/* Returns whether exactly this mapping is recorded. The offset of memory without a file means
+ * nothing. */
 static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(backfill->known, (uint32_t)pid, map->start);
@@ -75,10 +76,8 @@ static int note(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
 	return jp_replay_apply(backfill->known, &event);
 }
 
-/*
- * The names of the process and its threads. @fresh: nothing that was recorded of the process is
- * there any more, so it exec'd since (or nothing was recorded): it begins anew.
- */
+/* Writes the names of the process and its threads. @fresh: nothing recorded of the process remains,
+ * so it made an exec (or nothing was recorded): it begins anew. */
 static int tell_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      bool fresh, uint64_t time)
 {

@@ -10,12 +10,13 @@ struct jp_event;
 struct jp_reading;
 struct jp_session;
 
-/* What a capture does not know of a process, because its events were disabled. */
+/* Finds what a capture misses of a process while its events are disabled. Returns NULL and a
+ * message if out of memory. */
 struct jp_backfill *jp_backfill_new(struct jp_error *err);
 void jp_backfill_free(struct jp_backfill *backfill);
-/* Is told each sideband event that is kept, under the session's lock. 0 or -ENOMEM. */
+/* Notes a sideband event that is kept; called under the session's lock. Returns 0 or -ENOMEM. */
 int jp_backfill_saw(void *backfill, const struct jp_event *event);
-/* Writes records of what @reading of @pid shows and nobody recorded, with its time. Everything that
- * was recorded before that was told to jp_backfill_saw(). */
+/* Writes records, with the time of @reading, of what it shows of @pid and no record does.
+ * jp_backfill_saw() must have had all earlier records. Returns 0, or -errno and a message. */
 int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      const struct jp_reading *reading, struct jp_error *err);

@@ -18,13 +18,11 @@
 #include "harness/capture/session.h"
 #include "harness/model/oracle/truth.h"
 
-/*
- * A sample at each instruction of every emitted function that some path runs: no timer, no
- * statistics. A few breakpoints at a time, as many as the machine has; each stops by itself after
- * some hits, so that a hot loop does not stand still under it.
- */
+/* Takes a sample at each instruction of every emitted function in an executed path, without timers
+ * and statistics. Uses a few breakpoints at a time, as many as the machine has; each stops after
+ * some hits, so that a hot loop is not blocked. */
 enum {
-	TOGETHER = 4, /* x86 has four; where there are fewer, fewer are tried together */
+	TOGETHER = 4, /* x86 has four; elsewhere fewer may work at a time */
 	HITS = 3,
 	LIMIT_MS = 200,
 };
@@ -33,11 +31,11 @@ struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	uint64_t *addrs; /* by number; those before @tried are done with */
+	uint64_t *addrs; /* in order; those before @tried are done */
 	size_t nr_addrs, addrs_capacity, tried;
-	struct jp_map known; /* the same, as keys */
-	struct jp_map hits;  /* event id -> uint64_t, number of samples; under the session's lock */
-	uint64_t limit;      /* ns for a group of instructions */
+	struct jp_map known; /* the same addresses as keys */
+	struct jp_map hits;  /* event id -> uint64_t, samples; under the session's lock */
+	uint64_t limit;      /* ns for each group of instructions */
 };
 
 static int by_number(const void *a, const void *b)
@@ -71,10 +69,8 @@ static int add_function(struct job *job, const struct jp_truth_code *code)
 	return ret;
 }
 
-/*
- * Adds the instructions that the truth tells of now and that were not known before. Functions that
- * no path runs would only cost their time limit.
- */
+/* Adds instructions that are new in the truth. Functions in no path would only cost their time
+ * limit. */
 static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
@@ -111,7 +107,7 @@ static int list_threads(struct job *job, struct jp_error *err)
 	return 0;
 }
 
-/* Lets it stop its thread HITS times, and counts that. */
+/* Lets the breakpoint stop its thread HITS times. */
 static int arm_event(struct job *job, const struct jp_opened *event, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
@@ -127,7 +123,7 @@ static int arm_event(struct job *job, const struct jp_opened *event, struct jp_e
 	return 0;
 }
 
-/* One instruction on every thread and CPU. -ENOSPC: no breakpoint of the machine is free. */
+/* Sets a breakpoint on every thread and CPU. Returns -ENOSPC if the machine has none free. */
 static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
@@ -140,7 +136,7 @@ static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 	for (size_t i = 0; i < job->nr_tids && !ret; i++)
 		for (unsigned int cpu = 0; cpu < session->nr_cpus && !ret; cpu++) {
 			ret = jp_open_event(session, &attr, JP_SAMPLING, job->tids[i], cpu, err);
-			if (ret == -ESRCH) { /* this thread ended */
+			if (ret == -ESRCH) { /* the thread ended */
 				ret = 0;
 				break;
 			}
@@ -161,7 +157,8 @@ static void sampled(void *context, uint64_t id)
 		++*hits;
 }
 
-/* Under the lock: how many of the @count instructions whose events lie between @ends were hit. */
+/* Counts how many of the @count instructions, whose events lie between @ends, were hit; under the
+ * lock. */
 static size_t count_hit(const struct job *job, const size_t *ends, size_t count)
 {
 	const struct jp_opened *list = job->session->recorder->opened.list;
@@ -180,8 +177,8 @@ static size_t count_hit(const struct job *job, const size_t *ends, size_t count)
 	return hit;
 }
 
-/* Arms up to TOGETHER instructions that were not tried and waits until each was hit. 1, 0: the
- * session ends, or -errno. */
+/* Sets up to TOGETHER breakpoints and waits until each was hit. Returns 1; 0 at the end of the
+ * session; or -errno. */
 static int run_group(struct job *job, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
@@ -223,7 +220,7 @@ static void *work(void *context)
 	struct jp_error *err = &job->session->worker.err;
 	int ret = 1;
 
-	/* A workload may go on to make functions and paths while we are at it. */
+	/* A workload may make further functions and paths meanwhile. */
 	while (ret > 0 && job->tried < job->nr_addrs) {
 		ret = run_group(job, err);
 		if (ret > 0 && job->tried == job->nr_addrs && list_instructions(job, err))
@@ -233,7 +230,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* [--limit=MS] */
+/* Parses [--limit=MS]. */
 static int take_options(struct job *job, int argc, char **argv, struct jp_error *err)
 {
 	uint64_t limit = LIMIT_MS;
@@ -259,7 +256,7 @@ static int open_recorder(struct job *job, struct jp_error *err)
 	if (ret)
 		return ret;
 	recorder = session->recorder;
-	/* An instruction of the target is none of the kernel's. */
+	/* Instructions of the target are not the kernel's. */
 	recorder->abilities.kernel = false;
 	jp_attr_breakpoint(&recorder->attr[JP_SAMPLING], &session->options, &recorder->abilities,
 			   0);

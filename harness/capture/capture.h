@@ -10,72 +10,68 @@
 #include "harness/capture/options.h"
 #include "harness/format/rundir/watched.h"
 
-/*
- * Watching. A capture is one policy of it, one per file; a session is one use of a policy on a
- * target, from its beginning to a closed perf.data file.
- */
+/* Captures. A capture is one policy of watching, in a file of its own; a session is one use of a
+ * policy on a target, from the start to a closed perf.data file. */
 
-/* What is watched. Attach: @pid runs already. Launch: @command is started by the session. */
+/* What to watch. Attach: @pid runs already. Launch: the session starts @command. */
 struct jp_target {
-	pid_t pid; /* a launch sets it where the command is our child, else leaves it 0 */
+	pid_t pid;            /* a launch sets it if the command is our child, else it stays 0 */
 	char *const *command; /* NULL: attach */
-	int inherit_fds[4];   /* descriptors that the launched command keeps, -1 ends */
-	bool dies_with_us;    /* should we be killed outright, the launched command is too */
-	/* Called at each boundary of the policy; returns 0, or -errno and a message. May be NULL.
-	 */
+	int inherit_fds[4];   /* descriptors for the launched command, up to -1 */
+	bool dies_with_us;    /* kill the launched command if we are killed */
+	/* Called at each boundary of the policy. Returns 0, or -errno and a message. May be
+	 * NULL. */
 	int (*boundary)(void *context, const char *boundary, struct jp_error *err);
 	void *context;
-	const char *truth; /* the case's truth file where there is one, else NULL */
+	const char *truth; /* the case's truth file, or NULL */
 };
 
 struct jp_session;
 
 enum jp_capture_trait {
 	JP_CAPTURE_LAUNCHES = 1, /* needs target->command */
-	/* `jitproof record` uses it: one policy that launches, one that does not. */
+	/* `jitproof record` uses it: one policy that launches, and one that does not. */
 	JP_CAPTURE_PLAIN = 2,
-	/* Someone else records: callchains where no stack dump is asked for. */
+	/* Another program records: callchains if no stack dump is requested. */
 	JP_CAPTURE_EXTERNAL = 4,
 };
 
-/* One policy. @argv: [0] is its name, then its own options, without those of all captures. */
+/* One policy. @argv: [0] is its name, then its own options, without the common ones. */
 struct jp_capture {
 	const char *name;
-	/* Moments at which a case may make the target act (handshake, no sleeping), in their order;
-	 * NULL ends. NULL: none. */
+	/* Moments at which a case may make the target act (by handshake), in their order,
+	 * NULL-terminated. NULL: none. */
 	const char *const *boundaries;
 	unsigned int traits;
-	/* Names everything that is missing here in @missing ("perf_event_open: EACCES
-	 * (kernel.perf_event_paranoid=3)", ...); returns its number, 0: all there. Probed, never
-	 * guessed from versions. */
+	/* Stores all that is missing here in @missing ("perf_event_open: EACCES
+	 * (kernel.perf_event_paranoid=3)", ...), found by trying. Returns the number; 0: all
+	 * exists. */
 	int (*probe)(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		     size_t size);
-	/* Brings the session from nothing to "sampling", in the policy's order. */
+	/* Starts the session up to "sampling", in the policy's order. */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
-	/* Ends sampling: from here on the samples are final, and what was lost is known. */
+	/* Ends sampling: samples and losses are then final. */
 	void (*stop)(struct jp_session *session);
-	/* Writes what is still to be written. */
+	/* Writes what remains to be written. */
 	int (*finish)(struct jp_session *session, struct jp_error *err);
-	/* Always the last, also where begin failed. */
+	/* Called last, also if begin failed. */
 	void (*free)(struct jp_session *session);
 };
 
-/*
- * Starts @capture on @target: writes @dir/perf.data, @dir/maps, @dir/capture and @dir/elf/. A NULL
- * @dir: @output is the perf.data file and nothing else is written.
- * NULL, a message and errno where it cannot; EOPNOTSUPP: what was asked for cannot be had here.
- */
+/* Starts @capture on @target: writes @dir/perf.data, @dir/maps, @dir/capture and @dir/elf/. If @dir
+ * is NULL, writes only perf.data, into @output. Returns NULL, a message and errno on errors;
+ * EOPNOTSUPP: the request is not possible here. */
 struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, char **argv,
 				    const struct jp_capture_options *options,
 				    struct jp_target *target, const char *dir, const char *output,
 				    struct jp_error *err);
-/* What a running session must deliver, and with which clock and limits, into @watched. */
+/* Stores in @watched what a running session must deliver, with its clock and limits. */
 void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched);
-/* Samples written so far. */
+/* Returns the number of samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
-/* Waits until @samples are in (0: no limit), besides those of before the window, or the capture
- * needs no more, or every watched process has exited, or the capture failed, or @deadline
- * (CLOCK_MONOTONIC ns). Returns what happened. */
+/* Waits until @samples exist (0: no limit), without those before the window; or the capture is
+ * complete; or every watched process has ended; or the capture failed; or @deadline
+ * (CLOCK_MONOTONIC ns). Returns which. */
 enum jp_wait {
 	JP_WAIT_SAMPLES,
 	JP_WAIT_COMPLETE,
@@ -84,17 +80,18 @@ enum jp_wait {
 	JP_WAIT_DEADLINE
 };
 enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint64_t deadline);
-/* Whether it failed already: there is nothing to wait for, and jp_session_finish() says why. */
+/* Returns whether it failed: jp_session_finish() states why. */
 bool jp_session_failed(struct jp_session *session);
-/* Makes jp_session_wait() return JP_WAIT_COMPLETE from now on, where the events are ours; may be
- * called by a signal handler. */
+/* Makes jp_session_wait() return JP_WAIT_COMPLETE, if the events are ours; a signal handler may
+ * call it. */
 void jp_session_interrupt(struct jp_session *session);
-/* Stops it. Returns a time by which its events were off, as they or the profiler said. */
+/* Stops sampling. Returns a time by which its events were off, by the events or the profiler. */
 uint64_t jp_session_end_sampling(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
-/* Of a stopped session without samples: why, as far as the events tell. Into @text. */
+/* Stores in @text why a stopped session has no samples, as far as its events show. */
 void jp_session_silence(const struct jp_session *session, char *text, size_t size);
-/* Samples a second and thread: fewer than were asked for where rings hold no more. */
+/* Returns samples per second and thread: fewer than requested if the rings are too small. */
 uint32_t jp_session_frequency(const struct jp_session *session);
-/* Stops if need be, finishes and closes the file, writes `capture`. Frees @session. */
+/* Stops if necessary, completes and closes the file, writes `capture`. Frees @session. Returns 0,
+ * or -errno and a message. */
 int jp_session_finish(struct jp_session *session, struct jp_error *err);

@@ -12,11 +12,9 @@
 #include "harness/capture/events.h"
 #include "harness/format/perfdata/ring.h"
 
-/*
- * Events read CLOCK_MONOTONIC in NMI-safe form, which can differ from what clock_gettime() gives.
- * Setting the thread's name emits a COMM record between two readings of the clock: by how much the
- * record lies outside of them is the difference.
- */
+/* Events read CLOCK_MONOTONIC in an NMI-safe way, which may differ from clock_gettime(). Setting a
+ * thread's name writes a COMM record between two readings of the clock: the difference is how far
+ * its time lies outside of these. */
 enum { TURNS = 100, RECORDS = 8192 };
 
 struct measurement {
@@ -76,7 +74,7 @@ static int measure_cpu(struct measurement *m, int cpu)
 	ret = sched_setaffinity(0, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	CPU_FREE(set);
 	if (ret)
-		return 0; /* a CPU that we may not run on: nothing that we start will either */
+		return 0; /* we may not run on that CPU, so our children will not either */
 	jp_attr_ring(&attr);
 	attr.disabled = 0;
 	attr.comm = 1;
@@ -95,7 +93,7 @@ static int measure_cpu(struct measurement *m, int cpu)
 	return ret;
 }
 
-/* On a thread of its own: neither our name nor our affinity changes. */
+/* Runs in a thread of its own, so that our name and affinity do not change. */
 static void *measure(void *context)
 {
 	struct measurement *m = context;

@@ -10,7 +10,7 @@
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 
-/* "0-3,8" */
+/* Parses "0-3,8". */
 static int parse(const char *text, int *cpus, size_t capacity)
 {
 	size_t count = 0;
@@ -49,8 +49,8 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 	if (jp_file_text(path, text, sizeof(text)) >= 0) {
 		count = parse(text, list, capacity);
 	} else {
-		/* Without sysfs, as in some containers: they are numbered without a gap then, or
-		 * opening an event says ENODEV. */
+		/* Without sysfs, as in some containers: numbers have no gaps, or opening an event
+		 * fails with ENODEV. */
 		for (; count < online; count++)
 			list[count] = count;
 	}

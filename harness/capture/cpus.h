@@ -3,5 +3,5 @@
 
 #include "harness/base/error.h"
 
-/* The online CPUs; their number, or -errno. The caller frees. */
+/* Lists the online CPUs; the caller frees. Returns their number, or -errno and a message. */
 int jp_cpus_online(int **cpus, struct jp_error *err);

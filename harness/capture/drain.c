@@ -18,12 +18,13 @@
 #include "harness/capture/worker.h"
 
 enum {
-	IDLE_MS = 10, /* a ring wakes the drain when it is half full; samples are counted sooner */
+	IDLE_MS = 10, /* a ring wakes the drain when half full; count samples sooner */
 	ROUND_NS = 100000000,
 	BEFORE_ALL = -20,
 };
 
-/* Every event of a thread hangs up once the thread and all that inherited the event have ended. */
+/* Returns whether every event has hung up: the thread and all that inherited the event have
+ * ended. */
 static bool all_ended(struct jp_session *session)
 {
 	const struct jp_opened_events *opened = &session->recorder->opened;
@@ -45,11 +46,11 @@ static bool all_ended(struct jp_session *session)
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
-	/* Nothing was there to open any more, or not yet. */
+	/* Nothing could be opened, or not yet. */
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-/* @settled: whatever was there when the last round ended is drained. */
+/* Ends a round. @settled: all that existed at the end of the last round is drained. */
 static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 {
 	struct jp_drain *drain = &recorder->drain;
@@ -59,25 +60,22 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 	if (!drain->pending || !settled || drain->hold_rounds ||
 	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
-	/*
-	 * Readers sort by rounds: what is not in the round after an event's is newer than it. The
-	 * kernel takes a record's time before it publishes the record, and a virtual CPU may stand
-	 * still in between: a round lasts a tenth of a second, and until a grace period has passed,
-	 * where there are such.
-	 */
+	/* Readers sort by rounds: an event must come at most one round late. The kernel takes a
+	 * record's time before it publishes the record, and a virtual CPU may stop in between: so a
+	 * round lasts a tenth of a second, and a grace period if the kernel has one. */
 	jp_perfdata_round(recorder->writer);
 	jp_grace_ask(&drain->grace);
 	drain->last_round = now;
 	drain->pending = false;
 }
 
-/* One pass, under the lock. True if there was anything. */
+/* Drains all rings once, under the lock. Returns whether there was anything. */
 static bool pass(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
 	bool any, settled;
 
-	/* Before draining: polling an event takes its ring's wake-up mark away. */
+	/* Before draining: polling an event clears its ring's wake-up mark. */
 	if (recorder->drain.gone && !session->exited)
 		session->exited = all_ended(session);
 	if (!recorder->writer)
@@ -116,10 +114,8 @@ static void *drain_thread(void *context)
 
 	pthread_mutex_lock(&session->lock);
 	drain->tid = (pid_t)syscall(SYS_gettid);
-	/*
-	 * What it watches may be more threads than there are processors: with an equal share of
-	 * the time it would read more slowly than rings fill. Who may not be first loses more.
-	 */
+	/* There may be more watched threads than processors: with an equal share of time the rings
+	 * would overflow. Without the privilege for that more is lost. */
 	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, BEFORE_ALL);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
@@ -223,7 +219,7 @@ void jp_drain_watch(struct jp_session *session, pid_t pid)
 	pthread_mutex_lock(&session->lock);
 	event.data.fd = fd;
 	if (fd < 0 || epoll_ctl(drain->epoll, EPOLL_CTL_ADD, fd, &event)) {
-		/* Denied or unknown: hang-ups alone must tell, looked for at every pass. */
+		/* Denied or unknown: detect ends by hang-ups only, at every pass. */
 		if (fd >= 0)
 			close(fd);
 		drain->gone = !session->options.system_wide;

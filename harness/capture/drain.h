@@ -11,17 +11,17 @@ struct jp_drain;
 struct jp_recorder;
 struct jp_session;
 
-/* The one thread that reads rings. */
+/* Starts the thread that reads the rings. Returns 0, or -errno and a message. */
 int jp_drain_start(struct jp_session *session, struct jp_error *err);
-/* Returns once a whole pass began and ended after the call. */
+/* Waits until a whole pass began and ended after the call. */
 void jp_drain_now(struct jp_session *session);
-/* Drains until the rings are empty and ends the thread. */
+/* Drains until the rings are empty, and ends the thread. */
 void jp_drain_stop(struct jp_session *session);
-/* Completes the session; may be called by a signal handler. */
+/* Completes the session; a signal handler may call it. */
 void jp_drain_interrupt(struct jp_recorder *recorder);
-/* Also wakes, and marks the session exited, when @pid ends. */
+/* Marks the session as exited when @pid ends, and wakes its waiters. */
 void jp_drain_watch(struct jp_session *session, pid_t pid);
-/* No round ends from a call with 1 to one with -1. */
+/* Prevents rounds from ending, from a call with 1 to a call with -1. */
 void jp_drain_hold(struct jp_session *session, int change);
-/* Its descriptors; after jp_drain_stop(). */
+/* Closes its descriptors; after jp_drain_stop(). */
 void jp_drain_close(struct jp_drain *drain);

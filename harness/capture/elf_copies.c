@@ -26,20 +26,20 @@
 #include "harness/format/truth/format.h"
 
 /*
- * The thread that first hears of a mapping opens its file: a short-lived process takes its root and
- * its deleted files with it. Copying takes long enough to overrun a
- * ring, so another thread does it.
+ * The thread that first learns of a mapping opens its file, since a short-lived process takes its
+ * root and its deleted files with it. Another thread copies, as that takes long enough for a ring
+ * to overflow.
  *
- * A late one does as tools do that look for files when the capture is over: by the paths that were
- * recorded, from where we are.
+ * Late copies are made as by tools that search for files after the capture: by the recorded paths,
+ * in our own root.
  */
 struct wanted {
 	struct wanted *next;
 	int fd;
 	uint32_t maj, min;
 	uint64_t ino, gen;
-	bool known; /* @gen is the file's, which may be 0 */
-	bool live;  /* its mapping was told with its generation */
+	bool known; /* @gen is the file's and may be 0 */
+	bool live;  /* a live record has its generation */
 	char name[];
 };
 
@@ -49,7 +49,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_map seen; /* by file; the draining and the snapshot's thread take turns */
+	struct jp_map seen; /* by file; used by the drain and the snapshot in turns */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -65,7 +65,7 @@ static void write_line(struct jp_elf_copies *copies, const char *build_id, uint6
 		fprintf(copies->index, ".%llu%s", (unsigned long long)file->gen,
 			file->live ? "" : "s");
 	fprintf(copies->index, " #%016llx ", (unsigned long long)digest);
-	/* /proc/PID/maps leaves a backslash as it is, and so cannot be read back. */
+	/* /proc/PID/maps does not escape a backslash, so such a name is ambiguous. */
 	for (const char *name = file->name; *name; name++) {
 		if (*name == '\n')
 			fputs("\\012", copies->index);
@@ -86,21 +86,22 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 	uint64_t digest = 0;
 	int ret = jp_elf_save(fd, image, size, copies->dir, &id, &err);
 
-	/* Of what lies there: another file of the same build id may have come first. */
+	/* A digest of the file in its place: another file with the same build id may have come
+	 * first. */
 	if (ret == 0)
 		ret = jp_elf_digest(copies->dir, jp_build_id_text(&id, text), &digest, &err);
 	if (ret == 0) {
 		write_line(copies, text, digest, file);
 	} else if ((ret == -ENOSPC || ret == -EDQUOT || ret == -EROFS || ret == -EIO) &&
 		   !copies->error) {
-		/* All else says something about a file that no one can unwind through anyway: no
-		 * build id, not ELF, no call frame information. */
+		/* Other errors mean that nobody can unwind through the file: no build id, not ELF,
+		 * no call frame information. */
 		copies->error = -ret;
 		copies->err = err;
 	}
 }
 
-/* Our own vDSO is everyone's. */
+/* All processes have our vDSO. */
 static void save_vdso(struct jp_elf_copies *copies)
 {
 	static const struct wanted file = {.name = "[vdso]"};
@@ -111,8 +112,8 @@ static void save_vdso(struct jp_elf_copies *copies)
 		     image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, &file);
 }
 
-/* An inode's number is given to another file once the first one is gone; its generation tells them
- * apart, where the file system tells it. False: it does not. */
+/* Reads the inode's generation, which distinguishes files that reuse its number. Returns false if
+ * the file system has none. */
 static bool generation_of(int fd, uint64_t *gen)
 {
 	long version = 0;
@@ -122,15 +123,15 @@ static bool generation_of(int fd, uint64_t *gen)
 	return known;
 }
 
-/* Opens @path where it is a regular file with the inode that the mapping has. Its device is not
- * compared: some file systems tell mappings another one than they tell stat. @gen 0: unknown. */
+/* Opens @path if it is a regular file with the mapping's inode. Devices are not compared: some file
+ * systems state another one in mappings than in stat. @gen 0: unknown. */
 static int open_same(const char *path, uint64_t ino, uint64_t gen)
 {
 	jp_cleanup_close int fd = -1;
 	uint64_t other;
 	struct stat st;
 
-	/* Looked at first: opening a device may do something. */
+	/* Check before opening: to open a device may have effects. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -172,7 +173,7 @@ static void *copy_thread(void *context)
 	return NULL;
 }
 
-/* 0 or errno. */
+/* Creates a folder. Returns 0 or errno. */
 static int make_folder(struct jp_elf_copies *copies, const char *dir)
 {
 	char path[PATH_MAX];
@@ -215,8 +216,8 @@ fail:
 static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 {
 	char root[PATH_MAX + 64], range[96], exe[32];
-	/* The process's own view first: it may live in another mount namespace. The last: it ended
-	 * already. */
+	/* Try the process's own root first: it may have another mount namespace. The last: it has
+	 * ended. */
 	const char *const paths[] = {root, range, exe, map->name};
 	int fd = -1;
 
@@ -229,8 +230,8 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 	return fd;
 }
 
-/* The name counts: it is what the index is asked for, and the next file may get an inode back that
- * a deleted one had. */
+/* Include the name: the index is searched by it, and a later file may reuse a deleted file's
+ * inode. */
 static uint64_t key_of(const struct jp_procmap *map, uint64_t gen)
 {
 	uint64_t key =
@@ -256,7 +257,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
 	if (fd < 0 && !copies->late)
-		return; /* another mapping of it may be luckier */
+		return; /* another mapping of it may succeed */
 	file = calloc(1, sizeof(*file) + length + 1);
 	if (!file)
 		return;

@@ -23,7 +23,7 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 	return 0;
 }
 
-/* Since when the events that were opened for @owner all speak. */
+/* Returns since when all events that were opened for @owner are on. */
 static uint64_t owns_from(const struct jp_map *owners, int32_t owner)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)owner);
@@ -36,7 +36,7 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 {
 	struct jp_event_owner *life = at(owners, tid);
 
-	if (!life) /* no memory: better twice than never */
+	if (!life) /* out of memory: better two records than none */
 		return false;
 	if (time > life->until || !life->until) {
 		*life = (struct jp_event_owner){.owner = owner, .until = UINT64_MAX};

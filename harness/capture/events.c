@@ -14,9 +14,9 @@
 #include "harness/base/own_machine.h"
 #include "harness/format/rundir/watched.h"
 
-/* perf 5.10 reads no attr that is longer. */
+/* perf 5.10 reads no longer attribute. */
 enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };
-/* Bytes in a ring of the witness at which its reader wakes: half of the smallest. */
+/* Bytes in the witness's ring at which its reader wakes: half of the smallest ring. */
 enum { WITNESS_WAKE = 8 << 10 };
 
 int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -38,9 +38,9 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 	attr->sample_id_all = 1;
-	/* IDENTIFIER stands first in samples and last in all else, so that a reader finds the event
-	 * whatever its sample type. IP in the sideband too, which samples nothing: perf 5.10 asks
-	 * the first event of each type for it before it prints symbols. */
+	/* IDENTIFIER is first in samples and last in other records, so that readers find the event
+	 * for any sample type. IP also in the sideband, which has no samples: perf 5.10 looks for
+	 * it in the first event of each type before it prints symbols. */
 	attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			    PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format = PERF_FORMAT_ID;
@@ -48,7 +48,7 @@ static void attr_base(struct perf_event_attr *attr, const struct jp_abilities *a
 		attr->read_format |= JP_PERF_FORMAT_LOST;
 }
 
-/* Bits that our header may not know; they lie where all of them do, behind read_format. */
+/* Sets bits that our header may lack; all of them are behind read_format. */
 static void set_flags(struct perf_event_attr *attr, uint64_t bits)
 {
 	unsigned char *at = (unsigned char *)&attr->read_format + sizeof(attr->read_format);
@@ -117,12 +117,12 @@ void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_op
 	attr_base(attr, abilities);
 	attr->type = PERF_TYPE_BREAKPOINT;
 	attr->config = 0;
-	/* The kernel's own code is none of ours, and arming it needs rights. */
+	/* The kernel's own code is not of interest, and breakpoints there need privileges. */
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
 	attr->bp_type = HW_BREAKPOINT_X;
 	attr->bp_addr = addr;
-	attr->bp_len = sizeof(long); /* what x86 demands of an execution breakpoint */
+	attr->bp_len = sizeof(long); /* x86 demands this size for execution breakpoints */
 	attr->sample_period = 1;
 	attr->wakeup_events = 1;
 	attr_contents(attr, options, abilities);
@@ -158,7 +158,7 @@ int jp_abilities_try(const struct jp_capture_options *options, struct jp_abiliti
 	struct perf_event_attr attr;
 	int ret;
 
-	/* The least first, so that an ability is only missed for its own sake. */
+	/* Try the least first, so that an ability only fails for its own reason. */
 	*abilities = (struct jp_abilities){0};
 	jp_attr_sampling(&attr, options, abilities, 1);
 	ret = try_open(&attr, options);

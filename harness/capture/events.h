@@ -9,10 +9,8 @@
 #include "harness/capture/options.h"
 #include "harness/format/perfdata/decode.h"
 
-/*
- * The attrs of the two kinds of event. Sideband (mappings, processes, names) is an event and a ring
- * of its own, so that a flood of samples cannot push it out and its loss is counted apart.
- */
+/* Attributes of both kinds of event. Sideband (mappings, processes, names) has an event and a ring
+ * of its own, so that samples cannot displace it and its losses are counted separately. */
 enum jp_stream { JP_SAMPLING, JP_SIDEBAND, JP_STREAMS };
 
 /* What the kernel permits, found by trying. */
@@ -21,29 +19,29 @@ struct jp_abilities {
 	bool lost;   /* PERF_FORMAT_LOST */
 };
 
-/* User registers that are sampled: one file per architecture. */
+/* Sampled user registers, by architecture. */
 extern const uint64_t jp_registers_user;
 
-/* perf_event_open: a descriptor, or -errno. */
+/* Calls perf_event_open(). Returns a descriptor, or -errno. */
 int jp_perf_open(struct perf_event_attr *attr, pid_t tid, int cpu);
 void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities, uint32_t frequency);
 void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities);
-/* One instruction of one thread; the sample is taken before it executes. */
+/* Sets a breakpoint on one instruction of one thread; the sample is taken before it executes. */
 void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			const struct jp_abilities *abilities, uint64_t addr);
-/* Where the fields of its records lie. */
+/* Computes where the fields of its records are. */
 void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout);
-/* The witness's clock (harness/capture/witness.h): as the sampling event that @options ask for, but
+/* Sets the witness's clock (harness/capture/witness.h): like the sampling event of @options, except
  * for the period. */
 void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
-/* Owns a ring; never enabled. */
+/* Sets an event that owns a ring and is never enabled. */
 void jp_attr_ring(struct perf_event_attr *attr);
-/* Tries @options on the calling thread (or system-wide). 0, or -errno of what cannot be had. */
+/* Tries @options on the calling thread (or system-wide). Returns 0, or -errno of what is denied. */
 int jp_abilities_try(const struct jp_capture_options *options, struct jp_abilities *abilities);
-/* "EACCES (kernel.perf_event_paranoid=3)" and the like into @text. */
+/* Stores "EACCES (kernel.perf_event_paranoid=3)" or similar in @text. */
 void jp_perf_reason(int error, char *text, size_t size);
-/* The number in a file of /proc/sys, or @otherwise. */
+/* Returns the number in a file of /proc/sys, or @otherwise. */
 long jp_sysctl(const char *name, long otherwise);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any profiler as a capture: `launch-by NAME` has it start the command, `attach-by NAME` has
- * it watch a process, `gated-by NAME` (gated.c) switches its events on and off meanwhile. Its
- * adapter (docs/profiler-adapters.md) writes perf.data and `capture`; here its words become what
- * the session knows.
+ * Any profiler as a capture: with `launch-by NAME` it starts the command, with `attach-by NAME` it
+ * watches a process, with `gated-by NAME` (gated.c) it switches its events meanwhile. Its adapter
+ * (docs/profiler-adapters.md) writes perf.data and `capture`; this file turns its words into the
+ * session's state.
  */
 #include "harness/capture/external.h"
 
@@ -28,7 +28,7 @@
 #include "harness/capture/worker.h"
 #include "harness/format/rundir/run_dir.h"
 
-/* What it is told, what it answers, and where in the protocol that is, for messages. */
+/* The orders, their answers, and the state of the protocol for messages. */
 static const struct order {
 	const char *word, *answer, *before, *after;
 } orders[] = {
@@ -45,9 +45,9 @@ struct jp_external {
 	struct jp_adapter adapter;
 	pthread_t listener;
 	bool listens;
-	const struct order *order; /* under the session's lock, as all that follows */
-	bool answered;             /* that order's answer came */
-	bool ended;                /* it says nothing any more */
+	const struct order *order; /* under the session's lock, as all below */
+	bool answered;             /* the answer to that order came */
+	bool ended;                /* its output has ended */
 	struct jp_error err;
 };
 
@@ -56,7 +56,7 @@ static bool is_done(const struct jp_external *external)
 	return external->order == &orders[FINISH] && external->answered;
 }
 
-/* @came is not what must come now. What came first is what went wrong. */
+/* Notes that @came is not allowed now; the first error counts. */
 static void refuse(struct jp_external *external, const char *came)
 {
 	const struct order *order = external->order;
@@ -82,7 +82,7 @@ static bool is_count(const char *line, uint64_t *count)
 	       jp_number(line + sizeof(word) - 1, 0, UINT64_MAX, count);
 }
 
-/* An answer that comes before its question would be believed once it is asked. */
+/* Handles a line. An answer before its order must not count for that order. */
 static void take(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
@@ -108,7 +108,7 @@ static void take(struct jp_external *external, const char *line)
 	}
 }
 
-/* Listens until the adapter ends. */
+/* Reads lines until the adapter ends. */
 static void *listen_to(void *context)
 {
 	struct jp_external *external = context;
@@ -135,8 +135,8 @@ static void *listen_to(void *context)
 	return NULL;
 }
 
-/* Until it answered, and (where @ends) ended; -EIO where something is wrong first, or @seconds
- * pass: then it is said that it did @otherwise. */
+/* Waits until it answered, and (if @ends) ended. Returns -EIO on errors, or after @seconds, for
+ * which the message is @otherwise. */
 static int wait_for(struct jp_external *external, bool ends, unsigned int seconds,
 		    const char *otherwise, struct jp_error *err)
 {
@@ -163,7 +163,7 @@ static int wait_for_answer(struct jp_external *external, struct jp_error *err)
 	return wait_for(external, false, ANSWER_S, "said nothing in time", err);
 }
 
-/* Gives an order, and waits for its answer. */
+/* Gives an order and waits for its answer. */
 static int ask(struct jp_external *external, const struct order *order, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
@@ -179,7 +179,7 @@ static int ask(struct jp_external *external, const struct order *order, struct j
 		return ret;
 	if (!jp_adapter_say(&external->adapter, order->word))
 		return wait_for_answer(external, err);
-	/* How it ended says more, where it did. */
+	/* If it ended, that explains more. */
 	return wait_for(external, false, LAST_WORD_S, "does not listen", err);
 }
 
@@ -202,7 +202,7 @@ static void add_options(struct jp_arguments *arguments, const struct jp_session 
 		jp_arguments_add(arguments, "--task-clock");
 }
 
-/* @argv: the profiler's name, and options of its own. */
+/* Starts the adapter. @argv: the profiler's name and its own options. */
 static int start(struct jp_external *external, char **argv, char *environment, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
@@ -278,7 +278,7 @@ int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err
 	return ask(session->external, &orders[on ? ENABLE : DISABLE], err);
 }
 
-/* What unwinding needs of the files that are mapped: only while the process lives. */
+/* Opens the mapped files for unwinding, while the process lives. */
 static void want_files(struct jp_session *session)
 {
 	struct jp_reading reading = {0};
@@ -294,7 +294,7 @@ static void want_files(struct jp_session *session)
 void jp_external_stop(struct jp_session *session)
 {
 	want_files(session);
-	/* What is wrong is for the end to say. */
+	/* jp_external_finish() reports errors. */
 	ask(session->external, &orders[STOP], NULL);
 }
 
@@ -310,7 +310,7 @@ int jp_external_finish(struct jp_session *session, struct jp_error *err)
 	return wait_for(external, true, END_S, "lived on", err);
 }
 
-/* For scoreboards. */
+/* Writes the profiler's CPU time, for scoreboards. */
 static void write_cost(const char *dir, uint64_t cpu)
 {
 	char text[64];
@@ -325,14 +325,14 @@ void jp_external_free(struct jp_session *session)
 
 	if (!external)
 		return;
-	/* The listening thread goes by its end. */
+	/* The listening thread needs the adapter's end. */
 	if (external->adapter.pid && !(external->ended && jp_adapter_left(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
 	jp_published_links_remove(session->dir);
-	/* What it launched would be in it. */
+	/* For a launch it would include the command's. */
 	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
 		write_cost(session->dir, external->adapter.cpu);
 	free(external);
@@ -346,7 +346,7 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 	const bool launches = capture && capture->traits & JP_CAPTURE_LAUNCHES;
 	struct jp_error err = {""};
 
-	/* A broken adapter is not missing: jp_external_begin() meets it again. */
+	/* A broken adapter is not missing: jp_external_begin() reports it. */
 	if (count || argc < 2 ||
 	    jp_profiler_can(argv[1], launches ? "launch" : "attach", argv + 2, &err) != -ENOENT)
 		return count;
@@ -362,7 +362,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 
 static const char *const boundaries[] = {"before-open", NULL};
 
-/* A command that an external profiler starts (harness/profiler/NAME.py). */
+/* An external profiler starts the command (harness/profiler/NAME.py). */
 static const struct jp_capture launch_by = {
 	.name = "launch-by",
 	.boundaries = boundaries,
@@ -375,7 +375,7 @@ static const struct jp_capture launch_by = {
 };
 JP_REGISTER(capture, launch_by);
 
-/* A process that an external profiler attaches to. */
+/* An external profiler attaches to a process. */
 static const struct jp_capture attach_by = {
 	.name = "attach-by",
 	.boundaries = boundaries,

@@ -22,7 +22,7 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/worker.h"
 
-/* The gatekeeper: docs/gate-protocol.md. One process after the other has its interval. */
+/* The gatekeeper: docs/gate-protocol.md. One process at a time has its interval. */
 struct jp_gate {
 	struct jp_session *session;
 	const struct jp_gate_policy *policy;
@@ -32,14 +32,14 @@ struct jp_gate {
 	FILE *out; /* DIR/intervals */
 	char line[128];
 	size_t used;
-	bool overlong; /* the rest of this line is thrown away */
-	pid_t pid;     /* announced; 0: nobody */
-	int pidfd;     /* of it, -1: none */
+	bool overlong; /* discard the rest of this line */
+	pid_t pid;     /* the announced process; 0: none */
+	int pidfd;     /* its pidfd; -1: none */
 	bool open;
 	uint64_t enabling, enabled;
 };
 
-/* Ours alone: none that was there before. */
+/* Creates a FIFO of ours; an existing one is an error. */
 static int open_fifo(struct jp_gate *gate, int which, const char *name, struct jp_error *err)
 {
 	char *path = gate->paths[which];
@@ -48,7 +48,7 @@ static int open_fifo(struct jp_gate *gate, int which, const char *name, struct j
 
 	if (ret)
 		return ret;
-	/* Both ways: it opens at once, and no end of file comes between two processes. */
+	/* Open both ways: that never waits, and no end of file comes between two processes. */
 	if (!mkfifo(path, 0600))
 		gate->fds[which] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	return gate->fds[which] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
@@ -106,7 +106,7 @@ void jp_gate_free(struct jp_gate *gate)
 	free(gate);
 }
 
-/* Never waits: a process that does not read its answers loses them. */
+/* Sends an answer without waiting: a process that does not read loses it. */
 __attribute__((format(printf, 2, 3))) static void answer(struct jp_gate *gate, const char *fmt, ...)
 {
 	char text[256];
@@ -132,7 +132,7 @@ static int answer_done(struct jp_gate *gate, int ret, const struct jp_error *err
 	return ret;
 }
 
-/* Blanks, control characters and backslashes as \ooo. */
+/* Writes blanks, control characters and backslashes as \ooo. */
 static void put_name(FILE *out, const char *name)
 {
 	for (; *name; name++) {
@@ -180,11 +180,9 @@ static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct j
 	return ret;
 }
 
-/*
- * The process waits for its answer, and so does not change what is read. Where the reading comes
- * first it is what the process waits for, and no more: parsing and writing come after the answer.
- * Else the reading is for the judge.
- */
+/* Watches the announced process, which waits and so does not change its maps. If the reading comes
+ * first, only that delays the answer: parsing and writing come later. Else the reading is for the
+ * judge. */
 static int watch(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t asked = jp_clock_now(), answered;
@@ -199,7 +197,7 @@ static int watch(struct jp_gate *gate, struct jp_error *err)
 	if (!gate->policy->read_first)
 		ret = read_maps(gate, &reading, &why);
 	if (ret) {
-		/* It is gone already: there is nothing to watch, and nothing to say of it. */
+		/* It has ended: there is nothing to watch. */
 		forget(gate);
 		ret = 0;
 	} else {
@@ -222,7 +220,7 @@ static int announce(struct jp_gate *gate, const char *text, struct jp_error *err
 	forget(gate);
 	gate->pid = (pid_t)pid;
 	gate->pidfd = (int)syscall(SYS_pidfd_open, gate->pid, 0);
-	/* From the reading on until its records are written, no round may end. */
+	/* No round may end between the reading and the writing of its records. */
 	jp_drain_hold(gate->session, 1);
 	ret = watch(gate, err);
 	jp_drain_hold(gate->session, -1);
@@ -330,7 +328,7 @@ static void *keep(void *context)
 		ending = fds[1].revents;
 		if (fds[0].revents)
 			ret = hear(gate, &worker->err);
-		else if (fds[2].revents && gate->open) /* it died inside of its interval */
+		else if (fds[2].revents && gate->open) /* it died within its interval */
 			ret = close_gate(gate, &worker->err);
 		if (fds[2].revents && !fds[0].revents)
 			forget(gate);

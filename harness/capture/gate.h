@@ -10,22 +10,24 @@ struct jp_gate;
 struct jp_reading;
 struct jp_session;
 
-/* What a policy does when the gate opens and closes. */
+/* Actions of a policy when the gate opens and closes. */
 struct jp_gate_policy {
 	const char *name; /* in DIR/intervals */
-	bool read_first;  /* the maps are read before the process is answered, not after */
-	/* Enables or disables what is off outside of intervals. */
+	bool read_first;  /* read the maps before the answer, not after it */
+	/* Switches the events that are off outside of intervals. */
 	int (*turn)(struct jp_session *session, bool on, struct jp_error *err);
-	/* @pid announced itself, and @reading shows its maps. May be NULL. */
+	/* Handles the announcement of @pid, whose maps are in @reading. May be NULL. */
 	int (*announced)(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			 struct jp_error *err);
 };
 
-/* The gatekeeper (docs/gate-protocol.md): switches events on around intervals. */
+/* Creates the gatekeeper (docs/gate-protocol.md), which switches events for intervals. Returns NULL
+ * and a message on errors. */
 struct jp_gate *jp_gate_new(struct jp_session *session, const struct jp_gate_policy *policy,
 			    struct jp_error *err);
-/* What the command needs in its environment. */
+/* Returns the environment variable for the command. */
 char *jp_gate_environment(struct jp_gate *gate);
-/* Answers, as the session's worker, until that is to end, then writes DIR/intervals. */
+/* Serves requests, as the session's worker, until its end; then writes DIR/intervals. Returns 0, or
+ * -errno and a message. */
 int jp_gate_keep(struct jp_gate *gate, struct jp_error *err);
 void jp_gate_free(struct jp_gate *gate);
