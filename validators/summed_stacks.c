@@ -245,7 +245,7 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
 	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
-	const double most = ratio > 0 ? due + jp_clock_room(INFINITY, due, ratio) : INFINITY;
+	const double most = ratio > 0 ? due + jp_witness_room(INFINITY, due, ratio) : INFINITY;
 	const uint64_t weight = event->observed->weight;
 
 	if ((double)weight <= most)
@@ -476,7 +476,7 @@ static uint64_t judge_native(struct summed *summed)
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
 	const double ratio = summed->weights.ratio;
 	const double all = ratio * (double)summed->view->evidence->witnessed.count;
-	const double most = all + jp_clock_room(INFINITY, all, ratio);
+	const double most = all + jp_witness_room(INFINITY, all, ratio);
 
 	if (ratio <= 0 || (double)native <= most)
 		return 0;

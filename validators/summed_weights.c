@@ -68,12 +68,12 @@ int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint3
 
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->least - jp_clock_room(weight->steps, weight->least, ratio);
+	return weight->least - jp_witness_room(weight->steps, weight->least, ratio);
 }
 
 double jp_summed_most(const struct jp_summed_weight *weight, double ratio)
 {
-	return weight->most + jp_clock_room(weight->steps, weight->most, ratio) +
+	return weight->most + jp_witness_room(weight->steps, weight->most, ratio) +
 	       fmax(1 - ratio, 0) * weight->steps;
 }
 

@@ -3,6 +3,7 @@
 
 #include "harness/base/map.h"
 #include "harness/model/evidence/evidence.h"
+#include "harness/model/evidence/witness_room.h"
 
 /* How many samples two clocks on the same threads may have by chance, beside each other. */
 
@@ -42,14 +43,6 @@ uint64_t jp_clock_activation(const struct jp_evidence *evidence,
  * @period is 0, or the run has no witness.
  */
 double jp_clock_ratio(const struct jp_evidence *evidence, uint64_t period);
-/*
- * Returns by how many samples a count may differ by chance from @expected, which is @ratio times
- * the witness's count of the same time. @steps: how often that time is interrupted.
- */
-double jp_clock_room(double steps, double expected, double ratio);
-/* Returns whether @more events of one kind beside @less of another are more than chance explains,
- * if both kinds are equally likely. */
-bool jp_clock_exceeds(uint64_t more, uint64_t less);
 /*
  * Returns whether two samples of a thread, @apart ns, are near each other. A clock of @period ns
  * gives two such only after an interruption: a timer was late, or has another phase.

@@ -316,7 +316,7 @@ struct drift {
  * whole sample of the capture, while the witness's stands for its part of a period only. */
 static double room_above(const struct witness *state, double steps, double gaps, double expected)
 {
-	return jp_clock_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
+	return jp_witness_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
 }
 
 static struct drift drift_of(const struct witness *state, const struct tally *tally)
@@ -326,7 +326,7 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 	struct drift drift = {
 		.few = (double)tally->capture,
 		.least = all,
-		.few_room = jp_clock_room(gaps, all, state->ratio),
+		.few_room = jp_witness_room(gaps, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
 		.many_room = room_above(state, gaps, gaps, all),
@@ -338,7 +338,7 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 
 		drift.few = (double)tally->inside;
 		drift.least = state->ratio * (double)tally->witness.user;
-		drift.few_room = jp_clock_room(steps, drift.least, state->ratio);
+		drift.few_room = jp_witness_room(steps, drift.least, state->ratio);
 	}
 	return drift;
 }
@@ -358,7 +358,7 @@ static double lack_beyond_chance(const struct witness *state, const struct tally
  * shorter, at least as often. */
 static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	return state->ratio <= 1 && jp_clock_exceeds(tally->near, tally->witness.near)
+	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near)
 		       ? tally->near - tally->witness.near
 		       : 0;
 }

@@ -86,12 +86,26 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
 	attr_contents(attr, options, abilities);
 }
 
+/* The stack and instruction pointers: what jp_machine_user() needs. */
+static uint64_t place_registers(void)
+{
+	const struct jp_machine *machine = jp_machine_find(jp_own_machine());
+	uint64_t mask = 0;
+
+	for (unsigned int bit = 0; bit < machine->nr_registers; bit++)
+		if (machine->registers[bit].number == machine->ip ||
+		    machine->registers[bit].number == machine->sp)
+			mask |= UINT64_C(1) << bit;
+	return mask;
+}
+
 void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities)
 {
 	attr_base(attr, abilities);
 	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
-	attr->sample_type |= PERF_SAMPLE_PERIOD;
+	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+	attr->sample_regs_user = place_registers();
 	attr->sample_period = jp_witness_period(JP_NS_PER_S / options->frequency);
 	attr->inherit = 1;
 	attr->watermark = 1;

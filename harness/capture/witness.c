@@ -14,21 +14,27 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/map.h"
+#include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/shortage.h"
+#include "harness/base/untrusted_file.h"
 #include "harness/capture/cpus.h"
 #include "harness/capture/events.h"
 #include "harness/capture/worker.h"
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
+#include "harness/format/truth/loaded.h"
+#include "harness/model/evidence/witness_room.h"
+#include "harness/model/machine/machine.h"
 
 enum {
 	RING_LEAST = 16 << 10,
 	RING_MOST = 128 << 10, /* an ordinary user has 516 KiB for all rings of a CPU */
-	RECORD = 56,           /* bytes of a sample's record */
+	RECORD = 80,           /* bytes of a sample's record */
 	READS_PER_SECOND = 4,  /* a ring holds this part of a second */
-	IDLE_MS = 50,
+	IDLE_MS = 10,          /* samples are counted sooner than a ring wakes the thread */
 	FIRST_PRIORITY = -20,
 };
 
@@ -50,6 +56,20 @@ struct jp_witness {
 	bool runs, stopping; /* @stopping is atomic */
 	uint64_t first, last;
 	struct jp_witness_summary summary;
+	int truth; /* -1: the workload has not made it yet */
+	char *truth_path;
+	struct jp_truth_loaded loaded;
+	pthread_mutex_t lock; /* of what follows */
+	uint64_t counts_from;
+	struct jp_map threads; /* tid -> struct witness_thread */
+	struct jp_witness_tally tally;
+};
+
+/* The last sample of a thread. */
+struct witness_thread {
+	uint64_t time;
+	uint32_t cpu;
+	bool in_code;
 };
 
 static void deny(struct jp_witness *witness, const char *what, int error)
@@ -63,39 +83,60 @@ static void deny(struct jp_witness *witness, const char *what, int error)
 	jp_shortage_note(error);
 }
 
+/* Where one of two samples of a thread is in emitted code, the border between lies anywhere. */
+static void count_sample(struct jp_witness *witness, const struct jp_event *event)
+{
+	struct jp_witness_tally *tally = &witness->tally;
+	struct witness_thread *thread;
+	uint64_t ip, sp;
+	bool in_code;
+
+	if (event->time < witness->counts_from)
+		return;
+	thread = jp_map_at(&witness->threads, event->tid, sizeof(*thread));
+	if (!thread)
+		return;
+	in_code = jp_machine_user(witness->layout.machine, event, &ip, &sp) &&
+		  jp_truth_loaded_at(&witness->loaded, ip);
+	tally->samples++;
+	tally->in_code += in_code;
+	tally->gaps += !thread->time || thread->cpu != event->cpu || thread->in_code != in_code ||
+		       (double)event->time - (double)thread->time >
+			       JP_WITNESS_GAP * (double)witness->attr.sample_period;
+	*thread = (struct witness_thread){event->time, event->cpu, in_code};
+}
+
 static void note_record(struct jp_witness *witness, const struct jp_perf_record *record)
 {
-	const uint64_t time = jp_perf_record_time(&witness->layout, record);
 	struct jp_event event;
+	struct jp_regs regs;
 
-	if (record->type == JP_PERF_RECORD_SAMPLE) {
-		witness->first =
-			witness->summary.samples++ && witness->first < time ? witness->first : time;
-		witness->last = time > witness->last ? time : witness->last;
-	} else if (!jp_perf_decode(&witness->layout, record, &event, NULL) &&
-		   event.type == JP_EVENT_LOST) {
+	if (jp_perf_decode(&witness->layout, record, &event, &regs))
+		return;
+	if (event.type == JP_EVENT_SAMPLE) {
+		witness->first = witness->summary.samples++ ? jp_min(witness->first, event.time)
+							    : event.time;
+		witness->last = jp_max(witness->last, event.time);
+		count_sample(witness, &event);
+	} else if (event.type == JP_EVENT_LOST) {
 		witness->summary.lost += event.lost.lost;
 	}
 }
 
-static bool read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
+static void read_ring(struct jp_witness *witness, struct jp_perf_ring *ring)
 {
 	uint64_t whole[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 	const struct jp_perf_record *record;
-	bool any = false;
 
-	jp_perf_ring_look(ring);
 	while ((record = jp_perf_ring_next(ring, whole))) {
 		note_record(witness, record);
 		jp_perfdata_put(witness->writer, record, record->size);
-		any = true;
 	}
 	if (ring->tail != ring->head) {
 		witness->summary.lost++;
 		ring->tail = ring->head;
 	}
 	jp_perf_ring_release(ring);
-	return any;
 }
 
 /* Opens the events on every CPU for the workload's only thread, which waits: all later threads and
@@ -130,22 +171,48 @@ static void answer(struct jp_witness *witness)
 	pid_t pid;
 
 	if (recv(witness->hold[0], &pid, sizeof(pid), MSG_DONTWAIT) == sizeof(pid)) {
+		pthread_mutex_lock(&witness->lock);
 		if (!*witness->summary.denied)
 			open_events(witness, pid);
+		pthread_mutex_unlock(&witness->lock);
 		send(witness->hold[0], "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
 	close(witness->hold[0]);
 	witness->hold[0] = -1;
 }
 
+/* Code is in the truth before it runs. */
+static void read_truth(struct jp_witness *witness)
+{
+	struct jp_error ignored;
+	uint64_t size;
+
+	if (witness->truth < 0)
+		witness->truth = jp_untrusted_open(witness->truth_path, -1, &size, &ignored);
+	if (jp_truth_loaded_read(&witness->loaded, witness->truth))
+		jp_shortage_note(ENOMEM);
+}
+
 static bool read_rings(struct jp_witness *witness)
 {
 	bool any = false;
 
+	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
+		struct jp_perf_ring *ring = &witness->cpus[i].ring;
+
+		if (ring->data)
+			jp_perf_ring_look(ring);
+		any |= ring->data && ring->head != ring->tail;
+	}
+	if (!any)
+		return false;
+	read_truth(witness);
+	pthread_mutex_lock(&witness->lock);
 	for (unsigned int i = 0; i < witness->nr_cpus; i++)
 		if (witness->cpus[i].ring.data)
-			any |= read_ring(witness, &witness->cpus[i].ring);
-	return any;
+			read_ring(witness, &witness->cpus[i].ring);
+	pthread_mutex_unlock(&witness->lock);
+	return true;
 }
 
 static void *watch(void *context)
@@ -212,6 +279,10 @@ static int create_file(struct jp_witness *witness, const char *dir, struct jp_er
 	memcpy(&attr, &witness->attr, witness->attr.size);
 	if (jp_path_build(path, sizeof(path), err, "%s/witness", dir))
 		return -ENAMETOOLONG;
+	if (asprintf(&witness->truth_path, "%s/truth", dir) < 0) {
+		witness->truth_path = NULL;
+		return jp_fail(err, ENOMEM, "no memory for the witness");
+	}
 	witness->writer = jp_perfdata_create(path, &event, 1, err);
 	return witness->writer ? 0 : -EIO;
 }
@@ -255,7 +326,8 @@ struct jp_witness *jp_witness_open(const struct jp_capture_options *options, con
 		jp_fail(err, ENOMEM, "no memory for the witness");
 		return NULL;
 	}
-	witness->wake = witness->hold[0] = witness->hold[1] = -1;
+	witness->wake = witness->truth = witness->hold[0] = witness->hold[1] = -1;
+	pthread_mutex_init(&witness->lock, NULL);
 	if (!start(witness, options, dir, err))
 		return witness;
 	jp_witness_close(witness, NULL, NULL);
@@ -272,6 +344,27 @@ void jp_witness_started(struct jp_witness *witness)
 	if (witness->hold[1] >= 0)
 		close(witness->hold[1]);
 	witness->hold[1] = -1;
+}
+
+void jp_witness_count_from(struct jp_witness *witness, uint64_t time)
+{
+	pthread_mutex_lock(&witness->lock);
+	jp_map_free(&witness->threads);
+	witness->counts_from = time;
+	witness->tally = (struct jp_witness_tally){0};
+	pthread_mutex_unlock(&witness->lock);
+}
+
+struct jp_witness_tally jp_witness_tally(struct jp_witness *witness)
+{
+	struct jp_witness_tally tally;
+
+	pthread_mutex_lock(&witness->lock);
+	tally = witness->tally;
+	tally.denied = *witness->summary.denied;
+	pthread_mutex_unlock(&witness->lock);
+	tally.period = witness->attr.sample_period;
+	return tally;
 }
 
 /* Returns how many samples the event of a CPU, with all inherited events, lost. */
@@ -333,6 +426,12 @@ int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summ
 		ret = jp_perfdata_close(witness->writer, witness->first, witness->last, err);
 	if (summary)
 		*summary = witness->summary;
+	if (witness->truth >= 0)
+		close(witness->truth);
+	jp_truth_loaded_free(&witness->loaded);
+	jp_map_free(&witness->threads);
+	pthread_mutex_destroy(&witness->lock);
+	free(witness->truth_path);
 	free(witness->cpus);
 	free(witness);
 	return ret;

@@ -23,15 +23,28 @@ struct jp_witness_summary {
 	char denied[256]; /* the kernel's refusal; "": none */
 };
 
+/* Samples of the workload from some time on. */
+struct jp_witness_tally {
+	uint64_t samples;
+	uint64_t in_code; /* of these, with a user instruction pointer in emitted code */
+	uint64_t gaps;    /* interruptions, which shift the capture's count of either */
+	uint64_t period;  /* ns of a thread's time between two samples */
+	bool denied;      /* the kernel gave no samples */
+};
+
 /* Opens rings and starts the thread that reads them into DIR/witness, a perf.data file with one
- * event of the clock and the kernel setting in @options. Returns NULL and a message on errors other
- * than the kernel's refusal. */
+ * event of the clock and the kernel setting in @options. DIR/truth states where emitted code is.
+ * Returns NULL and a message on errors other than the kernel's refusal. */
 struct jp_witness *jp_witness_open(const struct jp_capture_options *options, const char *dir,
 				   struct jp_error *err);
 /* Returns the workload's descriptor, for its option --hold-fd; it stays open across exec. */
 int jp_witness_child_fd(const struct jp_witness *witness);
 /* Closes our copy of the workload's descriptor, so that the workload's death is noticed. */
 void jp_witness_started(struct jp_witness *witness);
+/* Starts the tally anew, with samples from @time on. */
+void jp_witness_count_from(struct jp_witness *witness, uint64_t time);
+/* Returns the tally of the samples that were read by now. */
+struct jp_witness_tally jp_witness_tally(struct jp_witness *witness);
 /* Stops the events, reads the rest and closes the file. Frees @witness, which may be NULL. Returns
  * 0, or -errno and a message if the file cannot be written. */
 int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summary,

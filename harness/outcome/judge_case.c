@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/cleanup.h"
+#include "harness/base/clock.h"
 #include "harness/base/shortage.h"
 #include "harness/format/rundir/run_dir.h"
 #include "harness/model/causes/causes.h"
@@ -125,6 +126,8 @@ static bool find(const struct jp_case *cas, const char *dir, const char *environ
 		result->contradicted = result->outcome == JP_ERROR || result->findings.contradicted;
 		jp_check_files(evidence->truth, &judgement, result);
 		check_bounds(cas, evidence->truth->version, result);
+		result->sampled = (double)(evidence->watched.ending - evidence->watched.begun) /
+				  (double)JP_NS_PER_S;
 	}
 	jp_evidence_free(evidence);
 	return !failed;

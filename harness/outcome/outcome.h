@@ -25,6 +25,7 @@ struct jp_result {
 	char why[2048];   /* one line each; "" for a plain PASS */
 	char crashed[16]; /* the signal that killed a profiler ("SIGSEGV"); "": none */
 	double seconds;
+	double sampled;        /* seconds for which the capture sampled; 0: unknown */
 	bool tells_losses;     /* the capture can state its losses */
 	bool contradicted;     /* the capture contradicts the runner's observations */
 	uint64_t out_of_scope; /* bit i: cas->expectations[i] does not apply to these tools */

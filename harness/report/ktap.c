@@ -71,6 +71,10 @@ static void diagnose(FILE *out, const struct jp_result *result)
 	for (size_t i = 0; i < findings->nr_skipped; i++)
 		fprintf(out, "# skipped: %s: the capture declares %s\n",
 			findings->skipped[i].validator, findings->skipped[i].lack);
+	/* Most cases need a fraction of a second: evidence is scarce here. */
+	if (result->sampled * 2 >= result->cas->seconds)
+		fprintf(out, "# sampled for %.1f s, where the case has %u s\n", result->sampled,
+			result->cas->seconds);
 	if (result->outcome == JP_PASS)
 		return;
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {

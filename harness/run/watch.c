@@ -4,16 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/arguments.h"
 #include "harness/base/clock.h"
 #include "harness/base/interrupt.h"
+#include "harness/base/order.h"
 #include "harness/base/path.h"
 #include "harness/base/registry.h"
 #include "harness/capture/witness.h"
 #include "harness/format/rundir/run_dir.h"
+#include "harness/model/evidence/witness_room.h"
 
 /* A workload that was told to stop finishes its paths, joins its threads and leaves. */
 #define STOP_NS (5 * JP_NS_PER_S)
@@ -63,10 +66,32 @@ static int at_boundary(void *context, const char *boundary, struct jp_error *err
 					err);
 }
 
-/* Samples outside of emitted code and inside of brackets are not judged: take some more. */
+/* Without a witness: take more samples, as those outside of emitted code are not judged. */
 static uint64_t samples_wanted(const struct jp_case *cas)
 {
 	return (uint64_t)cas->samples + cas->samples / 4 + 100;
+}
+
+/*
+ * Returns how many samples the capture lacks until it surely has as many in emitted code as the
+ * case needs; 0: none. The witness counts such samples. The capture has as many by its period, but
+ * if it has fewer samples in all (@taken) than by its period, only the witness's share of these.
+ */
+static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_session *session,
+				uint64_t taken)
+{
+	const struct jp_witness_tally tally = jp_witness_tally(watch->witness);
+	const double in_code = (double)tally.in_code;
+	const double ratio =
+		(double)tally.period * jp_session_frequency(session) / (double)JP_NS_PER_S;
+	const double by_period = in_code * ratio;
+	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
+	const double surely =
+		fmin(by_period, by_share) - jp_witness_room((double)tally.gaps, by_period, ratio);
+
+	if (tally.denied)
+		return samples_wanted(watch->cas) - jp_min(samples_wanted(watch->cas), taken);
+	return (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
 }
 
 static uint64_t next_look(const struct jp_watched *watch)
@@ -91,12 +116,21 @@ static int workload_ended(struct jp_watched *watch, struct jp_error *err)
 					 soon < watch->deadline ? soon : watch->deadline, err);
 }
 
-static int wait_samples(struct jp_watched *watch, struct jp_session *session, uint64_t wanted,
+/* Waits until the capture has enough samples, beyond the first @base. */
+static int wait_samples(struct jp_watched *watch, struct jp_session *session, uint64_t base,
 			struct jp_error *err)
 {
+	uint64_t taken = 0, lacking;
+
+	jp_witness_count_from(watch->witness, jp_clock_now());
 	for (;;) {
-		switch (jp_session_wait(session, wanted, next_look(watch))) {
+		lacking = samples_lacking(watch, session, taken);
+		if (!lacking)
+			return 0;
+		switch (jp_session_wait(session, base + taken + lacking, next_look(watch))) {
 		case JP_WAIT_SAMPLES:
+			taken = jp_session_samples(session) - base;
+			break;
 		case JP_WAIT_COMPLETE:
 			return 0;
 		case JP_WAIT_EXITED:
@@ -196,7 +230,7 @@ static int watch_session(struct jp_watched *watch, struct jp_target *target,
 	if (!ret && watch->cas->step.command && !watch->stepped)
 		ret = jp_fail(err, EIO, "the capture never came to the boundary of step '%s'",
 			      watch->cas->step.command);
-	return ret ?: wait_samples(watch, session, base + samples_wanted(watch->cas), err);
+	return ret ?: wait_samples(watch, session, base, err);
 }
 
 static int stop_workload(struct jp_watched *watch, struct jp_error *err)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How far the counts of two clocks on the same threads may differ by chance. */
+
+/* Periods of the witness: a longer interval between two samples of a thread is a gap, in which a
+ * switch or a stall may have shifted phases. Any value between one and two periods separates both.
+ */
+#define JP_WITNESS_GAP 1.25
+
+/*
+ * Returns by how many samples a count may differ by chance from @expected, which is @ratio times
+ * the witness's count of the same time. @steps: how often that time is interrupted.
+ */
+double jp_witness_room(double steps, double expected, double ratio);
+/* Returns whether @more events of one kind beside @less of another are more than chance explains,
+ * if both kinds are equally likely. */
+bool jp_witness_exceeds(uint64_t more, uint64_t less);
