@@ -15,17 +15,15 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/start.h"
 
-/*
- * What benchmark runners do: the runner is launched with events that all its processes inherit, and
- * samples are taken in the intervals alone that those announce.
- */
+/* Watches as benchmark runners do: the runner is launched with events that its processes inherit,
+ * and samples are taken only in the intervals that these announce. */
 struct gated_state {
 	struct jp_gate *gate;
 	const struct jp_gate_policy *policy;
-	struct jp_backfill *backfill; /* NULL: nobody asks what was recorded */
+	struct jp_backfill *backfill; /* NULL: recorded events need no tracking */
 };
 
-/* Sideband is on before samples are, and off after them. */
+/* Sideband is on before samples, and off after them. */
 static int turn_all(struct jp_session *session, bool on, struct jp_error *err)
 {
 	const enum jp_stream first = on ? JP_SIDEBAND : JP_SAMPLING;
@@ -48,21 +46,21 @@ static int backfill(struct jp_session *session, pid_t pid, const struct jp_readi
 	return jp_backfill_write(session, gated->backfill, pid, reading, err);
 }
 
-/* What is off outside of intervals, and what is done about it. */
+/* Which events are off outside of intervals, and what compensates for that. */
 static const struct jp_gate_policy policies[] = {
-	/* Everything: the bug. For judging alone: the files with which what was left out can be
-	 * added back. */
+	/* All events: the bug. Keeps the files with which a control can add back what was left
+	 * out. */
 	{.name = "none", .turn = turn_all, .announced = jp_reading_want_files},
-	/* As none; /proc/PID/maps tells what is older than the interval. */
+	/* As none, but /proc/PID/maps shows what is older than the interval. */
 	{.name = "backfill", .read_first = true, .turn = turn_all, .announced = backfill},
-	/* Samples alone: the better cure. */
+	/* Samples only: the better remedy. */
 	{.name = "sideband", .turn = turn_samples},
 };
-/* What perf does with its FIFO, and others with theirs: all that is left out is up to them. */
+/* As perf does with its FIFO, and other profilers with theirs: they decide what is left out. */
 static const struct jp_gate_policy theirs = {
 	.name = "none", .turn = jp_external_switch, .announced = jp_reading_want_files};
 
-/* [--gate=none|backfill|sideband] */
+/* Parses [--gate=none|backfill|sideband]. */
 static int take_policy(int argc, char **argv, const struct jp_gate_policy **policy,
 		       struct jp_error *err)
 {
@@ -93,7 +91,7 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
 		return jp_fail(err, ENOMEM, "no memory for the gate");
-	/* The workload is ready when its last interval is over, and there is no more to come. */
+	/* The workload is ready after its last interval: no more will come. */
 	session->complete = true;
 	gated->policy = policy;
 	gated->gate = jp_gate_new(session, policy, err);

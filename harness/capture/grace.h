@@ -8,23 +8,24 @@
 #include "harness/base/error.h"
 
 /*
- * Grace periods of the kernel's RCU, which wait for whatever each CPU was about to do. The kernel
- * takes a record's time and publishes the record in one read-side section (__perf_event_output()
- * and perf_iterate_sb() in kernel/events/core.c): once a period has passed, all records of before
- * it are in the rings, however long a host took a CPU in between. membarrier() waits for one, tens
- * of milliseconds mostly, and so does a thread of its own.
+ * Grace periods of the kernel's RCU, which wait for what each CPU is doing. The kernel takes a
+ * record's time and publishes the record in one read-side section (__perf_event_output() and
+ * perf_iterate_sb() in kernel/events/core.c): after a period, all earlier records are in the rings,
+ * however long a host stopped a CPU. membarrier() waits for a period, mostly tens of milliseconds,
+ * so a thread of its own calls it.
  */
 struct jp_grace {
 	pthread_t thread;
 	sem_t asked;
-	bool runs;            /* false: the kernel has no such call, or not with nohz_full */
+	bool runs;            /* false: the kernel lacks the call, or refuses it with nohz_full */
 	int passed, stopping; /* atomic */
 };
 
-/* 0, or -errno and @err: no thread. */
+/* Starts the thread. Returns 0, or -errno and a message. */
 int jp_grace_start(struct jp_grace *grace, struct jp_error *err);
-/* Begins a period; the last one must have passed. */
+/* Begins a period; the last must have passed. */
 void jp_grace_ask(struct jp_grace *grace);
-/* Whether the period that was asked for has passed, if any was; always where there are none. */
+/* Returns whether the requested period has passed; true if none was requested, or there are
+ * none. */
 bool jp_grace_passed(const struct jp_grace *grace);
 void jp_grace_stop(struct jp_grace *grace);

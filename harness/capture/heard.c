@@ -28,7 +28,8 @@ static bool duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id
 	return true;
 }
 
-/* Each event of a thread tells its end, a microsecond after the other. */
+/* Returns whether another event already reported this exit: each event of a thread does, a
+ * microsecond apart. */
 static bool ended_before(struct jp_heard *heard, const struct jp_event *event)
 {
 	const struct jp_opened_for *opened = jp_map_find(&heard->ids, event->id);
@@ -86,7 +87,7 @@ static void note_sideband(struct jp_session *session, const struct jp_event *eve
 	uint64_t *forked;
 
 	if (observer->sideband && observer->sideband(observer->context, event))
-		heard->lost[JP_SIDEBAND]++; /* no memory: what follows would be wrong */
+		heard->lost[JP_SIDEBAND]++; /* out of memory: later decisions would be wrong */
 	switch (event->type) {
 	case JP_EVENT_FORK:
 		forked = jp_map_at(&heard->fork_times, event->tid, sizeof(*forked));
@@ -115,7 +116,7 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
 		return keep_sample(session, record);
-	/* What cannot be read here is the file's reader's to complain of. */
+	/* The reader of the file reports what cannot be decoded. */
 	if (jp_perf_decode(layout, record, &event, NULL))
 		return true;
 	switch (event.type) {
@@ -137,7 +138,7 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 	}
 }
 
-/* Appends the bytes [@from, @to) of the ring's endless stream. */
+/* Writes the bytes [@from, @to) of the ring's endless stream. */
 static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_ring *ring,
 		     uint64_t from, uint64_t to)
 {
@@ -150,17 +151,17 @@ static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_rin
 }
 
 /*
- * Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in a record of ours when they wrote it for another
- * profiler's event first, one that asks for build ids (perf does so by default since 6.18). Ours do
- * not: the record holds an inode, which perf 6.1 and 6.12 take for a build id of, say, 254 bytes,
- * and abort.
+ * Returns whether a record has a wrong build-id bit. Kernels 6.1 to 7.1 leave MMAP_BUILD_ID set in
+ * our record if they first wrote it for another profiler's event with build ids (perf's default
+ * since 6.18). Our record has an inode, which perf 6.1 and 6.12 would read as a build id of, say,
+ * 254 bytes, and abort.
  */
 static bool is_spoilt(const struct jp_perf_record *record)
 {
 	return record->type == JP_PERF_RECORD_MMAP2 && record->misc & JP_PERF_MISC_MMAP_BUILD_ID;
 }
 
-/* What a ring holds is not ours to change: who writes to it dies of SIGBUS (perf_mmap_fault(),
+/* Writes a corrected copy: rings must not be changed, as a writer gets SIGBUS (perf_mmap_fault(),
  * since 6.14 perf_mmap_pfn_mkwrite(), in kernel/events/core.c). */
 static void keep_spoilt(struct jp_session *session, enum jp_stream stream,
 			const struct jp_perf_record *record)
@@ -213,8 +214,8 @@ bool jp_heard_drain(struct jp_session *session)
 	struct jp_ring *rings = session->recorder->rings;
 	bool any = false;
 
-	/* How far samples go is read before sideband is, so that a thread's birth and end are known
-	 * before its samples are looked at. */
+	/* Read the end of samples before the sideband, so that a thread's begin and end are known
+	 * before its samples are handled. */
 	look(session, JP_SAMPLING);
 	look(session, JP_SIDEBAND);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)

@@ -6,6 +6,6 @@
 struct jp_heard;
 struct jp_session;
 
-/* Writes what the rings hold; true where there was anything. */
+/* Writes the contents of the rings. Returns whether there were any. */
 bool jp_heard_drain(struct jp_session *session);
 void jp_heard_free(struct jp_heard *heard);

@@ -8,14 +8,14 @@
 #include "harness/capture/session.h"
 #include "harness/capture/start.h"
 
-/* A command from its first instruction on: its events are there, disabled, before it execs, and
- * exec enables them before the new image maps anything. */
+/* Watches a command from its first instruction on: its events exist, disabled, before its exec,
+ * which enables them before the new image maps anything. */
 
 static int open_events(struct jp_session *session, struct jp_error *err)
 {
 	if (session->options.system_wide)
 		return jp_attach(session, false, true, err);
-	/* Exec enables; what comes before it is ours, not the command's. */
+	/* Exec enables the events: earlier actions are ours, not the command's. */
 	return jp_open_command(session, err) ?: jp_recorder_enabled(session);
 }
 

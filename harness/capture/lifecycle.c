@@ -29,7 +29,7 @@ int jp_session_prepare(struct jp_session *session, struct jp_error *err)
 	return session->copies ? 0 : -EIO;
 }
 
-/* Two descriptors for each thread and CPU are more than a thousand soon. */
+/* Raises the limit of descriptors: two for each thread and CPU soon exceed a thousand. */
 static void raise_file_limit(struct jp_session *session)
 {
 	struct rlimit limit;
@@ -266,7 +266,7 @@ void jp_session_silence(const struct jp_session *session, char *text, size_t siz
 		snprintf(text, size, "though what was watched used %.3f ms of CPU time", ms);
 }
 
-/* The first failure is the one to report. */
+/* Keeps the first error for the report. */
 static void keep_first(int *first, int ret, struct jp_error *err, const struct jp_error *detail)
 {
 	if (!ret || *first)

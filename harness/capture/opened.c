@@ -31,8 +31,8 @@ static int remember(struct jp_session *session, const struct jp_opened *event)
 	return ret;
 }
 
-/* Tells the file of the events [@from, end), which stay open: a thread may end before it has all of
- * its own, and those give no record. */
+/* Writes the ids of events [@from, end) to the file. They stay open: a thread may end before all
+ * its events exist, and those give no record. */
 static int tell_ids(struct jp_session *session, size_t from, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
@@ -112,10 +112,9 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 	return ret;
 }
 
-/*
- * From when on a thread speaks for itself: samples before its first event is enabled, so that none
- * comes twice; sideband after its last, so that a record of an ancestor's alone is not dropped.
- */
+/* Notes when a thread's own events report it: samples from before its first event is on, so that
+ * none comes twice; sideband from after its last event is on, so that no record of an ancestor's
+ * event only is dropped. */
 static int owns(struct jp_session *session, enum jp_stream stream, const struct jp_opened *event)
 {
 	bool first = event->cpu == session->cpus[0];
@@ -185,7 +184,7 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, s
 	return ret;
 }
 
-/* What an event of ours, and all that inherited it, counted and lost. */
+/* Adds what an event of ours, with all inherited events, counted and lost. */
 static void take_counts(struct jp_recorder *recorder, const struct jp_opened *event)
 {
 	struct {
@@ -193,9 +192,9 @@ static void take_counts(struct jp_recorder *recorder, const struct jp_opened *ev
 	} counts = {0};
 	ssize_t got;
 
-	/* What comes between would be a sample that nobody counted. */
+	/* A sample in between would not be counted. */
 	ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
-	/* Without PERF_FORMAT_LOST, which is the last of them, there are two. */
+	/* Without PERF_FORMAT_LOST, which is last, there are two values. */
 	got = read(event->fd, &counts, sizeof(counts));
 	if (got < 0)
 		jp_shortage_note(errno);

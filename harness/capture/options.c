@@ -11,7 +11,8 @@ struct jp_capture_options jp_capture_defaults(void)
 	return (struct jp_capture_options){
 		.synth = JP_SYNTH_EXEC,
 		.chain = true,
-		.frequency = 997, /* a prime: in step with no timer of the watched */
+		.frequency =
+			997, /* a prime, so that it is not in step with timers of the workload */
 		.kernel = true,
 	};
 }
@@ -24,7 +25,7 @@ static int take_synth(const struct jp_option *option, const char *text, struct j
 		if (strcmp(text, jp_synth_text((enum jp_synth)i)) != 0)
 			continue;
 		options->synth = (enum jp_synth)i;
-		/* The older ones are of no use without the later ones. */
+		/* Older mappings are useless without the later ones. */
 		options->all_maps |= i == JP_SYNTH_ALL;
 		return 0;
 	}

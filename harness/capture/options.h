@@ -8,25 +8,27 @@
 #include "harness/base/option.h"
 #include "harness/format/rundir/capture_info.h"
 
-/* What all policies take. */
+/* Options of all policies. */
 struct jp_capture_options {
 	enum jp_synth synth;
-	bool chain;     /* kernel callchains */
-	bool deferred;  /* their user part when the thread returns there: kernels from 6.19 */
-	uint32_t stack; /* bytes of user stack + registers, 0: none; multiple of 8, at most 65528 */
-	uint32_t frequency; /* samples per second and thread; lowered where rings are too small */
+	bool chain;    /* kernel callchains */
+	bool deferred; /* walk the user part on the thread's return to user space: kernels from 6.19
+			*/
+	uint32_t stack;     /* bytes of user stack with registers; 0: none; a multiple of 8, at most
+			       65528 */
+	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
 	bool task_clock;    /* task-clock instead of cpu-clock */
-	bool kernel;        /* sample the kernel too; dropped where not permitted */
-	bool need_kernel;   /* it must be permitted */
+	bool kernel;        /* sample the kernel too; dropped if not permitted */
+	bool need_kernel;   /* it is an error if not permitted */
 	bool system_wide;
-	bool all_maps;          /* attr.mmap_data too */
-	bool late_elf;          /* open mapped files by their paths, when all is over */
-	uint64_t ring;          /* bytes of each sample ring, 0: from stack, frequency and 250 ms */
-	uint64_t sideband_ring; /* of each ring of mappings, processes and names, 0: the default */
+	bool all_maps;          /* set attr.mmap_data */
+	bool late_elf;          /* open mapped files by their paths at the end */
+	uint64_t ring;          /* bytes of each sample ring; 0: by stack, frequency and 250 ms */
+	uint64_t sideband_ring; /* bytes of each sideband ring; 0: the default */
 };
 
 struct jp_capture_options jp_capture_defaults(void);
-/* The rows of a command line for the struct jp_capture_options @options. */
+/* Returns the rows of a command line for the struct jp_capture_options @options. */
 const struct jp_option *jp_capture_rows(void *options);
-/* Takes one --option[=value] of these. 1 taken, 0 not one of them, < 0 error. */
+/* Handles one --option[=value]. Returns 1; 0: it is not one of these; or -errno and a message. */
 int jp_capture_option(struct jp_capture_options *options, const char *arg, struct jp_error *err);

@@ -50,7 +50,7 @@ static void probe_ring(struct list *list, pid_t pid)
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0)
-		return; /* said already */
+		return; /* stated already */
 	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
 		int error = errno;
@@ -69,8 +69,7 @@ static void probe_ring(struct list *list, pid_t pid)
 
 static void try_one(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
 {
-	/* Inherited events belong to one CPU each; CPU 0 is as good as any where all are watched.
-	 */
+	/* Inherited events belong to one CPU; any CPU will do. */
 	int fd = jp_perf_open(attr, pid, pid < 0 ? 0 : -1);
 
 	if (fd >= 0)
@@ -79,8 +78,8 @@ static void try_one(struct list *list, const char *thing, struct perf_event_attr
 		add_error(list, thing, -fd);
 }
 
-/* A time namespace moves clock_gettime() and not the clock of perf's records, which nothing can
- * move (ktime_get_mono_fast_ns()). */
+/* Checks for a time namespace, which changes clock_gettime() but not the clock of perf's records
+ * (ktime_get_mono_fast_ns()). */
 static void probe_time(struct list *list)
 {
 	char text[256], reason[160];
@@ -112,14 +111,14 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0) {
-		/* Denied as a whole: what else is missing can only be seen once this is mended. */
+		/* Denied as a whole: what else is missing shows only when this is repaired. */
 		add_error(&list, pid < 0 ? "perf_event_open system-wide" : "perf_event_open", -fd);
 		return list.count;
 	}
 	close(fd);
 	jp_attr_sideband(&attr, options, &least);
 	try_one(&list, "perf_event_open of mapping events", &attr, pid);
-	/* By itself: what else is missing is not missing for its sake. */
+	/* Try it alone, so that it is not blamed for other missing things. */
 	at_once.deferred = false;
 	if (options->deferred) {
 		jp_attr_sampling(&attr, options, &least, 1);
@@ -166,7 +165,7 @@ bool jp_probe_counts(uint64_t config)
 		return true;
 	while (jp_clock_now() - from < JP_NS_PER_MS)
 		;
-	/* Leaving the processor and being disabled are one to the event. */
+	/* For the event, leaving the processor and being disabled are the same. */
 	if (ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ||
 	    read(fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
 		return true;

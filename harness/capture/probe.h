@@ -8,24 +8,24 @@
 #include "harness/capture/events.h"
 #include "harness/capture/options.h"
 
-/* A policy's sampling event, as little as it needs. */
+/* A policy's sampling event with its minimal needs. */
 struct jp_probe_event {
-	const char *thing; /* what is missing where it cannot be opened */
+	const char *thing; /* name of what is missing if it cannot be opened */
 	void (*attr)(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
 };
-/* Every missing thing in @missing; their number. */
+/* Stores every missing thing in @missing. Returns their number. */
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size);
-/* The same, as a policy's whose samples a clock takes. */
+/* The same for a policy that samples by a clock. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
 /*
- * Whether a clock, @config of PERF_TYPE_SOFTWARE, counts. cpu-clock does not from 6.16 on
+ * Returns whether a clock, @config of PERF_TYPE_SOFTWARE, counts. cpu-clock does not from 6.16
  * (bc4394e5e79c "perf: Fix the throttle error of some clock events") to f1f96511b1c4 ("perf: Fix 0
- * count issue of cpu-clock", in 6.18 and stable 6.17): what it counted is lost whenever its task
- * leaves a processor. True where that cannot be tried.
+ * count issue of cpu-clock", in 6.18 and stable 6.17): its count is lost when its task leaves a
+ * processor. True if that cannot be tried.
  */
 bool jp_probe_counts(uint64_t config);
-/* The same of all clocks that sample. */
+/* The same for all clocks that sample. */
 bool jp_probe_clocks_count(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is asked of an adapter beside watching: its version, and to merge. */
+/* Other requests to an adapter than watching: its version, and injecting. */
 #include "harness/capture/profilers.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "harness/capture/adapter.h"
 #include "harness/format/rundir/run_dir.h"
 
-/* Long for a program that only says its version; short for a run that waits for it. */
+/* Time limit of a program that prints its version. */
 #define VERSION_NS (20 * JP_NS_PER_S)
 
 static int ask_version(const char *name, char **args, char *text, size_t size, struct jp_error *err)
@@ -42,7 +42,7 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 					"'version ...' or 'skip WHY'", err);
 	}
 	jp_adapter_end(&adapter, ret != 0);
-	/* The one program that it needs itself: the shell's status for it. */
+	/* The adapter lacks its own interpreter: the shell's status for that. */
 	if (ret && WIFEXITED(adapter.status) && WEXITSTATUS(adapter.status) == 127)
 		ret = jp_fail(err, ENOENT, "profiler %s: python3 is missing", name);
 	return ret;
@@ -149,7 +149,7 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
-/* Its one answer, and its end. */
+/* Reads its only answer, and waits for its end. */
 static int take_injected(struct jp_adapter *adapter, const char *dir, uint64_t deadline,
 			 struct jp_error *err)
 {

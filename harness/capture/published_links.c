@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Links that adapters publish perf maps by, /tmp/perf-PID.map to the map of the same name in the
- * case's folder (harness/profiler/adapting/protocol.py). Who is killed leaves them.
- */
+/* Links by which adapters publish perf maps, from /tmp/perf-PID.map to the file in the case's
+ * folder (harness/profiler/adapting/protocol.py). A killed adapter leaves them. */
 #include "harness/capture/published_links.h"
 
 #include <fcntl.h>
@@ -27,8 +25,8 @@ static bool is_map_name(const char *name)
 	       jp_number(digits, 1, INT32_MAX, &pid);
 }
 
-/* Nobody else makes a link of ours, and nobody but root can change one where we left it: /tmp is
- * sticky. What it leads to is read, and not followed. */
+/* Returns whether a link is ours. Only root could have changed a link of ours, as /tmp is sticky.
+ * Reads its target without following it. */
 static bool is_ours(int tmp, const char *name, const char *dir)
 {
 	char wanted[4096], there[sizeof(wanted)];

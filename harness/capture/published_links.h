@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* Removes what an adapter left in /tmp that was killed: its links to the perf maps in @dir. */
+/* Removes the links to perf maps in @dir that a killed adapter left in /tmp. */
 void jp_published_links_remove(const char *dir);

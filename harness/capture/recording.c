@@ -18,7 +18,7 @@
 #include "harness/capture/synthesize.h"
 #include "harness/format/perfdata/format.h"
 
-/* What of the options the kernel refuses, where one alone is to blame. */
+/* Returns the single option that the kernel refuses, or NULL. */
 static const char *blamed(const struct jp_session *session)
 {
 	struct jp_capture_options options = session->options;
@@ -54,7 +54,7 @@ int jp_recorder_open(struct jp_session *session, struct jp_error *err)
 	const pid_t pid = session->target->pid;
 	struct jp_recorder *recorder;
 
-	/* Before a file takes the place of another. */
+	/* Check before an existing file is replaced. */
 	if (pid > 0 && kill(pid, 0) && errno == ESRCH)
 		return jp_fail(err, ESRCH, "no process %d", pid);
 	recorder = calloc(1, sizeof(*recorder));
@@ -142,7 +142,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Better no count than one that is wrong. */
+/* Returns whether the event's count is right: no count is better than a wrong one. */
 static bool counts(const struct perf_event_attr *attr)
 {
 	return attr->type != PERF_TYPE_SOFTWARE || jp_probe_counts(attr->config);
@@ -154,7 +154,7 @@ void jp_recorder_stop(struct jp_session *session)
 	struct jp_capture_info *info = &session->info;
 
 	info->stopped = jp_clock_now();
-	/* Sideband outlives sampling, so that every sample's mappings are told. */
+	/* Sideband ends after sampling, so that every sample's mappings are recorded. */
 	jp_open_switch(session, JP_SAMPLING, false, NULL);
 	session->silent = jp_clock_now();
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
@@ -201,7 +201,7 @@ static int write_info(struct jp_session *session, struct jp_error *err)
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
-	/* What a ring that stayed full to the end could not say, the file says all the same. */
+	/* A ring that was full to the end could not report its last losses: the file does. */
 	uint64_t unsaid = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
 
 	int ret;
@@ -220,7 +220,7 @@ void jp_recorder_free(struct jp_session *session)
 		return;
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	/* It never began: what is there already is no recording. */
+	/* The session never began: an existing file is no recording. */
 	if (recorder->writer)
 		jp_perfdata_remove(recorder->writer);
 	jp_rings_close(session);

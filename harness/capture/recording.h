@@ -7,20 +7,20 @@
 
 struct jp_session;
 
-/* Everything up to the attrs: what the kernel permits, and rings. */
+/* Prepares up to the attributes: what the kernel permits, and the rings. */
 int jp_recorder_open(struct jp_session *session, struct jp_error *err);
-/* The perf.data file, which calls sampling events @name. */
+/* Creates perf.data, which calls sampling events @name. */
 int jp_recorder_create(struct jp_session *session, const char *name, struct jp_error *err);
-/* Both, for samples by a clock; with @on_exec all events enable themselves at an exec. */
+/* Does both, for samples by a clock. @on_exec: an exec enables all events. */
 int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error *err);
-/* The kernel's own mappings, where it is sampled; once an event is open. */
+/* Writes the kernel's own mappings, if it is sampled; needs an open event. */
 void jp_recorder_tell_kernel(struct jp_session *session);
-/* The same of a command that waits for its exec, which samples from then on. 0. */
+/* The same for a command that waits for its exec, from which it is sampled. Returns 0. */
 int jp_recorder_enabled(struct jp_session *session);
-/* From here on samples come: the file's rounds begin. */
+/* Begins the file's rounds, as samples come from now on. */
 void jp_recorder_sampling(struct jp_session *session);
 
-/* The rest of a policy whose records are its own. */
+/* Ends sampling and sideband, for policies with records of our own. */
 void jp_recorder_stop(struct jp_session *session);
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err);
 void jp_recorder_free(struct jp_session *session);

@@ -12,14 +12,14 @@
 
 enum {
 	SIDEBAND_RING = 512 << 10,
-	SIDEBAND_AMPLE = 256 << 10, /* two thousand records */
+	SIDEBAND_AMPLE = 256 << 10, /* space for two thousand records */
 	SIDEBAND_LEAST = 32 << 10,
 	WAKE_SIDEBAND = 16 << 10,
 	LARGEST_RING = 64 << 20,
 	CHAIN_MARKERS = 8,         /* kernel.perf_event_max_contexts_per_stack */
-	DEFERRED_RECORD = 4 << 10, /* what the kernel keeps of a deferred callchain */
+	DEFERRED_RECORD = 4 << 10, /* the kernel's data of a deferred callchain */
 };
-/* A ring holds what comes in a quarter of a second: as long may the draining thread not run. */
+/* A ring holds the records of a quarter of a second: so long may the drain not run. */
 enum { STALLS_PER_SECOND = 4 };
 
 static uint64_t sample_size(const struct jp_session *session)
@@ -66,10 +66,8 @@ static int map_rings(struct jp_recorder *recorder, unsigned int count,
 	return ret;
 }
 
-/*
- * Rings belong to events of the draining thread that never count: they outlive the watched threads,
- * and polling them reports no hang-up while anyone is left.
- */
+/* Opens the ring's owner: an event of the drain's thread that never counts. So the ring outlives
+ * the watched threads, and polling reports no hang-up while any remains. */
 static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_ring,
 		      struct jp_error *err)
 {
@@ -77,7 +75,7 @@ static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_rin
 	char reason[128];
 
 	jp_attr_ring(&attr);
-	/* Wake early for sideband: files of short-lived processes are opened then. */
+	/* Wake early for sideband, to open the files of short-lived processes. */
 	if (ring->stream == JP_SIDEBAND) {
 		attr.watermark = 1;
 		attr.wakeup_watermark = WAKE_SIDEBAND;
@@ -113,8 +111,8 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 	return ret;
 }
 
-/* Halves the ring that can best be without; false where both are at their least. Who asked for a
- * size means it. */
+/* Halves the ring that needs its size least. Returns false if both are minimal. A requested size is
+ * kept. */
 static bool shrink(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
 		   uint64_t least)
 {
@@ -129,7 +127,7 @@ static bool shrink(const struct jp_capture_options *options, uint64_t size[JP_ST
 	return true;
 }
 
-/* As large as asked for, or as one may: EPERM is over RLIMIT_MEMLOCK. */
+/* Maps rings as large as requested, or as permitted: EPERM is more than RLIMIT_MEMLOCK. */
 static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[JP_STREAMS],
 		      struct jp_error *err)
 {
@@ -175,7 +173,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 		if (epoll_ctl(recorder->drain.epoll, EPOLL_CTL_ADD, recorder->rings[i].fd, &event))
 			return jp_fail(err, errno, "epoll of a ring: %s", strerror(errno));
 	}
-	/* Where the rings came out smaller, the rate yields. */
+	/* With smaller rings, lower the rate. */
 	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
 	if (rate > session->options.frequency)
 		rate = session->options.frequency;

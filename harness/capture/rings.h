@@ -5,6 +5,6 @@
 
 struct jp_session;
 
-/* Maps them, and takes the rate down to what they hold. */
+/* Maps the rings, and lowers the rate to what they can hold. */
 int jp_rings_open(struct jp_session *session, struct jp_error *err);
 void jp_rings_close(struct jp_session *session);

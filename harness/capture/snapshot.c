@@ -22,10 +22,8 @@
 
 enum { MOST_READINGS = 20, CHUNK = 4096 };
 
-/*
- * The maps of @pid. A main thread that has exited has none any more (its mm is gone, exit_mm() in
- * kernel/exit.c), though the process lives: any other thread has them.
- */
+/* Opens the maps of @pid. A main thread that has exited has none (exit_mm() in kernel/exit.c),
+ * though the process lives: use another thread's. */
 static int open_maps(pid_t pid, char *path, size_t size)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -53,10 +51,8 @@ static int open_maps(pid_t pid, char *path, size_t size)
 	return fd;
 }
 
-/*
- * One reading of /proc/PID/maps. The kernel gives a page of whole lines for each read() and lets
- * go of the address space between two, so a reading may be torn.
- */
+/* Reads /proc/PID/maps once. The kernel returns a page of whole lines for each read() and unlocks
+ * the address space in between, so a reading may be inconsistent. */
 static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *reading,
 		     bool *within_done, struct jp_error *err)
 {
@@ -96,7 +92,7 @@ static bool executable(const char *line, const char *end)
 	return space && end - space > 3 && space[3] == 'x';
 }
 
-/* The next line from *@at on that counts; its end in *@end. NULL: none. */
+/* Returns the next relevant line from *@at on, with its end in *@end, or NULL. */
 static const char *next_line(const struct jp_reading *text, size_t *at, size_t *size, bool all)
 {
 	while (*at < text->size) {
@@ -112,7 +108,7 @@ static const char *next_line(const struct jp_reading *text, size_t *at, size_t *
 	return NULL;
 }
 
-/* Heaps and stacks grow all the time; only what may become a record must agree. */
+/* Compares readings by the lines that may become records: heaps and stacks grow all the time. */
 static bool agree(const struct jp_reading *a, const struct jp_reading *b, bool all)
 {
 	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
@@ -169,10 +165,10 @@ static int tell_all(struct jp_session *session, void *context, pid_t pid,
 {
 	want_all(session, NULL, pid, maps, count, before);
 	/*
-	 * Time 0, as perf's own have it: readers take them before all else. Whatever happened while
-	 * it was read has a live record that is later and wins, and what the reading shows of it
-	 * already is the same. With the time of the reading they would be later than all that a
-	 * jitdump tells of the code that is there, and hide its names.
+	 * Use time 0 as perf does: readers apply such records first. A mapping made during the
+	 * reading has a live record that is later and wins; for what the reading shows already,
+	 * both agree. With the reading's time they would be later than a jitdump's loads of older
+	 * code, and hide its names.
 	 */
 	for (size_t i = 0; i < count; i++)
 		if (selected(session->options.synth, &maps[i]))
@@ -260,17 +256,15 @@ static pid_t parent_of(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (jp_file_text(path, text, sizeof(text)) <= 0)
 		return 0;
-	end = strrchr(text, ')'); /* the name before it may hold anything */
+	end = strrchr(text, ')'); /* the name may contain anything */
 	if (end)
 		sscanf(end, ") %*c %d", &ppid);
 	return ppid;
 }
 
-/*
- * FORK and COMM of every thread that is there. They carry the time at which the capture began: a
- * live record of any of them is later. (At the time of the snapshot, a reader that starts a process
- * anew at FORK would forget what live records told it before.)
- */
+/* Writes FORK and COMM of every existing thread, with the time at which the capture began: live
+ * records are later. (With the snapshot's time, a reader that begins a process anew at FORK would
+ * forget earlier live records.) */
 static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -284,9 +278,9 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		pid_t tid = tids.tids[i];
 
 		if (!jp_thread_name(pid, tid, name, sizeof(name)))
-			continue; /* it ended */
+			continue; /* it has ended */
 		pthread_mutex_lock(&session->lock);
-		/* Who made a thread is not known any more; perf says the main thread did. */
+		/* A thread's creator is no longer known; perf states the main thread. */
 		jp_synthesize_fork(session->recorder, pid, tid == pid ? ppid : pid, tid,
 				   tid == pid ? ppid : pid, session->began);
 		jp_synthesize_comm(session->recorder, pid, tid, name, false, 0);
@@ -325,7 +319,7 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 		return jp_fail(err, -ret, "/proc: %s", strerror(-ret));
 	for (size_t i = 0; i < pids.count; i++) {
 		tell_threads(session, pids.tids[i], &ignored);
-		/* One that ended or that we may not read is one less to tell of. */
+		/* Skip a process that has ended or is unreadable. */
 		if (snapshot_process(session, pids.tids[i], &within_done, &ignored) == -ENOMEM)
 			ret = jp_fail(err, ENOMEM, "no memory for the snapshot");
 	}

@@ -16,13 +16,11 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
-/*
- * A command that the session starts itself. It waits before it execs, so that its events are there
- * when the new image maps anything. A byte from us lets it exec, its end of file says that it did,
- * a number from it is errno.
- */
+/* Starts a command. It waits before its exec, so that its events exist when the new image maps
+ * anything. Through the channel, our byte allows the exec, its end of file shows that it happened,
+ * and a number is its errno. */
 
-/* Between fork and exec: only what may be called there. */
+/* Runs between fork and exec: calls only functions that are allowed there. */
 static _Noreturn void child(struct jp_session *session, int ours, int theirs, char **environment)
 {
 	const struct jp_target *target = session->target;
@@ -48,7 +46,7 @@ static _Noreturn void child(struct jp_session *session, int ours, int theirs, ch
 	_exit(127);
 }
 
-/* Ours, and @added. */
+/* Returns our environment with @added. */
 static char **environment_with(char *added)
 {
 	size_t count = 0, kept = 0;
@@ -88,7 +86,7 @@ static int fork_command(struct jp_session *session, char *added, struct jp_error
 	return ends[0];
 }
 
-/* Lets it exec; returns when it did. */
+/* Allows the exec, and waits for it. */
 static int release(struct jp_session *session, int channel, struct jp_error *err)
 {
 	const char *name = session->target->command[0];
@@ -116,7 +114,7 @@ int jp_start_command(struct jp_session *session, char *added,
 	if (channel < 0)
 		return channel;
 	ret = open(session, err) ?: release(session, channel, err);
-	close(channel); /* a child that still waits reads the end of file, and leaves */
+	close(channel); /* a waiting child reads the end of file, and ends */
 	if (!ret)
 		return 0;
 	while (waitpid(session->target->pid, NULL, 0) < 0 && errno == EINTR)

@@ -14,10 +14,10 @@
 #include "harness/format/procmaps/procmaps.h"
 
 /*
- * Records are written with the sideband event's id and trailer, as if it had told of them.
- * perf marks a synthesized FORK so that the parent's mappings are not copied: those of the child
- * follow in records of their own. Like perf's own, such a FORK and COMM have time 0: perf forgets
- * at a FORK what it knew of the task, and a jitdump may know more, from before the capture began.
+ * Writes a record with the sideband event's id and trailer, as if that had reported it. As perf
+ * does, mark a synthesized FORK so that the parent's mappings are not copied: the child's follow in
+ * records of their own. FORK and COMM have time 0, as perf's do: at a FORK perf forgets the task,
+ * about which a jitdump may know more, from before the capture.
  */
 static void put(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
 {
@@ -47,8 +47,8 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 				.ino = map->ino,
 				.prot = map->prot,
 				.flags = map->shared == 's' ? MAP_SHARED : MAP_PRIVATE,
-				/* The kernel's live records and perf's synthesized ones call it so;
-				 * maps says nothing. */
+				/* The name in live records and in perf's synthesized ones; maps has
+				 * none. */
 				.name = *map->name ? map->name : "//anon",
 			},
 	};
@@ -125,7 +125,7 @@ static void modules(struct jp_recorder *recorder, uint64_t time)
 	}
 }
 
-/* The kernel's text, of a hundred thousand lines: read once, it does not move. */
+/* The kernel's text, from a hundred thousand lines: read once, as it does not move. */
 struct kernel_text {
 	pthread_once_t once;
 	unsigned long long start, end;
@@ -153,10 +153,10 @@ void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)
 	const struct kernel_text *text = &kernel_text;
 
 	pthread_once(&kernel_text.once, find_kernel_text);
-	/* All zero where kernel.kptr_restrict hides them: there is nothing to tell then. */
+	/* All zero if kernel.kptr_restrict hides addresses. */
 	if (!text->start || text->end <= text->start)
 		return;
-	/* perf finds the kernel's load offset in pgoff, by the symbol in the name. */
+	/* perf computes the kernel's load offset from pgoff and the symbol in the name. */
 	kernel_map(recorder, text->start, text->end - text->start, text->start,
 		   "[kernel.kallsyms]_text", time);
 	modules(recorder, time);

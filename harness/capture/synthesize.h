@@ -8,15 +8,15 @@
 struct jp_procmap;
 struct jp_recorder;
 
-/* Records of what is older than the capture, in the sideband event's layout. With the session
+/* Write records of what is older than the capture, in the sideband event's layout, with the session
  * locked. */
 void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time);
-/* @exec: what was known of the process's memory before is void. */
+/* @exec: earlier knowledge of the process's memory is void. */
 void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time);
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time);
-/* The kernel's text and modules, where /proc/kallsyms shows addresses. */
+/* Writes the kernel's text and modules, if /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time);

@@ -18,7 +18,8 @@
 
 enum {
 	QUIET_PASSES = 2,
-	MOST_PASSES = 100, /* a process that outruns us: `capture` says "settled no" */
+	MOST_PASSES = 100, /* for a process that creates threads too fast: `capture` states "settled
+			      no" */
 };
 
 void jp_tids_free(struct jp_tids *tids)
@@ -53,12 +54,13 @@ static bool opened(const struct jp_heard *heard, enum jp_stream stream, pid_t ti
 {
 	const struct jp_event_owner *life = jp_map_find(&heard->owners[stream], (uint64_t)tid);
 
-	/* The first pass registers threads only when they are enabled; nobody is listed twice in
-	 * one pass. */
+	/* The first pass registers threads only once they are enabled; no thread is listed twice in
+	 * a pass. */
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
 
-/* Does a FORK record later than @since tell of @tid? Then an enabled event was there to inherit. */
+/* Returns whether a FORK record later than @since reports @tid: then an enabled event existed that
+ * it could inherit. */
 static bool explained_by_fork(const struct jp_heard *heard, pid_t tid, uint64_t since)
 {
 	const uint64_t *forked = jp_map_find(&heard->fork_times, (uint64_t)tid);
@@ -81,7 +83,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 			ret == -EMFILE ? " (each thread takes two descriptors a CPU; ulimit -n)"
 				       : "");
 	if (ret == -ESRCH)
-		ret = 0; /* it ended: nobody is left to open */
+		ret = 0; /* it ended: nothing to open */
 	jp_drain_now(session);
 	for (size_t i = 0; i < tids.count && !ret; i++) {
 		bool known, explains;
@@ -92,14 +94,11 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;
-		/*
-		 * Opened in any case: that a FORK record tells of it does not prove that it
-		 * inherited (the record comes after the inheriting). Records that come twice are
-		 * dropped.
-		 */
+		/* Open it even if a FORK record reports it, which does not prove that it inherited
+		 * (the record comes later). Duplicates are dropped. */
 		ret = jp_open_thread(session, stream, tids.tids[i], err);
 		if (ret == -ESRCH) {
-			ret = 0; /* it ended between the listing and here */
+			ret = 0; /* it ended after it was listed */
 			continue;
 		}
 		*news += !explains;
