@@ -249,12 +249,15 @@ fuzz-blind: sanitized
 	@seconds=$$(($(SECONDS) * $(JOBS) / $(words $(FUZZ)) + 1)); \
 	printf '%s\n' $(FUZZ) | FUZZ_SECONDS=$$seconds xargs -n 1 -P $(JOBS) sh -c '"$$0"'
 
+# Each case has rings for each CPU: more cases at once would need much memory.
+CHECK_JOBS := $(shell echo $$(( $(JOBS) < 4 ? $(JOBS) : 4 )))
+
 check: all ## run the set check; SKIP_OK=1 accepts a machine where all is skipped
-	@$(RUN) --set=check; status=$$?; \
+	@$(RUN) --set=check --jobs=$(CHECK_JOBS); status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 check-full: all ## run every case
-	@$(RUN) --set=full; status=$$?; \
+	@$(RUN) --set=full --jobs=$(CHECK_JOBS); status=$$?; \
 	if [ $$status -eq 4 ] && [ "$(SKIP_OK)" = 1 ]; then exit 0; fi; exit $$status
 
 # As kselftest: the kernel's targets and variables, with its runner's output.

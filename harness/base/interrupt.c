@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t came;
 static int wake = -1;
@@ -35,6 +36,14 @@ int jp_interrupt_watch(void)
 	/* A workload's death must be a visible error, and not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	return 0;
+}
+
+int jp_interrupt_own(void)
+{
+	if (wake >= 0)
+		close(wake);
+	wake = -1;
+	return jp_interrupt_watch();
 }
 
 void jp_interrupt_inherited(void)

@@ -177,3 +177,14 @@ bool jp_probe_clocks_count(void)
 	return jp_probe_counts(PERF_COUNT_SW_CPU_CLOCK) &&
 	       jp_probe_counts(PERF_COUNT_SW_TASK_CLOCK);
 }
+
+bool jp_rings_are_rationed(void)
+{
+	/* PROC_USER_INIT_INO (include/linux/proc_ns.h) */
+	static const char initial[] = "user:[4026531837]";
+	char space[64] = "";
+
+	return jp_sysctl("perf_event_paranoid", 2) >= 0 &&
+	       (geteuid() || readlink("/proc/self/ns/user", space, sizeof(space) - 1) < 0 ||
+		strcmp(space, initial) != 0);
+}

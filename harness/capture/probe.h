@@ -20,6 +20,10 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 /* The same for a policy that samples by a clock. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
+/* Whether all rings of this user share the few pages of kernel.perf_event_mlock_kb: who has
+ * CAP_IPC_LOCK in the initial user namespace has no such limit (perf_mmap(), kernel/events/core.c).
+ */
+bool jp_rings_are_rationed(void);
 /*
  * Returns whether a clock, @config of PERF_TYPE_SOFTWARE, counts. cpu-clock does not from 6.16
  * (bc4394e5e79c "perf: Fix the throttle error of some clock events") to f1f96511b1c4 ("perf: Fix 0

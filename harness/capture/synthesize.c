@@ -148,11 +148,16 @@ static void find_kernel_text(void)
 	}
 }
 
+void jp_synthesize_prepare(void)
+{
+	pthread_once(&kernel_text.once, find_kernel_text);
+}
+
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)
 {
 	const struct kernel_text *text = &kernel_text;
 
-	pthread_once(&kernel_text.once, find_kernel_text);
+	jp_synthesize_prepare();
 	/* All zero if kernel.kptr_restrict hides addresses. */
 	if (!text->start || text->end <= text->start)
 		return;

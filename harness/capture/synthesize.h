@@ -18,5 +18,7 @@ void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid
 void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time);
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time);
+/* Finds the kernel's text in the long /proc/kallsyms, once for this process and later children. */
+void jp_synthesize_prepare(void);
 /* Writes the kernel's text and modules, if /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time);

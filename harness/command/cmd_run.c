@@ -16,11 +16,13 @@
 #include "harness/report/ktap.h"
 #include "harness/report/report.h"
 #include "harness/run/cases.h"
+#include "harness/run/jobs.h"
 #include "harness/run/runner.h"
 
 struct run_request {
 	const char *output, *expected;
 	uint64_t seed;
+	unsigned jobs;
 	bool keep, full, unjudged;
 	struct jp_operands globs;
 };
@@ -38,6 +40,9 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 			 "with GLOB)"},
 		{"--expected", .value = "DIR", .text = &request->expected,
 		 .help = "take the cases from the files in DIR, not from those built in"},
+		{"--jobs", "-j", "N", .number = &request->jobs, .least = 1, .most = 1024,
+		 .help = "run N cases at once (1); one after the other where they watch the whole "
+			 "machine, or where an ordinary user's rings would not hold more"},
 		{"--seed", .value = "N", .wide = &request->seed,
 		 .help = "varies loop lengths (default: a random one, which run prints)"},
 		{"--keep", .set = &request->keep,
@@ -48,6 +53,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{0}};
 
 	request->seed = jp_seed();
+	request->jobs = 1;
 	if (!jp_command_line(options, argc, argv, status))
 		return false;
 	request->full = set == UINT_MAX ? request->globs.count > 0 : set == 1;
@@ -71,47 +77,59 @@ static void progress(size_t number, size_t plan, const char *name)
 }
 
 /* Returns false if the judge has ended. */
-static bool run_one(const struct run_request *options, const struct jp_run_judge *judge,
-		    const struct jp_runner *runner, const struct jp_run_dir *dir,
-		    const struct jp_case *cas, size_t index)
+static bool judge_one(const struct run_request *options, const struct jp_run_judge *judge,
+		      const struct jp_run_dir *dir, const struct jp_job *job, size_t index)
 {
-	static struct jp_result result;
-	struct jp_error err = {""};
-	char path[4096];
-	bool watched;
+	struct jp_result *result = &job->shared->result;
+	const char *path = *job->dir ? job->dir : NULL;
 
-	memset(&result, 0, sizeof(result));
-	if (jp_run_dir_case(dir, cas->name, path, sizeof(path), &err)) {
-		result.outcome = JP_ERROR;
-		snprintf(result.why, sizeof(result.why), "%s", err.text);
-		return jp_run_judge_case(judge, index, NULL, false, &result);
-	}
-	watched = jp_runner_run(runner, cas, path, &result);
 	progress(0, 0, NULL);
-	if (jp_interrupt_signal())
-		return true;
 	if (options->unjudged)
-		return jp_run_judge_unjudged(judge, index, watched, &result);
-	if (!jp_run_judge_case(judge, index, path, watched, &result))
+		return jp_run_judge_unjudged(judge, index, job->shared->watched, result);
+	if (!jp_run_judge_case(judge, index, path, job->shared->watched, result))
 		return false;
 	/* Nobody will look at it, and all cases together would fill a disk. */
-	if (dir->temporary && !options->keep &&
-	    (result.outcome == JP_PASS || result.outcome == JP_XFAIL))
+	if (path && dir->temporary && !options->keep &&
+	    (result->outcome == JP_PASS || result->outcome == JP_XFAIL))
 		jp_run_dir_remove(path);
 	return true;
 }
 
-static bool run_all(const struct run_request *options, const struct jp_cases *cases, size_t plan,
-		    const struct jp_run_judge *judge, const struct jp_runner *runner,
+/* Starts the cases from @next on that may run now. Returns the first that may not. */
+static size_t start_cases(const struct run_request *options, const struct jp_cases *cases,
+			  size_t next, const struct jp_run_dir *dir, struct jp_jobs *jobs)
+{
+	for (; next < cases->nr_cases; next++) {
+		const struct jp_case *cas = &cases->cases[next];
+
+		if (!wanted(options, cas))
+			continue;
+		if (!jp_jobs_may_start(jobs, cas))
+			break;
+		progress(jobs->count + 1, jobs->capacity, cas->name);
+		jp_jobs_start(jobs, cas, dir);
+	}
+	return next;
+}
+
+/* Results come in the order of the cases, whichever ends first. */
+static bool run_all(const struct run_request *options, const struct jp_cases *cases,
+		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
 		    const struct jp_run_dir *dir)
 {
+	size_t next = 0, judged = 0;
 	bool there = true;
 
-	for (size_t i = 0, n = 0; i < cases->nr_cases && there && !jp_interrupt_signal(); i++) {
-		if (!wanted(options, &cases->cases[i]))
+	while (judged < jobs->capacity && there) {
+		next = start_cases(options, cases, next, dir, jobs);
+		jp_jobs_wait(jobs, jobs->list[judged].pid);
+		if (jp_interrupt_signal())
+			break;
+		if (jobs->list[judged].pid)
 			continue;
-		progress(++n, plan, cases->cases[i].name);
-		there = run_one(options, judge, runner, dir, &cases->cases[i], i);
+		there = judge_one(options, judge, dir, &jobs->list[judged],
+				  (size_t)(jobs->list[judged].cas - cases->cases));
+		judged++;
 	}
 	return there;
 }
@@ -148,12 +166,18 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 	       const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
 	struct jp_runner runner = {0};
+	struct jp_jobs jobs = {0};
 	struct jp_error err = {""};
 	int status = JP_EXIT_BROKEN, junit = -1;
+	bool there = false;
 
-	if (open_runner(options, cases, &runner, &err)) {
+	if (open_runner(options, cases, &runner, &err) ||
+	    jp_jobs_open(&jobs, &runner, plan, options->jobs, &err))
 		fprintf(stderr, "jitproof run: %s\n", err.text);
-	} else if (run_all(options, cases, plan, judge, &runner, dir)) {
+	else
+		there = run_all(options, cases, judge, &jobs, dir);
+	jp_jobs_close(&jobs);
+	if (there) {
 		if (jp_interrupt_signal()) {
 			jp_run_judge_cut_short(judge, strsignal(jp_interrupt_signal()));
 			if (dir->temporary)

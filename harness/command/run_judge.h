@@ -6,9 +6,11 @@
 
 #include "harness/report/report.h"
 
-/* `run` has three processes: the runner, which needs privileges to watch; the judge, without
- * privileges, which reads untrusted files and reports (harness/base/confine.h); and a process that
- * outlives the runner and cleans up. */
+/*
+ * `run` has three processes: the runner, which needs privileges to watch, and forks a child for
+ * each case (harness/run/jobs.h); the judge, without privileges, which reads untrusted files and
+ * reports (harness/base/confine.h); and a process that outlives the runner and cleans up.
+ */
 struct jp_run_judge {
 	int channel;  /* the runner's end */
 	pid_t parent; /* the process that outlives the runner */

@@ -73,7 +73,7 @@ static void diagnose(FILE *out, const struct jp_result *result)
 			findings->skipped[i].validator, findings->skipped[i].lack);
 	/* Most cases need a fraction of a second: evidence is scarce here. */
 	if (result->sampled * 2 >= result->cas->seconds)
-		fprintf(out, "# sampled for %.1f s, where the case has %u s\n", result->sampled,
+		fprintf(out, "# sampled for more than half of the case's %u s\n",
 			result->cas->seconds);
 	if (result->outcome == JP_PASS)
 		return;

@@ -43,4 +43,4 @@ class Enough(Folder):
         metrics, text = self.run_case("slow")
         self.assertGreaterEqual(metrics["judged.dump"]["k"], 200)
         self.assertLess(metrics["judged.dump"]["k"], 200 * 1.5)
-        self.assertRegex(text, r"(?m)^# sampled for [234]\.\d s, where the case has 4 s$")
+        self.assertIn("\n# sampled for more than half of the case's 4 s\n", text)

@@ -22,6 +22,7 @@ MEMFD, GROWTH = os.path.join(FIXTURES, "memfd"), os.path.join(FIXTURES, "growth"
 KNOWN = ["--expected", FIXTURES + "/expected"]
 # What is called, and after how many seconds at most it is killed: about as long as it takes.
 COMMANDS: dict[str, tuple[list[str], float]] = {
+    "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
     "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),
     "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "fork_exec"], 1.5),
     "repro": (["repro", "process-tree/fork_exec.perf", "-o", "OUT"], 1.2),
