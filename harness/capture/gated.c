@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 
 #include "harness/capture/opened.h"
 #include "harness/capture/drain.h"
@@ -79,6 +81,31 @@ static int take_policy(int argc, char **argv, const struct jp_gate_policy **poli
 				       argv[i]);
 	}
 	return 0;
+}
+
+/* Returns whether an exec of the same program maps everything at the same addresses. */
+static bool are_addresses_fixed(void)
+{
+	const int persona = personality(0xffffffff);
+
+	return (persona >= 0 && persona & ADDR_NO_RANDOMIZE) ||
+	       jp_sysctl("randomize_va_space", 2) == 0;
+}
+
+/* Backfill sees by new addresses that a process made an exec while the events were off. */
+static int probe(const struct jp_capture_options *options, int argc, char **argv, char *missing,
+		 size_t size)
+{
+	const struct jp_gate_policy *policy;
+	const int count = jp_probe_clock(options, argc, argv, missing, size);
+
+	if (count || take_policy(argc, argv, &policy, NULL) || policy->announced != backfill ||
+	    !are_addresses_fixed())
+		return count;
+	snprintf(missing, size,
+		 "random addresses, by which backfill sees an exec (run without "
+		 "setarch -R, with kernel.randomize_va_space=2)");
+	return 1;
 }
 
 static int make_gate(struct jp_session *session, const struct jp_gate_policy *policy,
@@ -161,7 +188,7 @@ static int begin_by(struct jp_session *session, int argc, char **argv, struct jp
 static const struct jp_capture gated_capture = {
 	.name = "gated",
 	.traits = JP_CAPTURE_LAUNCHES,
-	.probe = jp_probe_clock,
+	.probe = probe,
 	.begin = begin,
 	.stop = jp_recorder_stop,
 	.finish = jp_recorder_finish,

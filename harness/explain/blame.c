@@ -10,7 +10,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Where the one of this key is kept, NULL where none is; NULL: no memory. */
+/* Returns the place for the blame of this key, NULL in it if there is none; NULL: out of memory. */
 static struct jp_blame **slot(struct jp_blames *blames, const struct jp_cause *cause, uint32_t pid,
 			      const char *file)
 {
@@ -121,7 +121,7 @@ static int by_cause(const void *left, const void *right)
 		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
 }
 
-/* Of two that cost the same, what comes first in the table brings the other about. */
+/* Of two that cost the same, the earlier cause in the table leads to the other. */
 static int by_share(const void *left, const void *right)
 {
 	const struct jp_blamed *a = left, *b = right;

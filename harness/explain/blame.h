@@ -10,57 +10,57 @@
 
 enum { JP_BLAME_RANGES = 8, JP_BLAME_EVIDENCE = 3 };
 
-/* What one cause costs in one place: of one process, of one file where there is one. */
+/* The cost of one cause in one place: a process, or a file of it. */
 struct jp_blame {
 	const struct jp_cause *cause;
-	uint64_t samples; /* whose stack or names it costs */
-	uint64_t stacks;  /* of those, or besides: whose stack it costs, where it may cost both; of
-			   * the  two the larger counts */
-	uint64_t again;   /* of @samples: at another place of the cause, too */
-	uint64_t absent;  /* of @samples: not in the file */
+	uint64_t samples; /* samples whose stack or names it costs */
+	uint64_t stacks;  /* samples whose stack it costs, if it may cost both, part of @samples or
+			     not; the larger count is valid */
+	uint64_t again;   /* of @samples: counted at another place of the cause, too */
+	uint64_t absent;  /* of @samples: missing in the file */
 	uint32_t pid;
-	const char *process; /* its name */
-	const char *file;    /* NULL: none */
+	const char *process; /* name of the process */
+	const char *file;    /* NULL: no file */
 	struct jp_blame_range {
 		uint64_t start, end;
 	} ranges[JP_BLAME_RANGES];
 	size_t nr_ranges;
-	char evidence[JP_BLAME_EVIDENCE][512]; /* a line each that a user can check */
+	char evidence[JP_BLAME_EVIDENCE][512]; /* one verifiable line each */
 	size_t nr_evidence;
-	char remedy[512]; /* a command, or the runtime's option */
+	char remedy[512]; /* a command, or an option of the runtime */
 };
 
-/* All of a file; all zero to start with. */
+/* All blames of a file; starts as all zero. */
 struct jp_blames {
 	struct jp_blame **list;
 	size_t count, capacity;
 	struct jp_text_pool texts;
 	struct jp_map at;
-	bool failed;           /* memory ran out, and some are missing: to be asked at the end */
-	struct jp_blame spare; /* given then */
+	bool failed;           /* out of memory, so blames are missing: check at the end */
+	struct jp_blame spare; /* returned if out of memory */
 };
 
-/* The one of cause @id in @file (may be NULL) of @pid, made where it is new (its evidence and
- * remedy are empty then), with @samples more. It stays where it is. Without memory @blames fail. */
+/* Returns the blame of cause @id in @file (may be NULL) of @pid, new with empty evidence and
+ * remedy, and adds @samples. Its address is permanent. If out of memory, @blames fail. */
 struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid,
 			  const char *process, const char *file, uint64_t samples);
-/* Neighbours are joined; of too many, the first stay. */
+/* Adds an address range. Neighbours are joined; only the first ranges are kept. */
 void jp_blame_range(struct jp_blame *blame, uint64_t start, uint64_t end);
-/* Of more than three lines the first stay. */
+/* Adds evidence; only the first three lines are kept. */
 void jp_blame_evidence(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_blame_remedy(struct jp_blame *blame, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_blames_free(struct jp_blames *blames);
 
-/* One cause in all its places, the worst place first. */
+/* One cause in all its places, the worst first. */
 struct jp_blamed {
 	const struct jp_cause *cause;
 	uint64_t samples, absent;
-	double share;             /* of the file's samples and the absent ones */
-	struct jp_blame **places; /* into the blames' list */
+	double share;             /* share of the file's samples and the missing ones */
+	struct jp_blame **places; /* part of the blames' list */
 	size_t nr_places;
 };
-/* Causes by their share of the file's @samples, most first; free() the list. It reorders the
- * blames. NULL: no memory. */
+/* Returns the causes by their share of the file's @samples, largest first; free() the list.
+ * Reorders the blames. NULL: out of memory. */
 struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, size_t *count);

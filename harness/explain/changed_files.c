@@ -13,7 +13,7 @@ struct jp_changed_files {
 	struct jp_replay *replay;
 	struct jp_file_finder *finder;
 	struct timespec recorded;
-	struct jp_map states; /* enum file_state, by the name's address */
+	struct jp_map states; /* enum file_state, by address of the name */
 };
 
 struct jp_changed_files *jp_changed_files_new(struct jp_replay *replay,
@@ -35,7 +35,8 @@ void jp_changed_files_free(struct jp_changed_files *files)
 	free(files);
 }
 
-/* What lies at @mapping's path on the recorded device; false: nothing there. */
+/* Reads the status of the file at @mapping's path on the recorded device. Returns false if there is
+ * none. */
 static bool stat_there(const struct jp_changed_files *files, const struct jp_mapping *mapping,
 		       struct stat *st)
 {
@@ -45,7 +46,7 @@ static bool stat_there(const struct jp_changed_files *files, const struct jp_map
 	if (!mapping->ino ||
 	    jp_file_find_path(files->finder, mapping->pid, mapping->name, &found, NULL))
 		return false;
-	/* On overlayfs and btrfs the kernel records other devices than stat() gives. */
+	/* On overlayfs and btrfs the kernel records other devices than stat() returns. */
 	there = !fstat(found.fd, st) && st->st_dev == makedev(mapping->maj, mapping->min);
 	jp_found_file_close(&found);
 	return there;
@@ -56,7 +57,7 @@ static bool is_file(const struct jp_mapping *mapping)
 	return mapping->backing == JP_BACKING_FILE && *mapping->name == '/';
 }
 
-/* Whether this machine is the recorded one: another file of the process is there as recorded. */
+/* Returns whether this is the recorded machine: another file of the process is unchanged. */
 static bool is_this_machine(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	const struct jp_mapping *other = jp_replay_from(files->replay, mapping->pid, 0);
@@ -75,9 +76,9 @@ static bool is_before(const struct timespec *one, const struct timespec *other)
 	       (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
 }
 
-/* The header's build id is that of the file which the recorder found at the path afterwards. The
- * process may have had another there, in a mount namespace of its own, or before an upgrade: what
- * lies there now has another inode, and is not younger than the recording's end. */
+/* Returns whether the process had another file there, in a mount namespace or before an upgrade:
+ * the build id in the header is that of the file which the recorder found later, with another inode
+ * and not newer than the end of the recording. */
 static bool was_another(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	struct stat st;

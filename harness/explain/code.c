@@ -21,7 +21,8 @@ static bool starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* A name such as libc.so.6, libc-2.31.so or libc.musl-x86_64.so.1, of @library "libc". */
+/* Returns whether the name is libc.so.6, libc-2.31.so, libc.musl-x86_64.so.1 or similar, for
+ * @library "libc". */
 static bool is_library(const char *name, const char *library)
 {
 	const size_t length = strlen(library);
@@ -50,7 +51,7 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 
 	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
-	/* What inject wrote, perf's or ours, holds the code of a JIT. */
+	/* Files that inject wrote contain a JIT's code. */
 	if (jp_file_path_injected(path))
 		return JP_CODE_EMITTED;
 	if (*path != '/')
@@ -73,7 +74,7 @@ bool jp_code_interprets(const char *path)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (starts(name, names[i]))
 			return true;
-	/* LuaJIT's own interpreter is beside its traces. */
+	/* LuaJIT has an interpreter of its own beside its traces. */
 	return (starts(name, "lua") || starts(name, "liblua")) && !strstr(name, "jit");
 }
 

@@ -6,36 +6,37 @@
 #include "harness/base/map.h"
 #include "harness/model/space/places.h"
 
-/* Whose code lies in a mapping. */
+/* The owner of the code in a mapping. */
 enum jp_code_kind {
 	JP_CODE_NONE,
 	JP_CODE_FILE,
-	JP_CODE_PROGRAM, /* of the main program's file */
-	JP_CODE_LIBC,    /* libc, libpthread: where threads begin */
+	JP_CODE_PROGRAM, /* main program */
+	JP_CODE_LIBC,    /* libc, libpthread: threads begin there */
 	JP_CODE_LOADER,  /* ld.so */
-	JP_CODE_EMITTED, /* a JIT's: in memory, or in a file that inject wrote */
-	JP_CODE_SYSTEM,  /* vDSO and the like */
+	JP_CODE_EMITTED, /* a JIT: in memory, or in a file that inject wrote */
+	JP_CODE_SYSTEM,  /* vDSO and similar */
 	JP_CODE_KINDS,
 };
 
-/* By the mapping's name; never PROGRAM. */
+/* Returns the kind by the mapping's name; never PROGRAM. */
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path);
-/* Whether the file @path is libc, libpthread or ld.so: in them threads begin, and distributions
- * strip them. */
+/* Returns whether the file @path is libc, libpthread or ld.so: threads begin there, and
+ * distributions strip them. */
 bool jp_code_is_c_library(const char *path);
-/* Whose code lies where, cached by the mapping's name, and in the stretch. */
+/* Kinds of code, cached by the mapping's name and in the stretch. */
 struct jp_codes {
 	struct jp_places *places;
-	struct jp_map files; /* as noted, by the name's pointer; never PROGRAM */
+	struct jp_map files; /* by address of the name; never PROGRAM */
 };
 enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_process *process,
 			       struct jp_stretch *stretch);
-/* The file whose text lies in the stretch, though it is memory; else the stretch's own name. */
+/* Returns the file whose text is in the stretch, even if that is memory; else the stretch's own
+ * name. */
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
 			 const struct jp_stretch *stretch);
-enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* of a stretch's note */
+enum { JP_CODE_KIND = 15, JP_CODE_INTERPRETS = 16 }; /* bits of a stretch's note */
 
-/* Of a stretch that is mapped. */
+/* Returns the kind of code in a mapped stretch. */
 static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,
 					   const struct jp_places_process *process,
 					   struct jp_stretch *stretch)
@@ -43,5 +44,5 @@ static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,
 	return stretch->note ? (enum jp_code_kind)(stretch->note & JP_CODE_KIND)
 			     : jp_code_note(codes, process, stretch);
 }
-/* Whether the file runs programs that are not in its own functions' names. */
+/* Returns whether the file is an interpreter: its functions' names do not show the program. */
 bool jp_code_interprets(const char *path);

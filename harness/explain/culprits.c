@@ -65,16 +65,16 @@ static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Whether chains that end at @end are whole: there programs and threads begin. In a program with a
- * libc that is in libc; where the program is linked statically, or code of its own starts threads,
- * they are few addresses with many samples. */
+/* Returns whether chains that end at @end are complete, as programs and threads begin there. With a
+ * libc they begin in libc. In static programs, or with threads of the program's own, they begin at
+ * few addresses with many samples. */
 static bool is_root(const struct jp_end *end)
 {
 	enum { PROGRAM_PART = 10, EMITTED_PART = 3, DEEP = 3 };
 
 	if (end->kind != JP_END_HERE)
 		return false;
-	/* A thread begins in one place: what functions of libc call, such as qsort(), does not. */
+	/* A thread begins in one place, unlike callbacks of libc such as qsort()'s. */
 	if (end->code == JP_CODE_LIBC && end->use == JP_FRAME_USED && end->image->main_root)
 		return end->main * 2 < end->samples;
 	if (end->code == JP_CODE_LIBC || end->code == JP_CODE_LOADER || end->use == JP_FRAME_ROOT)
@@ -97,8 +97,8 @@ bool jp_image_shows_callers(const struct jp_image *image)
 	return image->calls_jit * FEW >= image->in_jit;
 }
 
-/* Whether @end is in a file, and emitted code may have brought it about: it is on top, and no chain
- * shows that it has a caller of its kind. */
+/* Returns whether @end is in a file, and emitted code may cause it: it is on top, and no chain
+ * shows a caller of its kind. */
 static bool is_shared(const struct jp_end *end)
 {
 	return end->kind != JP_END_LEAF && end->code != JP_CODE_EMITTED && end->from_jit &&
@@ -124,8 +124,8 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 	return 0;
 }
 
-/* Whether chains that end at @end are nobody's fault. What looks like garbage may be code that
- * nobody told of. */
+/* Returns whether chains that end at @end have no fault. Apparent garbage may be unrecorded
+ * code. */
 static bool is_right(const struct jp_end *end)
 {
 	return jp_image_replaced(end->image) || jp_end_has_unknown_caller(end) ||
@@ -158,7 +158,8 @@ static struct jp_culprit *find(const struct jp_culprits *culprits, const struct 
 	return at && *at ? &culprits->list[*at - 1] : NULL;
 }
 
-/* Whose fault it is that chains end at @here, where that is of the kind of @lacking's; or NULL. */
+/* Returns the culprit of chains that end at @here, if it is of the same kind as @lacking; or
+ * NULL. */
 static const struct jp_culprit *breaker_of(const struct jp_culprits *culprits,
 					   const struct jp_end *here,
 					   const struct jp_culprit *lacking)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/explain/ending.h"
 
-/* Takes note of one frame in @stretch. */
+/* Notes one frame in @stretch. Returns its kind. */
 static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_process *process,
 			      struct jp_stretch *stretch, struct jp_ending *ending)
 {
@@ -17,7 +17,7 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 	return code;
 }
 
-/* What the two innermost frames are. */
+/* Notes the kinds of the two innermost frames. */
 static void look_at_top(struct jp_codes *codes, const struct jp_places_process *process,
 			const struct jp_stack *stack, struct jp_ending *ending)
 {
@@ -32,7 +32,7 @@ static void look_at_top(struct jp_codes *codes, const struct jp_places_process *
 	}
 }
 
-/* Frames of @stack from @from on that lie in mappings; @code: of the last of them. */
+/* Returns how many frames of @stack from @from on are in mappings. @code: kind of the last. */
 static uint64_t good(struct jp_codes *codes, const struct jp_places_process *process,
 		     const struct jp_stack *stack, uint64_t from, enum jp_code_kind *code,
 		     struct jp_ending *ending)
@@ -52,8 +52,8 @@ static uint64_t good(struct jp_codes *codes, const struct jp_places_process *pro
 	return i;
 }
 
-/* Whether the chain comes back to code after what is none, and ends where programs begin: what lies
- * between is code that nobody told of. */
+/* Returns whether the chain reaches code again after unknown addresses, and ends where programs
+ * begin: the addresses between are unrecorded code. */
 static bool returns(struct jp_codes *codes, const struct jp_places_process *process,
 		    const struct jp_stack *stack)
 {
@@ -66,13 +66,14 @@ static bool returns(struct jp_codes *codes, const struct jp_places_process *proc
 	return stretch->place != JP_PLACE_UNMAPPED && stretch->root;
 }
 
-/* Whether a user's code can be there at all. */
+/* Returns whether user code can be at the address. */
 static bool possible(uint64_t addr)
 {
 	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
 }
 
-/* A JIT's memory is nearer; garbage is no three times a place where code can be. */
+/* Returns whether frames are far apart: a JIT's memory is nearer, and garbage is not three times a
+ * possible address. */
 static bool is_far(const struct jp_stack *stack)
 {
 	enum { LEAST = 3 };
@@ -88,7 +89,7 @@ static bool is_far(const struct jp_stack *stack)
 	return stack->count >= LEAST && high - low >= far;
 }
 
-/* Whether no frame of @stack lies in a mapping. */
+/* Returns whether no frame of @stack is in a mapping. */
 static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *process,
 		       const struct jp_stack *stack)
 {
@@ -99,11 +100,11 @@ static bool is_unknown(struct jp_codes *codes, const struct jp_places_process *p
 	return true;
 }
 
-/* Emitted code that calls itself, by way of a few other functions, or a frame pointer that leads to
- * itself. */
+/* Repetitions of a cycle: recursion of emitted code through a few functions, or a frame pointer
+ * that leads to itself. */
 enum { PERIODS = 4 };
 
-/* Whether half of @stack and all that follows repeats a few addresses. */
+/* Returns whether half of @stack, up to its end, repeats a few addresses. */
 static bool is_circle(const struct jp_stack *stack)
 {
 	for (uint64_t period = 1; period <= PERIODS; period++) {
@@ -117,7 +118,7 @@ static bool is_circle(const struct jp_stack *stack)
 	return false;
 }
 
-/* Whether the innermost frames repeat some. */
+/* Returns whether the innermost frames repeat. */
 static bool is_recursion(const struct jp_stack *stack)
 {
 	enum { NEAR = 16 };
@@ -187,13 +188,13 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	}
 	if (stack->stop != JP_UNWIND_UNMAPPED)
 		return;
-	/* Call frame information does not lead astray: where it ends up, there is code. */
+	/* A walk by call frame information is reliable: its end is code. */
 	ending->kind = JP_END_UNMAPPED;
 	if (stack->other && stack->other->count && returns(codes, process, stack->other))
 		ending->file = true;
 }
 
-/* Whether @addr is in a file's code. Of emitted code the chain tells. */
+/* Returns whether @addr is in a file's code; the chain shows emitted code. */
 static bool in_file(struct jp_codes *codes, const struct jp_places_process *process, uint64_t addr)
 {
 	struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);

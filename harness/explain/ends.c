@@ -48,8 +48,8 @@ void jp_ends_free(struct jp_ends *ends)
 	free(ends);
 }
 
-/* Whether the next function of @stack keeps the frame pointer, and is in the file of @leaf: then so
- * do others there, but those that call none. */
+/* Returns whether the next function of @stack keeps the frame pointer and is in the file of @leaf:
+ * then other functions of that file do so too, except leaves. */
 static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 			 const struct jp_places_process *process, const struct jp_stack *stack)
 {
@@ -71,7 +71,7 @@ static uint64_t vaddr_of(struct jp_ends *ends, const struct jp_mapping *mapping,
 	return vaddr == UINT64_MAX ? offset : vaddr;
 }
 
-/* A new one, with what is known of its place. */
+/* Creates an end, with facts about its place. */
 static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process *process,
 			   struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
 			   const struct jp_stack *stack)
@@ -101,7 +101,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	end->end = mapping->end;
 	if (end->code != JP_CODE_EMITTED)
 		end->vaddr = vaddr_of(ends, mapping, addr);
-	/* A call may be the last instruction of what the address lies in. */
+	/* A call may be the last instruction of its section. */
 	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
 		end->use = jp_frame_use(ends->store, mapping, addr - (kind == JP_END_HERE));
@@ -111,7 +111,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	return end;
 }
 
-/* The one at @addr of @image, made where it is new. Of what is mapped nowhere a page is one. */
+/* Returns the end at @addr of @image, new if necessary. Unmapped memory has one for each page. */
 static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_process *process,
 			     struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
 			     const struct jp_stack *stack)
@@ -162,7 +162,7 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->next = ending->next;
 	end->again += ending->next && ending->next == end->next;
 	end->main += event->tid == event->pid;
-	/* glibc's, which calls main() and then exit(), saves nothing. */
+	/* glibc's caller of main() and exit() saves nothing. */
 	if (end->kind == JP_END_HERE && end->code == JP_CODE_LIBC && end->use != JP_FRAME_USED &&
 	    end->use != JP_FRAME_UNKNOWN && end->main)
 		end->image->main_root = true;
@@ -200,7 +200,7 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	}
 }
 
-/* Adds the sample to the end that @ending says. */
+/* Adds the sample to the end of @ending. */
 static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *process,
 			  struct jp_image *image, const struct jp_event *event,
 			  const struct jp_stack *stack, const struct jp_ending *ending)
@@ -212,8 +212,8 @@ static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *
 	return end;
 }
 
-/* Whether emitted code at the top of @stack shows the caller of a function that called it for its
- * own: that function has a frame, and is not in the chain. */
+/* Returns whether emitted code on top of @stack shows the caller of its caller: its caller has a
+ * frame, but is not in the chain. */
 static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
 		  const struct jp_stack *stack, const struct jp_ending *ending)
 {
@@ -230,7 +230,7 @@ static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
 	       jp_call_sites_frame_behind(ends->sites, mapping, caller);
 }
 
-/* Where the stack begins that ends at the one of index @here. */
+/* Counts where a stack begins that ends at index @here. */
 static int add_leaf(struct jp_ends *ends, const struct jp_places_process *process,
 		    struct jp_image *image, const struct jp_event *event,
 		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)
@@ -283,14 +283,14 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 {
 	enum { FEW = 10, LEAST = 5, LOWEST = 0x1000 };
 
-	/* Garbage differs from sample to sample. */
+	/* Garbage differs between samples. */
 	return end->kind == JP_END_HERE && end->use == JP_FRAME_LINKED && end->again >= LEAST &&
 	       end->again * FEW >= end->samples * (FEW - 1) && end->next >= LOWEST &&
 	       end->next < UINT64_C(1) << 47;
 }
 
-/* Whether the kernel makes another program of @image's process just now: the registers are still
- * those of the program before, whose memory is gone. */
+/* Returns whether the kernel is just executing another program in @image's process: registers are
+ * still the old program's, whose memory is gone. */
 static bool in_exec(struct jp_image *image, const struct jp_event *event,
 		    const struct jp_ending *ending)
 {

@@ -8,38 +8,36 @@
 #include "harness/model/unwind/call_sites.h"
 #include "harness/model/unwind/frame_use.h"
 
-/*
- * Where and how the stacks of a file end, counted by address: a few numbers for each place, however
- * many samples there are. What an end means, explainers judge when all is read.
- */
+/* Where and how stacks of a file end, counted by address: a few numbers for each place, however
+ * many samples there are. Explainers judge them at the end. */
 
 struct jp_end {
 	struct jp_image *image;
 	enum jp_end_kind kind;
 	enum jp_code_kind code;
-	enum jp_frame_use use; /* of files */
-	const char *file;      /* the mapping's name; NULL: there is none */
-	bool remapped;         /* its text is in memory that took its place */
+	enum jp_frame_use use; /* for files */
+	const char *file;      /* name of the mapping; NULL: none */
+	bool remapped;         /* memory replaced the file's text */
 	uint64_t addr;
-	uint64_t start, end; /* of the mapping, or the page */
-	uint64_t vaddr;      /* @addr as the file's own headers have it */
-	bool keeps;          /* the file was built to keep the frame pointer */
+	uint64_t start, end; /* of the mapping or the page */
+	uint64_t vaddr;      /* @addr in the file's own address space */
+	bool keeps;          /* the file was built with frame pointers */
 	uint64_t samples;
-	uint64_t from_jit;    /* of those, taken in emitted code */
-	uint64_t cut, hollow; /* of those that end for want of call frame information: by frame
-			       * pointers they end where the dump does, full or not */
-	uint64_t blank;       /* of those, taken in the kernel, with nothing in their dumps */
-	uint64_t nr_frames;   /* of all of them */
-	uint64_t garbage;     /* of those, with addresses behind it that are none */
-	uint64_t again;       /* of those, with the same one as the first */
-	uint64_t skips;   /* of all of them: emitted code that shows another's caller for its own */
-	uint64_t skipped; /* what the first of them shows */
-	uint64_t circles; /* of FULL: those that repeat a few addresses of emitted code */
-	uint64_t main;    /* of all of them, taken in the main thread */
-	/* The first of them: */
+	uint64_t from_jit;    /* of these, taken in emitted code */
+	uint64_t cut, hollow; /* of those without call frame information: by frame pointers they end
+				 with the dump, which is full (cut) or not (hollow) */
+	uint64_t blank;       /* of these, taken in the kernel with empty dumps */
+	uint64_t nr_frames;   /* sum of all samples */
+	uint64_t garbage;     /* of these, followed by garbage addresses */
+	uint64_t again;       /* of these, with the same garbage as the first */
+	uint64_t skips;       /* of all: emitted code that shows its caller's caller */
+	uint64_t skipped;     /* that address in the first */
+	uint64_t circles;     /* of FULL: repeats a few addresses of emitted code */
+	uint64_t main;        /* of all: taken in the main thread */
+	/* Facts of the first sample: */
 	uint64_t time, next, frames;
-	uint64_t dump;  /* bytes */
-	uint32_t limit; /* addresses of a chain that the event itself asks for; 0: none */
+	uint64_t dump;  /* in bytes */
+	uint32_t limit; /* length of chains that the event itself requests; 0: none */
 	uint32_t tid;
 };
 
@@ -53,18 +51,18 @@ struct jp_ends {
 	struct jp_images images;
 	struct jp_end *list;
 	size_t count, capacity;
-	struct jp_map at;   /* index + 1 in the list, by a hash of image, kind and address */
-	struct jp_map both; /* samples, by the indexes of HERE (upper half) and of LEAF, of chains
-			     * that lack the caller of their sampled function */
-	uint64_t none;      /* samples that have no user stack, and no user address */
-	uint64_t first_sample; /* its time */
+	struct jp_map at;   /* index + 1, by a hash of image, kind and address */
+	struct jp_map both; /* samples whose chains lack the caller of the sampled function, by the
+			       indexes of HERE (upper half) and LEAF */
+	uint64_t none;      /* samples without user stack and user address */
+	uint64_t first_sample; /* time of the first sample */
 };
 
-/* Whether the function at @end does link its frame, so that what follows is the address of its
- * caller: code that no record tells of. */
+/* Returns whether the function at @end links its frame, so that the next address is its caller in
+ * unrecorded code. */
 bool jp_end_has_unknown_caller(const struct jp_end *end);
 
-/* Whether the sampled function links no frame, and others of its file do not either. */
+/* Returns whether the sampled function and others of its file link no frame. */
 static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 {
 	return !leaf->keeps && (leaf->use == JP_FRAME_KEPT || leaf->use == JP_FRAME_USED);
@@ -73,6 +71,6 @@ static inline bool jp_end_has_no_frame(const struct jp_end *leaf)
 struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 			    struct jp_file_finder *finder, struct jp_changed_files *changed);
 void jp_ends_free(struct jp_ends *ends);
-/* Applies @event to the spaces; or, of a sample, counts where its stack ends, which is left in
- * @stack. 0 or -ENOMEM. */
+/* Applies @event to the spaces; for a sample counts where its stack, which is stored in @stack,
+ * ends. Returns 0 or -ENOMEM. */
 int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);

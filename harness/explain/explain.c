@@ -16,7 +16,7 @@
 
 enum { MOST_EXPLAINERS = 64 };
 
-/* One reading of a file. */
+/* State of reading a file. */
 struct explain_reading {
 	struct jp_explanation *explanation;
 	struct jp_replay *spaces;
@@ -26,7 +26,7 @@ struct explain_reading {
 	struct jp_names *names;
 	const struct jp_explainer *explainers[MOST_EXPLAINERS];
 	struct jp_explain_view views[MOST_EXPLAINERS];
-	size_t count; /* that have begun */
+	size_t count; /* number that has begun */
 };
 
 static int begin(struct explain_reading *reading, const char *path, struct jp_error *err)
@@ -96,7 +96,7 @@ static int rank(struct jp_explanation *explanation, struct jp_error *err)
 					     &explanation->nr_causes);
 	if (!explanation->causes || explanation->blames.failed)
 		return jp_fail(err, ENOMEM, "no memory");
-	/* Of as many samples a share may be sure, and the same of fewer not. */
+	/* A share may be certain by many samples and not by few, so check each cause. */
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
 		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
 		const struct jp_blamed one = explanation->causes[i];
@@ -128,7 +128,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
-/* When the file @path was; 0: it does not tell. */
+/* Returns when the file @path was written; 0: unknown. */
 static struct timespec written_at(const char *path)
 {
 	struct stat st;

@@ -12,34 +12,32 @@
 #include "harness/model/space/replay.h"
 #include "harness/model/symbols/names.h"
 
-/* What one explainer sees of a file. */
+/* The view that one explainer has of a file. */
 struct jp_explain_view {
-	const char *path;                          /* of the file */
-	struct jp_replay *spaces;                  /* the address spaces, as of now */
-	struct jp_file_finder *finder;             /* of the files that the capture names */
-	struct jp_changed_files *changed;          /* those of them that are others today */
-	struct jp_names *names;                    /* of addresses */
+	const char *path;                          /* path of the file */
+	struct jp_replay *spaces;                  /* the current address spaces */
+	struct jp_file_finder *finder;             /* finds files that the capture names */
+	struct jp_changed_files *changed;          /* files that are others today */
+	struct jp_names *names;                    /* names of addresses */
 	const struct jp_perfdata_summary *summary; /* for end() alone */
-	struct jp_ends *ends;                      /* where stacks end; counted as of the sample */
-	uint64_t samples;                          /* up to now */
-	struct jp_blames *blames;                  /* where causes go, jp_blame() */
-	void *state;                               /* the explainer's own */
+	struct jp_ends *ends;                      /* ends of stacks, current sample included */
+	uint64_t samples;                          /* so far */
+	struct jp_blames *blames;                  /* for jp_blame() */
+	void *state;                               /* owned by the explainer */
 };
 
-/*
- * Finds one cause or a small family of them, as what it does at each event of the file. All return
- * 0, or -errno where it cannot go on. Events die with the call; what is needed later is kept, a
- * bounded amount for each mapping or process and not for each sample.
- */
+/* Finds one cause, or a small family, event by event. All functions return 0, or -errno if it
+ * cannot continue. Events are valid during the call only. It may keep a bounded amount for each
+ * mapping or process, but not for each sample. */
 struct jp_explainer {
 	const char *name;
-	/* Makes @view->state; may be NULL. */
+	/* Creates @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
-	/* @event has happened: the spaces know of it. @stack: of a sample; else NULL. May be NULL.
-	 */
+	/* Handles @event, which the spaces have applied. @stack: of a sample; else NULL. May be
+	 * NULL. */
 	int (*see)(struct jp_explain_view *view, const struct jp_event *event,
 		   const struct jp_stack *stack);
-	/* No more events come: blames what it found. */
+	/* Blames what it found, after the last event. */
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
 	void (*free)(void *state); /* may be NULL */
 };

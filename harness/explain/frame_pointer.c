@@ -6,7 +6,7 @@
 #include "harness/explain/culprits.h"
 #include "harness/explain/explainer.h"
 
-/* What a runtime is asked for so that its code keeps the frame pointer. */
+/* Returns the runtime's option for code with frame pointers. */
 static const char *keeps(const char *process, const char *program)
 {
 	static const struct {
@@ -126,8 +126,9 @@ static void blame_file(struct jp_explain_view *view, const struct jp_culprit *cu
 			culprit->file);
 }
 
-/* Starts and ends of functions, and the few that are written by hand, are in any code; where the
- * file says of itself that it keeps the frame pointer, more is needed. */
+/* Returns whether the code keeps no frame pointers. Prologues, epilogues and a few hand-written
+ * functions occur everywhere; a file that states that it keeps frame pointers needs more
+ * evidence. */
 static bool keeps_none(const struct jp_culprit *culprit)
 {
 	enum { SOME = 10, MANY = 3 };
@@ -136,21 +137,20 @@ static bool keeps_none(const struct jp_culprit *culprit)
 	return culprit->broken * (culprit->keeps ? MANY : SOME) >= all;
 }
 
-/* What is in any recording of a program that is in order: libc has no frame pointers on most
- * systems, and every program calls it, at its start most of all, in less than a twentieth of its
- * samples. */
+/* Returns whether it is usual for a healthy program: on most systems libc has no frame pointers,
+ * and every program calls it, mostly at its start, in less than a twentieth of its samples. */
 static bool is_usual(const struct jp_culprit *culprit, uint64_t samples)
 {
 	enum { SOME = 20, FEW = 5 };
-	/* One of a dozen shows nothing. */
+	/* One of a dozen proves nothing. */
 	const uint64_t part = samples < FEW ? SOME / 2 : SOME;
 
 	return culprit->code == JP_CODE_SYSTEM || culprit->code == JP_CODE_LOADER ||
 	       (culprit->code == JP_CODE_LIBC && samples * part < culprit->image->samples);
 }
 
-/* Prologues and epilogues of emitted code lack their caller too, of short functions often; and no
- * code without a frame shows a caller of its kind. */
+/* Returns whether emitted code lacks callers: prologues and epilogues do too, often in short
+ * functions; and code without frames never shows a caller of its kind. */
 static bool lacks_callers(const struct jp_culprit *culprit)
 {
 	enum { HALF = 2 };
@@ -170,7 +170,7 @@ static void judge(struct jp_culprit *culprit)
 	const bool emitted = culprit->code == JP_CODE_EMITTED;
 
 	culprit->breaks = keeps_none(culprit);
-	/* A leaf of libc lacks its caller on most systems. */
+	/* Leaves of libc lack their callers on most systems. */
 	culprit->lacks = emitted ? lacks_callers(culprit) : culprit->code != JP_CODE_LIBC;
 	if (!emitted && is_usual(culprit, cost(culprit)))
 		culprit->breaks = culprit->lacks = false;

@@ -38,8 +38,8 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid)
 	return *current = *added;
 }
 
-/* The next image of @event's process begins. What perf tells of processes before all else does not
- * begin anything. */
+/* Begins the next image of @event's process. Records that perf writes before all others begin
+ * nothing. */
 static int start(struct jp_images *images, const struct jp_event *event)
 {
 	struct jp_image **current = jp_map_find(&images->current, event->pid), *image;
@@ -93,7 +93,7 @@ static int see_map(struct jp_images *images, const struct jp_event *event, bool 
 	image->low_file |= event->map.addr < JP_LOW_END;
 	image->files |= code == JP_CODE_LIBC || code == JP_CODE_FILE || code == JP_CODE_LOADER ||
 			code == JP_CODE_PROGRAM;
-	/* What was there before has no time, or that of the profiler's look, and no event's id. */
+	/* Older state has no time, or the profiler's reading time, and no event id. */
 	if (!image->exec && (!event->time || (!event->id && !sampled))) {
 		image->synthesized = true;
 		image->anon_before |= code == JP_CODE_EMITTED;
@@ -117,7 +117,7 @@ int jp_images_see(struct jp_images *images, const struct jp_event *event, bool s
 bool jp_image_replaced(const struct jp_image *image)
 {
 	enum { FEW = 10, LEAST = 5 };
-	/* Further apart than a JIT's memory: a program is here, and its libraries are there. */
+	/* Distance between a program and its libraries; a JIT's memory is nearer. */
 	const uint64_t far = UINT64_C(1) << 40;
 
 	if (!image->files || (image->elsewhere >= LEAST && image->elsewhere * 2 >= image->unmapped))

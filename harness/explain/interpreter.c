@@ -8,25 +8,25 @@
 #include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
-/* An interpreter may be emitted code, too: HotSpot's is, and its maps call it that. */
+/* An interpreter may be emitted code: HotSpot's is, and its perf maps name it so. */
 static const char emitted_name[] = "Interpreter";
 
-/* Samples taken in the emitted code of a process. */
+/* Samples in the emitted code of a process. */
 struct interpreted {
 	uint64_t samples, interpreted, named;
 };
 
 /* Samples of a process whose interpreter is in a file with other code. */
 struct looped {
-	uint64_t top; /* taken in it */
-	uint64_t any; /* that it called, or that are in it, and no emitted code */
+	uint64_t top; /* taken in the interpreter */
+	uint64_t any; /* in or below the interpreter, without emitted code */
 };
 
-/* Code that is an interpreter's in a file where most is not: its functions are called so. What is
- * sampled elsewhere, as in a garbage collector, is not for the program's functions to show. */
+/* Functions of interpreters in files with mostly other code. Samples elsewhere, as in a garbage
+ * collector, need not show the program's functions. */
 static const struct {
 	const char *file, *function;
-	const char *entry; /* what calls each function of the program */
+	const char *entry; /* function that calls each function of the program */
 } loops[] = {
 	{"node", "Builtins_", "Builtins_InterpreterEntryTrampoline"},
 };
@@ -35,13 +35,13 @@ struct interpreter_state {
 	struct jp_map looped;    /* struct looped, by pid */
 	struct jp_map places;    /* enum emitted_place, by address and pid */
 	struct jp_map processes; /* struct interpreted, by pid */
-	const char *program;     /* that was asked for last, by its name's address */
+	const char *program;     /* the last one requested, by address of its name */
 	bool loops;              /* it is in loops[] */
 };
 
 enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
 
-/* The loop of the interpreter @file; -1: all of it may be one. */
+/* Returns the interpreter loop of @file; -1: all of it may be one. */
 static int loop_of(const char *file)
 {
 	const char *slash = strrchr(file, '/');
@@ -71,10 +71,10 @@ static void free_state(void *context)
 	free(state);
 }
 
-/* What a function called so in the file of @loop is. */
+/* Returns what a function of this name is in the file of @loop. */
 static enum emitted_place look_at(const struct jp_name *name, int loop)
 {
-	/* Without symbols nobody can tell. */
+	/* Unknown without symbols. */
 	if (name->how == JP_NAME_STRIPPED)
 		return LOOP;
 	if (!name->text || strncmp(name->text, loops[loop].function, strlen(loops[loop].function)))
@@ -101,7 +101,7 @@ static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t p
 	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;
 }
 
-/* What lay at an address at first is what counts: interpreters stay where they are. -ENOMEM. */
+/* Notes what lies at an address; interpreters do not move. Returns the place or -ENOMEM. */
 static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
 	struct interpreter_state *state = view->state;
@@ -119,7 +119,8 @@ static bool is_emitted(int place)
 	return place == EMITTED || place == NAMED || place == INTERPRETER;
 }
 
-/* A sample whose innermost frame is at @top, in a process whose interpreter is in a file. */
+/* Handles a sample with its innermost frame at @top, in a process whose interpreter is in a
+ * file. */
 static int see_loop(const struct jp_explain_view *view, uint32_t pid, const struct jp_stack *stack,
 		    int top)
 {
@@ -146,7 +147,7 @@ static int see_loop(const struct jp_explain_view *view, uint32_t pid, const stru
 	return 0;
 }
 
-/* Most samples are taken in files, of which nothing needs to be kept. */
+/* Most samples are in files, for which nothing needs to be kept. */
 static bool is_emitted_at(const struct jp_explain_view *view,
 			  const struct jp_places_process *process, uint64_t addr)
 {
@@ -213,8 +214,8 @@ static const char *remedy_of(const char *interpreter)
 	return "a profiler that reads the interpreter's own stacks";
 }
 
-/* Samples of @image that show an interpreter's functions, and no emitted code; 0: so few that any
- * start of a program has them. */
+/* Returns the samples of @image with functions of an interpreter and no emitted code; 0: not more
+ * than at any start of a program. */
 static uint64_t interpreted_by_file(const struct interpreter_state *state,
 				    const struct jp_image *image)
 {
@@ -228,8 +229,7 @@ static uint64_t interpreted_by_file(const struct interpreter_state *state,
 		emitted = jp_map_find(&state->processes, image->pid);
 		if (!looped)
 			return 0;
-		/* Where emitted code has no names, or stacks end, that is what is to be mended
-		 * first. */
+		/* If emitted code lacks names, or stacks end, that must be repaired first. */
 		if (looped->any && image->whole * FEW >= image->samples * (FEW - 1) &&
 		    (!emitted || emitted->named * HALF >= emitted->samples)) {
 			samples = looped->any < samples ? looped->any : samples;
@@ -241,7 +241,7 @@ static uint64_t interpreted_by_file(const struct interpreter_state *state,
 	return samples * part >= image->samples ? samples : 0;
 }
 
-/* The functions of @image's program are behind those of an interpreter that is a file. */
+/* Blames the interpreter in a file for hiding the functions of @image's program. */
 static void blame_file(struct jp_explain_view *view, const struct jp_image *image,
 		       uint64_t interpreted)
 {
@@ -259,7 +259,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 	jp_blame_remedy(blame, "%s", remedy_of(image->interpreter));
 }
 
-/* The same of one that is emitted code. */
+/* The same for an interpreter in emitted code. */
 static void blame_emitted(struct jp_explain_view *view, const struct jp_image *image,
 			  const struct interpreted *process)
 {
@@ -283,8 +283,8 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct interpreter_state *state = view->state;
 
-	/* Where stacks break, that is what is to be mended first; and what a program does until it
-	 * is compiled is usual. */
+	/* Broken stacks must be repaired first, and some interpretation before compilation is
+	 * usual. */
 	for (size_t i = 0; i < view->ends->images.count; i++) {
 		const struct jp_image *image = view->ends->images.all[i];
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
@@ -295,7 +295,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 		else if (process && image->samples && process->interpreted &&
 			 process->interpreted * 5 >= process->samples * 4) {
 			blame_emitted(view, image, process);
-			process->interpreted = 0; /* its other images are not meant again */
+			process->interpreted = 0; /* do not count it for its other images */
 		}
 	}
 	return 0;

@@ -5,11 +5,10 @@
 
 #include "harness/explain/explainer.h"
 
-/* Samples of events that asked for the kernel alone, and those without the user's part of a
- * callchain. */
+/* Samples of events for the kernel only, and those without the user part of a callchain. */
 struct kernel_only {
 	uint64_t samples, chains;
-	uint64_t user, user_chains; /* samples in user space, and with its part of a chain */
+	uint64_t user, user_chains; /* samples in user space, and with the user part of a chain */
 };
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)

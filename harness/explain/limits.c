@@ -7,8 +7,8 @@
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_paths.h"
 
-/* Whether code without call frame information cost @end its stack. In files it may also be where
- * coroutines begin: of that no sample is taken. */
+/* Returns whether missing call frame information cost @end its stack. In files it may also be where
+ * coroutines begin, which have no caller. */
 static bool lacks_cfi(const struct jp_end *end)
 {
 	return end->code == JP_CODE_EMITTED || end->remapped ||
@@ -16,8 +16,8 @@ static bool lacks_cfi(const struct jp_end *end)
 		end->nr_frames == end->samples);
 }
 
-/* Whether the file that the walk found no call frame information in is there, and has none: perhaps
- * it is no ELF file, but a picture of a heap with emitted code. */
+/* Returns whether the file without call frame information exists: it may be no ELF file but an
+ * image of a heap with emitted code. */
 static bool is_there(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
@@ -36,15 +36,13 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 	input = (struct jp_elf_input){found.fd, found.image, found.size};
 	tables = jp_elf_tables(&input);
 	jp_found_file_close(&found);
-	/* What inject made of a jitdump has no build id to look for. */
+	/* Files that inject made have no build id to search for. */
 	return !tables.elf ||
 	       (!tables.cut_short && (wanted.id.size || end->code == JP_CODE_EMITTED));
 }
 
-/*
- * Walks that end at a limit of the recording or for want of unwind information. One blame for each
- * cause, process and file; an end is a place, so the numbers stay small.
- */
+/* Returns the cause of walks that end at a limit of the recording or for want of unwinding
+ * information. There is one blame for each cause, process and file, so numbers stay small. */
 static const char *cause_of(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	switch (end->kind) {
@@ -222,8 +220,8 @@ static void blame_end(struct jp_explain_view *view, const struct jp_end *end, co
 	describe(view, end, blame);
 }
 
-/* What costs the same stacks as well, or may. With call frame information for the emitted code the
- * dump would still end too early. */
+/* Blames a second cause that costs the same stacks: with call frame information for the emitted
+ * code the dump would still end too early. */
 static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 {
 	if (end->circles && !end->image->recursion)
@@ -234,7 +232,7 @@ static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 		blame_end(view, end, "empty-dump", NULL, end->hollow);
 }
 
-/* When a process ends, the kernel has nothing left to dump. */
+/* Returns the lost samples: when a process ends, the kernel has nothing to dump. */
 static uint64_t costs(const struct jp_end *end)
 {
 	return end->kind == JP_END_EMPTY && !end->image->hollow ? end->samples - end->blank

@@ -6,15 +6,15 @@
 
 #include "harness/base/array.h"
 
-/* A set is its last loss and the set without it. */
+/* A set consists of its last loss and the set without it. */
 struct loss_set {
 	size_t rest;                   /* index + 1; 0: none */
-	struct jp_blame *const *blame; /* of the last */
+	struct jp_blame *const *blame; /* of the last loss */
 	uint64_t samples;
 };
 
-/* Chains that go through files in ever another order have no end of sets; what comes later is
- * counted with those that there are, and in each of its places. */
+/* Limit of sets, as chains may go through files in ever new orders; later samples are counted with
+ * existing sets, in each of their places. */
 enum { MOST_SETS = 1 << 20 };
 
 int jp_loss_sets_add(struct jp_loss_sets *sets, size_t *set, uint32_t number,
@@ -43,7 +43,7 @@ void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set)
 	sets->list[set - 1].samples++;
 }
 
-/* Whether @what was met in @set before; -ENOMEM. */
+/* Returns whether @what was found in @set before, or -ENOMEM. */
 static int is_again(struct jp_map *met, const void *what, size_t set)
 {
 	size_t *last = jp_map_at(met, (uintptr_t)what, sizeof(*last));
@@ -54,7 +54,7 @@ static int is_again(struct jp_map *met, const void *what, size_t set)
 	return last ? again : -ENOMEM;
 }
 
-/* A place may have two of them, a cause two places. */
+/* Joins a set: a place may have two of its losses, a cause two places. */
 static int join(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
 {
 	const uint64_t samples = sets->list[set - 1].samples;
@@ -76,7 +76,7 @@ static int join(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
 
 int jp_loss_sets_join(const struct jp_loss_sets *sets)
 {
-	struct jp_map met = {0}; /* the last set, by the address of a blame or a cause */
+	struct jp_map met = {0}; /* the last set, by address of a blame or cause */
 	int ret = 0;
 
 	for (size_t set = 1; set <= sets->count && !ret; set++)

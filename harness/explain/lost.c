@@ -6,10 +6,10 @@
 
 #include "harness/base/order.h"
 
-/* A file may say anything. */
+/* Bound for numbers of an untrusted file. */
 #define MOST 1e18
 
-/* A ring's last records, of which so many tell what is lost next. */
+/* Number of last records of a ring that show what is lost next. */
 enum { LAST = 32 };
 #define MARK (UINT64_C(1) << LAST)
 
@@ -76,7 +76,7 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 	return blame;
 }
 
-/* Whether any sample needs a mapping at all. */
+/* Returns whether any sample needs a mapping. */
 static bool any_user(const struct jp_ends *ends)
 {
 	for (size_t i = 0; i < ends->images.count; i++)
@@ -89,15 +89,15 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 {
 	const uint64_t sure = jp_max(lost->records[false], lost->samples[false]);
 	const uint64_t mixed = jp_max(lost->records[true], lost->samples[true]);
-	/* Of a ring for both, so many as of those that came through. */
+	/* In a ring for both, losses have the same shares as the written records. */
 	const double part = lost->sideband / ((double)lost->sideband + view->samples + 1);
 	const uint64_t sideband = (uint64_t)fmin(mixed * part, MOST),
-		       /* Where samples need lost records, many of what a ring for both lost are
-			* those: what came just before tells how many. */
+		       /* If samples need lost records, many losses of a shared ring are mappings:
+			* the records before show how many. */
 		samples = sure + (harm ? (uint64_t)fmin(lost->among, mixed) : mixed - sideband);
 	struct jp_blame *found;
 
-	/* Where few were mappings, no sample is known to need one. */
+	/* If few were mappings, no sample certainly needs one. */
 	if (part > 0.5 && sideband && !harm && any_user(view->ends)) {
 		/* What is known of the samples is in doubt by the share of records that is gone:
 		 * as many as there would be for the lost ones. */

@@ -2,6 +2,7 @@
 """Hosts that deny something: each case passes there, or its SKIP names reason and remedy."""
 
 import os
+import platform
 import shutil
 import tempfile
 import unittest
@@ -46,6 +47,13 @@ class OddHosts(Folder):
         text = self.run_there(*there, cases=("growth/anon.map",))
         self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP one clock for truth and capture: "
                                r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
+
+    def test_fixed_addresses(self) -> None:
+        """After an exec of the same program every mapping looks like the one before."""
+        text = self.run_there("setarch", platform.machine(), "-R",
+                              cases=("process-tree/exec.backfill",))
+        self.assertRegex(text, r"(?m)^ok 1 process-tree/exec.backfill # SKIP random addresses, by "
+                               r"which backfill sees an exec \(run without setarch -R")
 
     def test_unlimited_stack(self) -> None:
         """The C library's threads then have 2 MiB, less than the largest frames take."""
