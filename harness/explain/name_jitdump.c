@@ -6,15 +6,15 @@
 #include "harness/explain/name_causes.h"
 #include "harness/format/jit/jitdump_read.h"
 
-/* Names that a jitdump has. */
+/* Losses that a jitdump could name. */
 
 struct dump_facts {
 	const char *path;
-	int missing; /* 0, or why it cannot be read */
+	int missing; /* 0, or why it is unreadable */
 	struct jp_error why;
-	bool counter;                /* its times are the CPU's counter, not ns */
-	uint64_t loads, first, last; /* of code, and their times */
-	size_t covers;               /* of the loss's addresses */
+	bool counter;                /* its times are a CPU counter, not ns */
+	uint64_t loads, first, last; /* number of loads, and their times */
+	size_t covers;               /* of the loss's addresses, those in loads */
 };
 
 static void note_load(struct dump_facts *facts, const struct jp_name_loss *loss,
@@ -165,7 +165,8 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 	return true;
 }
 
-/* Loads that lie wholly outside of what was recorded have times of another clock. */
+/* Returns whether all loads lie outside of the recording, so that their times are of another
+ * clock. */
 static bool other_clock(const struct jp_name_process *process, const struct dump_facts *facts)
 {
 	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
@@ -189,7 +190,7 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 		return process->injected_first > process->last ? blame_clock(name_case, &facts)
 		       : facts.covers ? blame_not_injected(name_case, &facts)
 				      : false;
-	/* What may not be read is there. */
+	/* An unreadable file exists. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);
 	if (!name_case->view->summary->monotonic || other_clock(process, &facts))

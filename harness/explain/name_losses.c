@@ -16,16 +16,16 @@
 #include "harness/explain/same_frames.h"
 #include "harness/format/perfdata/format.h"
 
-/* What is known of one address, while its space stays as it is. */
+/* The loss at one address, while its address space does not change. */
 struct known_loss {
-	uint64_t addr, generation;     /* generation 0: free */
-	struct jp_name_process *named; /* whose perf map names it; NULL: none does */
-	struct jp_name_loss *loss;     /* NULL: none */
+	uint64_t addr, generation;     /* generation 0: free entry */
+	struct jp_name_process *named; /* process whose perf map names it; NULL: none */
+	struct jp_name_loss *loss;     /* NULL: no loss */
 };
 
 enum { KNOWN = 16384 };
 struct jp_name_losses {
-	struct jp_replay *replay, *injected; /* injected: of inject's own mappings alone */
+	struct jp_replay *replay, *injected; /* injected: only mappings that inject wrote */
 	struct jp_file_finder *finder;
 	struct jp_names *names;
 	struct jp_map by_key;    /* struct jp_name_loss *, by key_of() */
@@ -33,13 +33,13 @@ struct jp_name_losses {
 	struct jp_text_pool files;
 	struct jp_changed_files *changed;
 	const struct jp_ends *ends;
-	uint64_t pid_namespace, mount_namespace; /* of the first process that is told; 0: none */
+	uint64_t pid_namespace, mount_namespace; /* of the first process with any; 0: none */
 	struct jp_name_loss **list;
 	size_t count, capacity;
 	struct jp_loss_sets sets;
 	uint64_t samples;
 	struct jp_same_frames last; /* of the last sample, ... */
-	uint64_t clean;             /* ... whose so many outermost have names, of files */
+	uint64_t clean;             /* ... whose outermost frames, this many, have names of files */
 	struct known_loss known[KNOWN];
 };
 
@@ -94,7 +94,7 @@ static struct jp_name_process *process_of(struct jp_name_losses *losses, uint32_
 
 /* --- records ------------------------------------------------------------------------------ */
 
-/* "jit-PID.dump", as perf knows jitdumps by. */
+/* Returns whether the path is "jit-PID.dump", by which perf knows jitdumps. */
 static bool is_marker(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -130,7 +130,8 @@ static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
 
 /* --- samples ------------------------------------------------------------------------------ */
 
-/* In a file, of all processes; else in the emitted code of one. */
+/* Returns whether a loss counts for a file, in all processes, instead of one process's emitted
+ * code. */
 static bool in_file(unsigned int fault)
 {
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
@@ -165,7 +166,7 @@ static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int 
 					.pid = mapping->pid,
 					.name = mapping->name,
 					.since = mapping->since};
-	/* Frames where all threads begin cost nobody anything. */
+	/* Frames where all threads begin need no name. */
 	(*added)->leaf = fault == JP_NAME_STRIPPED ||
 			 (in_file(fault) && jp_code_is_c_library(mapping->name));
 	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
@@ -192,7 +193,8 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 			(struct jp_blame_range){mapping->start, mapping->end};
 }
 
-/* What is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: no memory. */
+/* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
+ * memory. */
 static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 			     const struct jp_mapping *mapping, uint64_t addr,
 			     struct known_loss *known)
@@ -212,7 +214,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		map = jp_names_map(losses->names, mapping->pid, NULL);
 		return jp_perf_map_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
 	}
-	/* No mapping is no matter of names; nor is a hole between symbols. */
+	/* A missing mapping, or a gap between symbols, is no loss of a name. */
 	if (name.how < JP_NAME_NAMED || name.how == JP_NAME_NO_MAPPING ||
 	    name.how == JP_NAME_NO_SYMBOL)
 		return JP_NAME_ELF;
@@ -225,7 +227,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 	if (mapping->backing == JP_BACKING_MEMFD &&
 	    jp_images_is_program(&losses->ends->images, pid, mapping->name))
 		return JP_NAME_NO_FILE;
-	/* Memory of the kernel's own, like [vsyscall]. */
+	/* Memory of the kernel, such as [vsyscall]. */
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
 		return JP_NAME_ELF;

@@ -8,19 +8,20 @@
 
 #include "harness/explain/name_causes.h"
 
-/* Names that a perf map has. */
+/* Losses that a perf map could name. */
 
 struct map_facts {
 	char path[64];
-	const struct jp_perf_map *map; /* NULL: @missing */
+	const struct jp_perf_map *map; /* NULL: see @missing */
 	int missing;
-	size_t lines;    /* in memory where the loss is */
-	size_t covers;   /* of the loss's addresses */
-	size_t others;   /* lines elsewhere */
-	uint32_t parent; /* that forked the process, and whose map names the loss; 0: none */
+	size_t lines;    /* lines in the memory of the loss */
+	size_t covers;   /* of the loss's addresses, those with a line */
+	size_t others;   /* lines in other memory */
+	uint32_t parent; /* ancestor whose map names the loss; 0: none */
 };
 
-/* A child runs code that it inherited: its parent's map names that. 0: none does. */
+/* Returns the pid of the nearest ancestor whose perf map names the addresses, or 0: a child runs
+ * inherited code. */
 static uint32_t parent_with_names(const struct jp_name_case *name_case)
 {
 	enum { GENERATIONS = 64 };
@@ -90,7 +91,7 @@ void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 	struct jp_blame *blame;
 	bool others;
 
-	/* Root records anyone's processes. */
+	/* Root records processes of all users. */
 	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
 	    jp_file_find_map(jp_name_losses_finder(losses), process->pid, &found, NULL))
 		return;
@@ -131,8 +132,8 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 	return true;
 }
 
-/* How long before the recording began the map was written for the last time, by the times of both
- * files; 0: it was not, or they do not tell. */
+/* Returns how many seconds before the recording the map was last written, by the times of both
+ * files; 0: not before, or unknown. */
 static double written_before(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
@@ -225,8 +226,8 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	return true;
 }
 
-/* Whether the map looks as if it was written before the code: it has lines, and none of them fits,
- * or names end at some time. */
+/* Returns whether the map seems older than the code: none of its lines fits, or names end at some
+ * time. */
 static bool is_old(const struct jp_name_case *name_case, const struct map_facts *facts)
 {
 	const struct jp_name_process *process = name_case->process;
@@ -235,7 +236,7 @@ static bool is_old(const struct jp_name_case *name_case, const struct map_facts 
 		return false;
 	if (!facts->lines && !process->named)
 		return facts->others;
-	/* It was written anew after an exec. */
+	/* It was rewritten after an exec. */
 	if (process->named && process->execed > name_case->loss->last &&
 	    process->execed <= process->named_first)
 		return true;

@@ -27,7 +27,7 @@ static const struct {
 	{"pypy", "none: PyPy writes neither; --jit off shows what the interpreter does"},
 };
 
-/* Memory that only one runtime calls so, whatever its programs are called. */
+/* Names of memory that only one runtime uses, whatever its programs are called. */
 static const struct {
 	const char *memory, *comm;
 } owners[] = {

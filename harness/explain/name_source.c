@@ -7,19 +7,19 @@
 #include "harness/explain/name_causes.h"
 #include "harness/explain/remapped.h"
 
-/* Code that nobody names, as far as can be seen. */
+/* Code without any visible source of names. */
 
 /* --- maps under another number ------------------------------------------------------------ */
 
 struct search {
 	const struct jp_name_case *name_case;
-	uint32_t named; /* by the map that fits; 0: none */
+	uint32_t named; /* pid of the map that fits; 0: none */
 	size_t covers;
 	char path[64];
 };
 
-/* Whether the process called @pid in the recording has code of its own there, which its map names.
- */
+/* Returns whether the process @pid of the recording has code of its own there, which its map
+ * names. */
 static bool has_code(const struct search *search, uint32_t pid)
 {
 	const struct jp_mapping *mapping = jp_replay_find(search->name_case->view->spaces, pid,
@@ -28,8 +28,8 @@ static bool has_code(const struct search *search, uint32_t pid)
 	return mapping && mapping->prot & JP_PROT_EXEC;
 }
 
-/* Whether @pid forked the process, or what forked that: a child's code may have the parent's map
- * name it, and lies where the parent's does. */
+/* Returns whether @pid is an ancestor of the process: a child's code may be named by its parent's
+ * map, at the same place. */
 static bool is_ancestor(const struct search *search, uint32_t pid)
 {
 	enum { GENERATIONS = 64 };
@@ -43,7 +43,8 @@ static bool is_ancestor(const struct search *search, uint32_t pid)
 	return false;
 }
 
-/* A map whose lines hold most of the addresses is the process's own: memory lies anywhere. */
+/* Tries a map: if its lines cover most of the addresses it is the process's own, as memory lies at
+ * random places. */
 static int try_map(void *context, uint32_t named, const struct jp_found_file *found)
 {
 	struct search *search = context;
@@ -86,7 +87,7 @@ static bool blame_namespace(const struct jp_name_case *name_case, const struct s
 	return true;
 }
 
-/* What the process wrote lies in files that only it sees, or that are called by its own pid. */
+/* Blames files that only the process sees, or that are named by its own pid. */
 static bool blame_unseen(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -114,7 +115,7 @@ static bool blame_unseen(const struct jp_name_case *name_case)
 	return true;
 }
 
-/* Memory that took the place of a file's text: perf asks the file for no name in it. */
+/* Blames memory that replaced a file's text: perf finds no name for it in the file. */
 static bool blame_remapped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;

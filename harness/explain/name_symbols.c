@@ -8,7 +8,7 @@
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Names that files have, or would have. */
+/* Losses that symbols of a file could name. */
 
 static const char *build_id_of(const struct jp_name_case *name_case, char text[41])
 {
@@ -21,13 +21,13 @@ static const char *build_id_of(const struct jp_name_case *name_case, char text[4
 	return headed ? jp_build_id_text(headed, text) : NULL;
 }
 
-/* A program that was no file. */
+/* Returns whether the program ran from memory, without a file. */
 static bool is_memory(const struct jp_name_loss *loss)
 {
 	return jp_mapping_backing(loss->name) == JP_BACKING_MEMFD;
 }
 
-/* What lies at the recorded path now. */
+/* Describes what is at the recorded path now. */
 static void say_what_is_there(const struct jp_name_case *name_case, struct jp_blame *blame,
 			      const char *id)
 {
@@ -122,7 +122,8 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	return true;
 }
 
-/* Whether the file has the small symbol table that Fedora packs, which explain does not unpack. */
+/* Returns whether the file has the compressed symbol table of Fedora, which explain does not
+ * read. */
 static bool is_packed(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
@@ -138,7 +139,7 @@ static bool is_packed(const struct jp_name_case *name_case)
 	return packed;
 }
 
-/* Whether the perf that recorded is one that unpacks it, or another tool. */
+/* Returns whether the recording perf reads it, or is another tool. */
 static bool unpacks(const struct jp_name_case *name_case)
 {
 	const char *version = name_case->view->summary->version;
@@ -156,8 +157,8 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const bool packed = is_packed(name_case);
-	/* A note alone where every distribution strips it, a profile in order looks so, or where
-	 * perf has the names. */
+	/* Only a note if every distribution strips the file, as healthy profiles lack these names,
+	 * or if perf has them. */
 	struct jp_blame *blame =
 		jp_code_is_c_library(loss->name) || (packed && unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,

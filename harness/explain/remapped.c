@@ -12,14 +12,14 @@ static bool is_memory(const struct jp_mapping *mapping)
 	return mapping->backing == JP_BACKING_ANON && mapping->prot & JP_PROT_EXEC;
 }
 
-/* What lies next to @memory, above it or below; NULL: a hole, or too many pieces. */
+/* Returns the file's mapping next to @memory, above or below; NULL: a hole, or too many pieces. */
 static const struct jp_mapping *neighbour(struct jp_replay *replay, uint32_t pid,
 					  const struct jp_mapping *memory, bool above)
 {
 	enum { PIECES = 64 };
 	const struct jp_mapping *next = memory;
 
-	/* It may be copied in pieces. */
+	/* The text may be copied in pieces. */
 	for (int i = 0; i < PIECES && next && is_memory(next); i++)
 		next = jp_replay_find(replay, pid, above ? next->end : next->start - 1);
 	return next && next->backing == JP_BACKING_FILE && next->prot & JP_PROT_EXEC ? next : NULL;
@@ -34,7 +34,7 @@ bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping
 		return false;
 	below = neighbour(replay, pid, memory, false);
 	above = below ? neighbour(replay, pid, memory, true) : NULL;
-	/* All names of a replay are kept once. */
+	/* A replay stores each name once, so pointers can be compared. */
 	if (!above || jp_file_path_injected(below->name) || below->name != above->name ||
 	    below->ino != above->ino || above->pgoff - below->pgoff != above->start - below->start)
 		return false;

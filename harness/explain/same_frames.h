@@ -3,16 +3,16 @@
 
 #include <stdint.h>
 
-/* The outermost frames of the stack before, most of which the next one has, too. All zero to start
- * with. */
+/* The outermost frames of the previous stack, most of which the next stack shares. Starts as all
+ * zero. */
 enum { JP_SAME_FRAMES = 1024 };
 struct jp_same_frames {
-	uint64_t space; /* jp_replay_generation(); 0: nobody's */
+	uint64_t space; /* jp_replay_generation(); 0: none */
 	uint64_t count;
-	uint64_t frames[JP_SAME_FRAMES]; /* the outermost is the last of all */
+	uint64_t frames[JP_SAME_FRAMES]; /* the outermost is last */
 };
 
-/* How many of the outermost of @count @frames in @space are those of the call before, in the same
- * space. */
+/* Returns how many outermost of @count @frames in @space equal those of the previous call, in the
+ * same space. */
 uint64_t jp_same_frames(struct jp_same_frames *last, uint64_t space, const uint64_t *frames,
 			uint64_t count);

@@ -12,11 +12,11 @@ enum indexed { UNSEEN, INDEXED, NOT_INDEXED };
 
 struct jp_stacks {
 	struct jp_unwinder *unwinder;
-	uint64_t ip; /* the stack of a sample that has none */
+	uint64_t ip; /* the only frame of a sample without a stack */
 	uint64_t frames[FRAMES], others[FRAMES];
 	struct jp_stack other;
 	struct jp_file_finder *finder;
-	struct jp_map indexed; /* enum indexed, by the name's address */
+	struct jp_map indexed; /* enum indexed, by address of the name */
 };
 
 struct jp_stacks *jp_stacks_new(const char *elf_dir, struct jp_file_finder *finder)
@@ -56,8 +56,8 @@ static void walk(struct jp_stacks *stacks, struct jp_replay *spaces, const struc
 	};
 }
 
-/* Whether the file that inject made of a jitdump says that it has no call frame information: an
- * index without entries (V8 writes such). */
+/* Returns whether a file that inject made has an empty index of call frame information (V8 writes
+ * such). */
 static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *mapping)
 {
 	uint64_t *known = jp_map_at(&stacks->indexed, (uintptr_t)mapping->name, sizeof(*known));
@@ -76,7 +76,7 @@ static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *m
 	return *known == INDEXED;
 }
 
-/* Whether perf goes on by frame pointers where the walk ended: in a file with call frame
+/* Returns whether perf continues by frame pointers where the walk ended: in a file with call frame
  * information, but none for the address (docs/unwinding.md). */
 static bool goes_on(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
 		    const struct jp_stack *stack)
@@ -101,7 +101,7 @@ static bool all_in_files(struct jp_replay *spaces, uint32_t pid, const struct jp
 	return true;
 }
 
-/* The walk as perf's, where that comes to the end. */
+/* Continues the walk as perf does, if that reaches the end. */
 static bool walk_on(struct jp_stacks *stacks, struct jp_replay *spaces,
 		    const struct jp_event *sample, struct jp_stack *stack)
 {
@@ -118,12 +118,12 @@ static bool walk_on(struct jp_stacks *stacks, struct jp_replay *spaces,
 	return true;
 }
 
-/* By the dump alone. */
+/* Walks the dump. */
 static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
 	walk(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
-	/* Whatever the code has, there is nothing to walk. */
+	/* Without a dump there is nothing to walk. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;
 	if (walk_on(stacks, spaces, sample, stack) ||
@@ -141,7 +141,7 @@ void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const stru
 	const bool dumped = sample->sample.regs && asked && asked->stack;
 
 	*stack = (struct jp_stack){.method = JP_CHAIN, .stop = JP_UNWIND_NO_DATA};
-	/* What the kernel adds of the user's part is not what was asked for. */
+	/* Ignore a user part that was not requested. */
 	if (asked && !asked->user)
 		return;
 	if (asked && asked->max_stack)

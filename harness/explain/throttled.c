@@ -6,14 +6,14 @@
 
 #include "harness/explain/explainer.h"
 
-/* The type of PERF_RECORD_UNTHROTTLE, an event of no other use. */
+/* Type of PERF_RECORD_UNTHROTTLE, which no other code needs. */
 enum { UNTHROTTLE = 6 };
 
-/* How long the kernel had stopped events, by their ids: it does until the next tick. */
+/* How long the kernel stopped events, by their ids: each time until the next tick. */
 struct throttled {
-	uint64_t count, first, stopped; /* the time of the first, and ns in all */
-	uint64_t last;                  /* time of any sample */
-	struct jp_map since;            /* uint64_t by id, 0: it runs */
+	uint64_t count, first, stopped; /* number; time of the first; sum in ns */
+	uint64_t last;                  /* time of the last sample */
+	struct jp_map since;            /* uint64_t by id; 0: the event runs */
 };
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
@@ -56,17 +56,17 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return 0;
 }
 
-/* So many samples as there would have been, had they come as in the time that is left. */
+/* Returns the missing samples, at the rate of the remaining time. */
 static uint64_t missing(const struct jp_explain_view *view, const struct throttled *state)
 {
 	const uint64_t began = view->ends->first_sample;
 	const uint64_t all = state->last > began ? state->last - began : 0;
 	double running = (double)all - state->stopped;
 
-	/* Several CPUs can be stopped at one time. */
+	/* Several CPUs can be stopped at the same time. */
 	if (running < all / 10.0)
 		running = all / 10.0;
-	/* A file may say anything. */
+	/* A file may contain any values. */
 	return running > 0 ? (uint64_t)fmin(view->samples * (double)state->stopped / running, 1e18)
 			   : 0;
 }

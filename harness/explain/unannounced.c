@@ -8,23 +8,23 @@
 #include "harness/base/array.h"
 #include "harness/explain/lost.h"
 
-/* Code of one image that runs and that no mapping record announces. */
+/* Executed code of one image in no recorded mapping. */
 struct unannounced {
 	struct jp_image *image;
 	uint64_t samples;
-	uint64_t before_loss; /* of those, of pages that were hit before the first loss */
-	uint64_t starts; /* of those, where the program's main() has its caller in no mapping */
+	uint64_t before_loss; /* of these, in pages that were hit before the first loss */
+	uint64_t starts;      /* of these, with the caller of the program's main() in no mapping */
 	const struct jp_end *worst;
 };
 
-/* Why no record does: it was lost, the events were off, or the profiler did not ask for what was
- * there before. */
+/* Evidence for the cause: the record was lost, events were off, or the profiler did not read older
+ * state. */
 struct missing_records {
 	struct jp_lost lost;
-	struct unannounced *list; /* one for each image that has any */
+	struct unannounced *list; /* one for each image with such samples */
 	size_t count, capacity;
-	struct jp_map at; /* index + 1, by the image's address */
-	bool reads_anon;  /* the profiler knew some emitted code from before the recording */
+	struct jp_map at; /* index + 1, by address of the image */
+	bool reads_anon;  /* the profiler knew some older emitted code */
 };
 
 static int begin(struct jp_explain_view *view, struct jp_error *err)
@@ -54,8 +54,8 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return 0;
 }
 
-/* Samples of @end that run code in no mapping. Where the program is not known, neither is what
- * follows known code in a chain. */
+/* Returns the samples of @end in no mapping. If the program is unknown, so is what follows known
+ * code in a chain. */
 static uint64_t unknown_at(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
@@ -100,22 +100,23 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 			    const struct unannounced *one)
 {
 	const struct jp_image *image = one->image;
-	/* perf reads every executable line of /proc/PID/maps, unless it is told not to. */
+	/* perf reads every executable line of /proc/PID/maps by default. */
 	const bool reads_all =
 		state->reads_anon || isdigit((unsigned char)view->summary->version[0]);
 
 	if (state->lost.records[true] + state->lost.samples[true] &&
 	    one->before_loss * 2 < one->samples)
-		return "lost-records"; /* What is known of it is another program, or became one. */
+		return "lost-records"; /* its known mappings are another program's, or it was
+					  replaced */
 	if (image->files && jp_image_replaced(image))
 		return "exec-while-disabled";
-	/* Its own addresses are the same, libc's are not. */
+	/* The program's own addresses are the same, but libc's are not. */
 	if (image->libc && !image->exec && one->starts * 2 >= one->samples)
 		return "exec-while-disabled";
-	/* Its name would be told with the first glance at it, and by an exec that was seen. */
+	/* A first look at it, and an exec, would have recorded its name. */
 	if (!image->files && !*image->process && (image->anon || state->count > 1))
 		return "exec-while-disabled";
-	/* perf inject takes records of a JIT's memory away, all of them. */
+	/* perf inject removes all records of a JIT's memory. */
 	if (image->injected && !image->memory)
 		return "map-partial";
 	if (image->exec || (image->synthesized && reads_all))
@@ -123,9 +124,9 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 	return "older-code";
 }
 
-/* Whether it may be attach-window where cause_of() says older-code: the profiler told of files from
- * before and of no anonymous memory, and of no program's either. Either it skips such, or there was
- * none. */
+/* Returns whether the cause may also be attach-window when cause_of() returns older-code: the
+ * profiler recorded older files but no anonymous memory of any program. Either it skips that, or
+ * there was none. */
 static bool is_either(const struct unannounced *one, const char *id)
 {
 	return strcmp(id, "older-code") == 0 && one->image->synthesized;
@@ -180,7 +181,7 @@ static const char *remedy_of(const char *id)
 	       "executable mapping; or start the recording before the process";
 }
 
-/* @reason: the cause that cause_of() says. */
+/* Blames the image's samples. @reason: result of cause_of(). */
 static void blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
 			      const char *id, const char *reason)
 {
@@ -203,7 +204,7 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 	jp_blame_remedy(blame, "%s", remedy_of(id));
 }
 
-/* The pages of each, once their blames are there. */
+/* Adds the pages to each blame, when all exist. */
 static void add_ranges(struct jp_explain_view *view, const struct missing_records *state)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {
