@@ -66,16 +66,20 @@ static int at_boundary(void *context, const char *boundary, struct jp_error *err
 					err);
 }
 
-/* Without a witness: take more samples, as those outside of emitted code are not judged. */
-static uint64_t samples_wanted(const struct jp_case *cas)
+/* Returns how many samples a capture lacks whose share of emitted code the witness does not show:
+ * take more than the case needs, because samples outside of emitted code are not judged. */
+static uint64_t lacking_without_witness(const struct jp_case *cas, uint64_t taken)
 {
-	return (uint64_t)cas->samples + cas->samples / 4 + 100;
+	const uint64_t wanted = (uint64_t)cas->samples + cas->samples / 4 + 100;
+
+	return wanted - jp_min(wanted, taken);
 }
 
 /*
  * Returns how many samples the capture lacks until it surely has as many in emitted code as the
  * case needs; 0: none. The witness counts such samples. The capture has as many by its period, but
  * if it has fewer samples in all (@taken) than by its period, only the witness's share of these.
+ * An external profiler may also sample threads that do not run, so it takes more.
  */
 static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_session *session,
 				uint64_t taken)
@@ -88,10 +92,13 @@ static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_sessio
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
 	const double surely =
 		fmin(by_period, by_share) - jp_witness_room((double)tally.gaps, by_period, ratio);
+	const uint64_t without = lacking_without_witness(watch->cas, taken);
+	uint64_t lacking;
 
 	if (tally.denied)
-		return samples_wanted(watch->cas) - jp_min(samples_wanted(watch->cas), taken);
-	return (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
+		return without;
+	lacking = (uint64_t)ceil(fmax(watch->cas->samples - surely, 0));
+	return watch->capture->traits & JP_CAPTURE_EXTERNAL ? jp_max(lacking, without) : lacking;
 }
 
 static uint64_t next_look(const struct jp_watched *watch)

@@ -103,7 +103,9 @@ class Faults(Folder):
 
     def each_tenth_twice(self, kept: str) -> dict[str, Any]:
         perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
-        doubles = [copy.deepcopy(one) for one in perf.samples()[::10]]
+        samples = sorted(perf.samples(), key=lambda one: one.time)
+        # The file states when its last sample was, so that sample keeps its time.
+        doubles = [copy.deepcopy(one) for one in samples[:-1:10]]
         for one in doubles:
             one.time += 1000
         perf.records += doubles
