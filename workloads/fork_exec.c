@@ -206,6 +206,9 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
 	}
+	/* Only views have other memory for writing. */
+	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_denied())
+		return EXIT_SUCCESS;
 	if (scene.task) {
 		ret = scene.task <= scene.tasks ? benchmark() : 0;
 		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)

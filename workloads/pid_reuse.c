@@ -88,6 +88,8 @@ static int run(int argc, char **argv)
 			incarnations.count);
 		return 2;
 	}
+	if (jp_handshake_denied())
+		return EXIT_SUCCESS;
 	/* Two lives before it is ready: that they can be is known then. */
 	ret = live_again(NULL) ?: live_again(NULL);
 	if (ret == -EPERM || ret == -ENOSYS)

@@ -90,6 +90,8 @@ static int run(int argc, char **argv)
 
 	if (once)
 		return live(crowd.life);
+	if (jp_handshake_denied())
+		return EXIT_SUCCESS;
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
 		ret = next(NULL);
 	if (!ret && !then_none)

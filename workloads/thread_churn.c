@@ -93,6 +93,8 @@ static int run(int argc, char **argv)
 	pthread_t thread;
 	int ret;
 
+	if (jp_handshake_denied())
+		return EXIT_SUCCESS;
 	churn.main = pthread_self();
 	ret = jp_thread_make(&thread, rest, NULL);
 	if (ret)

@@ -4,9 +4,17 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/base/printable.h"
 #include "harness/base/shortage.h"
+
+static void append(struct jp_error *err, const char *more)
+{
+	const size_t length = strlen(err->text);
+
+	snprintf(err->text + length, sizeof(err->text) - length, "%s", more);
+}
 
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 {
@@ -19,6 +27,8 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
+		if (code == EMFILE && !strstr(err->text, "ulimit"))
+			append(err, " (ulimit -n raises the limit of descriptors)");
 		jp_printable(err->text);
 	}
 	return -code;

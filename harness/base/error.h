@@ -8,6 +8,6 @@ struct jp_error {
 	char text[1024];
 };
 
-/* Fills @err (may be NULL). Returns -@code. */
+/* Fills @err (may be NULL); adds the remedy if @code is EMFILE. Returns -@code. */
 int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

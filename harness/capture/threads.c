@@ -79,9 +79,7 @@ int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t 
 	snprintf(path, sizeof(path), "/proc/%d/task", session->target->pid);
 	ret = jp_tids_list(path, &tids);
 	if (ret && ret != -ESRCH)
-		jp_fail(err, -ret, "%s: %s%s", path, strerror(-ret),
-			ret == -EMFILE ? " (each thread takes two descriptors a CPU; ulimit -n)"
-				       : "");
+		jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 	if (ret == -ESRCH)
 		ret = 0; /* it ended: nothing to open */
 	jp_drain_now(session);

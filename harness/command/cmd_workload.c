@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness/base/number.h"
@@ -19,12 +18,6 @@
 #include "workloads/emit/noexec.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/workload.h"
-
-/* Since Linux 6.3 (b507808ebce2 "mm: implement memory-deny-write-execute as a prctl"). */
-#ifndef PR_GET_MDWE
-#define PR_GET_MDWE              66
-#define PR_MDWE_REFUSE_EXEC_GAIN 1
-#endif
 
 /* Capacity of a truth in records: a minute of 32 threads. The file is sparse. */
 enum { SLOTS = 1 << 22 };
@@ -224,15 +217,6 @@ static int record_start(void)
 	return ret;
 }
 
-/* Returns whether this process may make memory executable that it wrote. Uses prctl(): a trial
- * mapping would be in the capture and not in the truth. */
-static bool can_emit(void)
-{
-	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
-
-	return denied <= 0 || !(denied & PR_MDWE_REFUSE_EXEC_GAIN);
-}
-
 /* Runs the workload with an open truth. Returns the exit status. */
 static int act(void)
 {
@@ -249,9 +233,6 @@ static int act(void)
 	jp_handshake_begin(&request.setup);
 	if (!request.execed)
 		jp_handshake_hold();
-	if (!can_emit())
-		return jp_handshake_skip("memory that becomes executable: PR_SET_MDWE denies it to "
-					 "this process and its children");
 	status = publish();
 	if (!status && !jp_handshake_stopping()) {
 		status = request.workload->run(1, argv);

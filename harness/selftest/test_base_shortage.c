@@ -91,6 +91,7 @@ static void errors(void)
 static void descriptors(void)
 {
 	struct rlimit old, none;
+	struct jp_error err;
 	uint64_t size;
 	int fd;
 
@@ -100,6 +101,8 @@ static void descriptors(void)
 	fd = jp_untrusted_open("/proc/version", -1, &size, NULL);
 	setrlimit(RLIMIT_NOFILE, &old);
 	check(fd == -EMFILE && noted() == EMFILE, "no descriptor is left");
+	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
+	check(strstr(err.text, "ulimit -n") && noted() == EMFILE, "the message names the remedy");
 	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted(), "no file");
 }
 

@@ -12,11 +12,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/thread.h"
+
+/* Since Linux 6.3 (b507808ebce2 "mm: implement memory-deny-write-execute as a prctl"). */
+#ifndef PR_GET_MDWE
+#define PR_GET_MDWE              66
+#define PR_MDWE_REFUSE_EXEC_GAIN 1
+#endif
 
 static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1};
 static atomic_int stopping;
@@ -243,10 +250,8 @@ static void *go_round(void *context)
 		ret = rounds->round(rounds->context);
 		jp_maps_mark_seldom();
 	}
-	if (ret) {
-		fprintf(stderr, "jitproof workload: a round failed: %s\n", strerror(-ret));
-		exit(EXIT_FAILURE);
-	}
+	if (ret)
+		exit(jp_handshake_status("round", ret));
 	return NULL;
 }
 
@@ -270,8 +275,21 @@ int jp_handshake_skip(const char *why)
 	return EXIT_SUCCESS;
 }
 
+bool jp_handshake_denied(void)
+{
+	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
+
+	if (denied <= 0 || !(denied & PR_MDWE_REFUSE_EXEC_GAIN))
+		return false;
+	jp_handshake_skip("memory that becomes executable: PR_SET_MDWE denies it to this process "
+			  "and its children");
+	return true;
+}
+
 int jp_handshake_status(const char *workload, int failed)
 {
+	if (failed == -EACCES && jp_handshake_denied())
+		return EXIT_SUCCESS;
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "workloads/emit/workload.h"
 
 int jp_process_line(int fd, char *line, size_t size)
 {
@@ -43,6 +46,8 @@ int jp_process_wait_ready(struct jp_child *process)
 		return ret;
 	if (!strncmp(line, "ready ", 6))
 		return 0;
+	if (!strncmp(line, "skip ", 5) && jp_handshake_denied())
+		exit(EXIT_SUCCESS);
 	fprintf(stderr, "jitproof workload: a child said '%s'; expected 'ready PID'\n", line);
 	return -EPROTO;
 }

@@ -46,6 +46,10 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 int jp_handshake_rounds(int (*round)(void *context), void *context);
 /* Says that the machine lacks @why, and returns the workload's exit status. */
 int jp_handshake_skip(const char *why);
+/* Skips the case if PR_SET_MDWE has the kernel refuse memory that was written and is to become
+ * executable (map_deny_write_exec(); files may still be mapped as executable). Returns whether it
+ * did. */
+bool jp_handshake_denied(void);
 /* Says what failed (-errno), and returns the workload's exit status; 0: nothing did. */
 int jp_handshake_status(const char *workload, int failed);
 /* Polled by threads between two paths. */
