@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Losses: samples that the kernel could not write, and times that it stopped sampling. A sample
- * that is not there cannot be wrong, so a case has no losses but those that it states.
+ * that is not there cannot be wrong, so a case has no losses but those that it states. Throttling
+ * hides samples of the witness as well: where the witness judges, it finds those that are missing.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 struct losses_seen {
 	struct jp_losses losses;
 	uint64_t samples;
+	uint64_t period; /* of the first sample */
+	bool steady;     /* all samples have one period, so the witness judges their number */
 	struct jp_map throttled; /* event id -> number of its throttled threads */
 };
 
@@ -21,8 +24,13 @@ static const struct jp_role lost = {.bound = JP_MOST_LOST};
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	view->state = calloc(1, sizeof(struct losses_seen));
-	return view->state ? 0 : -ENOMEM;
+	struct losses_seen *state = calloc(1, sizeof(*state));
+
+	view->state = state;
+	if (!state)
+		return -ENOMEM;
+	state->steady = true;
+	return 0;
 }
 
 /* Counts an UNTHROTTLE without a THROTTLE as well: the event had stopped. */
@@ -46,7 +54,10 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	struct losses_seen *state = view->state;
 
 	jp_losses_see(&state->losses, event);
-	state->samples += event->type == JP_EVENT_SAMPLE;
+	if (event->type == JP_EVENT_SAMPLE) {
+		state->period = state->samples++ ? state->period : event->sample.period;
+		state->steady &= event->sample.period == state->period;
+	}
 	return event->record_type == JP_PERF_RECORD_THROTTLE ||
 			       event->record_type == JP_PERF_RECORD_UNTHROTTLE
 		       ? see_throttle(state, event)
@@ -65,6 +76,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct losses_seen *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
+	const bool witnessed = state->steady && state->period && !info.breakpoints &&
+			       jp_evidence_is_witnessed(view->evidence);
 	uint64_t all;
 
 	jp_losses_add(&state->losses, &info);
@@ -72,7 +85,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		all = UINT64_MAX;
 	jp_findings_add_as(&view->findings, &lost,
 			   jp_metric_rate("lost.samples", info.lost_samples, all));
-	jp_findings_add_as(&view->findings, &lost,
+	jp_findings_add_as(&view->findings, witnessed ? NULL : &lost,
 			   jp_metric_count("lost.throttled", state->losses.throttled));
 	return 0;
 }

@@ -37,16 +37,15 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 	for (size_t at = 0; !failed && (clock = jp_map_next(&clocks, &at, &key));) {
 		struct jp_summed_weight *thread =
 			thread_of(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
+		const double most = ratio * ((double)clock->inside + clock->unseen);
 		/* Each visit to native code or to the kernel interrupts the time that counts. */
 		const double steps = (double)(clock->gaps + clock->samples - clock->user);
 
 		if (!thread)
 			failed = -ENOMEM;
 		else
-			add_due(thread, ratio * (double)clock->user, ratio * (double)clock->inside,
-				steps);
-		add_due(&weights->all, ratio * (double)clock->user, ratio * (double)clock->inside,
-			steps);
+			add_due(thread, ratio * (double)clock->user, most, steps);
+		add_due(&weights->all, ratio * (double)clock->user, most, steps);
 	}
 	jp_map_free(&clocks);
 	return failed;

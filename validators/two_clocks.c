@@ -25,6 +25,24 @@ static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_
 	       (double)(next->time - one->time) <= JP_WITNESS_GAP * (double)witnessed->period;
 }
 
+/* Returns for how many ns no timer of the witness ran from its sample @i on, as the kernel
+ * throttled it. Less than a gap is none. */
+static uint64_t throttled_after(const struct jp_witnessed *witnessed, size_t i)
+{
+	const uint64_t time = jp_witnessed_throttled(witnessed, i);
+
+	return (double)time > JP_WITNESS_GAP * (double)witnessed->period ? time : 0;
+}
+
+bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time)
+{
+	const struct jp_witnessed *witnessed = &evidence->witnessed;
+	const size_t next = jp_witnessed_from(witnessed, tid, time);
+	const struct jp_witness_sample *last = next ? &witnessed->samples[next - 1] : NULL;
+
+	return last && last->tid == tid && time - last->time < throttled_after(witnessed, next - 1);
+}
+
 struct jp_clock_time jp_clock_asked(const struct jp_evidence *evidence)
 {
 	return (struct jp_clock_time){jp_min(evidence->watched.started, evidence->info.sampling),
@@ -43,18 +61,22 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		const struct jp_witness_sample *one = &witnessed->samples[i];
 		struct jp_clock_thread *thread =
 			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
+		/* A sample after the witness was throttled stands for a time that is left out. */
+		const bool counts =
+			!i || one[-1].tid != one->tid || !throttled_after(witnessed, i - 1);
 		const bool watched = jp_clock_watched(evidence, one->pid, one->time, one->time);
 
 		if (!thread)
 			return -ENOMEM;
 		activation = jp_truth_activation_at(evidence->truth, activation, one->tid,
 						    one->time + slack);
-		thread->samples += watched;
+		thread->samples += watched && counts;
 		thread->gaps += watched && (!i || !is_contiguous(witnessed, one - 1, one));
+		thread->unseen += (double)throttled_after(witnessed, i) / (double)witnessed->period;
 		thread->near += watched && i && one[-1].tid == one->tid &&
 				one[-1].pid == one->pid &&
 				jp_clock_is_near(one->time - one[-1].time, witnessed->period);
-		if (!activation || one->time > activation->leave + slack)
+		if (!counts || !activation || one->time > activation->leave + slack)
 			continue;
 		thread->inside +=
 			timeless ? one->time >= asked.from && one->time <= asked.to : watched;
@@ -72,6 +94,7 @@ void jp_clock_join(struct jp_clock_thread *sum, const struct jp_clock_thread *mo
 	sum->near += more->near;
 	sum->inside += more->inside;
 	sum->user += more->user;
+	sum->unseen += more->unseen;
 }
 
 uint64_t jp_clock_activation(const struct jp_evidence *evidence,

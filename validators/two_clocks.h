@@ -14,6 +14,7 @@ struct jp_clock_thread {
 	uint64_t near;    /* of those, samples near the one before */
 	uint64_t inside;  /* in activations; where samples have no time, in jp_clock_asked() */
 	uint64_t user;    /* surely in activations, in user space, and within the windows */
+	double unseen;    /* samples that the witness may lack because the kernel throttled it */
 };
 
 struct jp_clock_time {
@@ -27,6 +28,9 @@ static inline uint64_t jp_clock_key(uint32_t pid, uint32_t tid)
 }
 /* Returns whether capture and witness sampled @pid throughout from @from to @to, in ns. */
 bool jp_clock_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to);
+/* Returns whether the kernel throttled the witness in @tid at @time: only the capture's clock ran,
+ * if any. */
+bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64_t time);
 /* Fills @threads, jp_clock_key() -> struct jp_clock_thread. Returns 0 or -ENOMEM. */
 int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads);
 /* Adds the counts of @more to @sum. */

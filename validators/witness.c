@@ -16,6 +16,9 @@
  * (perf_event_context_sched_out()). So the rule on missing samples looks at CPUs, and sums over a
  * thread leave room for its interruptions.
  *
+ * The kernel throttles an event by its number of samples in a tick, so it throttles the witness
+ * before a slower event of the same threads. Samples of the capture from such a time are left out.
+ *
  * A stream of observations states no CPU and may leave out samples of native code and of the
  * kernel. Its samples in activations are held against the witness's there.
  */
@@ -72,7 +75,8 @@ struct witness {
 	uint32_t attr;
 	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
-	double lost;             /* samples that the capture states as lost or throttled */
+	double unsampled;        /* samples for which the capture's events were throttled */
+	double lost;             /* samples that may be missing: the capture states them as lost */
 	struct jp_map indices;   /* jp_clock_key() -> index into @tallies + 1 */
 	struct tally *tallies;   /* of each thread */
 	size_t nr_tallies, tallies_capacity;
@@ -88,7 +92,7 @@ static int see_throttle(struct witness *state, const struct jp_event *event)
 	if (event->record_type == JP_PERF_RECORD_THROTTLE)
 		*since = event->time;
 	else if (*since)
-		state->lost += (double)(event->time - *since) / (double)(state->period ?: 1);
+		state->unsampled += (double)(event->time - *since) / (double)(state->period ?: 1);
 	if (event->record_type == JP_PERF_RECORD_UNTHROTTLE)
 		*since = 0;
 	return 0;
@@ -176,11 +180,12 @@ static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t 
 	return i < count ? state->on_cpu[i] : UINT64_MAX;
 }
 
-/* Returns whether @sample and the witness's next sample are of one thread and CPU. */
+/* Returns whether @sample and the witness's next sample are of one thread and CPU, with both clocks
+ * running between them. */
 static bool stays_on_cpu(const struct jp_witness_sample *sample)
 {
 	return sample[1].tid == sample->tid && sample[1].pid == sample->pid &&
-	       sample[1].cpu == sample->cpu;
+	       sample[1].cpu == sample->cpu && !sample->throttled;
 }
 
 /* Returns how many samples the capture must have among @count of the witness: all intervals between
@@ -277,6 +282,7 @@ static int tally_capture(struct witness *state)
 
 		/* A capture of all CPUs also has samples of other processes. */
 		if (!jp_clock_watched(evidence, one->pid, one->time, one->time) ||
+		    jp_clock_throttled(evidence, one->tid, one->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
 		     !jp_sample_watched(evidence, one->pid, UINT64_MAX)))
 			continue;
@@ -480,6 +486,13 @@ static int judge_streams(struct witness *state)
 	return failed;
 }
 
+/* Returns how many samples a capture may lack whose events the kernel throttled. A slower event of
+ * a thread reaches its share of a tick only where the witness does. */
+static double most_throttled(const struct witness *state)
+{
+	return (double)state->witnessed->throttles * JP_THROTTLED_NS / (double)(state->period ?: 1);
+}
+
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = view->evidence;
@@ -497,6 +510,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 "the witness has no sample, the capture %zu", state->count);
 	}
 	state->ratio = state->steady ? jp_clock_ratio(evidence, state->period) : 0;
+	state->lost += state->task && state->ratio <= 1
+			       ? fmin(state->unsampled, most_throttled(state))
+			       : state->unsampled;
 	return state->ratio > 0 ? judge_streams(state) : 0;
 }
 

@@ -23,6 +23,7 @@ from ci.soak.condition import Condition, Run
 TREE = os.path.abspath(__file__ + "/../../..")
 PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 NOBODY = 65534
+SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 SET_MDWE, NO_EXEC_GAIN = 65, 1  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, linux/prctl.h
 # Too little time: an ERROR or TIMEOUT may state that, and nothing else.
 STARVED = ("too little evidence", "the host took", "of [0-9]+ samples", "time limit",
@@ -190,6 +191,17 @@ def limit(which: int, value: int) -> Callable[[Run], None]:
     return prepare
 
 
+def throttled(run: Run) -> None:
+    """Lowers the kernel's limit of samples for half of each 100 ms."""
+    need_root()
+    before = files.read(SAMPLE_RATE)
+
+    def lower(low: bool) -> None:
+        with open(SAMPLE_RATE, "w", encoding="ascii") as file:
+            file.write("1000\n" if low else before)
+    run.drivers.append(lambda pid, ended: drivers.slices(lower, 0.5, ended))
+
+
 def mdwe(run: Run) -> None:
     done = process.run([sys.executable, "-c", "import ctypes, sys; sys.exit(-ctypes.CDLL(None)"
                         ".prctl(%d, %d, 0, 0, 0))" % (SET_MDWE, NO_EXEC_GAIN)])
@@ -240,6 +252,8 @@ CONDITIONS = (
     Condition("memory", "memory pressure", memory_pressure, STARVED),
     Condition("disk", "I/O pressure", disk_pressure, STARVED),
     Condition("perf", "`perf record -a` beside it", perf_beside),
+    Condition("throttled", "events throttled above 1000 samples a second, half of the time",
+              throttled, (*STARVED, "perf_event_max_sample_rate")),
     Condition("fixed-addresses", "`setarch -R`", prefix("setarch", platform.machine(), "-R"),
               skips=("random addresses",)),
     Condition("user", "an ordinary user at perf_event_paranoid 2", ordinary_user, STARVED,

@@ -106,7 +106,7 @@ void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_optio
 	attr->config = options->task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 	attr->sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
 	attr->sample_regs_user = place_registers();
-	attr->sample_period = jp_witness_period(JP_NS_PER_S / options->frequency);
+	attr->sample_period = jp_witness_period(JP_NS_PER_S / jp_capture_frequency(options));
 	attr->inherit = 1;
 	attr->watermark = 1;
 	attr->wakeup_watermark = WITNESS_WAKE;

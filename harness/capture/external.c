@@ -187,7 +187,7 @@ static void add_options(struct jp_arguments *arguments, const struct jp_session 
 {
 	const struct jp_capture_options *options = &session->options;
 
-	jp_arguments_add(arguments, "--freq=%" PRIu32, options->frequency);
+	jp_arguments_add(arguments, "--freq=%" PRIu32, jp_capture_frequency(options));
 	jp_arguments_add(arguments, "--slack=%" PRIu64, session->info.slack);
 	jp_arguments_add(arguments, "--max-stack=%" PRIu64, session->info.max_stack);
 	if (options->stack)

@@ -229,7 +229,8 @@ void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_
 
 uint32_t jp_session_frequency(const struct jp_session *session)
 {
-	return session->recorder ? session->recorder->frequency : session->options.frequency;
+	return session->recorder ? session->recorder->frequency
+				 : jp_capture_frequency(&session->options);
 }
 
 void jp_session_silence(const struct jp_session *session, char *text, size_t size)

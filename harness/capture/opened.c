@@ -2,6 +2,7 @@
 #include "harness/capture/opened.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -50,6 +51,18 @@ static int tell_ids(struct jp_session *session, size_t from, struct jp_error *er
 	return ret ? jp_fail(err, -ret, "no memory for the ids of events") : 0;
 }
 
+/* Returns the remedy for the error -@fd of perf_event_open(), or "". */
+static const char *remedy(int fd, const struct perf_event_attr *attr)
+{
+	if (fd == -EMFILE)
+		return "; each thread takes two descriptors a CPU (ulimit -n)";
+	if (fd == -EINVAL && attr->freq &&
+	    (uint64_t)jp_sysctl("perf_event_max_sample_rate", INT_MAX) < attr->sample_freq)
+		return "; the kernel lowered kernel.perf_event_max_sample_rate meanwhile: run the "
+		       "case again";
+	return "";
+}
+
 static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 		      enum jp_stream stream, pid_t tid, unsigned int cpu_index,
 		      struct jp_error *err)
@@ -66,10 +79,7 @@ static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 		jp_perf_reason(-event.fd, reason, sizeof(reason));
 		return jp_fail(err, -event.fd, "perf_event_open (%s) of thread %d on CPU %d: %s%s",
 			       stream == JP_SIDEBAND ? "sideband" : "sampling", tid, ring->cpu,
-			       reason,
-			       event.fd == -EMFILE ? "; each thread takes two descriptors a CPU "
-						     "(ulimit -n)"
-						   : "");
+			       reason, remedy(event.fd, attr));
 	}
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ||
 	    ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id)) {

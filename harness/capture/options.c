@@ -3,8 +3,32 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
+#include "harness/base/clock.h"
 #include "harness/base/number.h"
+#include "harness/base/order.h"
+#include "harness/base/file.h"
+#include "harness/format/rundir/watched.h"
+
+/*
+ * The kernel throttles an event that reaches DIV_ROUND_UP(kernel.perf_event_max_sample_rate, HZ)
+ * samples in a tick (__perf_event_account_interrupt()). A tick may contain one sample more than its
+ * share of the frequency.
+ */
+static uint32_t highest_frequency(void)
+{
+	const uint64_t rate = (uint64_t)jp_max(
+		jp_file_number("/proc/sys/kernel/perf_event_max_sample_rate", 100000), 1);
+	struct timespec tick = {0};
+	uint64_t per_tick, ns;
+
+	/* The resolution of the coarse clock is a tick. */
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	ns = jp_max((uint64_t)tick.tv_nsec, 1);
+	per_tick = (jp_min(rate, UINT32_MAX) * ns + JP_NS_PER_S - 1) / JP_NS_PER_S;
+	return (uint32_t)jp_max((jp_max(per_tick, 1) - 1) * JP_NS_PER_S / ns, 2) - 1;
+}
 
 struct jp_capture_options jp_capture_defaults(void)
 {
@@ -13,8 +37,24 @@ struct jp_capture_options jp_capture_defaults(void)
 		.chain = true,
 		.frequency =
 			997, /* a prime, so that it is not in step with timers of the workload */
+		.limit = highest_frequency(),
 		.kernel = true,
 	};
+}
+
+uint32_t jp_capture_frequency(const struct jp_capture_options *options)
+{
+	return jp_min(options->frequency, options->limit);
+}
+
+void jp_capture_leave_witness(struct jp_capture_options *options)
+{
+	const uint64_t least = JP_NS_PER_S / options->limit;
+	uint32_t frequency = options->limit / 2;
+
+	while (frequency > 1 && jp_witness_period(JP_NS_PER_S / frequency) < least)
+		frequency--;
+	options->limit = jp_max(frequency, 1);
 }
 
 static int take_synth(const struct jp_option *option, const char *text, struct jp_error *err)

@@ -17,6 +17,7 @@ struct jp_capture_options {
 	uint32_t stack;     /* bytes of user stack with registers; 0: none; a multiple of 8, at most
 			       65528 */
 	uint32_t frequency; /* samples per second and thread; lowered if rings are too small */
+	uint32_t limit;     /* highest frequency that the kernel does not throttle */
 	bool task_clock;    /* task-clock instead of cpu-clock */
 	bool kernel;        /* sample the kernel too; dropped if not permitted */
 	bool need_kernel;   /* it is an error if not permitted */
@@ -28,6 +29,10 @@ struct jp_capture_options {
 };
 
 struct jp_capture_options jp_capture_defaults(void);
+/* Lowers @options->limit so that the kernel does not throttle the witness either. */
+void jp_capture_leave_witness(struct jp_capture_options *options);
+/* Returns the frequency at which a capture with @options samples. */
+uint32_t jp_capture_frequency(const struct jp_capture_options *options);
 /* Returns the rows of a command line for the struct jp_capture_options @options. */
 const struct jp_option *jp_capture_rows(void *options);
 /* Handles one --option[=value]. Returns 1; 0: it is not one of these; or -errno and a message. */

@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "harness/base/order.h"
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
@@ -162,7 +163,6 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
 	uint64_t bytes = sample_size(session), size[JP_STREAMS], rate;
-	long limit = jp_sysctl("perf_event_max_sample_rate", 100000);
 	int ret = open_owners(session, err) ?: size_rings(session, bytes, size, err);
 
 	if (ret)
@@ -175,10 +175,7 @@ int jp_rings_open(struct jp_session *session, struct jp_error *err)
 	}
 	/* With smaller rings, lower the rate. */
 	rate = size[JP_SAMPLING] * STALLS_PER_SECOND / bytes;
-	if (rate > session->options.frequency)
-		rate = session->options.frequency;
-	if (rate > (uint64_t)limit)
-		rate = (uint64_t)limit;
+	rate = jp_min(rate, jp_capture_frequency(&session->options));
 	recorder->frequency = rate ? (uint32_t)rate : 1;
 	return 0;
 }

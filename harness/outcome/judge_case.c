@@ -133,6 +133,20 @@ static bool find(const struct jp_case *cas, const char *dir, const char *environ
 	return !failed;
 }
 
+/* Adds to an ERROR that the capture was slower than the case asks. */
+static void note_slow_capture(struct jp_result *result)
+{
+	const struct jp_capture_info *info = &result->info;
+
+	if (result->outcome == JP_ERROR && info->frequency &&
+	    info->frequency < info->frequency_asked)
+		jp_note(result, JP_ERROR,
+			"the capture took %" PRIu64 " samples a second of the %" PRIu64
+			" that the case asks for: a higher kernel.perf_event_max_sample_rate or "
+			"perf_event_mlock_kb allows more",
+			info->frequency, info->frequency_asked);
+}
+
 static void judge(const struct jp_case *cas, struct jp_result *result,
 		  const struct jp_findings *again)
 {
@@ -188,6 +202,7 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	}
 	result->out_of_scope = jp_expect_scopes(cas, environment);
 	judge(cas, result, &again);
+	note_slow_capture(result);
 	jp_findings_free(&again);
 	check_shortage(result);
 }

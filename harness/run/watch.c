@@ -44,6 +44,7 @@ int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
 		if (!ret)
 			watch->capture_argv[watch->capture_argc++] = cas->capture_argv[i];
 	}
+	jp_capture_leave_witness(&watch->options);
 	return 0;
 }
 

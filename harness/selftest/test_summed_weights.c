@@ -17,7 +17,7 @@ static void moved(void)
 		.declared = {.observed = true, .lacks = JP_LACKS_TIME, .period = PERIOD},
 		.info = {.stopped = UINT64_MAX},
 		.watched = {.started = 1, .ended = UINT64_MAX, .witness_since = 1},
-		.witnessed = {samples, THREADS * DUE, PERIOD, ""}};
+		.witnessed = {.samples = samples, .count = THREADS * DUE, .period = PERIOD}};
 
 	for (uint32_t i = 0; i < THREADS; i++)
 		all[i] = (struct jp_truth_activation){

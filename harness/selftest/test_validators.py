@@ -227,17 +227,14 @@ class Witnessed(Recorded):
         self.facts["lost_samples"] = "0"
         self.too_few()
 
-    def test_what_it_was_throttled_for_is_not_missing(self) -> None:
-        """That long, and no longer."""
+    def test_throttled_while_the_witness_is_not(self) -> None:
+        """The witness is faster, so the kernel throttles it first: the record explains nothing."""
         samples = self.perf.samples()
         self.leave_out(samples[::5])
-        for end, missing in ((samples[0].time + 1, True), (samples[-1].time, False)):
-            told = [self.sampling(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
-                    for kind, time in ((5, samples[0].time), (6, end))]
-            self.perf.records += told
-            self.perf.sort()
-            self.assertEqual("# cpu.samples: " in self.judge()[1], missing, end)
-            self.leave_out(told)
+        self.perf.records += [self.sampling(kind, struct.pack("<QQQ", 1, samples[0].id, 0), time)
+                              for kind, time in ((5, samples[0].time), (6, samples[-1].time))]
+        self.perf.sort()
+        self.too_few()
 
     def test_each_twice(self) -> None:
         text = self.invent(0)

@@ -15,7 +15,7 @@ struct streams {
 	struct jp_event capture[MOST];
 	struct jp_witness_sample witness[MOST];
 	size_t nr_capture, nr_witness;
-	uint64_t lost;
+	uint64_t lost, throttles;
 };
 static struct streams made;
 
@@ -82,7 +82,8 @@ static size_t faults(void)
 		.truth = (struct jp_truth *)&truth,
 		.info = {.sampling = 1, .stopped = UINT64_MAX / 2, .lost_samples = made.lost},
 		.watched = {.started = 1, .witness_since = 1, .witness = made.nr_witness},
-		.witnessed = {made.witness, made.nr_witness, jp_witness_period(PERIOD), ""},
+		.witnessed = {made.witness, made.nr_witness, made.throttles,
+			      jp_witness_period(PERIOD), ""},
 		.intervals = {.gate = ""}};
 
 	judge("witness", &evidence, made.capture, made.nr_capture, "cpu.samples");
@@ -99,7 +100,7 @@ static void drop(size_t from, size_t count)
 static void begin(unsigned switches, uint64_t *random)
 {
 	made.nr_capture = made.nr_witness = 0;
-	made.lost = 0;
+	made.lost = made.throttles = 0;
 	run(PID, 0, 500, switches, random);
 }
 
@@ -192,6 +193,55 @@ static void others(void)
 	check(faults() != 0, "and more are gone");
 }
 
+/* The kernel stops both timers, the witness's first, until the tick that ends at each tenth
+ * period; the capture states it. */
+static void throttle(bool both)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < made.nr_witness; i++) {
+		struct jp_witness_sample sample = made.witness[i];
+		const uint64_t part = sample.time % (10 * (uint64_t)PERIOD);
+
+		if (part >= 7 * PERIOD)
+			made.witness[kept - 1].throttled = true;
+		else
+			made.witness[kept++] = sample;
+	}
+	made.nr_witness = kept;
+	for (size_t i = kept = 0; i < made.nr_capture; i++)
+		if (!both || made.capture[i].time % (10 * (uint64_t)PERIOD) < 8 * PERIOD)
+			made.capture[kept++] = made.capture[i];
+	made.nr_capture = kept;
+	made.throttles = 50;
+}
+
+static void throttled(void)
+{
+	unsigned wrong = 0;
+
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		uint64_t random = seed * 0x9e3779b97f4a7c15;
+
+		begin(0, &random);
+		throttle(seed % 2);
+		wrong += faults() != 0;
+	}
+	check(!wrong, "50 pairs of streams that were throttled: %u have a fault", wrong);
+	wrong = 0;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		uint64_t random = seed;
+
+		begin(0, &random);
+		throttle(true);
+		for (size_t i = made.nr_capture; i-- > 0;)
+			if (i % 5 == 0)
+				drop(i, 1);
+		wrong += faults() != 0;
+	}
+	check(wrong == 50, "each fifth is gone from those: %u caught", wrong);
+}
+
 int main(void)
 {
 	honest();
@@ -199,5 +249,6 @@ int main(void)
 	in_a_row();
 	at_random();
 	others();
+	throttled();
 	return check_done();
 }

@@ -8,14 +8,36 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 #include "harness/format/capture/capture_read.h"
+#include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/read.h"
+
+/* A THROTTLE or UNTHROTTLE record of a thread. */
+struct change {
+	uint64_t time;
+	uint32_t tid;
+	bool stops;
+};
 
 struct loading {
 	struct jp_witnessed *witnessed;
 	size_t capacity;
+	struct change *changes;
+	size_t nr_changes, changes_capacity;
 	const char *path;
 	struct jp_error *err;
 };
+
+static int note_change(struct loading *loading, const struct jp_event *event)
+{
+	struct change *change =
+		jp_array_push(&loading->changes, &loading->nr_changes, &loading->changes_capacity);
+
+	if (!change)
+		return jp_fail(loading->err, ENOMEM, "%s: no memory", loading->path);
+	*change = (struct change){event->time, event->tid,
+				  event->record_type == JP_PERF_RECORD_THROTTLE};
+	return 0;
+}
 
 static int visit(void *context, const struct jp_event *event)
 {
@@ -23,6 +45,9 @@ static int visit(void *context, const struct jp_event *event)
 	struct jp_witnessed *witnessed = loading->witnessed;
 	struct jp_witness_sample *sample;
 
+	if (event->record_type == JP_PERF_RECORD_THROTTLE ||
+	    event->record_type == JP_PERF_RECORD_UNTHROTTLE)
+		return note_change(loading, event);
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	if (event->attr || !event->asked || !event->asked->period || !event->asked->timed ||
@@ -53,18 +78,37 @@ static int by_thread(const void *left, const void *right)
 	return (a->time > b->time) - (a->time < b->time);
 }
 
+/* The sample that has the event stopped follows its THROTTLE record, in the same interrupt. An
+ * UNTHROTTLE record follows the last sample before the stop. */
+static void mark_throttled(const struct loading *loading)
+{
+	struct jp_witnessed *witnessed = loading->witnessed;
+
+	for (size_t n = 0; n < loading->nr_changes; n++) {
+		const struct change *change = &loading->changes[n];
+		size_t i = jp_witnessed_from(witnessed, change->tid, change->time);
+
+		witnessed->throttles += change->stops;
+		if (!change->stops && i-- == 0)
+			continue;
+		if (i < witnessed->count && witnessed->samples[i].tid == change->tid)
+			witnessed->samples[i].throttled = true;
+	}
+}
+
 int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct jp_error *err)
 {
-	struct loading loading = {witnessed, 0, path, err};
+	struct loading loading = {.witnessed = witnessed, .path = path, .err = err};
 	struct jp_perfdata_summary summary;
 	int ret = jp_capture_check(path, err)
 			  ?: jp_perfdata_read(path, visit, &loading, &summary, err);
 
-	if (ret)
-		return ret;
-	if (witnessed->count)
+	if (!ret && witnessed->count)
 		qsort(witnessed->samples, witnessed->count, sizeof(*witnessed->samples), by_thread);
-	return 0;
+	if (!ret)
+		mark_throttled(&loading);
+	free(loading.changes);
+	return ret;
 }
 
 void jp_witnessed_free(struct jp_witnessed *witnessed)
@@ -80,4 +124,15 @@ size_t jp_witnessed_from(const struct jp_witnessed *witnessed, uint32_t tid, uin
 	jp_search(i, witnessed->count,
 		  samples[i].tid < tid || (samples[i].tid == tid && samples[i].time < time));
 	return i;
+}
+
+uint64_t jp_witnessed_throttled(const struct jp_witnessed *witnessed, size_t i)
+{
+	const struct jp_witness_sample *sample = &witnessed->samples[i];
+
+	if (i >= witnessed->count || !sample->throttled)
+		return 0;
+	return i + 1 < witnessed->count && sample[1].tid == sample->tid
+		       ? sample[1].time - sample->time
+		       : JP_THROTTLED_NS;
 }
