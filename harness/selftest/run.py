@@ -14,14 +14,11 @@ import sys
 import time
 
 SECONDS = 300
-
-
-# They judge no capture of their own, so it is all one to them what runs beside them. The longest
-# begin first.
-BESIDE = ("test_sanitized.py", "test_killed.py", "test_order.py", "test_accounts.py",
-          "test_validators_maps.py", "test_validators_evidence.py", "test_validators.py",
-          "test_validators_controls.py", "test_validators_stacks.py", "test_conformance.py",
-          "test_engines.py", "test_inject.py", "test_ktap_check.py")
+# The longest begin first, so that none of them runs at the end alone.
+LONGEST = ("test_sanitized.py", "test_adapters.py", "test_liar.py", "test_order.py",
+           "test_killed.py", "test_neighbours_ordinary.py", "test_neighbours.py",
+           "test_hostile.py", "test_score.py", "fuzz_perfdata", "test_score_faults.py",
+           "test_neighbours_live.py", "test_golden.py", "test_inject.py", "test_matrix.py")
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:
@@ -92,16 +89,12 @@ def main() -> int:
     if len(sys.argv) < 2:
         print("selftest: there is no test", file=sys.stderr)
         return 99
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        # What feeds changed input waits for nothing and nobody: side by side, before the others.
-        by_name = {os.path.basename(path): path for path in sys.argv[1:]}
-        first = [by_name[name] for name in BESIDE if name in by_name]
-        early = {path: pool.submit(run, path)
-                 for path in first + [path for path in sys.argv[1:] if "/fuzz_" in path]}
-        concurrent.futures.wait(early.values())
+    place = {name: i for i, name in enumerate(LONGEST)}
+    paths = sorted(sys.argv[1:], key=lambda path: place.get(os.path.basename(path), len(place)))
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    running = {path: pool.submit(run, path) for path in paths}
     for path in sys.argv[1:]:
-        passed, failed, skipped, output, seconds = \
-            early[path].result() if path in early else run(path)
+        passed, failed, skipped, output, seconds = running[path].result()
         for i, count in enumerate((passed, failed, skipped)):
             totals[i] += count
         name = os.path.relpath(path)
