@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Packages of any Debian suite, downloaded and unpacked below a folder and not installed.
+"""Downloads packages of any Debian suite and unpacks them below a folder without installing them.
 
-An Archive is an apt of its own: its own lists, nothing installed, from the mirror that this
-machine's apt uses, by the same ways through proxies. The mirror's address is read when it is
-needed, is in no message and stays in no file.
-"""
+An Archive runs apt with a state of its own: its own package lists, nothing installed, and the
+mirror and proxies that apt uses on this machine. The address of the mirror is read when it is
+needed; no message and no file that stays contains it."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ def without_addresses(text: str) -> str:
 
 
 def mirrors() -> tuple[str, str | None]:
-    """(the archive, the security archive or None), as apt knows them."""
+    """Returns (archive, security archive or None), the addresses that apt is configured with."""
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         raise Missing("this machine has no apt-get")
     listed = process.run(["apt-get", "indextargets", "--format", "$(RELEASE) $(REPO_URI)"])
@@ -37,7 +36,7 @@ def mirrors() -> tuple[str, str | None]:
 
 
 def mirrors_of(listed: str) -> tuple[str, str | None]:
-    """The first of each in lines of "RELEASE ADDRESS"."""
+    """Returns the first address of each kind in lines of "RELEASE ADDRESS"."""
     main = security = None
     for line in listed.splitlines():
         release, _, address = line.partition(" ")
@@ -51,7 +50,7 @@ def mirrors_of(listed: str) -> tuple[str, str | None]:
 
 
 def sources(suite: str, main: str, security: str | None) -> list[str]:
-    """The lines of a sources.list for a suite and what it stands on."""
+    """Returns the lines of a sources.list for a suite and the suites that it builds on."""
     signed = "[signed-by=%s] " % KEYRING if os.path.exists(KEYRING) else ""
     base = suite.removesuffix("-backports")
     lines = ["deb %s%s %s main" % (signed, main, base)]
@@ -63,8 +62,8 @@ def sources(suite: str, main: str, security: str | None) -> list[str]:
 
 
 class Archive:
-    """One suite's packages, and those of the suites in `also`. Used with `with`: what apt needs is
-    gone afterwards."""
+    """The packages of one suite and of the suites in `also`. A context manager: leaving it removes
+    apt's state."""
 
     def __init__(self, suite: str, folder: str, also: Sequence[str] = ()) -> None:
         self.suite = suite
@@ -78,7 +77,7 @@ class Archive:
         for name in ("etc", "state/lists/partial", "cache/archives/partial"):
             os.makedirs(os.path.join(self.folder, name))
         files.write(self.folder + "/status", "")
-        # Suites stand on one another: apt warns of what it is told twice.
+        # Suites share base suites, and apt warns about a repeated line.
         files.write(self.folder + "/etc/sources.list", "\n".join(dict.fromkeys(lines)) + "\n")
         files.write(self.folder + "/apt.conf", "".join(self.configuration()))
         self.environment = {**os.environ, "APT_CONFIG": self.folder + "/apt.conf", "LC_ALL": "C",
@@ -97,7 +96,8 @@ class Archive:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def configuration(self) -> Iterator[str]:
-        """Lines: the machine's ways to its mirror, then our own folders."""
+        """Yields the lines of apt.conf: the proxies of this machine, then the folders of this
+        archive."""
         for line in process.run(["apt-config", "dump"]).stdout.splitlines():
             if line.startswith("Acquire::"):
                 yield line + "\n"
@@ -124,24 +124,25 @@ class Archive:
         done = process.run(["apt-get", "-q", *arguments], env=self.environment, **more)
         errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:"))]
         if done.returncode or errors:
-            said = errors[-1] if errors else "exit %d" % done.returncode
-            raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(said)))
+            problem = errors[-1] if errors else "exit %d" % done.returncode
+            raise Missing("apt-get %s: %s" % (arguments[0], without_addresses(problem)))
 
     def ask(self, *arguments: str) -> str:
         return process.run(["apt-cache", *arguments], env=self.environment).stdout
 
     def target(self) -> list[str]:
-        """A target takes precedence over the security archive, and only backports need one."""
+        """Returns the option -t for backports; for other suites it would override the security
+        archive."""
         return ["-t", self.suite] if self.suite.endswith("-backports") else []
 
     def candidate(self, package: str) -> str | None:
-        """The version that the suite would install, or None."""
-        said = self.ask(*self.target(), "policy", package)
-        match = re.search(r"^ *Candidate: (?!\(none\))(\S+)", said, re.MULTILINE)
+        """Returns the version that the suite would install, or None."""
+        policy = self.ask(*self.target(), "policy", package)
+        match = re.search(r"^ *Candidate: (?!\(none\))(\S+)", policy, re.MULTILINE)
         return match.group(1) if match else None
 
     def listed(self, pattern: str) -> list[dict[str, str]]:
-        """Fields of each version of each package whose name matches."""
+        """Returns the fields of each version of each package whose name matches."""
         found = self.ask("search", "--names-only", pattern)
         names = sorted({line.split()[0] for line in found.splitlines()})
         if not names:
@@ -152,17 +153,18 @@ class Archive:
         return [stanza for stanza in stanzas if "Package" in stanza]
 
     def fetch(self, package: str, version: str, folder: str) -> str:
-        """Path of one version of a package's file, in the folder; apt checks it against its
-        index. What the package needs stays where it is."""
+        """Downloads one version of a package into @folder, checked by apt, and returns its path.
+        Does not download dependencies."""
         self.apt("download", "%s=%s" % (package, version), cwd=folder)
         found = [name for name in os.listdir(folder)
                  if name.startswith(package + "_") and name.endswith(".deb")]
         if len(found) != 1:
-            raise Missing("apt-get download %s: %d files came" % (package, len(found)))
+            raise Missing("apt-get download %s: expected 1 file, found %d" % (package, len(found)))
         return os.path.join(folder, found[0])
 
     def download(self, package: str) -> list[str]:
-        """Paths of the package's file and those of all that it needs; gone after `with`."""
+        """Returns the paths of the package and of its dependencies; leaving the context removes
+        them."""
         self.apt("install", "--download-only", "-y", *self.target(), package)
         folder = self.folder + "/cache/archives"
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder))
@@ -170,15 +172,15 @@ class Archive:
 
 
 def unpack(archives: Sequence[str], root: str) -> None:
-    """Unpacks package files over each other below root."""
-    # Where /lib is a link to usr/lib, packages old and new must agree on it.
+    """Unpacks the packages over each other below @root."""
+    # On merged-/usr systems /lib is a link to usr/lib; old and new packages must both follow it.
     for name in ("bin", "lib", "lib64", "sbin"):
         os.makedirs(os.path.join(root, "usr", name), exist_ok=True)
         if not os.path.lexists(os.path.join(root, name)):
             os.symlink("usr/" + name, os.path.join(root, name))
     for path in archives:
         archive = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE)
-        # As dpkg does, through the links that are there.
+        # Follow existing links, as dpkg does.
         done = subprocess.run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner",
                                "--no-same-permissions", "--exclude=./dev/*", "-C", root],
                               stdin=archive.stdout, stderr=subprocess.PIPE, check=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whole files: read, written, or several written of which others see all or none."""
+"""Reads and writes whole files; replaces several files at once."""
 
 import errno
 import os
@@ -28,7 +28,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def write(path: str, text: str, check: Check | None = None) -> None:
-    """check(path) raises what is wrong with it."""
+    """Writes @text; then check(path), if given, raises an exception if the file is invalid."""
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
     if check:
@@ -36,15 +36,14 @@ def write(path: str, text: str, check: Check | None = None) -> None:
 
 
 def replace(folder: str, texts: Mapping[str, str], check: Check | None = None) -> None:
-    """Makes {name: text} in a folder. All are written before the first is replaced, and whoever
-    reads meanwhile sees the old file or the new one."""
+    """Writes {name: text} into @folder. Replaces the first file only after all are written, and
+    each in one step, so that a reader sees either the old file or the new file."""
     folder = target = folder or os.curdir
     try:
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
             for name, text in texts.items():
                 target = os.path.join(folder, name)
-                # The one thing that a file cannot take the place of.
                 if os.path.isdir(target):
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
                 write(os.path.join(scratch, name), text, check)

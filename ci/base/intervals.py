@@ -5,7 +5,7 @@ import math
 
 
 def wilson(k: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of the rate k/n."""
+    """Returns the 95 % Wilson interval of the rate k/n."""
     if not n:
         return 0.0, 1.0
     z = 1.959963984540054

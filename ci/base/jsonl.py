@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""JSON and JSON lines that others wrote: whatever is wrong names the file and the line."""
+"""Reads JSON and JSON lines from untrusted files; every error names the file and the line."""
 
 import json
 import os
@@ -8,11 +8,12 @@ from typing import Any, Iterator
 
 from ci.base.status import Malformed
 
-LARGEST = 1 << 26  # bytes of a file: a run of every case has less than 1 MB
+LARGEST = 1 << 26  # bytes; results of all cases need less than 1 MB
 
 
 def read_bytes(path: str) -> bytes:
-    """All of a regular file; no symlink is followed, no FIFO waited for."""
+    """Returns the content of a regular file of at most LARGEST bytes; follows no symlink and does
+    not block on a FIFO."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(fd, "rb") as file:
@@ -27,36 +28,37 @@ def read_bytes(path: str) -> bytes:
 
 
 def _no_constant(text: str) -> None:
-    raise ValueError("%s is no JSON" % text)
+    raise ValueError("%s is not valid JSON" % text)
 
 
 def _once(pairs: Any) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("an object has the same key twice")
     return made
 
 
 def parse(path: str, line: int, data: bytes) -> Any:
-    """The one value that bytes hold."""
+    """Returns the JSON value that @data encodes; Malformed if it is not exactly one."""
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_constant,
                            object_pairs_hook=_once)
-        json.dumps(value, ensure_ascii=False).encode("utf-8")  # half a surrogate pair is no text
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # rejects lone surrogates
         return value
-    # Not all of these say where: too deep, too many digits, no UTF-8.
+    # Deep nesting, long numbers and invalid UTF-8 raise errors without a position.
     except (ValueError, RecursionError) as error:
         raise Malformed(path, line, "expected a JSON value: %s" % str(error)[:200]) from error
 
 
 def read(path: str) -> Iterator[Any]:
-    """Yields (number, object) for each line; the last one must end, or it may be cut."""
+    """Yields (line number, object) for each line. The last line must end in a newline, because a
+    file without one may be truncated."""
     data = read_bytes(path)
     if not data:
         raise Malformed(path, 0, "is empty")
     lines = data.split(b"\n")
     if lines.pop():
-        raise Malformed(path, len(lines) + 1, "the last line has no end: the file was cut")
+        raise Malformed(path, len(lines) + 1, "no newline at the end: the file is truncated")
     for number, text in enumerate(lines, 1):
         value = parse(path, number, text)
         if not isinstance(value, dict):
@@ -65,7 +67,7 @@ def read(path: str) -> Iterator[Any]:
 
 
 def read_one(path: str) -> dict[str, Any]:
-    """The object that a file is."""
+    """Returns the JSON object that the file consists of."""
     value = parse(path, 1, read_bytes(path))
     if not isinstance(value, dict):
         raise Malformed(path, 1, "expected an object")
@@ -73,5 +75,5 @@ def read_one(path: str) -> dict[str, Any]:
 
 
 def line_of(value: dict[str, Any]) -> str:
-    """A line of a stored file: the same object always has the same bytes."""
+    """Returns @value as one line; equal objects give equal bytes."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs that are started, and what they say as text."""
+"""Runs programs and returns what they print as text."""
 
 import os
 import subprocess
@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 
 def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str]":
-    """The finished process, output and errors as text, whatever it ended with."""
+    """Returns the finished process with its output and errors as text, whatever its exit status."""
     more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "encoding": "utf-8",
             "errors": "replace", **more}
     if "input" not in more:
@@ -17,7 +17,8 @@ def run(command: Sequence[str], **more: Any) -> "subprocess.CompletedProcess[str
 
 
 def must(command: Sequence[str], **more: Any) -> str:
-    """What it prints; RuntimeError with its last words where it ends with anything but 0."""
+    """Returns the standard output of @command; RuntimeError with the end of its standard error if
+    it fails."""
     done = run(command, **more)
     if done.returncode:
         raise RuntimeError("%s: exit %d: %s" % (
@@ -27,12 +28,12 @@ def must(command: Sequence[str], **more: Any) -> str:
 
 
 def compile_c(source: str, path: str, *options: str, language: str = "c") -> None:
-    """Makes a program of a text."""
+    """Compiles C (or @language) source text into the file @path."""
     must(["gcc", *options, "-x", language, "-", "-o", path], input=source)
 
 
 def children() -> list[str]:
-    """NAME:PID of each process that is our child, ended ones apart."""
+    """Returns NAME:PID of each child of this process that still runs."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -47,6 +48,6 @@ def children() -> list[str]:
 
 
 def symbols(path: str) -> dict[str, int]:
-    """The addresses of a file's symbols, as nm has them."""
+    """Returns {symbol: address} of a file, as nm prints them."""
     lines = [line.split() for line in must(["nm", path]).splitlines()]
     return {words[2]: int(words[0], 16) for words in lines if len(words) == 3}

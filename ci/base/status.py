@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a program ends with: whatever goes wrong is one line and a status, and no traceback."""
+"""Exit statuses: a program that fails prints one line, not a traceback."""
 
 import argparse
 import os
@@ -10,41 +10,43 @@ from typing import Callable, NoReturn
 
 
 class Ended(Exception):
-    """The text is all there is to say."""
+    """Ends the program; the text is the whole message."""
     status = 1
     prefix = ""
 
 
 class Refused(Ended):
-    """What was asked for makes no sense, and nothing was done."""
+    """The command line makes no sense; the program did nothing."""
     status = 2
 
 
 class Missing(Ended):
-    """Why something is not to be had here: a reason to skip, not a failure."""
+    """Something is unavailable on this machine: a reason to skip, not a failure."""
     status = 4
     prefix = "SKIP: "
 
 
 class Unusable(Ended):
-    """What was to be read cannot be used."""
+    """An input cannot be used."""
     status = 99
 
 
 class Malformed(Unusable):
-    """FILE:LINE: what is wrong."""
+    """An input breaks its format: FILE:LINE: problem."""
 
     def __init__(self, path: str, line: int, what: str) -> None:
         super().__init__("%s:%d: %s" % (path, line, what) if line else "%s: %s" % (path, what))
 
 
 def cause(error: OSError) -> str:
-    """FILE: WHY of an OSError, and WHY alone of a file that has no name: the output."""
+    """Returns "FILE: REASON" for an OSError, or "REASON" if it names no file, as for standard
+    output."""
     return ": ".join(filter(None, (error.filename, error.strerror))) or str(error)
 
 
 def drop_output() -> None:
-    """What could not be written must not be tried, and told, again when Python ends."""
+    """Discards pending output if it cannot be written, so that Python does not fail again at
+    exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -52,7 +54,7 @@ def drop_output() -> None:
 
 
 def stop(number: int, _frame: types.FrameType | None) -> NoReturn:
-    """As Ctrl-C: what runs ends, and what it left goes."""
+    """Handles a signal as Ctrl-C: ends what runs and cleans up."""
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
@@ -60,7 +62,8 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def of(name: str, run: Command) -> Command:
-    """run(options) of the program @name, and the status where it comes to no end of its own."""
+    """Wraps the command run(options) of program @name: an exception becomes one line on standard
+    error and an exit status."""
     def guarded(options: argparse.Namespace) -> int:
         signal.signal(signal.SIGTERM, stop)
         try:
@@ -73,7 +76,7 @@ def of(name: str, run: Command) -> Command:
             drop_output()
             status, text = 99, cause(error)
         except KeyboardInterrupt:
-            status, text = 130, "interrupted; what was not finished is gone"
+            status, text = 130, "interrupted; unfinished results were discarded"
         print("%s: %s" % (name, text), file=sys.stderr)
         return status
     return guarded

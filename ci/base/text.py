@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Texts that programs print, taken apart."""
+"""Parses text that programs print."""
 
 import re
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """(6, 12, 107) of 6.12.107+deb13 or perf-6.12.107."""
+    """Returns (6, 12, 107) for "6.12.107+deb13" or "perf-6.12.107"; () if there is no number."""
     match = re.search(r"\d+(\.\d+)*", version)
     return tuple(map(int, match.group(0).split("."))) if match else ()
 
 
 def found(pattern: str | re.Pattern[str], text: str) -> re.Match[str]:
-    """Where the pattern is in the text; ValueError where it is not."""
+    """Returns the match of @pattern in @text; ValueError if there is none."""
     match = re.search(pattern, text)
     if not match:
         raise ValueError("expected %s, found: %s" % (

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make bench: our reading, unwinding and injecting beside perf's: same files, same run.
+"""make bench: compares the CPU time of jitproof and perf for reading, unwinding and injecting the
+same files in the same run.
 
-Figures are CPU seconds (user and system) of whole processes, the second of three runs, and peak
-memory; what counts are the ratios. Files lie on a tmpfs, so that no disk is measured.
-"""
+Figures are CPU seconds (user and system) of whole processes, the median of three runs, and peak
+memory. The ratios are the result. The files lie on a tmpfs, so that no disk is measured."""
 
 import argparse
 import json
@@ -40,7 +40,7 @@ console.log(sum);
 
 
 def measure(command: list[str], times: int = 3, **more: Any) -> tuple[float, int]:
-    """The second of three runs (or the only one): (CPU seconds, peak KiB)."""
+    """Returns (CPU seconds, peak KiB), the median of @times runs."""
     return [usage.of(command, **more) for _ in range(times)][times // 2]
 
 
@@ -63,8 +63,9 @@ def row(name: str, seconds: float, samples: int, memory: int, ours: float) -> No
 
 
 def bench_explaining(jitproof: str, path: str, samples: int) -> float:
-    """To explain a file takes at most three times as long as to judge it, which walks no dump: by
-    pairs, so that a host that slows down slows both. The seconds to judge."""
+    """Checks that explaining a file takes at most three times as long as judging it, which unwinds
+    no dump. Runs both in pairs, so that a slow phase of the machine affects both. Returns the CPU
+    seconds of judging."""
     pairs = [(usage.of([jitproof, "judge", path]),
               usage.of([jitproof, "explain", "--fail-if", "older-code>100%", path]))
              for _ in range(5)]
@@ -72,7 +73,7 @@ def bench_explaining(jitproof: str, path: str, samples: int) -> float:
     row("jitproof judge", ours, samples, memory, ours)
     row("jitproof explain (at most 3)", explained, samples, peak, ours)
     if explained > 3 * ours:
-        sys.exit("bench: to explain takes more than three times as long as to judge")
+        sys.exit("bench: explain takes more than three times as long as judge")
     return ours
 
 
@@ -84,16 +85,16 @@ def bench_reading(jitproof: str, perf: str, node: str, folder: str, wanted: int)
         if samples >= wanted:
             break
         if seconds > 60:
-            sys.exit(f"only {samples} samples in {seconds} s; {wanted} are needed")
+            sys.exit(f"bench: only {samples} samples in {seconds} s; need {wanted}")
         seconds = 1 + seconds * wanted * 5 // (samples * 4 or 1)
     print(f"reading {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with chains:")
     ours = bench_explaining(jitproof, path, samples)
     for name, command in (
             ("perf script --no-inline -F comm,pid,tid,time,ip (aim: 50)",
              [perf, "script", "--no-inline", "-F", "comm,pid,tid,time,ip", "-i", path]),
-            ("perf report --no-children -g none (the near bound)",
+            ("perf report --no-children -g none (for comparison)",
              [perf, "report", "--stdio", "--no-children", "-g", "none", "-i", path]),
-            ("cat (the far bound)", ["cat", path])):
+            ("cat (lower bound)", ["cat", path])):
         cpu, memory = measure(command)
         row(name, cpu, samples, memory, ours)
     os.unlink(path)
@@ -109,7 +110,8 @@ def bench_dumps(jitproof: str, perf: str, node: str, folder: str) -> None:
 
 
 def perf_frames(perf: str, path: str) -> tuple[int, int]:
-    """Frames that perf script prints, samples with at least one."""
+    """Returns the number of frames that perf script prints, and of samples with at least one
+    frame."""
     frames = stacks = 0
     with subprocess.Popen([perf, "script", "--no-inline", "-F", "ip", "-i", path],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
@@ -126,7 +128,7 @@ def perf_frames(perf: str, path: str) -> tuple[int, int]:
 def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     path = record(perf, node, folder, "dumps.data", 3, "--call-graph", "dwarf,8192", "-F", "997",
                   "-m", "4096")
-    # perf too follows frame pointers where a file has no call frame information.
+    # perf also follows frame pointers where a file has no call frame information.
     found = judged(jitproof, path, "--frame-pointers")
     samples = found["samples"]
     print(f"unwinding {os.path.getsize(path) / 1e6:.0f} MB, {samples} samples with stack dumps:")
@@ -135,14 +137,14 @@ def bench_unwinding(jitproof: str, perf: str, node: str, folder: str) -> None:
     cpu, memory = measure([perf, "script", "--no-inline", "-i", path])
     row("perf script --no-inline", cpu, samples, memory, ours)
     frames, stacks = perf_frames(perf, path)
-    # perf ends a stack where emitted code begins, and is done with it.
+    # perf ends a stack where emitted code begins, so compare the time per frame.
     faster = cpu / frames / (ours / found["unwind"]["frames"])
     print(f"  frames: jitproof {found['unwind']['frames']}, perf {frames} in {stacks} stacks; "
-          f"perf takes {faster:.1f} x as long for one (aim: 10)")
+          f"perf takes {faster:.1f} x as long per frame (aim: 10)")
     if faster < 10:
-        sys.exit("bench: perf script unwinds a tenth of our frames per second, or more")
+        sys.exit("bench: perf script is less than 10 times slower per frame")
     if found["unwind"]["frames"] < frames:
-        sys.exit("bench: perf script finds more frames than we do")
+        sys.exit("bench: perf script finds more frames than jitproof")
 
 
 DEEP = """
@@ -171,16 +173,16 @@ int main(int argc, char **argv)
 	return sum == 1;
 }
 """
-# Callers, and samples a second that keep the files of one size: (depth, Hz).
+# (callers, samples per second in Hz): the rates keep the files of similar size.
 DEPTHS = ((10, 9999), (50, 4999), (100, 2999), (250, 1999))
 
 
 def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
-    """ns of a frame, in rounds through all depths. What one depth's rounds differ by is noise: the
-    deepest may not take longer per frame than that."""
+    """Measures the CPU ns per frame by stack depth, in rounds over all depths. The spread between
+    rounds of one depth is noise; the deepest stacks may exceed the shallowest only by that."""
     files: dict[int, tuple[str, int, float]] = {}
     each: dict[int, list[float]] = {depth: [] for depth, _ in DEPTHS}
-    # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
+    # Not on the tmpfs: a program that runs from /dev/shm looks like a JIT's memory.
     with tempfile.TemporaryDirectory() as home:
         program = os.path.join(home, "deep")
         process.compile_c(DEEP, program, "-O2", "-fomit-frame-pointer",
@@ -192,8 +194,8 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
             found = judged(jitproof, path, "--unwind")["unwind"]
             whole = found["stops"]["root"] / found["samples"]
             if whole < 0.95 or found["frames_per_sample"] < depth:
-                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames a stack, {whole:.2f} of "
-                         f"them whole: not the depth that was to be measured")
+                sys.exit(f"bench: {found['frames_per_sample']:.1f} frames per stack, {whole:.2f} "
+                         f"of them complete; expected at least {depth} frames")
             files[depth] = path, found["frames"], found["frames_per_sample"]
         for _ in range(rounds):
             for depth, (path, frames, _) in files.items():
@@ -203,56 +205,56 @@ def bench_depth(jitproof: str, folder: str, rounds: int = 9) -> None:
         for path, frames, deep in files.values():
             print(f"explaining dumps of {deep:.1f} frames:")
             bench_explaining(jitproof, path, round(frames / deep))
-    print(f"unwinding by depth: CPU ns of a frame in {rounds} rounds (least, median, greatest):")
+    print(f"unwinding by depth: CPU ns per frame in {rounds} rounds (minimum, median, maximum):")
     for depth, (path, frames, deep) in files.items():
         values = sorted(each[depth])
-        print(f"  {deep:6.1f} frames a stack, {frames:8} in all: {values[0]:7.1f} "
+        print(f"  {deep:6.1f} frames per stack, {frames:8} in all: {values[0]:7.1f} "
               f"{values[rounds // 2]:7.1f} {values[-1]:7.1f} ns")
         os.unlink(path)
     middle = {depth: sorted(values)[rounds // 2] for depth, values in each.items()}
     shallow, deep = DEPTHS[0][0], DEPTHS[-1][0]
     noise = max(sorted(values)[-2] / sorted(values)[1] for values in each.values())
     growth = middle[deep] / middle[shallow]
-    print(f"  the deepest by the shallowest: {growth:.2f}; rounds of one depth differ by up to "
-          f"{noise:.2f} (but for the least and the greatest)")
+    print(f"  deepest / shallowest: {growth:.2f}; rounds of one depth differ by up to "
+          f"{noise:.2f} (without minimum and maximum)")
     if growth > noise:
-        sys.exit("bench: a frame takes longer in a deeper stack")
+        sys.exit("bench: unwinding a frame takes longer in a deeper stack")
 
 
 def bench_storm(jitproof: str, folder: str) -> None:
-    """Mapping records a second that the default rings hold: doubled until some are lost, or until
-    the storm cannot blow any harder."""
+    """Finds the rate of mapping records that the default rings hold: doubles it until records are
+    lost or the workload cannot go faster."""
     rate, made, held = 10000, 0.0, 0.0
     while True:
         truth = os.path.join(folder, "storm.truth")
-        output, said = usage.of_workload(
+        output, errors = usage.of_workload(
             [jitproof, "record", "-o", os.path.join(folder, "storm.data"), "--", jitproof,
              "workload", "storm", f"--acts={rate}", "--threads=2", "--forks=100", "--truth", truth],
             2)
         os.unlink(truth)
         acts, seconds = found(r"(\d+) mappings, \d+ forks in ([\d.]+) s", output).groups()
-        lost = int(found(r"(\d+) mapping records lost", said).group(1))
+        lost = int(found(r"(\d+) mapping records lost", errors).group(1))
         before, made = made, int(acts) / float(seconds)
         print(f"  {made:8.0f} records/s, 100 forks/s: {lost} lost")
         if lost:
             break
         held = max(held, made)
         if made < 1.1 * before:
-            print("  (that is as hard as two threads can blow here)")
+            print("  (two threads cannot go faster on this machine)")
             break
         rate *= 2
-    print(f"storm: the default rings hold {held:.0f} mapping records a second")
+    print(f"storm: the default rings hold {held:.0f} mapping records per second")
 
 
 PID, HEAP = 1000, 0x7f0000000000
-BYTES = 144  # of a function: what V8's baseline code has on average
+BYTES = 144  # size of a function: the average of V8's baseline code
 
 
 def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
-    """A heap that grows by 64 KiB at a time, each growth recorded as the whole merged region; a
-    sample in every fifth function."""
+    """Writes a capture and its jitdump: a heap that grows by 64 KiB at a time, recorded each time
+    as one merged mapping, and a sample in every fifth function. Returns the path of the capture."""
     chance, perf, dump = random.Random(1), mj.capture(), mj.Made(PID)
-    if build_ids:  # what perf record always writes, but for -B; perf inject adds to it
+    if build_ids:  # perf record writes this section unless -B is given; perf inject adds to it
         perf.features[2] = b""
     path = os.path.join(folder, f"jit-{PID}.dump")
     dump.save(path)
@@ -276,7 +278,7 @@ def make_jitdump(folder: str, loads: int, build_ids: bool = True) -> str:
 
 
 def reported(perf: str, path: str) -> list[str]:
-    """perf report's lines of symbol and number of samples."""
+    """Returns the lines of perf report: symbol and number of samples."""
     text = process.must([perf, "report", "--stdio", "--no-children", "-g", "none", "-s", "sym",
                          "-F", "sample,sym", "-i", path])
     return sorted(line.strip() for line in text.splitlines()
@@ -294,19 +296,19 @@ def bench_inject(jitproof: str, perf: str, folder: str, loads: int) -> None:
         print(f"  {name:<58} {cpu:8.3f} s {1e9 * cpu / loads:10.0f} ns/load   "
               f"{kilobytes / 1024:8.1f} MB {cpu / cpu_ours:8.1f} x ours")
     line("jitproof inject --anon=cut", cpu_ours, memory)
-    # It puts each of its files beside the jitdump, and once more below its home; the latter not
-    # where the capture has no build ids.
+    # perf inject writes each of its files next to the jitdump and again below its home directory;
+    # the second copy only if the capture has build ids.
     def run_perf(name: str) -> None:
         line(name, *measure([perf, "inject", "--jit", "-i", path, "-o", theirs], times=1,
                             env={**os.environ, "HOME": folder}))
     run_perf("perf inject --jit (aim: 100)")
     make_jitdump(folder, loads, False)
-    run_perf("perf inject --jit, of a capture without build ids")
+    run_perf("perf inject --jit, for a capture without build ids")
     names, wanted = reported(perf, ours), reported(perf, theirs)
-    print(f"  perf report on both: {len(names)} lines of ours, {len(wanted)} of perf's, "
-          f"{'the same' if names == wanted else 'NOT the same'}")
+    print(f"  perf report: {len(names)} lines after jitproof inject, {len(wanted)} after perf "
+          f"inject, {'the same' if names == wanted else 'NOT the same'}")
     if names != wanted:
-        sys.exit("bench: perf report names other functions on our result than on perf's")
+        sys.exit("bench: perf report shows different functions after jitproof inject")
 
 
 def main() -> None:

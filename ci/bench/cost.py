@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make cost: what whole stacks cost, by strategy.
+"""make cost: measures what complete stacks cost, by strategy.
 
-* the capture: a fixed amount of work, watched and not, turn and turn about. Samples are taken in
-  interrupts of the watched program, which its CPU time includes; wall time too where the machine
+* capture: a fixed amount of work, alternately watched and unwatched. The interrupts that take
+  samples count as CPU time of the watched program. Wall time is meaningful only on an idle
+  machine;
   has nothing else to do;
-* the file: bytes of a sample, and the CPU time of whoever drains the rings;
-* the unwinding: samples that one core unwinds in a second, by us and by perf;
-* the frame pointer itself: emitted code with one and without (workload frame_cost).
+* file: bytes per sample, and the CPU time of the process that drains the rings;
+* unwinding: samples per second that jitproof and perf unwind on one core;
+* frame pointer: emitted code with and without frame pointers (workload frame_cost).
 
-Ratios are of pairs that ran right after each other: least, median and greatest of all pairs.
+Ratios are those of pairs that ran in succession: minimum, median and maximum.
 """
 
 import argparse
@@ -27,8 +28,9 @@ from ci.base import process
 from ci.base.text import found
 from ci.bench import usage
 
-# Forty callers in less than 8 KiB, all with frame pointers; what is above them on the stack is the
-# environment, so that the largest dump is full. Says what the work took: ns, CPU ns.
+# Calls 40 functions deep in less than 8 KiB, all with frame pointers. The environment lies above
+# them on the stack, so that the largest dump is full. Prints the wall and CPU time of the work, in
+# ns.
 WORK = r"""
 #define _GNU_SOURCE
 #include <sched.h>
@@ -80,10 +82,10 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
-TURNS = 200000  # of each of the thousand rounds: about 0.4 s in all
+TURNS = 200000  # in each of 1000 rounds: about 0.4 s in total
 PADDING = {"JITPROOF_PADDING": "x" * 70000}
 
-# What is asked of `jitproof record`.
+# Options of `jitproof record`.
 STRATEGIES: dict[str, list[str]] = {
     "kernel frame pointers": [],
     "dump of 8 KiB": ["--no-chain", "--stack", "8192"],
@@ -92,37 +94,38 @@ STRATEGIES: dict[str, list[str]] = {
 }
 
 
-# Of the dumped stack (docs/methods.md).
+# Methods that unwind the dumped stack (docs/methods.md).
 METHODS = ("dump", "dump_fp", "dump_cfi")
 
 
 def spread(values: Sequence[float], form: str = "%.2f") -> str:
-    """least, median, greatest"""
-    return " ".join(form % one for one in (min(values), statistics.median(values), max(values)))
+    """Returns the minimum, median and maximum, separated by blanks."""
+    return " ".join(form % value for value in (min(values), statistics.median(values), max(values)))
 
 
 class Bench:
     def __init__(self, options: argparse.Namespace, folder: str, home: str) -> None:
         self.options, self.folder = options, folder
-        # Not on the tmpfs: what runs from /dev/shm is taken for a JIT's memory.
+        # Not on the tmpfs: a program that runs from /dev/shm looks like a JIT's memory.
         self.program = os.path.join(home, "work")
         cpus = sorted(os.sched_getaffinity(0))
-        # The reader is elsewhere where there is an elsewhere.
+        # Keep the reader off the CPU of the work if there is another CPU.
         self.cpu, self.rest = cpus[-1], set(cpus[:-1]) or set(cpus)
         process.compile_c(WORK, self.program, "-O2", "-g", "-fno-omit-frame-pointer",
                           "-fno-optimize-sibling-calls")
 
     def run(self, before: Sequence[str] = (), turns: int = TURNS) -> tuple[int, int, float, str]:
-        """(ns, CPU ns of the work; CPU seconds of all but it; what was said)"""
-        with tempfile.TemporaryFile("w+", dir=self.folder) as said:
+        """Runs the work. Returns (wall ns, CPU ns of the work; CPU seconds of all other processes;
+        standard error)."""
+        with tempfile.TemporaryFile("w+", dir=self.folder) as errors:
             with subprocess.Popen([*before, self.program, str(turns), str(self.cpu)],
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  stderr=said, env={**os.environ, **PADDING}) as child:
+                                  stderr=errors, env={**os.environ, **PADDING}) as child:
                 os.sched_setaffinity(child.pid, self.rest)
                 _, status, usage = os.wait4(child.pid, 0)
                 child.returncode = os.waitstatus_to_exitcode(status)
-            said.seek(0)
-            text = said.read()
+            errors.seek(0)
+            text = errors.read()
         if child.returncode:
             sys.exit("%s: exit %d: %s" % (" ".join(before), child.returncode, text.strip()))
         wall, cpu = map(int, found(r"work: (\d+) (\d+)", text).groups())
@@ -130,16 +133,16 @@ class Bench:
 
     def record(self, name: str, frequency: int,
                turns: int = TURNS) -> tuple[int, int, float, int, int, str]:
-        """The same, and (samples, lost, the file)."""
+        """Records the work. Returns the first three values of run(), then (samples, lost, path)."""
         path = os.path.join(self.folder, "perf.data")
-        wall, cpu, reader, said = self.run([self.options.jitproof, "record", "-F", str(frequency),
+        wall, cpu, reader, errors = self.run([self.options.jitproof, "record", "-F", str(frequency),
                                             *STRATEGIES[name], "-o", path, "--"], turns)
-        counts = found(r"(\d+) samples, (\d+) lost", said)
+        counts = found(r"(\d+) samples, (\d+) lost", errors)
         return wall, cpu, reader, int(counts[1]), int(counts[2]), path
 
     def capture(self, name: str, frequency: int) -> None:
         rows, lost = [], 0
-        # What starting and ending a capture takes is not a sample's.
+        # Do not charge the cost of starting and stopping the capture to samples.
         start = statistics.median(self.record(name, frequency, 1)[2] for _ in range(3))
         for _ in range(self.options.pairs):
             wall, cpu, _, _ = self.run()
@@ -155,7 +158,7 @@ class Bench:
             spread(readers, "%6.1f"), lost), flush=True)
 
     def unwinding(self, name: str) -> None:
-        """Six times the work; what starting the program takes is not the unwinding's."""
+        """Measures unwinding with six times the work and subtracts the cost of plain reading."""
         _, _, _, samples, _, path = self.record(name, 1999, 6 * TURNS)
         perf = samples / usage.of([self.options.perf, "script", "--no-inline", "-i",
                                           path])[0] if self.options.perf else None
@@ -173,29 +176,29 @@ class Bench:
         for _ in range(self.options.pairs):
             read.append(usage.of([self.options.jitproof, "judge", path])[0])
             whole.append(usage.of([*judge, path])[0])
-        each = [1e6 * (one - other) / samples for one, other in zip(whole, read)]
+        each = [1e6 * (unwound - plain) / samples for unwound, plain in zip(whole, read)]
         print("  %-22s | %7d | %6.1f | %s | %s | %9.0f | %9s" % (
-            name, samples, frames, spread([1e6 * one / samples for one in read]),
-            spread(each) if dumps else "none to unwind  ", samples / statistics.median(whole),
+            name, samples, frames, spread([1e6 * seconds / samples for seconds in read]),
+            spread(each) if dumps else "no dumps        ", samples / statistics.median(whole),
             "%.0f" % perf if perf else "-"))
 
 
 def frame_pointers(options: argparse.Namespace, folder: str) -> None:
-    """Of emitted code: with a frame pointer, by the time without."""
+    """Prints how much a frame pointer slows emitted code down."""
     for turns in (1, 10):
         truth = os.path.join(folder, "truth")
-        said, _ = usage.of_workload([options.jitproof, "workload", "frame_cost", "--truth", truth,
+        output, _ = usage.of_workload([options.jitproof, "workload", "frame_cost", "--truth", truth,
                                      "--turns=%d" % turns], 3)
-        print("  " + said.strip())
+        print("  " + output.strip())
         os.unlink(truth)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
-    parser.add_argument("--pairs", type=int, default=7, help="default: %(default)s")
+    parser.add_argument("--pairs", type=int, default=7, help="pairs of runs (default: %(default)s)")
     parser.add_argument("--frequency", type=int, action="append",
-                        help="in Hz; may repeat (999 and 9999)")
+                        help="in Hz; may be repeated (default: 999 and 9999)")
     parser.add_argument("--perf", default="perf")
     parser.add_argument("--folder", default="/dev/shm", help="a tmpfs with room for 1 GB")
     options = parser.parse_args()
@@ -204,19 +207,19 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, \
             tempfile.TemporaryDirectory() as home:
         bench = Bench(options, folder, home)
-        print("the capture: %d pairs of watched / alone: least, median, greatest" % options.pairs)
+        print("capture: %d pairs of watched / unwatched: minimum, median, maximum" % options.pairs)
         print("  %-22s %5s | %7s | %-17s | %-17s | %-20s | %6s | %-20s | lost" % (
-            "strategy", "asked", "per CPU", "CPU time", "wall time", "us of it per sample", "bytes",
-            "reader's us / sample"))
+            "strategy", "asked", "per CPU", "CPU time", "wall time", "CPU us / sample", "bytes",
+            "reader us / sample"))
         for frequency in options.frequency or (999, 9999):
             for name in STRATEGIES:
                 bench.capture(name, frequency)
-        print("the unwinding: us of CPU time per sample, which is ms per 1,000")
+        print("unwinding: CPU us per sample")
         print("  %-22s | %7s | %6s | %-14s | %-16s | %9s | %9s" % (
-            "strategy", "samples", "frames", "reading", "unwinding", "ours /s", "perf's /s"))
+            "strategy", "samples", "frames", "reading", "unwinding", "jitproof/s", "perf/s"))
         for name in STRATEGIES:
             bench.unwinding(name)
-        print("the frame pointer:")
+        print("frame pointer:")
         frame_pointers(options, folder)
 
 

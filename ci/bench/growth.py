@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What more of one thing costs: captures of 10^3 to 10^6 mappings, processes, forks, names or
-samples in one round, made by hand, read by us and by perf report."""
+"""Measures how cost grows with size: captures of 10^3 to 10^6 mappings, processes, forks, names or
+samples in one round, generated here, read by jitproof and by perf report."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from harness.selftest import made_jitdump as mj
 from harness.selftest import run_directory as rd
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
-MOST_FORKS = 10**4  # each has all mappings of its parents
+MOST_FORKS = 10**4  # each fork inherits all mappings of its parent
 PERF_SECONDS = 60
 PID, HEAP = 100, 0x10000000000
 CLOCK, IDENTITY = 1, 7
@@ -49,7 +49,7 @@ def mappings(order: Callable[[int], Sequence[int]]) -> Callable[[int], Iterator[
 
 
 def below(count: int) -> Sequence[int]:
-    """Ascending, below as many that came before."""
+    """Returns an order in which the upper half comes first, each half ascending."""
     return [*range(count // 2, count), *range(count // 2)]
 
 
@@ -72,7 +72,8 @@ def forks(count: int) -> Iterator[bytes]:
 
 
 def forks_of_many(count: int) -> Iterator[bytes]:
-    """Of a process with as many mappings, each of which covers one of them."""
+    """Yields a process with @count mappings, then @count forks of it, each of which replaces one of
+    its mappings."""
     yield from mappings(range)(count)
     for nth in range(count):
         time = 10 + count + 2 * nth
@@ -86,7 +87,7 @@ def names(count: int) -> Iterator[bytes]:
 
 
 def samples(count: int) -> Iterator[bytes]:
-    """As from 64 rings, one after the other."""
+    """Yields samples as if drained from 64 rings, one ring after the other."""
     for ring in range(64):
         for time in range(10 + ring, 10 + count, 64):
             yield sample(HEAP, time)
@@ -106,14 +107,14 @@ KINDS: dict[str, Callable[[int], Iterator[bytes]]] = {
 
 
 def make(path: str, records: Iterator[bytes]) -> None:
-    """A perf.data of one round, which ends with a sample."""
+    """Writes a perf.data whose records form one round that ends with a sample."""
     empty = rd.PerfData([ATTR])
     with open(path, "wb") as file:
         file.write(empty.pack())
         start = file.tell()
         write_records(file, records)
         size = file.tell() - start
-        # Behind the header: of the ids, which come last in what an empty one packs.
+        # Set the position and size of the data section in the header.
         head = bytearray(empty.pack())
         struct.pack_into("<QQ", head, 40, start, size)
         file.seek(0)
@@ -128,8 +129,8 @@ def write_records(file: BinaryIO, records: Iterator[bytes]) -> None:
 
 
 def make_heap(folder: str, count: int) -> str:
-    """A capture and its jitdump: code in each page of a heap, whose record tells of the whole heap
-    each time that it grows by a page."""
+    """Writes a capture and its jitdump: code in each page of a heap that grows page by page; each
+    growth is recorded as a mapping of the whole heap. Returns the path of the capture."""
     path, dump = os.path.join(folder, "growth.data"), mj.Made(PID)
     jitdump = os.path.join(folder, f"jit-{PID}.dump")
     for nth in range(count):
@@ -150,7 +151,7 @@ def bench_heap(jitproof: str, folder: str) -> None:
         path = make_heap(folder, size)
         shutil.rmtree(out + ".jit", ignore_errors=True)
         cpu, peak = usage.of([jitproof, "inject", "--anon=cut", "-i", path, "-o", out])
-        print(f"  {'pages of a heap, recorded anew':<41} {size:8} "
+        print(f"  {'pages of a growing heap':<41} {size:8} "
               f"{os.path.getsize(path) / 1e6:7.1f} MB: {cpu:7.2f} s {peak / 1024:7.0f} MB",
               flush=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What whole processes use."""
+"""Measures what whole processes use."""
 
 import os
 import select
@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 
 def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
-    """(CPU seconds, peak KiB) of a process; ends us where it fails."""
+    """Returns (CPU seconds, peak KiB) of a process; exits if it fails."""
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, **more) as child:
         complaint: list[bytes] = []
@@ -28,12 +28,13 @@ def of(command: Sequence[str], **more: Any) -> tuple[float, int]:
 
 
 def of_workload(command: Sequence[str], seconds: int) -> tuple[str, str]:
-    """Output and errors of what runs a workload, which is told to stop after some seconds."""
+    """Runs a command that runs a workload, stops the workload after @seconds, and returns (output,
+    errors)."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout
         child.stdout.readline()  # "ready"
-        select.select([child.stdout], [], [], seconds)  # no more before it is told to stop
+        select.select([child.stdout], [], [], seconds)  # a wait: no output before "stop"
         output, errors = child.communicate("stop\n")
     if child.returncode:
         sys.exit(f"{' '.join(command)}: exit {child.returncode}: {errors}")

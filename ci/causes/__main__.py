@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds `jitproof explain`, which has the capture alone, against the validators, which have the
-truth: for each case of a run directory, the causes that each found. Prints Markdown: causes x
-causes, the cases that differ, and what no capture can tell.
+"""Compares the causes that `jitproof explain` finds from the capture alone with those that the
+validators find from the truth, for each case of a run directory. Prints Markdown: a table of causes
+by causes, the cases that differ, and what a capture cannot show.
 
 The files that a capture names are laid out as on the recorded machine: perf maps and jitdumps from
-the case's folder, programs and libraries from this machine.
-"""
+the case's folder, programs and libraries from this machine."""
 
 import argparse
 import collections
@@ -29,23 +28,24 @@ from ci.labelled import sysroot
 
 class Compared(NamedTuple):
     case: str
-    truth: tuple[str, str]  # the worst cause of stacks and that of names, as validators found them
-    said: tuple[str, str]  # and as explain did
+    truth: tuple[str, str]  # the worst cause of broken stacks and of missing names, by validators
+    explained: tuple[str, str]  # the same by explain
     agree: bool
-    why: str  # they do not: what a capture does not tell; "": nobody knows
+    why: str  # why a capture cannot show the truth; "": unknown
 
 
-def causes_said(causes: Sequence[str], truth: tuple[str, str], costs: dict[str, str]) -> \
-        tuple[str, str]:
-    """Names of native files are in no truth; a missing file counts where validators miss it."""
-    stacks = [one for one in causes if costs[one] == "stacks"
-              or (costs[one] == "both" and one == truth[0])]
-    names = [one for one in causes if costs[one] == "names" and one != "stripped-symbols"]
+def worst_explained(causes: Sequence[str], truth: tuple[str, str],
+                    costs: dict[str, str]) -> tuple[str, str]:
+    """Returns the worst causes that explain found, as far as the validators can find them: names in
+    native files are in no truth, and a missing file counts only where the validators miss it."""
+    stacks = [cause for cause in causes if costs[cause] == "stacks"
+              or (costs[cause] == "both" and cause == truth[0])]
+    names = [cause for cause in causes if costs[cause] == "names" and cause != "stripped-symbols"]
     return (stacks or [words.NONE])[0], (names or [words.NONE])[0]
 
 
 def lay_out(home: str, data: str, root: str) -> None:
-    """What explain may look at, below @root."""
+    """Lays out below @root the files that explain may read."""
     touched = sysroot.Touched(data)
     sysroot.copy(sysroot.wanted(touched), root)
     for name in os.listdir(home):
@@ -81,31 +81,32 @@ def compare(jitproof: str, run: str, result: dict[str, Any],
     if done.returncode not in (0, 1):
         return Compared(result["case"], truth, (done.stderr.strip()[:200], words.NONE),
                         False, "")
-    causes = [one["id"] for one in json.loads(done.stdout)["causes"]]
-    said = causes_said(causes, truth, table.costs)
-    return Compared(result["case"], truth, said, of_truth.same(result, truth, said),
+    causes = [cause["id"] for cause in json.loads(done.stdout)["causes"]]
+    explained = worst_explained(causes, truth, table.costs)
+    return Compared(result["case"], truth, explained, of_truth.agrees(result, truth, explained),
                     of_truth.reason(result, truth, definition, table.unknowable))
 
 
 def matrix(found: list[Compared], which: int) -> Iterator[str]:
-    """The worst of the validators down, the worst of explain across."""
-    pairs = collections.Counter((one.truth[which], one.said[which]) for one in found)
-    across = sorted({said for _, said in pairs})
-    yield "| with the truth \\ without | %s |" % " | ".join(across)
+    """Yields a table: the worst cause by validators in rows, the worst cause by explain in
+    columns."""
+    pairs = collections.Counter((case.truth[which], case.explained[which]) for case in found)
+    across = sorted({explained for _, explained in pairs})
+    yield "| validators \\ explain | %s |" % " | ".join(across)
     yield "|---" * (len(across) + 1) + "|"
     for truth in sorted({truth for truth, _ in pairs}):
-        cells = [str(pairs[truth, said] or "") for said in across]
+        cells = [str(pairs[truth, explained] or "") for explained in across]
         yield "| %s | %s |" % (truth, " | ".join(cells))
 
 
 def report(found: list[Compared]) -> Iterator[str]:
-    differ = [one for one in found if not one.agree]
-    open_ones = [one for one in differ if not one.why]
+    differ = [case for case in found if not case.agree]
+    open_ones = [case for case in differ if not case.why]
     yield "<!-- SPDX-License-Identifier: GPL-2.0-only -->"
-    yield "# What explain says without the truth\n"
+    yield "# What explain finds without the truth\n"
     yield ("Made by `python3 ci/causes DIR` from a run of `make check-full`. In %d of %d cases "
-           "explain and the validators agree on the worst cause of broken stacks and on that of "
-           "missing names; in %d no capture tells what the validators find; %d are open.\n" % (
+           "explain and the validators agree on the worst cause of broken stacks and of "
+           "missing names; in %d a capture cannot show what the validators find; %d are open.\n" % (
                len(found) - len(differ), len(found), len(differ) - len(open_ones), len(open_ones)))
     yield "## Stacks\n"
     yield from matrix(found, 0)
@@ -115,26 +116,27 @@ def report(found: list[Compared]) -> Iterator[str]:
     yield ("The reasons are those of the table of causes (`jitproof explain --causes`), or of the "
            "case's own expectations.\n")
     yield "| case | validators: stacks, names | explain: stacks, names | why |\n|---|---|---|---|"
-    for one in differ:
-        yield "| %s | %s | %s | %s |" % (one.case, ", ".join(one.truth), ", ".join(one.said),
-                                         one.why or "**open**")
+    for case in differ:
+        yield "| %s | %s | %s | %s |" % (case.case, ", ".join(case.truth),
+", ".join(case.explained), case.why or "**open**")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("run", metavar="DIR", help="a run directory")
-    parser.add_argument("globs", nargs="*", default=["*"], metavar="GLOB", help="cases; all")
+    parser.add_argument("globs", nargs="*", default=["*"], metavar="GLOB",
+                        help="cases (default: all)")
     options = parser.parse_args()
-    results = [one for _, one in jsonl.read(os.path.join(options.run, "results.jsonl"))
-               if one["outcome"] in ("PASS", "FAIL", "XFAIL")
-               and any(fnmatch.fnmatchcase(one["case"], glob) for glob in options.globs)]
+    results = [result for _, result in jsonl.read(os.path.join(options.run, "results.jsonl"))
+               if result["outcome"] in ("PASS", "FAIL", "XFAIL")
+               and any(fnmatch.fnmatchcase(result["case"], glob) for glob in options.globs)]
     table = words.Causes.of(options.jitproof)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda one: compare(options.jitproof, options.run, one, table),
-                              results))
+        found = list(pool.map(
+            lambda result: compare(options.jitproof, options.run, result, table), results))
     print("\n".join(report(found)))
-    return 0 if all(one.agree or one.why for one in found) else 1
+    return 0 if all(case.agree or case.why for case in found) else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the validators, who know the truth, found: the worst cause of broken stacks, and that of
-missing names."""
+"""Finds the worst cause of broken stacks and of missing names in the validators' results."""
 
 import collections
 import os
@@ -12,17 +11,18 @@ from typing import Any, Iterator
 from ci.base import files, jsonl, process
 from ci.causes import words
 
-NOTE = 0.02  # of the samples: below it a cause is a note
-# Metrics of exceptions that are samples without their name.
+NOTE = 0.02  # share of the samples below which a cause is only a note
+# Metrics that count samples without a symbol.
 NAMES = ("names.unnamed", "names.wrong")
-# Why a sample lies in no mapping: such have no name either.
+# Causes of samples in no mapping; these have no symbol either.
 UNMAPPED = ("older-code", "attach-window", "exec-while-disabled", "mremap", "shared-mm")
 
 
 def by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: str) -> \
         dict[str, Any]:
-    """The same result; of dumps alone by call frame information alone, as explain and perf walk
-    them: validators follow frame pointers where there is none, unless the case says otherwise."""
+    """Returns @result, or for captures of dumps alone a new judgement that unwinds by call frame
+    information only, as explain and perf do: validators fall back to frame pointers unless the case
+    forbids it."""
     verdicts = result["verdicts"]
     if "chain" in verdicts or "dump" not in verdicts or "dump_cfi" in verdicts:
         return result
@@ -33,54 +33,55 @@ def by_one_method(jitproof: str, home: str, result: dict[str, Any], definition: 
                     re.sub(r" samples=", " methods=dump,dump_cfi samples=", definition, count=1))
         judged = os.path.join(scratch, "results.jsonl")
         process.run([jitproof, "judge", "--results", judged, copied], timeout=120)
-        return next(one for _, one in jsonl.read(judged))
+        return next(judgement for _, judgement in jsonl.read(judged))
 
 
 def least(result: dict[str, Any]) -> float:
-    """So many samples are no mere note."""
+    """Returns the number of samples from which a cause is more than a note."""
     return max(NOTE * result["books"]["samples"]["code"], 1)
 
 
 def name_of(exception: dict[str, Any]) -> str:
-    """The id of what validators found; their own word where explain has none."""
+    """Returns explain's id of a cause, or the validators' word if explain has none."""
     return exception.get("id", exception["cause"])
 
 
 def stacks(result: dict[str, Any], costs: dict[str, str]) -> collections.Counter[str]:
-    """Samples that lost their stack, by cause: by their chains, else by their dumps. What injecting
-    cost is known by the names alone."""
+    """Counts the samples with a broken stack by cause: from chains, else from dumps. Causes that
+    only show in names, such as those of injecting, are included."""
     counts: collections.Counter[str] = collections.Counter()
     for metric in ("broken.chain", "broken.dump" if "chain" in result["verdicts"] else
                    "broken.dump_cfi"):
         if counts and max(counts.values()) >= least(result):
             break
-        for one in result["exceptions"]:
-            cause = name_of(one)
-            if one["metric"] == metric or (one["metric"] in NAMES and costs.get(cause) == "stacks"):
-                counts[cause] = max(counts[cause], one["count"])
+        for exception in result["exceptions"]:
+            cause = name_of(exception)
+            if exception["metric"] == metric or (
+                    exception["metric"] in NAMES and costs.get(cause) == "stacks"):
+                counts[cause] = max(counts[cause], exception["count"])
     return counts
 
 
 def names(result: dict[str, Any], costs: dict[str, str], definition: str) -> \
         collections.Counter[str]:
-    """Samples in emitted code that lost their name, by cause: those in files have their symbols."""
+    """Counts the samples in emitted code without a name by cause. Samples in files have symbols."""
     counts: collections.Counter[str] = collections.Counter()
-    # A chain begins with the sampled address, a dump's walk ends at any.
+    # A chain begins at the sampled address; a dump's walk may end anywhere.
     walk = "broken.chain" if "chain" in result["verdicts"] else "broken.dump"
-    unmapped = sum(one["count"] for one in result["exceptions"]
-                   if one["metric"] == walk and name_of(one) in UNMAPPED)
+    unmapped = sum(exception["count"] for exception in result["exceptions"]
+                   if exception["metric"] == walk and name_of(exception) in UNMAPPED)
     if "publish=" not in definition or "publish=none" in definition:
         counts["no-name-source"] = result["books"]["samples"]["code"] - in_files(result) - unmapped
-    for one in result["exceptions"]:
-        cause = name_of(one)
-        if one["metric"] not in NAMES or costs.get(cause) == "stacks":
+    for exception in result["exceptions"]:
+        cause = name_of(exception)
+        if exception["metric"] not in NAMES or costs.get(cause) == "stacks":
             continue
-        if one["cause"] == "not-published":
-            one = {**one, "count": one["count"] - in_files(result)}
-        # What gives no name without the jitdump is there, and not asked.
+        if exception["cause"] == "not-published":
+            exception = {**exception, "count": exception["count"] - in_files(result)}
+        # The jitdump names this code, but was not injected.
         if "publish=jitdump" in definition and "inject=" not in definition:
             cause = "jitdump-not-injected"
-        counts[cause] += one["count"]
+        counts[cause] += exception["count"]
     return counts
 
 
@@ -93,30 +94,31 @@ def causes(result: dict[str, Any], definition: str, costs: dict[str, str]) -> tu
 
 
 def in_files(result: dict[str, Any]) -> int:
-    """Samples of the truth's code that lies in files."""
+    """Returns the number of samples in those parts of the truth's code that lie in files."""
     return int(result["metrics"].get("files.credited", {}).get("n", 0))
 
 
 def cost(result: dict[str, Any], cause: str) -> int:
-    """Samples that lost their stack to it, by whatever walk loses most."""
-    return max((one["count"] for one in result["exceptions"] if name_of(one) == cause
-                and one["metric"] in ("broken.chain", "broken.dump")), default=0)
+    """Returns the number of stacks that @cause broke, by the method that loses most."""
+    return max((each["count"] for each in result["exceptions"] if name_of(each) == cause
+                and each["metric"] in ("broken.chain", "broken.dump")), default=0)
 
 
-def same(result: dict[str, Any], truth: tuple[str, str], said: tuple[str, str]) -> bool:
-    """Whether explain says what the truth is. Of causes that cost as many samples either may come
-    first. Whose code, emitted or a file's, does not keep the frame pointer, validators do not
-    tell."""
-    if cost(result, said[0]) >= max(cost(result, truth[0]), least(result)):
-        truth = said[0], truth[1]
-    if (truth[0], said[0]) == ("jit-no-frame-pointer", "library-no-frame-pointer") and \
+def agrees(result: dict[str, Any], truth: tuple[str, str], explained: tuple[str, str]) -> bool:
+    """Tells whether explain agrees with the validators. Causes that break the same number of
+    samples may be swapped. Validators do not distinguish emitted code without frame pointers from
+    such code in a library."""
+    if cost(result, explained[0]) >= max(cost(result, truth[0]), least(result)):
+        truth = explained[0], truth[1]
+    if (truth[0], explained[0]) == ("jit-no-frame-pointer", "library-no-frame-pointer") and \
             in_files(result) >= least(result):
-        truth = said[0], truth[1]
-    return truth == said
+        truth = explained[0], truth[1]
+    return truth == explained
 
 
 def allowed(definition: str) -> Iterator[tuple[str, str, str]]:
-    """The metric, cause and comment of each "allow" line; "the same" stands for the one before."""
+    """Yields (metric, cause, comment) for each "allow" line; a comment "the same" repeats the one
+    before."""
     last = ""
     for metric, cause, why in re.findall(r"(\S+) allow (\S+)[^#\n]*#\s*(.*)", definition):
         last = last if why.startswith("the same") else why
@@ -125,9 +127,11 @@ def allowed(definition: str) -> Iterator[tuple[str, str, str]]:
 
 def reason(result: dict[str, Any], truth: tuple[str, str], definition: str,
            unknowable: dict[str, str]) -> str:
-    """Why a capture alone tells something else: the word is one of those, or as the case says."""
+    """Returns why a capture cannot show the validators' cause, from the table of causes or from the
+    case's expectations; "" if neither states a reason."""
     if truth[0] in unknowable:
         return unknowable[truth[0]]
-    found = {(one["metric"], one["cause"]) for one in result["exceptions"] if name_of(one) in truth}
-    told = [why for metric, cause, why in allowed(definition) if (metric, cause) in found]
-    return told[0] if told else ""
+    found = {(each["metric"], each["cause"]) for each in result["exceptions"]
+             if name_of(each) in truth}
+    reasons = [why for metric, cause, why in allowed(definition) if (metric, cause) in found]
+    return reasons[0] if reasons else ""

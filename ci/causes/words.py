@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The causes, as the binary lists them."""
+"""The causes that `jitproof explain` can find, as the binary lists them."""
 
 import json
 from typing import NamedTuple
@@ -10,7 +10,7 @@ NONE = "none"
 
 
 class Causes(NamedTuple):
-    """All ids, what they cost, and what no capture tells."""
+    """All causes: what they cost, and which a capture cannot show."""
 
     costs: dict[str, str]  # by id: "stacks", "names", "both" or "samples"
     unknowable: dict[str, str]  # by word: why
@@ -18,5 +18,5 @@ class Causes(NamedTuple):
     @staticmethod
     def of(jitproof: str) -> "Causes":
         table = json.loads(process.must([jitproof, "explain", "--causes", "--json"]))
-        return Causes({one["id"]: one["costs"] for one in table["causes"]},
-                      {one["word"]: one["text"] for one in table["words"]})
+        return Causes({cause["id"]: cause["costs"] for cause in table["causes"]},
+                      {word["word"]: word["text"] for word in table["words"]})

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tells a test engine what a run found, case by case, from its results.jsonl.
+"""Reports the result of each case of a run to a test engine, from results.jsonl.
 
 Usage: hand_over.py lava|tmt DIR
 
-lava: calls lava-test-case for each case; prints the commands where there is no such program.
-tmt: writes $TMT_TEST_DATA/results.yaml, for a test with `result: custom`.
-"""
+lava: calls lava-test-case for each case, or prints the commands if it is not installed. tmt: writes
+$TMT_TEST_DATA/results.yaml, for a test with `result: custom`."""
 
 import argparse
 import json
@@ -16,7 +15,7 @@ import subprocess
 import sys
 from typing import Any
 
-# Ours failing is neither the kernel's pass nor its failure.
+# An expected failure of the harness is neither a pass nor a failure of the kernel.
 LAVA = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "skip",
         "ERROR": "unknown", "TIMEOUT": "unknown", "CRASH": "fail"}
 TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL": "info",
@@ -36,7 +35,7 @@ def duration(seconds: float) -> str:
 def to_lava(results: list[dict[str, Any]]) -> None:
     tool = shutil.which("lava-test-case")
     for result in results:
-        # A slash would end the name in a path of LAVA's pages.
+        # LAVA uses the name in a URL path, where a slash would separate components.
         command = ["lava-test-case", result["case"].replace("/", "."), "--result",
                    LAVA[result["outcome"]], "--measurement", f"{result['seconds']:.3f}",
                    "--units", "seconds"]
@@ -47,18 +46,18 @@ def to_lava(results: list[dict[str, Any]]) -> None:
 
 
 def to_tmt(results: list[dict[str, Any]], folder: str) -> None:
-    """YAML is JSON's superset."""
+    """Writes results.yaml as JSON, which is valid YAML."""
     data = os.environ["TMT_TEST_DATA"]
-    told = []
+    entries = []
     for result in results:
-        one = {"name": "/" + result["case"], "result": TMT[result["outcome"]],
+        entry = {"name": "/" + result["case"], "result": TMT[result["outcome"]],
                "duration": duration(result["seconds"])}
         log = os.path.join(folder, result["case"], "ktap.txt")
         if os.path.exists(log):
-            one["log"] = [os.path.relpath(log, data)]
-        told.append(one)
+            entry["log"] = [os.path.relpath(log, data)]
+        entries.append(entry)
     with open(os.path.join(data, "results.yaml"), "w", encoding="utf-8") as file:
-        json.dump(told, file, indent=1)
+        json.dump(entries, file, indent=1)
         file.write("\n")
 
 

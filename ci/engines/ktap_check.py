@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether KTAP output keeps the rules of the kernel's Documentation/dev-tools/ktap.rst, as the
-parsers that people use read them. Prints FILE:LINE: WHAT for each breach, exits 1 when it printed
-any, 99 when a file cannot be read.
+"""Checks that KTAP output follows the kernel's Documentation/dev-tools/ktap.rst, as widely used
+parsers read it. Prints FILE:LINE: PROBLEM for each violation. Exits 1 if there is any, 99 if a file
+cannot be read.
 
 Usage: ktap_check.py [--tap] [FILE...]     (standard input without FILE)
 
@@ -13,11 +13,11 @@ import argparse
 import re
 import sys
 
-STEP = 2  # blanks that one level of nesting is moved in
-# CRASH is jitproof's own: a parser that does not know it shall fall back to "not ok".
+STEP = 2  # blanks per level of nesting
+# CRASH is specific to jitproof; other parsers treat it as a plain "not ok".
 DIRECTIVES = ("SKIP", "TODO", "XFAIL", "TIMEOUT", "ERROR", "CRASH")
 NOT_OK_ONLY = ("TIMEOUT", "ERROR", "CRASH")
-# A failure under one of these is expected, or none at all: the parent need not fail.
+# A subtest with one of these may fail without failing its parent.
 FORGIVEN = ("SKIP", "TODO", "XFAIL")
 
 VERSION = re.compile(r"(KTAP|TAP) version (\S*)$")
@@ -38,8 +38,8 @@ class Checker:
     def __init__(self, tap: bool = False) -> None:
         self.tap, self.number = tap, 0
         self.found: list[tuple[int, str]] = []
-        self.levels: list[Level] = []  # open ones, outermost first
-        self.closed: Level | None = None  # a level that ended, and waits for its parent's result
+        self.levels: list[Level] = []  # unfinished ones, outermost first
+        self.closed: Level | None = None  # a finished level whose parent has no result line yet
 
     def say(self, what: str, line: int | None = None) -> None:
         self.found.append((line or self.number, what))
@@ -49,7 +49,7 @@ class Checker:
             self.say("a second version line at the outermost level")
             return
         if depth != len(self.levels):
-            self.say(f"a version line moved in by {depth} levels; expected {len(self.levels)}")
+            self.say(f"a version line indented by {depth} levels; expected {len(self.levels)}")
         if self.closed:
             self.say("subtests without their parent's result line", self.closed.line)
             self.closed = None
@@ -61,7 +61,7 @@ class Checker:
         self.levels.append(Level(self.number))
 
     def close_to(self, depth: int) -> None:
-        """Levels that are moved in further have ended."""
+        """Ends the levels that are nested deeper than @depth."""
         while len(self.levels) > depth + 1:
             level = self.levels.pop()
             self.end_of(level)
@@ -77,7 +77,7 @@ class Checker:
 
     def level(self, depth: int, what: str) -> Level | None:
         if depth >= len(self.levels):
-            self.say(f"{what} moved in by {depth} levels, without a version line there")
+            self.say(f"{what} indented by {depth} levels, without a version line there")
             return None
         self.close_to(depth)
         return self.levels[depth]
@@ -89,7 +89,7 @@ class Checker:
         if level.plan is not None:
             self.say("a second plan")
         elif level.count:
-            self.say("a plan behind results; expected right behind the version line")
+            self.say("a plan after results; expected right after the version line")
         if first != "1" or rest or (last[0] == "0" and last != "0"):
             self.say(f"'{first}..{last}{rest}'; expected '1..N'")
         level.plan = int(last)
@@ -106,7 +106,7 @@ class Checker:
             self.say("a '#' in the description; expected ' # ' before a directive")
         directive = data.split()[0] if data.split() else ""
         if hash_sign and not data.strip():
-            self.say("nothing behind '#'")
+            self.say("nothing after '#'")
         if re.fullmatch(r"[A-Za-z]+:?", directive) and directive.rstrip(":").upper() in DIRECTIVES \
                 and directive not in DIRECTIVES:
             self.say(f"directive '{directive}'; expected '{directive.rstrip(':').upper()}'")
@@ -117,7 +117,7 @@ class Checker:
         failed = word == "not ok" and directive not in FORGIVEN
         if self.closed:
             if self.closed.failed and word == "ok":
-                self.say("ok, though a subtest is not")
+                self.say("ok, although a subtest failed")
             self.closed = None
         level.failed = level.failed or failed
 
@@ -130,16 +130,16 @@ class Checker:
         version, plan, result = VERSION.match(bare), PLAN.match(bare), RESULT.match(bare)
         if not bare or bare.startswith("#"):
             if re.match(r"# Subtest:", bare):
-                self.say("a subtest's header: a parser would take it for the start of one")
+                self.say("'# Subtest:' in a comment: parsers take it for the start of a subtest")
             return
         if bare.startswith("Bail out!"):
             self.say("bailed out: the results are not complete")
             return
         if not (version or plan or result):
-            self.say("a line of no kind; expected '# ' before what is told")
+            self.say("unknown kind of line; expected '# ' before a comment")
             return
         if rest:
-            self.say(f"moved in by {len(text) - len(bare)} blanks; a level is {STEP}")
+            self.say(f"indented by {len(text) - len(bare)} blanks; expected a multiple of {STEP}")
         if version:
             self.version(depth, *version.groups())
         elif not self.levels:
@@ -160,13 +160,13 @@ class Checker:
 
 
 def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
-    """[(line, what)] for @text, in the order of lines."""
+    """Returns [(line, problem)] of @text, in the order of lines."""
     checker = Checker(tap)
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     else:
-        checker.say("the last line has no end", len(lines))
+        checker.say("no newline at the end of the last line", len(lines))
     for line in lines:
         checker.line(line)
     checker.end()

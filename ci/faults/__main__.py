@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make faults: the Nth allocation, open, read, write, mmap, fork, perf_event_open fails.
+"""make faults: lets the Nth allocation, open, read, write, mmap, fork or perf_event_open fail.
 
-For every command, every N where there are few; else one of each place in the code that makes such
-a call, and of the rest as many as asked for, by seed. Each run must give what the undisturbed one
-gives, or an error with a message: never another verdict, never a death without a word, never half a
-file or a process left behind. Ends with 1 where one does.
-"""
+For every command, tries every N if there are few calls; else one call of each site in the code,
+then random other calls up to the limit. Each run must give the result of the undisturbed run, or an
+error with a message: never another verdict, a silent death, half a file or a process left behind.
+Exits 1 if a run breaks this."""
 
 import argparse
 import array
@@ -29,29 +28,30 @@ FIXTURES = os.path.join(ROOT, "validators", "fixtures")
 SHIM = os.path.join(ROOT, "ci", "faults", "shim.c")
 KINDS = ("alloc", "open", "read", "write", "mmap", "fork", "perf_event_open")
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
-# A failed call may cost some time-outs of ours; a busy machine takes its time undisturbed, too.
+# A failed call may cost some of jitproof's time-outs; on a busy machine even undisturbed runs take
+# long.
 SECONDS, TIMES = 60.0, 10
 
 
 class Done(NamedTuple):
-    """What one run left."""
+    """The outcome of one run."""
     status: int
     out: str
     err: str
     files: dict[str, bytes]
-    left: list[str]  # processes that outlived it
+    left: list[str]  # processes that outlived the run
 
 
 class Command(NamedTuple):
-    """One way to call jitproof; DIR in the arguments is a new folder for each run."""
+    """A jitproof command line; DIR in the arguments stands for a new folder in each run."""
     name: str
     arguments: Sequence[str]
-    # What is the same each time: all bytes; words and sizes (inodes are in the files); results.
+    # What is the same in each run: all bytes; output and file sizes (inodes differ); results.
     steady: str = "bytes"
 
 
 class Measured(NamedTuple):
-    """What came of one command and kind."""
+    """The outcome of all runs of one command and one kind of fault."""
     calls: int
     sites: int
     tried: int
@@ -63,7 +63,7 @@ def fixture(*parts: str) -> str:
 
 
 def commands(folder: str) -> list[Command]:
-    """Those whose input is there."""
+    """Returns the commands whose input is available."""
     perf = fixture("memfd", "perf.data")
     known = ["judge", "--expected", fixture("expected")]
     found = [
@@ -99,7 +99,7 @@ def commands(folder: str) -> list[Command]:
 
 
 def living() -> list[str]:
-    """What outlived a run, and is our child since."""
+    """Returns the processes that outlived a run; as subreaper we have become their parent."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -137,7 +137,7 @@ def same(command: Command, good: Done, done: Done) -> bool:
 
 
 def wrong(command: Command, good: Done, done: Done) -> str | None:
-    """What is bad about the run; None: it is as it must be."""
+    """Returns what is wrong with the run, or None."""
     if done.left:
         return "left running: " + ", ".join(done.left)
     if done.status == -1000:
@@ -146,20 +146,21 @@ def wrong(command: Command, good: Done, done: Done) -> str | None:
         return f"died of signal {-done.status}"
     if same(command, good, done):
         return None
-    told = done.err.strip() or re.search(
+    message = done.err.strip() or re.search(
         r"# (ERROR|SKIP) |^Bail out!|^# .*:|^\S+ +ERROR: ", done.out, re.M)
     if not done.status and not re.search(r"# SKIP ", done.out):
-        return "status 0, and other results"
-    if not told:
-        return f"status {done.status} without a word"
+        return "status 0 with different results"
+    if not message:
+        return f"status {done.status} without a message"
     if re.search(r"^not ok (?!.*# (ERROR|TIMEOUT))", done.out, re.M):
-        return "a verdict: " + done.out.strip()[-200:]
+        return "another verdict: " + done.out.strip()[-200:]
     extra = [name for name in done.files if name not in good.files]
     return "left behind: " + ", ".join(extra) if extra else None
 
 
 def chosen(sites: Sequence[int], most: int, seed: str) -> list[int]:
-    """Which calls are to fail, from 1 on: all, or one of each site, then any up to @most."""
+    """Returns the numbers of the calls that shall fail, from 1: all, or one of each site and others
+    up to @most."""
     numbers = list(range(1, len(sites) + 1))
     if len(sites) <= most:
         return numbers
@@ -176,7 +177,7 @@ def measure(options: argparse.Namespace, shim: str, command: Command, kind: str)
     good = run(options.jitproof, command, {**preload, "FAULT_SITES": counted}, 10 * SECONDS)
     seconds = max(SECONDS, TIMES * (time.monotonic() - start))
     if good.status:
-        return Measured(0, 0, 0, [f"{command.name}: ends with {good.status} undisturbed: "
+        return Measured(0, 0, 0, [f"{command.name}: exit {good.status} without a fault: "
                                   + good.err[-200:]])
     sites = array.array("Q", files.read_bytes(counted))
     numbers = chosen(sites, options.most, f"{options.seed} {command.name} {kind}")
@@ -195,15 +196,16 @@ def measure(options: argparse.Namespace, shim: str, command: Command, kind: str)
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof")
-    parser.add_argument("--most", type=int, default=2000, help="tries of a command and kind")
+    parser.add_argument("--most", type=int, default=2000,
+                        help="maximum of runs for each command and kind")
     parser.add_argument("--seconds", type=float, default=3600,
-                        help="at most for a command and kind, sites first")
+                        help="time limit for each command and kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--command", default="", help="only commands whose name has this")
+    parser.add_argument("--command", default="", help="only commands whose name contains this")
     parser.add_argument("--kind", action="append", choices=KINDS)
     options = parser.parse_args()
     options.jitproof = os.path.abspath(options.jitproof)
-    # What a run leaves behind becomes our child, and is seen.
+    # Become the parent of processes that a run leaves behind.
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     tried, bad, start = 0, list[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

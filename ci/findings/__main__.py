@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shows the findings of results/FINDINGS.md on this machine: kernel, perf, elfutils and others.
 
-One line each: "shown" or "not here", the finding's name, the version that it was seen with and the
-figures. A finding is measured once for each perf where it is one of perf's. Exit status: 0 all were
-measured, 1 one could not be, 4 nothing could.
-"""
+Prints a line each: "shown" or "not here", the finding's name, the version that it was measured
+with, and the figures. Measures findings about perf once for each perf. Exit status: 0 if all were
+measured, 1 if one failed, 4 if none could be measured."""
 
 import argparse
 import os
@@ -28,14 +27,15 @@ def main() -> int:
                                      epilog="findings: " + " ".join(FINDINGS))
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
-                        help="where the perfs of the suites are kept (default: %(default)s)")
+                        help="folder of the suites' perfs (default: %(default)s)")
     parser.add_argument("--perf", action="append", metavar="WANTED",
-                        help='a suite, a version, "all" or "installed" (the default); may repeat')
+                        help='a suite, a version, "all" or "installed" (the default); '
+                             'may be repeated')
     parser.add_argument("name", nargs="*", help="default: all findings")
     options = parser.parse_args()
     unknown = set(options.name) - set(FINDINGS)
     if unknown:
-        parser.error("no finding called " + ", ".join(sorted(unknown)))
+        parser.error("unknown finding: " + ", ".join(sorted(unknown)))
     if options.perf and "all" in options.perf:
         options.perf = list(perf_tools.SUITES)
     failed = measured = 0

@@ -10,9 +10,9 @@ from harness.selftest import other_order, run_directory as rd
 
 
 def executable(text: str) -> tuple[int, int]:
-    """Of the dump's MMAP2 records: how many, and how many executable."""
+    """Returns (all, executable) MMAP2 records of a dump."""
     found = re.findall(r"PERF_RECORD_MMAP2 .*\]: (\S{4}) ", text)
-    return len(found), sum("x" in one for one in found)
+    return len(found), sum("x" in flags for flags in found)
 
 
 def protection(context: Context) -> Iterator[Shown]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What findings are measured with."""
+"""The options and folders with which findings are measured."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ from typing import Callable, Iterator
 
 from ci.peer import perf_tools
 
-# What it was seen with, whether it shows, figures.
+# (version that was measured, whether the finding shows, figures)
 Shown = tuple[str, bool, str]
 
 
@@ -20,12 +20,12 @@ class Context:
         self.perf_dir: str = options.perf_dir
 
     def perfs(self) -> list[perf_tools.Perf]:
-        """The perfs to measure with, oldest first."""
+        """Returns the perfs to measure with, oldest first."""
         found = [perf_tools.find(self.perf_dir, wanted) for wanted in self.wanted]
         return sorted(found, key=lambda perf: perf.number)
 
     def path(self, name: str) -> str:
-        """Of a file that may be overwritten."""
+        """Returns a path for a temporary file, which may exist."""
         return os.path.join(self.folder, name)
 
 

@@ -51,8 +51,8 @@ class Op(ctypes.Structure):
 
 
 def ask(path: str, address: int) -> dict[str, Any]:
-    """What libdw tells of an address of a file: the registers that stay as they are, and the range
-    for which it holds."""
+    """Returns what libdw finds at an address of a file: the registers that stay unchanged, the
+    range of addresses for which that holds, and the peak memory in KiB."""
     elf, dw = ctypes.CDLL("libelf.so.1"), ctypes.CDLL("libdw.so.1")
     elf.elf_begin.restype = dw.dwarf_getcfi_elf.restype = ctypes.c_void_p
     elf.elf_version(1)
@@ -79,7 +79,7 @@ def ask(path: str, address: int) -> dict[str, Any]:
 
 
 def example(context: Context) -> tuple[str, dict[str, int]]:
-    """(a file with ASSEMBLY, its labels' addresses)"""
+    """Returns (path of a file with ASSEMBLY, addresses of its labels)."""
     path = context.path("example.so")
     if os.uname().machine != "x86_64":
         raise Missing("the example is for x86-64")
@@ -88,7 +88,7 @@ def example(context: Context) -> tuple[str, dict[str, int]]:
 
 
 def answer(path: str, address: int) -> dict[str, Any]:
-    """ask() in a process of its own: libdw is not trusted."""
+    """Runs query_libdw() in a process of its own, because libdw may crash."""
     return json.loads(process.must([sys.executable, __file__, path, str(address)], timeout=60,
                                    env={**os.environ, "PYTHONPATH": ROOT}))
 
@@ -113,10 +113,10 @@ def rbx(context: Context) -> Iterator[Shown]:
 
 def start(context: Context) -> Iterator[Shown]:
     path, at = example(context)
-    said = answer(path, at["restored"])
-    yield version(), said["start"] < at["restored"], \
-        "the row at %#x after a restored state: libdw says it began at %#x, in a row with " \
-        "another CFA" % (at["restored"], said["start"])
+    row = answer(path, at["restored"])
+    yield version(), row["start"] < at["restored"], \
+        "the row at %#x after a restored state: libdw lets it begin at %#x, in a row with " \
+        "another CFA" % (at["restored"], row["start"])
 
 
 def memory(context: Context) -> Iterator[Shown]:
@@ -133,8 +133,8 @@ def epilogue(context: Context) -> Iterator[Shown]:
     rows = [line for line in process.run(["readelf", "-wF", context.jitproof], timeout=60)
             .stdout.splitlines() if re.match(r"[0-9a-f]+ rsp\+8 ", line)]
     popped = [line for line in rows if re.search(r" c-(16|24|32|40|48|56)\b", line)]
-    said = process.run(["gcc", "--version"]).stdout.splitlines()[0].split()[-1]
-    yield "gcc " + said, len(popped) > 0, \
+    compiler = process.run(["gcc", "--version"]).stdout.splitlines()[0].split()[-1]
+    yield "gcc " + compiler, len(popped) > 0, \
         "%d of %d rows of jitproof in which only the return address is left on the stack name " \
         "slots below it" % (len(popped), len(rows))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about perf maps and jitdumps that are not what they seem; see __main__.py."""
+"""Findings about unusual perf maps and jitdumps; see __main__.py."""
 
 import os
 import struct
@@ -12,18 +12,19 @@ from ci.findings import inject as injecting, perf as recording
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
 
-TIMEOUT_S = 10  # seconds in which perf would have read a good file many times over
+TIMEOUT_S = 10  # in seconds: ample for perf to read a valid file
 
 
 def workload(context: Context, number: int, publish: str) -> str:
-    """A shell's words for one that publishes for a second; its pid is left in pid.NUMBER."""
+    """Returns a shell command that starts a workload for a second and writes its pid to
+    pid.NUMBER."""
     return ("timeout 1 sh -c 'echo $$ >pid.%d; exec %s workload anon_exec --truth truth.%d "
             "--publish=%s --control-fd=none' >/dev/null & " % (number, context.jitproof, number,
                                                                publish))
 
 
 def recorded(context: Context, perf: Perf, publish: str, count: int = 1) -> tuple[str, list[int]]:
-    """A folder with perf.data of so many workloads, and their pids."""
+    """Returns (folder with perf.data of @count workloads, their pids)."""
     folder = injecting.fresh(context, "files")
     words = "".join(workload(context, i, publish) for i in range(count)) + "wait"
     recording.record(perf, "-N", "-q", "-e", "cpu-clock", "-g", "-o",
@@ -41,7 +42,8 @@ def report(perf: Perf, folder: str) -> subprocess.CompletedProcess[str]:
 
 
 def with_map(context: Context, perf: Perf, change: Callable[[str], None]) -> str | None:
-    """What perf report says once change(path) was done to the perf map; None: it does not end."""
+    """Returns the output of perf report after change(path) on the perf map; None if it does not
+    end."""
     folder, pids = recorded(context, perf, "map")
     path = "/tmp/perf-%d.map" % pids[0]
     try:
@@ -61,7 +63,7 @@ def fifo(context: Context) -> Iterator[Shown]:
     for perf in context.perfs():
         text = with_map(context, perf, change)
         yield perf.version, text is None, \
-            "perf report %s where a FIFO stands at the perf map's path" % (
+            "perf report %s if the perf map is a FIFO" % (
                 "does not end within %d s" % TIMEOUT_S if text is None else "ends")
 
 
@@ -89,7 +91,7 @@ def missing(context: Context) -> Iterator[Shown]:
         os.unlink(os.path.join(folder, "jit-%d.dump" % pids[0]))
         left, done = injecting.inject(perf, folder)
         yield perf.version, whole > left and done.returncode != 0, \
-            "%d functions of two processes; %d, exit %d, once the jitdump of one is gone" % (
+            "%d functions of two processes; %d, exit %d, after the jitdump of one was removed" % (
                 whole, left, done.returncode)
 
 
@@ -104,7 +106,7 @@ def close(context: Context) -> Iterator[Shown]:
         files.write_bytes(path, data[:header] + record + data[header:])
         left, done = injecting.inject(perf, folder)
         yield perf.version, whole > 0 and left == 0 and done.returncode == 0, \
-            "%d functions; %d, exit %d, with a CLOSE record before them" % (whole, left,
+            "%d functions; %d, exit %d, after a CLOSE record before them" % (whole, left,
                                                                           done.returncode)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about perf inject --jit, and about recording with a delay; see __main__.py."""
+"""Findings about perf inject --jit and recording with a delay; see __main__.py."""
 
 import glob
 import os
@@ -16,7 +16,7 @@ from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
 
 
-HEADER, BUILD_ID = 104, 2  # of a perf.data: the size of its header, and a feature's number
+HEADER, BUILD_ID = 104, 2  # size of the header of a perf.data; number of a feature
 
 
 def fresh(context: Context, name: str) -> str:
@@ -27,7 +27,7 @@ def fresh(context: Context, name: str) -> str:
 
 
 def inject(perf: Perf, folder: str) -> tuple[int, subprocess.CompletedProcess[str]]:
-    """How many functions it injected, and the finished process."""
+    """Returns (number of injected functions, finished process)."""
     for path in glob.glob(os.path.join(folder, "jitted-*")):
         os.unlink(path)
     home = os.path.join(folder, "home")
@@ -46,14 +46,14 @@ def attach_delay(context: Context) -> Iterator[Shown]:
 
 
 def namespaces(context: Context) -> Iterator[Shown]:
-    """A workload that is pid 1 of a namespace and outlives the recording: injected while it lives,
-    and once more when it is gone."""
+    """Runs a workload as pid 1 of a pid namespace that outlives the recording; injects while it
+    runs and after its end."""
     for perf in context.perfs():
         folder = fresh(context, "namespace")
-        # It says its inner pid; the shell ends, and with it perf, once it does.
+        # The workload prints its inner pid; then the shell ends, and perf with it.
         start = ("mkfifo ready; unshare --pid --fork sh -c 'exec \"$0\" workload anon_exec --truth "
                  "truth --publish=jitdump --publish-dir=\"$1\" --control-fd=none' \"$0\" \"$1\" "
-                 ">ready 2>ready.err & echo $! >pid; read said <ready")
+                 ">ready 2>ready.err & echo $! >pid; read line <ready")
         done = perf.run("record", "-N", "-q", "-k", "mono", "-e", "cpu-clock", "-o", "perf.data",
                         "--", "sh", "-c", start, context.jitproof, folder, cwd=folder)
         try:
@@ -64,11 +64,11 @@ def namespaces(context: Context) -> Iterator[Shown]:
             end_namespace(folder)
         gone = inject(perf, folder)[0]
         yield perf.version, not alive or not gone, \
-            "%d functions injected while the process lives, %d once it is gone" % (alive, gone)
+            "%d functions injected while the process lives, %d after its end" % (alive, gone)
 
 
 def end_namespace(folder: str) -> None:
-    """Its first process goes with unshare's child."""
+    """Kills the first process of the namespace, the child of unshare."""
     outer = int(files.read(os.path.join(folder, "pid")))
     inner = [int(pid) for pid in files.read("/proc/%d/task/%d/children" % (outer, outer)).split()]
     for pid in inner:
@@ -79,7 +79,7 @@ def end_namespace(folder: str) -> None:
 
 
 def hidden_build_ids(raw: bytes) -> int:
-    """Bytes of the build ids that a file's attrs, with their ids, lie over."""
+    """Returns how many bytes of the build ids the file's attrs and their ids overlap."""
     size, attr_size, attrs, attrs_size, data, data_size = struct.unpack_from("<6Q", raw, 8)
     features = int.from_bytes(raw[72:80], "little")
     if size != HEADER or not features & 1 << BUILD_ID:

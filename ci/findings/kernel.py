@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about the kernel that runs; see __main__.py."""
+"""Findings about the running kernel; see __main__.py."""
 
 import contextlib
 import os
@@ -19,7 +19,8 @@ MMAP2, MMAP_BUILD_ID = 10, 1 << 14
 
 @contextlib.contextmanager
 def system_wide(context: Context, perf: Perf) -> Iterator[None]:
-    """perf records everything, with build ids in its mapping records; it does once we are in."""
+    """Lets perf record the whole system with build ids in mapping records; yields once it
+    records."""
     fifos = [context.path(name) for name in ("control", "acknowledged")]
     for path in fifos:
         os.mkfifo(path)
@@ -43,7 +44,7 @@ def system_wide(context: Context, perf: Perf) -> Iterator[None]:
 
 
 def records(path: str) -> Iterator[tuple[int, int]]:
-    """(type, misc) of each record of a file that perf record or jitproof record wrote."""
+    """Yields (type, misc) of each record of a file that perf record or jitproof record wrote."""
     data = files.read_bytes(path)
     at, size = struct.unpack_from("<QQ", data, 40)
     end = at + size if size else len(data)
@@ -73,8 +74,8 @@ def build_id(context: Context) -> Iterator[Shown]:
                 end += ", %d of %d samples without a name" % (
                     sum("[unknown]" in line for line in shown), len(shown))
             yield "%s/%s" % (platform.release(), perf.version), any(wrong), \
-                "beside a perf that asks for build ids: %d of %d records of one that does not " \
-                "are marked; it ends with %s" % (sum(wrong), len(wrong), end)
+                "while another perf asks for build ids: %d of %d records of a perf that does not " \
+                "are marked; its exit: %s" % (sum(wrong), len(wrong), end)
 
 
 def mlock(context: Context) -> Iterator[Shown]:
@@ -87,15 +88,15 @@ def mlock(context: Context) -> Iterator[Shown]:
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
         assert first.stdout and first.stderr
         if first.stdout.readline() != "ready\n":
-            raise Missing("a user has no 8 MiB for a first capture: "
+            raise Missing("the limit is below 8 MiB for a first capture: "
                                      + first.stderr.read().strip()[:100])
         second = process.run([*command, "/dev/null", "--", "true"], timeout=60)
         first.communicate("\n", timeout=60)
     alone = process.run([*command, "/dev/null", "--", "true"], timeout=60)
-    said = (second.stderr.strip() or "nothing").splitlines()[0]
+    message = (second.stderr.strip() or "nothing").splitlines()[0]
     yield platform.release(), second.returncode != 0 and alone.returncode == 0, \
         "a user's second capture of 8 MiB of rings: status %d (%s); alone: %d" % (
-            second.returncode, said, alone.returncode)
+            second.returncode, message, alone.returncode)
 
 
 SHORT = """
@@ -112,17 +113,17 @@ for _ in range(200):
 
 def short_tasks(context: Context) -> Iterator[Shown]:
     perf, path = context.perfs()[-1], context.path("short.data")
-    seen = []
+    counts = []
     for seconds in (.003, .006):
         done = perf.run("record", "-e", "cpu-clock", "-F", "199", "-o", path, "--",
                         sys.executable, "-c", SHORT % seconds)
         if done.returncode != 0:
             raise Missing(done.stderr.strip()[:100])
         pids = perf.run("script", "-F", "pid", "-i", path).stdout.split()
-        seen.append(len(pids) - max(map(pids.count, set(pids))))
-    yield platform.release(), seen[0] < 12 and seen[1] >= 180, \
+        counts.append(len(pids) - max(map(pids.count, set(pids))))
+    yield platform.release(), counts[0] < 12 and counts[1] >= 180, \
         "200 processes, a clock of 199 Hz: of 3 ms each (0.6 s in all, 119 samples) %d samples; " \
-        "of 6 ms each (1.2 s, 239 samples) %d" % tuple(seen)
+        "of 6 ms each (1.2 s, 239 samples) %d" % tuple(counts)
 
 
 FINDINGS = {

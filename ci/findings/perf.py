@@ -14,11 +14,11 @@ from ci.findings import kernel
 from ci.findings.context import Context, Shown
 from ci.peer.perf_tools import Perf
 
-# Takes the pid of a program that it attaches to.
+# Records a running program, given its pid.
 Recorder = Callable[[str], object]
 PERF_TYPE_SOFTWARE, PERF_SAMPLE_IP = 1, 1
-# Leaves a frame whose return address looks like PERF_CONTEXT_*, as any code may that uses rbp for
-# something else, and works on.
+# Works with a frame whose return address looks like PERF_CONTEXT_*, as any code may leave that uses
+# rbp for another purpose.
 GARBAGE = """
 int main(void)
 {
@@ -30,7 +30,7 @@ int main(void)
 	return 0;
 }
 """
-# Maps a page of code after the other, none next to another, for four seconds.
+# Maps a page of code after the other, none adjacent, for four seconds.
 MAPPER = """
 import ctypes, sys, time
 mmap = ctypes.CDLL(None).mmap
@@ -105,7 +105,7 @@ def pipe_fields(context: Context) -> Iterator[Shown]:
 
 
 def first_event(context: Context) -> Iterator[Shown]:
-    """Breakpoints are sampled, and a software event brings the mappings; no sample has its id."""
+    """Breakpoints are sampled while a software event records the mappings; no sample has its id."""
     path = context.path("exact/exact/anon/perf.data")
     process.run([context.jitproof, "run", "-o", context.path("exact"), "exact/anon"])
     with open(path, "r+b") as file:
@@ -120,12 +120,13 @@ def first_event(context: Context) -> Iterator[Shown]:
         done = perf.run("script", "-i", path)
         yield perf.version, done.returncode != 0, \
             "PERF_SAMPLE_IP not in the sideband's event, which samples nothing: script ends with " \
-            "%d, says %s" % (done.returncode, (done.stderr.strip() or "nothing").splitlines()[0])
+            "%d, message: %s" % (done.returncode,
+                                 (done.stderr.strip() or "nothing").splitlines()[0])
 
 
 def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
-    """(pages mapped up to the last that has a record, those of them that have none) of a program
-    that maps while a recorder attaches."""
+    """Returns (pages mapped up to the last that has a record, how many of them have no record), for
+    a program that maps while a recorder attaches."""
     with subprocess.Popen([sys.executable, "-c", MAPPER], stdout=subprocess.PIPE,
                           text=True) as mapper:
         assert mapper.stdout
@@ -144,17 +145,17 @@ def known_pages(recorder: Recorder, path: str) -> tuple[int, int]:
             if 0x10000000 <= address < 1 << 32:
                 known.add((address - 0x10000000) // 0x2000)
         elif kind == 2:
-            raise RuntimeError("records were lost: nothing can be said")
+            raise RuntimeError("records were lost: cannot measure")
         at += size
     if max(known) < 1500:
-        raise RuntimeError("the recorder came too late: nothing can be said")
+        raise RuntimeError("the recorder attached too late: cannot measure")
     return max(known) + 1, max(known) + 1 - len(known)
 
 
 def three_times(version: str, recorder: Recorder, path: str) -> Shown:
     tries = [known_pages(recorder, path) for _ in range(3)]
     return version, any(missing for _, missing in tries), \
-        "record -p: of %s pages, each mapped after the other, %s have no record" % (
+        "record -p: of %s pages, mapped in sequence, %s have no record" % (
             ", ".join(str(count) for count, _ in tries),
             ", ".join(str(missing) for _, missing in tries))
 
@@ -169,8 +170,8 @@ def attach_window(context: Context) -> Iterator[Shown]:
 
 
 def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
-    """Records a shell that becomes the program when told to; "go" tells it, and waits until it is
-    the program; the rest is told to perf."""
+    """Records a shell that executes the program when asked. The command "go" starts the program and
+    waits until it runs; all other commands are sent to perf."""
     control, acknowledged, go = (context.path(name) for name in ("control", "acknowledged", "go"))
     for fifo in (control, acknowledged, go):
         os.mkfifo(fifo)
@@ -181,17 +182,17 @@ def steps(perf: Perf, context: Context, path: str, *commands: str) -> None:
                  "read x <%s; exec %s 400" % (go, context.program)], stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                 env=perf.environment) as recorder, \
-                open(control, "w", encoding="ascii") as tell, \
-                open(acknowledged, encoding="ascii") as answers:
+                open(control, "w", encoding="ascii") as requests, \
+                open(acknowledged, encoding="ascii") as replies:
             for command in commands:
                 if command == "go":
                     files.write(go, "go\n")
                     assert recorder.stdout
                     recorder.stdout.readline()
                     continue
-                tell.write(command + "\n")
-                tell.flush()
-                answers.readline()
+                requests.write(command + "\n")
+                requests.flush()
+                replies.readline()
     finally:
         for fifo in (control, acknowledged, go):
             os.unlink(fifo)
@@ -212,7 +213,7 @@ def exec_disabled(context: Context) -> Iterator[Shown]:
 
 
 def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
-    """(samples in code that a perf map names, those that perf gives that name)"""
+    """Returns (samples in code that a perf map names, those for which perf shows that name)."""
     path = context.path("map.data")
     truth = context.path("truth")
     with subprocess.Popen([context.jitproof, "workload", workload, "--truth", truth],
@@ -222,12 +223,12 @@ def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
             raise RuntimeError(workload + " is not ready")
         record(perf, "-e", "cpu-clock:u", "-o", path, "-p", str(child.pid), "--", "sleep", "0.3")
         with open("/proc/%d/maps" % child.pid, encoding="utf-8") as file:
-            code = [(int(one, 16), int(end, 16)) for one, end in re.findall(
+            code = [(int(start, 16), int(end, 16)) for start, end in re.findall(
                 r"^(\w+)-(\w+) r.x. \w+ \S+ \d+ *(?:/memfd:.*)?$", file.read(), re.MULTILINE)]
         named = "/tmp/perf-%d.map" % child.pid
         with open(named, "x", encoding="ascii") as file:
-            for one, end in code:
-                file.write("%x %x jit_code\n" % (one, end - one))
+            for start, end in code:
+                file.write("%x %x jit_code\n" % (start, end - start))
         try:
             text = perf.run("script", "-F", "ip,sym", "-i", path).stdout
         finally:
@@ -235,7 +236,7 @@ def names_of(context: Context, perf: Perf, workload: str) -> tuple[int, int]:
             child.stdin.close()
     os.unlink(truth)
     lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
-    inside = [line for line in lines if any(one <= int(line[0], 16) < end for one, end in code)
+    inside = [line for line in lines if any(start <= int(line[0], 16) < end for start, end in code)
               or line[-1] == "jit_code"]
     return len(inside), sum(line[-1] == "jit_code" for line in inside)
 
@@ -267,12 +268,13 @@ def lost_twice(context: Context) -> Iterator[Shown]:
                path, "--", context.program, "200")
         ours = judged(context, path)
         yield perf.version, ours["lost_samples"] >= ours["lost_events"] > 0, \
-            "a ring too small: LOST records tell of %d, LOST_SAMPLES of %d" % (
+            "a ring too small: LOST records count %d, LOST_SAMPLES %d" % (
                 ours["lost_events"], ours["lost_samples"])
 
 
 def record_twice(context: Context) -> Iterator[Shown]:
-    """Rounds that one CPU's samples begin read the other's ring at any moment."""
+    """Checks for repeated samples: a flush that one CPU's samples trigger also reads other rings,
+    at any moment."""
     path = context.path("twice.data")
     busy = "%s 1500 & %s 1500; wait" % (context.program, context.program)
     for perf in context.perfs():
@@ -280,7 +282,7 @@ def record_twice(context: Context) -> Iterator[Shown]:
                "sh", "-c", busy)
         lines = perf.run("script", "--ns", "-F", "tid,cpu,time", "-i", path).stdout.splitlines()
         yield perf.version, len(set(lines)) < len(lines), \
-            "%d of %d samples are there twice" % (len(lines) - len(set(lines)), len(lines))
+            "%d of %d samples occur twice" % (len(lines) - len(set(lines)), len(lines))
 
 
 FINDINGS = {

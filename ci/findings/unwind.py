@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Findings about unwinding stack dumps, perf's and the kernel's; see __main__.py."""
+"""Findings about unwinding stack dumps, by perf and by the kernel; see __main__.py."""
 
 import platform
 import types
@@ -14,7 +14,7 @@ from harness.selftest import run_directory as rd
 
 MMAP_DATA = 1 << 13  # PERF_RECORD_MISC_MMAP_DATA
 
-# A frame of 256 KiB, of which STEP says how much is written to.
+# Has a frame of 256 KiB and writes every STEP-th byte of it.
 LARGE = """
 int main(void)
 {
@@ -27,7 +27,7 @@ int main(void)
 	return room[sizeof(room) - 1] - 1;
 }
 """
-# Runs a part of its own text at the second place where it has mapped it.
+# Maps part of its own text a second time and runs it there.
 TWICE = """
 #include <fcntl.h>
 #include <stdint.h>
@@ -75,12 +75,12 @@ def compared(context: Context, path: str) -> Iterator[tuple[Perf, agreement.Comp
 def told(context: Context, path: str, name: str) -> Iterator[Shown]:
     for perf, result in compared(context, path):
         yield perf.version, result.classes[name] > 0, \
-            "%d of %d stacks of perf script differ for it; frames: ours %d, perf's %d" % (
+            "%d of %d stacks of perf script differ so; frames: jitproof %d, perf %d" % (
                 result.classes[name], result.samples, *result.frames)
 
 
 def before_exec(context: Context) -> Iterator[Shown]:
-    """Twelve programs, one after another; by chance half have their libc above the shell's."""
+    """Records twelve programs in succession; about half have libc above the shell's address."""
     path = recorded(context, "exec.data", "/bin/sh", "-c",
                     "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do %s 100; done" % context.program)
     yield from told(context, path, "perf takes the tables' address from before exec")
@@ -129,15 +129,15 @@ def empty_dump(context: Context) -> Iterator[Shown]:
     recording.build(program, LARGE, "-DSTEP=262144")
     path = recorded(context, "untouched.data", program)
     stacks = agreement.read_ours(context.jitproof, path, [])
-    dumps = [one["dump"] for found in stacks.values() for one in found]
+    dumps = [stack["dump"] for found in stacks.values() for stack in found]
     empty = dumps.count(0)
     yield platform.release(), empty > len(dumps) // 2, \
-        "a frame of 256 KiB that is not written to: %d of %d dumps of 16 KiB are empty" % (
+        "a frame of 256 KiB without writes: %d of %d dumps of 16 KiB are empty" % (
             empty, len(dumps))
 
 
 def without_data(context: Context) -> Iterator[Shown]:
-    """Of one capture, and of it without the records of what is not executable."""
+    """Compares one capture with a copy that lacks the mapping records of data."""
     path = recorded(context, "maps.data", context.program, "200")
     bare = context.path("bare.data")
     made = rd.PerfData.load(path)
@@ -147,7 +147,7 @@ def without_data(context: Context) -> Iterator[Shown]:
     with_data = {perf.version: result.frames[1] for perf, result in compared(context, path)}
     for perf, result in compared(context, bare):
         yield perf.version, result.frames[1] == result.samples < with_data[perf.version], \
-            "%d stacks, frames: perf's %d, with records of data %d; ours %d" % (
+            "%d stacks, frames: perf %d, with data mappings %d; jitproof %d" % (
                 result.samples, result.frames[1], with_data[perf.version], result.frames[0])
 
 

@@ -28,7 +28,8 @@ class Status(unittest.TestCase):
                 (status.Malformed("f", 3, "what"), (99, "x: f:3: what\n")),
                 (status.Malformed("f", 0, "what"), (99, "x: f: what\n")),
                 (OSError(errno.ENOENT, "not there", "f"), (99, "x: f: not there\n")),
-                (KeyboardInterrupt(), (130, "x: interrupted; what was not finished is gone\n"))):
+                (KeyboardInterrupt(), (130,
+                                       "x: interrupted; unfinished results were discarded\n"))):
             self.assertEqual(self.ended(error), wanted)
 
     def test_no_other_is_hidden(self) -> None:

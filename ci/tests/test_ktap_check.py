@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/engines/ktap_check.py on made output, good and bad, and on what jitproof says."""
+"""ci/engines/ktap_check.py on valid and invalid made output, and on the output of jitproof."""
 
 import glob
 import os
@@ -37,7 +37,7 @@ BAD = {
     "KTAP version 2\n1..1\nok 1 a\n": (1, "'KTAP version 2'"),
     "TAP version 13\n1..1\nok 1 a\n": (1, "'TAP version 13'"),
     HEAD + "ok 1 a\n": (1, "no plan"),
-    HEAD + "ok 1 a\n1..1\n": (3, "a plan behind results"),
+    HEAD + "ok 1 a\n1..1\n": (3, "a plan after results"),
     HEAD + "1..1\n1..1\nok 1 a\n": (3, "a second plan"),
     HEAD + "0..1\nok 1 a\n": (2, "expected '1..N'"),
     HEAD + "1..01\nok 1 a\n": (2, "expected '1..N'"),
@@ -52,24 +52,24 @@ BAD = {
     HEAD + "1..1\nok 1 a#1\n": (3, "a '#' in the description"),
     HEAD + "1..1\nok 1 a#1 # SKIP\n": (3, "a '#' in the description"),
     HEAD + "1..1\nok 1 a #SKIP\n": (3, "a '#' in the description"),
-    HEAD + "1..1\nok 1 a # \n": (3, "nothing behind '#'"),
+    HEAD + "1..1\nok 1 a # \n": (3, "nothing after '#'"),
     HEAD + "1..1\nok 1 a # skip x\n": (3, "expected 'SKIP'"),
     HEAD + "1..1\nok 1 a # SKIP: x\n": (3, "expected 'SKIP'"),
     HEAD + "1..1\nok 1 a # XPASS x\n": (3, "unknown directive 'XPASS'"),
     HEAD + "1..1\nok 1 a # TIMEOUT\n": (3, "ok with the directive TIMEOUT"),
     HEAD + "1..1\nok 1 a # ERROR x\n": (3, "ok with the directive ERROR"),
-    HEAD + "1..1\nhello\nok 1 a\n": (3, "a line of no kind"),
-    HEAD + "1..1\nnotok 1 a\nok 1 a\n": (3, "a line of no kind"),
+    HEAD + "1..1\nhello\nok 1 a\n": (3, "unknown kind of line"),
+    HEAD + "1..1\nnotok 1 a\nok 1 a\n": (3, "unknown kind of line"),
     HEAD + "1..1\nok 1 a\x1b[0m\n": (3, "a control character"),
     HEAD + "1..1\nok 1 a\r\n": (3, "a control character"),
-    HEAD + "1..1\n# Subtest: x\nok 1 a\n": (3, "a subtest's header"),
+    HEAD + "1..1\n# Subtest: x\nok 1 a\n": (3, "'# Subtest:' in a comment"),
     HEAD + "1..1\nBail out! disk full\n": (3, "bailed out"),
-    HEAD + "1..1\nok 1 a": (3, "the last line has no end"),
+    HEAD + "1..1\nok 1 a": (3, "no newline at the end"),
     HEAD + "1..1\n  ok 1 a\nok 1 b\n": (3, "without a version line there"),
     HEAD + "1..1\n  1..1\nok 1 b\n": (3, "without a version line there"),
-    HEAD + "1..1\n   KTAP version 1\n   1..1\n   ok 1 x\nok 1 a\n": (3, "moved in by 3 blanks"),
+    HEAD + "1..1\n   KTAP version 1\n   1..1\n   ok 1 x\nok 1 a\n": (3, "indented by 3 blanks"),
     HEAD + "1..1\n    KTAP version 1\n    1..1\n    ok 1 x\nok 1 a\n": (3, "by 2 levels;"),
-    HEAD + "1..1\n  KTAP version 1\n  1..1\n  not ok 1 x\nok 1 a\n": (6, "ok, though a subtest"),
+    HEAD + "1..1\n  KTAP version 1\n  1..1\n  not ok 1 x\nok 1 a\n": (6, "although a subtest"),
     HEAD + "1..1\n  KTAP version 1\n  1..2\n  ok 1 x\nok 1 a\n": (3, "1 results; planned were 2"),
     HEAD + "1..1\n  TAP version 14\n  1..1\n  ok 1 x\nok 1 a\n": (3, "'TAP version 14'"),
     HEAD + "1..0\n  KTAP version 1\n  1..1\n  ok 1 x\n": (3, "without their parent's result"),

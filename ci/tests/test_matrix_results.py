@@ -75,7 +75,7 @@ class Store(Made):
         path = os.path.join(folder, "6.1", "results.jsonl")
         with open(path, "r+b") as file:
             file.truncate(os.path.getsize(path) - 20)
-        self.refused(folder, says=r"results.jsonl:2: the last line has no end")
+        self.refused(folder, says=r"results.jsonl:2: no newline at the end")
         folder = self.run_dir("none")
         os.unlink(os.path.join(folder, "6.1", "facts.jsonl"))
         self.refused(folder, says="has no facts.jsonl")
@@ -201,7 +201,7 @@ class Hostile(Made):
         for line, says in (("\udcff\udcfe", "a JSON value"), ("[" * 100000, "a JSON value"),
                            ('{"id":%s}' % ("9" * 10000), "a JSON value"),
                            ('{"id":NaN}', "a JSON value: NaN"),
-                           ('{"id":1,"id":1}', "a JSON value: a key"),
+                           ('{"id":1,"id":1}', "a JSON value: an object has"),
                            ('{"id":"\\ud800"}', "a JSON value: .*surrogates"), ("[]", "an object")):
             self.says(":1: expected " + says, [line + "\n"])
 
@@ -209,7 +209,7 @@ class Hostile(Made):
         self.says(":1: the header announces 2 cases, the file has 1",
                   [self.lines[0], self.lines[1], *self.lines[3:]])
         self.says(":1: the header announces 3 facts", self.lines[:-1])
-        self.says(":6: the last line has no end", [*self.lines[:-1], self.lines[-1][:-9]])
+        self.says(":6: no newline at the end", [*self.lines[:-1], self.lines[-1][:-9]])
 
     def test_wrong(self) -> None:
         changes: tuple[tuple[int, str, dict[str, Any]], ...] = (

@@ -104,7 +104,7 @@ class Tools(Made):
         out, errors = process.communicate(timeout=60)
         os.unlink(ready)
         self.assertEqual((process.returncode, out, errors), (
-            130, "", "ci/matrix tools: interrupted; what was not finished is gone\n"))
+            130, "", "ci/matrix tools: interrupted; unfinished results were discarded\n"))
         self.assertEqual(self.calls()[-1], "ended")
         self.assertEqual(os.listdir(self.place("out")), [])
 
