@@ -7,43 +7,46 @@
 
 #include "harness/format/truth/format.h"
 
-/* A stretch of address space of one backing. */
+/* An address range whose memory has one kind of backing. */
 struct jp_region {
 	const struct jp_backing_kind *kind;
-	unsigned char *exec;  /* where code runs; NULL: nothing is mapped or reserved yet */
-	unsigned char *write; /* where it is written: the same, but for a backing of two views */
-	size_t size, page;    /* @page: what can be mapped or protected alone */
-	size_t reached;       /* where the heap ends that is mapped, from exec[0] on */
-	int fd;               /* -1: none of its own */
-	uint64_t offset;      /* of exec[0] in the backing's file */
-	uint32_t name;        /* in the truth; 0: the backing has none */
-	int reserved;         /* the address space is ours: mappings go over it */
+	unsigned char *exec; /* address for running code; NULL: nothing is mapped or reserved yet */
+	unsigned char *write; /* for writing code; with one view the same as @exec */
+	size_t size, page; /* @page: the smallest size that can be mapped or protected, in bytes */
+	size_t reached;    /* size of the mapped part of the heap, from exec[0] on */
+	int fd;            /* -1: the region has no file of its own */
+	uint64_t offset;   /* offset of exec[0] in the backing's file */
+	uint32_t name;     /* id in the truth; 0: the backing has no name */
+	int reserved;      /* our address space: mappings may replace each other */
 };
 
-/* What the memory is made of that code stands in. */
+/* A kind of memory that code lies in. */
 struct jp_backing_kind {
-	const char *name; /* of --backing= */
+	const char *name; /* value of --backing= */
 	const char *help;
-	enum jp_backing backing; /* in the truth */
-	int flags;               /* of mmap() */
-	/* NULL: there is nothing to open. @name: of what has one of its own. 0 or -errno. */
+	enum jp_backing backing; /* value in the truth */
+	int flags;               /* flags for mmap() */
+	/* Opens the backing, with @name if each region has a file of its own. NULL: there is
+	 * nothing to open. Returns 0 or -errno. */
 	int (*open)(struct jp_region *region, const char *name);
-	/* NULL: mmap() with @flags. [@at, @at + @size) of @region, at address @wanted; NULL:
-	 * anywhere, *@got is set. 0 or -errno. */
+	/* Maps [@at, @at + @size) of @region at address @wanted (NULL: anywhere) and stores the
+	 * address in *@got. NULL: use mmap() with @flags. Returns 0 or -errno. */
 	int (*map)(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);
-	int error;           /* -errno by which the machine says that it has no such thing */
-	const char *missing; /* what it lacks then */
+	int error;           /* the -errno of a machine that does not support this backing */
+	const char *missing; /* what such a machine lacks */
 };
 
-/* All of them, an empty one at the end; the first is the usual one. */
+/* All kinds; the first is the default, an empty entry marks the end. */
 extern const struct jp_backing_kind jp_backing_kinds[];
-/* By the name of --backing=; NULL: there is none such. */
+/* Returns the kind that --backing= names, or NULL. */
 const struct jp_backing_kind *jp_backing_find(const char *name);
-/* What this machine lacks for @kind, if @error (-errno) is how it says so; else NULL. */
+/* Returns what this machine lacks for @kind if @error (-errno) shows that it lacks it, else
+ * NULL. */
 const char *jp_backing_missing(const struct jp_backing_kind *kind, int error);
-/* Whether it is written elsewhere than it runs. */
+/* Returns whether code is written at another address than it runs at. */
 bool jp_backing_has_views(const struct jp_backing_kind *kind);
-/* mmap() as the kind's flags want it: what maps where a kind has no call of its own. */
+/* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or
+ * -errno. */
 int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got);

@@ -7,33 +7,35 @@
 #include "harness/format/truth/write.h"
 
 struct jp_child {
-	pid_t pid;        /* as its maker sees it; 0: none, or reaped */
-	uint32_t outside; /* as the truth has it */
-	int pidfd;        /* -1: the kernel has none */
-	int ready;        /* we read what it says */
-	int control;      /* we write what it shall do */
-	uint64_t forked;  /* ns: it was not there before */
+	pid_t pid;        /* pid in the parent's namespace; 0: no process, or already reaped */
+	uint32_t outside; /* pid in the truth */
+	int pidfd;        /* -1: the kernel has no pidfds */
+	int ready;        /* pipe from which we read the child's messages */
+	int control;      /* pipe to which we write commands for the child */
+	uint64_t forked;  /* ns: the child did not exist before */
 	struct jp_child *next;
 };
 
-/*
- * What all ways to make a process share. A list has all that live: a forked child drops its copies
- * of their descriptors, else nobody's end of file would ever come. Who makes one holds the lock.
- */
+/* Shared by all ways to create a process. All living children are in a list, so that a forked child
+ * can close its copies of their pipes; otherwise no pipe would ever reach its end of file. Hold the
+ * lock while creating a child. */
 void jp_children_lock(void);
 void jp_children_unlock(void);
-/* In a forked child: the lock is nobody's, and they are the parent's. */
+/* Releases the lock and forgets the list in a forked child: the children in it belong to the
+ * parent. */
 void jp_children_forget(void);
 
-/* @theirs: the child's ends of the two pipes, ready and control. */
+/* Creates the pipes `ready` and `control`. Stores the child's ends in @theirs. Returns 0 or
+ * -errno. */
 int jp_child_open(struct jp_child *process, int theirs[2]);
 void jp_child_close(struct jp_child *process);
-/* It was made; @pid < 0: -errno, and it was not. 0 or that. */
+/* Adds the child @pid to the list; @pid < 0: creating it failed with -errno. Returns 0 or that
+ * error. */
 int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2]);
-/* As jp_process_reap(). @since: when it may have died at the earliest, should it not tell itself.
- */
+/* Reaps as jp_process_reap() does. @since: earliest time of death, if the child does not report
+ * it. */
 int jp_child_reap(struct jp_child *process, uint64_t since);
 
-/* In the child, whatever it will do. */
+/* Records the start of the child, in the child itself. */
 void jp_child_begin(uint64_t before, struct jp_truth_task_ids parent, enum jp_truth_how how);
 void jp_child_end(int status) __attribute__((noreturn));

@@ -3,26 +3,26 @@
 
 #include "workloads/emit/arch.h"
 
-/* One function being written, and the frame as the next instruction will find it. */
+/* A function that is being written, and its frame before the next instruction. */
 struct jp_code {
-	unsigned char *out; /* NULL: measure */
+	unsigned char *out; /* NULL: only measure the size */
 	size_t capacity;
 	struct jp_emitted *emitted;
 	struct jp_truth_insn now;
-	uint32_t loads_word; /* end of the instruction that loads the word */
+	uint32_t loads_word; /* offset of the end of the instruction that loads the word */
 };
 
-/* Appends one instruction; the caller changes code->now after it. */
+/* Appends one instruction. The caller updates code->now afterwards. */
 void jp_code_insn(struct jp_code *code, const void *bytes, uint32_t count);
 #define JP_INSN(code, bytes) jp_code_insn(code, bytes, sizeof(bytes) - 1)
-/* The same of an instruction that moves the stack pointer down by @by bytes (up when negative). */
+/* Appends an instruction that lowers the stack pointer by @by bytes (raises it if negative). */
 void jp_code_lower(struct jp_code *code, const void *bytes, uint32_t count, int32_t by);
-/* Writes over the @count bytes at @at. */
+/* Overwrites @count bytes at offset @at. */
 void jp_code_patch(struct jp_code *code, uint32_t at, const void *bytes, uint32_t count);
-/* Behind the code, where nothing runs: the word, after bytes of @padding. Returns its distance from
- * the end of the instruction that loads it. */
+/* Appends the word after the code, where nothing runs, after @padding bytes. Returns its distance
+ * from the end of the instruction that loads it. */
 int32_t jp_code_word(struct jp_code *code, uint8_t padding);
 
-/* Writes the code of @shape to @out (@capacity bytes; NULL: only measure). 0 or -ENOSPC. */
+/* Writes the code of @shape to @out (@capacity bytes; NULL: only measure). Returns 0 or -ENOSPC. */
 int jp_shape_emit(enum jp_shape shape, unsigned char *out, size_t capacity,
 		  struct jp_emitted *emitted);

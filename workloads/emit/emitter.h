@@ -4,47 +4,49 @@
 #include "workloads/emit/arch.h"
 #include "workloads/emit/arena.h"
 
-/* Emits functions of known frame layout. */
+/* Emits functions whose frame layout is known. */
 const char *jp_shape_text(enum jp_shape shape);
-/* Whether a function of @shape can be within a path, and at its inner end. */
+/* Return whether a function of @shape can be in the middle of a path, and at its inner end. */
 int jp_shape_calls(enum jp_shape shape);
 int jp_shape_ends(enum jp_shape shape);
-/* Where its call returns to, from its code; 0: it makes none. */
+/* Returns the offset of the return address of its call; 0: it makes no call. */
 uint32_t jp_shape_returns(enum jp_shape shape);
 
 struct jp_function {
-	uint32_t id, layout; /* in the truth */
+	uint32_t id, layout; /* ids in the truth */
 	enum jp_shape shape;
-	enum jp_cfi_status cfi_status; /* of its frames */
+	enum jp_cfi_status cfi_status; /* of its frames' call frame information */
 	uint64_t code, size;
-	uint64_t word;    /* the one that it was given */
-	uint32_t word_at; /* from its code; 0: its shape has none */
-	uint32_t frames;  /* in the truth */
+	uint64_t word;    /* the word that was passed to it */
+	uint32_t word_at; /* offset in its code; 0: its shape has no word */
+	uint32_t frames;  /* id in the truth */
 };
 
-/* Emits one function into @arena and records layout (once per shape and process) and load. 0 or
- * -errno (-ENOSPC: the arena is full). */
+/* Emits one function into @arena and records its layout (once for each shape and process) and its
+ * load. Returns 0 or -errno (-ENOSPC: the arena is full). */
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 	    struct jp_function *function);
-/* The two halves of that: writing it, and telling that it is there. A runtime that makes code
- * executable in between tells of it after the kernel did. Both publish what they tell. Threads may
- * call at once, on arenas of their own. No other process calls a function as this one does: the
- * name that is told of ends in a number of its own. 0 or -errno. */
+/*
+ * The two halves of jp_emit(): writing the code, and recording and publishing it. A runtime that
+ * makes code executable in between publishes it afterwards. Threads may call both at once, each
+ * with an arena of its own. A number at the end of @name makes it unique among all processes.
+ * Return 0 or -errno.
+ */
 int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_function *function);
 int jp_emit_load(const struct jp_function *function, const char *name);
-/* In a forked child: what it has inherited keeps its name, what it makes is its own. */
+/* Adapts a forked child: inherited functions keep their names, new ones get names of the child. */
 void jp_emit_forked(void);
-/* In between: gives it its word, which may be the start of what the frame-pointer rule meets: it is
- * followed now. 0, or -EINVAL where its shape has none. */
+/* Sets the word of a function between the two halves. The frame-pointer rule may start at it, so
+ * the rule is applied now. Returns 0, or -EINVAL if the shape has no word. */
 int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word);
-/* Tells of code that someone else put there within [@before, @after]: only the truth. 0 or -errno.
- */
+/* Records in the truth, without publishing, code that other code placed there within [@before,
+ * @after] (ns). Returns 0 or -errno. */
 int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after);
-/* The same of one whose layout was measured (workloads/emit/measure.h), and may have more
- * instructions.
- */
+/* Records code whose layout was measured (workloads/emit/measure.h) and may have more
+ * instructions. */
 void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
 		      const char *name);
-/* It was moved to @to, or is gone, by an act within [@before, @after]. */
+/* Record that an operation within [@before, @after] (ns) moved the function to @to, or removed
+ * it. */
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
 void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/*
- * A folder for files that a workload makes, and runs, beside its truth, which lies where nobody
- * else can put others in their place; it is removed with all that is in it when the process ends in
- * order.
- */
+/* A directory for files that a workload creates and runs. It lies next to the truth, where no other
+ * user can replace files. A process that exits normally removes it with its content. */
 enum { JP_FOLDER_PATH = 4096 };
-/* Its path, made at the first call; NULL and a line on stderr. */
+/* Returns its path and creates it at the first call. On failure prints the reason to stderr and
+ * returns NULL. */
 const char *jp_folder(void);
-/* The path of @name in it. 0 or -EIO, as above. */
+/* Stores the path of file @name in the directory. Returns 0, or -EIO if there is no directory. */
 int jp_folder_path(char path[JP_FOLDER_PATH], const char *name);
 void jp_folder_remove(void);
-/* Copies @program, to be run, to @path, which must not exist, in such a folder. 0 or -errno. */
+/* Copies @program to the new file @path in such a directory, executable. Returns 0 or -errno. */
 int jp_folder_copy(const char *program, const char *path);

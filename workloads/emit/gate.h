@@ -2,16 +2,14 @@
 #pragma once
 
 /*
- * The benchmark's side of the gate protocol (docs/gate-protocol.md): whoever watches is told who we
- * are and when to look. Each call returns when it was answered, and stands in the truth as a mark
- * "gate.announce", "gate.start" or "gate.stop" whose bracket holds request and answer.
- * All return 0 or -errno, with the reason on stderr.
+ * The benchmark's side of the gate protocol (docs/gate-protocol.md): informs a profiler which
+ * process to watch and when. Each call returns after the answer and adds a mark "gate.announce",
+ * "gate.start" or "gate.stop" to the truth, whose times enclose request and answer. All return 0 or
+ * -errno and print the reason to stderr.
  */
 
-/*
- * @where: the FIFOs @where.ctl and @where.ack. NULL: $JITPROOF_GATE. Where that is not set nobody
- * watches by intervals, and the calls below do nothing.
- */
+/* Opens the FIFOs @where.ctl and @where.ack. @where NULL: uses $JITPROOF_GATE. If that is unset, no
+ * profiler watches intervals, and the calls below do nothing. */
 int jp_gate_open(const char *where);
 int jp_gate_announce(void);
 int jp_gate_start(void);

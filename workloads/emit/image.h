@@ -3,12 +3,11 @@
 
 #include <stdint.h>
 
-/*
- * Which file the code at @addr comes from goes into the truth: device and inode as the kernel shows
- * them to this process, path @name, build id @build_id (hexadecimal; "": none). 0 or -errno.
- */
+/* Records in the truth which file contains the code at @addr: device and inode as the kernel shows
+ * them to this process, path @name, build id @build_id (hexadecimal; "": none). Returns 0 or
+ * -errno. */
 int jp_image_record(uint64_t addr, const char *name, const char *build_id);
-/* The same of the program itself, by its own headers. */
+/* Records the same for the running program, from its own headers. */
 int jp_image_record_program(void);
 /* Whether a mapped file can be opened that its path does not lead to (/proc/PID/map_files), as a
  * watcher must that attaches later. 0 or -errno. */
