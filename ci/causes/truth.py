@@ -105,7 +105,7 @@ def cost(result: dict[str, Any], cause: str) -> int:
 
 
 def agrees(result: dict[str, Any], truth: tuple[str, str], explained: tuple[str, str]) -> bool:
-    """Tells whether explain agrees with the validators. Causes that break the same number of
+    """Returns whether explain agrees with the validators. Causes that break the same number of
     samples may be swapped. Validators do not distinguish emitted code without frame pointers from
     such code in a library."""
     if cost(result, explained[0]) >= max(cost(result, truth[0]), least(result)):
