@@ -72,8 +72,8 @@ def forks(count: int) -> Iterator[bytes]:
 
 
 def forks_of_many(count: int) -> Iterator[bytes]:
-    """Yields a process with @count mappings, then @count forks of it, each of which replaces one of
-    its mappings."""
+    """Yields a process with @count mappings, then @count forks of it. Each fork replaces a single
+    mapping."""
     yield from mappings(range)(count)
     for nth in range(count):
         time = 10 + count + 2 * nth
