@@ -52,30 +52,32 @@ EXPECTED := $(wildcard results/expected/*)
 # Names may come and go without any file getting newer: the list itself is a file.
 EXPECTED_LIST := $(O)/expected.list
 
-TESTS	:= $(patsubst harness/selftest/%.c,$(O)/selftest/%,$(wildcard harness/selftest/test_*.c))
+TEST_C	:= $(wildcard $(addprefix harness/selftest/,*/test_*.c */*/test_*.c))
+TESTS	:= $(TEST_C:harness/selftest/%.c=$(O)/selftest/%)
 # Workloads that misbehave are in a jitproof of their own.
-BAD	:= $(wildcard harness/selftest/bad_*.c)
+BAD	:= $(wildcard harness/selftest/support/bad_*.c)
 BAD_OBJ	:= $(BAD:%.c=$(O)/%.o)
 SELFTEST_BIN := $(if $(BAD),$(O)/selftest/jitproof-selftest)
 # Parsers fed with changed input, everything of ours built again with sanitizers. The unit tests
 # run so too, and jitproof itself on the fixtures.
 # As gcc says itself, it warns of what is well initialized once code is instrumented.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-maybe-uninitialized
-FUZZ_C	:= $(wildcard harness/selftest/fuzz_*.c)
+FUZZ_C	:= $(wildcard harness/selftest/fuzz/fuzz_*.c)
 # Too slow to be selftests: for the search by coverage alone.
-SLOW_FUZZ := $(patsubst %,harness/selftest/fuzz_%.c,explain inject reduce)
-FUZZ	:= $(patsubst harness/selftest/%.c,$(O)/asan/%,$(filter-out $(SLOW_FUZZ),$(FUZZ_C)))
+SLOW_FUZZ := $(patsubst %,harness/selftest/fuzz/fuzz_%.c,explain inject reduce)
+FUZZ	:= $(patsubst harness/selftest/fuzz/%.c,$(O)/asan/%,$(filter-out $(SLOW_FUZZ),$(FUZZ_C)))
 ASAN_PARTS := $(patsubst %.c,$(O)/asan/%.o,$(filter-out harness/command/main.c,$(SRC))) \
 	$(O)/expected.o
 # The emitter's compares stacks with backtrace(), which ASan puts a frame of its own below.
 ASAN_TESTS := $(patsubst $(O)/selftest/%,$(O)/asan/%,$(filter-out %/test_emitter,$(TESTS)))
 SANITIZED := $(FUZZ) $(ASAN_TESTS) $(O)/asan/jitproof
-# What harness/selftest/exact.c stands before in fuzz targets.
+# What harness/selftest/fuzz/exact.c stands before in fuzz targets.
 EXACT	:= mmap munmap madvise jp_perf_decode
 # Of `make fuzz`, for all targets together.
 SECONDS	?= 60
 JOBS	:= $(shell nproc 2>/dev/null || echo 1)
-TEST_PY	:= $(wildcard harness/selftest/test_*.py ci/tests/test_*.py)
+SELFTEST_PY := $(wildcard $(addprefix harness/selftest/,*/test_*.py */*/test_*.py))
+TEST_PY	:= $(SELFTEST_PY) $(wildcard ci/tests/test_*.py)
 
 RUN	 = $(O)/jitproof run
 
@@ -141,7 +143,7 @@ $(ADAPTERS):
 	@mkdir -p $(@D)
 	@ln -sfn '$(CURDIR)/harness/profiler' $@
 
-$(O)/selftest/test_%: $(O)/harness/selftest/test_%.o $(PARTS)
+$(TESTS): $(O)/selftest/%: $(O)/harness/selftest/%.o $(PARTS)
 	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
@@ -156,12 +158,13 @@ $(O)/asan/%.o: %.c Makefile
 	$(call SAY,CC,$@)
 	$(Q)$(CC) $(JP_CFLAGS) -O1 -g $(SANITIZE) -c -o $@ $<
 
-$(O)/asan/fuzz_%: $(O)/asan/harness/selftest/fuzz_%.o $(O)/asan/harness/selftest/fuzz.o \
-		$(O)/asan/harness/selftest/exact.o $(O)/asan/harness/selftest/seal.o $(ASAN_PARTS)
+$(O)/asan/fuzz_%: $(addprefix $(O)/asan/harness/selftest/fuzz/,fuzz_%.o fuzz.o exact.o seal.o) \
+		$(ASAN_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) -o $@ $^ $(JP_LDLIBS)
 
-$(O)/asan/test_%: $(O)/asan/harness/selftest/test_%.o $(ASAN_PARTS)
+$(ASAN_TESTS): $(O)/asan/%: $(O)/asan/harness/selftest/%.o $(ASAN_PARTS)
+	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(CC) -g $(SANITIZE) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
@@ -180,7 +183,7 @@ sanitized-parts: $(SANITIZED)
 GUIDED_CC ?= clang
 GUIDED_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fprofile-instr-generate \
 	-fcoverage-mapping
-GUIDED	:= $(FUZZ_C:harness/selftest/%.c=$(O)/guided/%)
+GUIDED	:= $(FUZZ_C:harness/selftest/fuzz/%.c=$(O)/guided/%)
 GUIDED_PARTS := $(patsubst %.c,$(O)/guided/%.o,$(filter-out harness/command/main.c,$(SRC))) \
 	$(O)/expected.o
 HAVE_GUIDED = $(shell echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return 0; }' | \
@@ -191,9 +194,8 @@ $(O)/guided/%.o: %.c Makefile
 	$(call SAY,CC,$@)
 	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g -fsanitize=fuzzer-no-link $(GUIDED_FLAGS) -c -o $@ $<
 
-$(O)/guided/fuzz_%: $(O)/guided/harness/selftest/fuzz_%.o $(O)/guided/harness/selftest/guided.o \
-		$(O)/guided/harness/selftest/exact.o $(O)/guided/harness/selftest/seal.o \
-		$(GUIDED_PARTS)
+$(O)/guided/fuzz_%: $(addprefix $(O)/guided/harness/selftest/fuzz/,fuzz_%.o guided.o exact.o \
+		seal.o) $(GUIDED_PARTS)
 	$(call SAY,LD,$@)
 	$(Q)$(GUIDED_CC) -g -fsanitize=fuzzer $(GUIDED_FLAGS) $(LDFLAGS) $(EXACT:%=-Wl,--wrap=%) \
 		-o $@ $^ $(JP_LDLIBS)
@@ -205,7 +207,8 @@ guided: $(GUIDED)
 # any more, or is killed, count too.
 COVERED_LINK := -fprofile-instr-generate='$(abspath $(O))/covered/profiles/%m%c.profraw'
 COVERED_FLAGS := $(COVERED_LINK) -fcoverage-mapping -mllvm -runtime-counter-relocation
-COVERED	:= $(patsubst $(O)/selftest/%,$(O)/covered/%,$(TESTS)) $(O)/covered/jitproof \
+COVERED_TESTS := $(TESTS:$(O)/selftest/%=$(O)/covered/%)
+COVERED	:= $(COVERED_TESTS) $(O)/covered/jitproof \
 	$(if $(BAD),$(O)/covered/jitproof-selftest)
 COVERED_PARTS := $(patsubst %.c,$(O)/covered/%.o,$(filter-out harness/command/main.c,$(SRC))) \
 	$(O)/expected.o
@@ -215,7 +218,8 @@ $(O)/covered/%.o: %.c Makefile
 	$(call SAY,CC,$@)
 	$(Q)$(GUIDED_CC) $(JP_CFLAGS) -O1 -g $(COVERED_FLAGS) -c -o $@ $<
 
-$(O)/covered/test_%: $(O)/covered/harness/selftest/test_%.o $(COVERED_PARTS)
+$(COVERED_TESTS): $(O)/covered/%: $(O)/covered/harness/selftest/%.o $(COVERED_PARTS)
+	@mkdir -p $(@D)
 	$(call SAY,LD,$@)
 	$(Q)$(GUIDED_CC) -g $(COVERED_LINK) $(LDFLAGS) -o $@ $^ $(JP_LDLIBS)
 
@@ -235,8 +239,8 @@ covered: $(COVERED)
 coverage: covered $(ADAPTERS) ## what tests, and corpora where there are any, reach by branch
 	@rm -rf '$(O)/covered/profiles'
 	-@O='$(O)' BUILDS=covered JITPROOF='$(O)/covered/jitproof' \
-		$(PYTHON) harness/selftest/run.py $(filter $(O)/covered/test_%,$(COVERED)) \
-		$(filter-out %/test_sanitized.py,$(wildcard harness/selftest/test_*.py))
+		$(PYTHON) harness/selftest/run.py $(COVERED_TESTS) \
+		$(filter-out %/test_sanitized.py,$(SELFTEST_PY))
 	@$(PYTHON) ci/fuzz --build '$(O)' --seconds 0 $(wildcard $(GUIDED))
 
 fuzz: all ## feed changed input to readers and writers for SECONDS=60, by coverage where clang is
@@ -273,9 +277,8 @@ gen_tar: all ## as kselftest: pack an installed tree, KSFT_INSTALL_PATH=build/ks
 programs: all vm-init $(TESTS) $(SELFTEST_BIN) ## build all that needs no sanitizer
 
 selftest: programs sanitized ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' ASAN_TESTS='$(ASAN_TESTS)' \
-		$(PYTHON) harness/selftest/run.py $(TESTS) $(FUZZ) \
-		$(TEST_PY)
+	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py \
+		$(TESTS) $(ASAN_TESTS) $(FUZZ) $(TEST_PY)
 
 lint: ## check the tree's own rules
 	@$(PYTHON) ci/lint
@@ -372,4 +375,4 @@ FORCE:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(TESTS:$(O)/selftest/%=$(O)/harness/selftest/%.d) $(BAD_OBJ:.o=.d) \
 	$(wildcard $(foreach build,asan guided covered, \
-	$(addprefix $(O)/$(build)/,*/*.d */*/*.d */*/*/*.d)))
+	$(addprefix $(O)/$(build)/,*/*.d */*/*.d */*/*/*.d */*/*/*/*.d)))

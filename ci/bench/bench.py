@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process
 from ci.base.text import found
 from ci.bench import growth, usage
-from harness.selftest import made_jitdump as mj
-from harness.selftest import run_directory as rd
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import run_directory as rd
 
 SCRIPT = """
 function leaf(x) { let s = 0; for (let i = 0; i < 50; i++) s += (i * x) % 7; return s; }

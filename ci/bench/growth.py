@@ -12,8 +12,8 @@ from typing import BinaryIO, Callable, Iterator, Sequence
 
 sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.bench import usage
-from harness.selftest import made_jitdump as mj
-from harness.selftest import run_directory as rd
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import run_directory as rd
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
 MOST_FORKS = 10**4  # each fork inherits all mappings of its parent

@@ -6,7 +6,7 @@ from typing import Iterator
 
 from ci.base import files
 from ci.findings.context import Context, Shown
-from harness.selftest import other_order, run_directory as rd
+from harness.selftest.support import byte_order, run_directory as rd
 
 
 def executable(text: str) -> tuple[int, int]:
@@ -17,7 +17,7 @@ def executable(text: str) -> tuple[int, int]:
 
 def protection(context: Context) -> Iterator[Shown]:
     fixture, swapped = "validators/fixtures/mappings/perf.data", context.path("swapped.data")
-    files.write_bytes(swapped, other_order.turn_file(rd.PerfData.load(fixture)))
+    files.write_bytes(swapped, byte_order.turn_file(rd.PerfData.load(fixture)))
     for perf in context.perfs():
         ours = executable(perf.run("script", "-D", "-i", fixture).stdout)
         theirs = executable(perf.run("script", "-D", "-i", swapped).stdout)

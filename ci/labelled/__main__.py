@@ -23,7 +23,7 @@ from ci.labelled import (of_emitters, of_programs, of_runtimes, of_servers, of_w
                          sysroot)
 from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 # Each registers its recipes.
 MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)

@@ -9,7 +9,7 @@ from ci.base import files
 from ci.labelled import programs
 from ci.labelled.bench import Bench, chains, dumps
 from ci.labelled.recipe import add, recipe
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 CHAINS = ("-g", "-F", "999")
 WITH_FP = ("-O1", "-fno-omit-frame-pointer")

@@ -9,7 +9,7 @@ import shutil
 import stat
 from typing import Iterable, Sequence
 
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 DUMP = re.compile(r"/jit-\d+\.dump$")
 PAGE = 4096

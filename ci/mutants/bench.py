@@ -20,12 +20,22 @@ FIXTURES = "validators/fixtures"
 # Each fixture altered in so many ways.
 TAMPERED = 12
 # The Python tests that record nothing, or whose result depends on no figure of it.
-SCRIPTS = ("accounts", "judge_file", "explain_names", "explain", "observations", "perf_folder",
-           "images", "files", "labelled", "conformance", "names", "neighbours", "cut_short",
-           "explain_truth", "judge_truth", "identity", "order", "other_order", "inject", "golden",
-           "gated", "hostile", "jitdump_records", "record_rules", "sample_rules", "stated",
-           "validators", "validators_controls", "validators_evidence", "validators_maps",
-           "validators_stacks")
+SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
+           "explain/test_explain_names.py", "explain/test_explain.py",
+           "format/observations/test_observations.py",
+           "format/perfdata/test_perf_folder.py", "validators/test_processes.py",
+           "model/files/test_files.py", "explain/test_labelled.py",
+           "format/test_conformance.py", "command/test_judge_names.py",
+           "hostile/test_other_users.py", "format/perfdata/test_cut_short.py",
+           "explain/test_explain_truth.py", "command/test_judge_truth.py",
+           "validators/test_tasks.py", "validators/test_jit_order.py",
+           "format/perfdata/test_byte_order.py", "inject/test_inject.py",
+           "run/test_golden.py", "validators/test_gated_capture.py",
+           "hostile/test_hostile.py", "validators/test_jitdump_records.py",
+           "validators/test_record_rules.py", "validators/test_sample_rules.py",
+           "validators/test_stated.py", "validators/test_fixtures.py",
+           "validators/test_fixtures_controls.py", "validators/test_fixtures_evidence.py",
+           "validators/test_fixtures_maps.py", "validators/test_fixtures_stacks.py")
 
 
 class Bench:
@@ -77,7 +87,7 @@ class Bench:
                     "inject %s %s" % (mode, os.path.relpath(folder, self.run)), mode,
                     os.path.join(folder, "perf.data"), os.path.join(self.folder, "inject"))
         for name in SCRIPTS:
-            yield Script(self.tree, "test_%s.py" % name)
+            yield Script(self.tree, name)
 
     def of_file(self, name: str, path: str) -> Iterator[oracles.Oracle]:
         for command in ("judge", "explain"):
@@ -85,8 +95,8 @@ class Bench:
 
     def units(self) -> Iterator[oracles.Oracle]:
         # What watches is not asked: it would depend on the machine.
-        units = [file for file in sorted(glob.glob("harness/selftest/test_*.c",
-                                                   root_dir=self.tree))
+        units = [file for file in sorted(glob.glob("harness/selftest/**/test_*.c",
+                                                   root_dir=self.tree, recursive=True))
                  if "harness/capture/" not in files.read(os.path.join(self.tree, file))]
         self.build.make(*map(self.build.object_of, units))
         for file in units:
@@ -168,7 +178,7 @@ class Bench:
         """Those that run the line, fastest first; untraced, all that could. @first: who noticed
         it the last time; @slow: only such ones; @most: of the slow ones the fastest, which take
         so many seconds together (0: all)."""
-        name, _, method = first.partition(" ") if first.startswith("test_") else (first, "", "")
+        name, _, method = first.partition(" ") if "test_" in first else (first, "", "")
         before = self.oracles.get(name)
         if before and slow in (None, before.slow):
             if isinstance(before, Script):
@@ -180,7 +190,7 @@ class Bench:
             return
         taken, methods = 0.0, dict[str, list[str]]()
         for seconds, key in self.traced.running(mutant.file, mutant.line + 1):
-            question, _, method = key.partition(" ") if key.startswith("test_") else (key, "", "")
+            question, _, method = key.partition(" ") if "test_" in key else (key, "", "")
             if slow not in (None, self.oracles[question].slow):
                 continue
             taken += seconds if slow else 0

@@ -225,7 +225,7 @@ class Unit(Oracle):
     """A unit test in C: it passes. Untraced, it is asked if it includes a header of the folder."""
 
     def __init__(self, tree: str, path: str, link: Sequence[str], main: str, built: str) -> None:
-        super().__init__(os.path.basename(path).removesuffix(".c"))
+        super().__init__(path.removeprefix("harness/selftest/").removesuffix(".c"))
         self.tree, self.link, self.main, self.built = tree, link, main, built
         text = files.read(os.path.join(tree, path))
         self.folders = {os.path.dirname(name) for name in re.findall(r'#include "(.+)"', text)}

@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind
 from ci.tamper.samples import CODE, SHARE, main_thread, of_code, on_cpu, period_of
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
 BREAKPOINT = 5  # PERF_TYPE_BREAKPOINT

@@ -10,7 +10,7 @@ from ci.tamper.events import PERIOD, sampling
 from ci.tamper.kinds import Absent, Changes, add, kind
 from ci.tamper.samples import CODE, main_thread
 from ci.tamper.tasks import head
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 
 def told(case: Case, changes: Changes, **values: int) -> Changes:

@@ -10,7 +10,7 @@ import zlib
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
 from ci.tamper.window import REPLACED, is_replaced, is_reset, lines_of, packed
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
 

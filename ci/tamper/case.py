@@ -18,7 +18,7 @@ import zlib
 
 from ci.base import files
 from ci.tamper.kinds import Absent, Changes, Unobservable
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 Some = TypeVar("Some")
 Rewrite = Callable[["Capture"], "Capture"]

@@ -10,7 +10,7 @@ from ci.tamper.beside import of_ours
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.mappings import busiest
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 THROTTLE, UNTHROTTLE = 5, 6
 CHAIN, REGS, STACK = rd.CALLCHAIN, rd.REGS_USER, rd.STACK_USER

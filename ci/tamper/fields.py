@@ -8,7 +8,7 @@ from typing import Any, Callable
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
 from ci.tamper.native import SIDE, both, live_map, live_side, put_body
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 RESERVED = 4  # behind the CPU's number
 KERNEL_MAP = "mapping record of the kernel"

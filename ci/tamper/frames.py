@@ -9,7 +9,7 @@ from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from ci.tamper.samples import CODE, SHARE, of_code
 from ci.tamper.stacks import user_chain, word
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 PAGE = 4096
 User = list[int]

@@ -11,7 +11,7 @@ from typing import Any, Iterator
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, kind, rewriting
 from ci.tamper.layout import FINISHED, timed
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 COMPRESSED, COMPRESSED_FEATURE = 81, 27
 # Of the machine and of who used it: hostname, kernel, perf's version, CPU, memory, command line.

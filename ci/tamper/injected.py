@@ -8,7 +8,7 @@ from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
 from ci.tamper.mappings import inserted, invented, is_injected, put
 from ci.tamper.samples import CODE, NOBODY
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 FILE = "injected.data"
 WHAT = "injected mapping record"

@@ -12,7 +12,7 @@ from ci.base import files
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add
 from ci.tamper.samples import NOBODY
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 LOAD = rd.Jitdump.LOAD
 Dump = rd.Jitdump

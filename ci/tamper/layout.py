@@ -8,7 +8,7 @@ from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, rewriting
 from ci.tamper.mappings import executable
 from ci.tamper.samples import CODE
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 AUX, ITRACE_START = 11, 12
 FINISHED = rd.Record(rd.FINISHED_ROUND, 0, b"")

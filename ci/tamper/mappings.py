@@ -10,7 +10,7 @@ from typing import Any, Callable
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, rewriting
 from ci.tamper.samples import CODE, NOBODY
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 PAGE = 4096
 LONG = 10_000_000

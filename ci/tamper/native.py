@@ -10,7 +10,7 @@ from ci.base import files
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.events import changed_attr, put
 from ci.tamper.kinds import Absent, Changes, add, rewriting
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
 CONTEXT_GUEST = 2**64 - 2048

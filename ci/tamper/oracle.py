@@ -10,7 +10,7 @@ from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
 from ci.tamper.tasks import head
 from ci.tamper.window import REPLACED, is_over, is_replaced, packed
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
 TYPES = {"process-start": T.PROCESS_START, "process-exit": T.PROCESS_EXIT,

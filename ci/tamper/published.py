@@ -12,7 +12,7 @@ from ci.tamper.injected import FILE, WHAT
 from ci.tamper.jit import Dump, dump, each, joined, parts, perf_map, some, with_name
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, rewriting
 from ci.tamper.mappings import is_injected
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 DEBUG, CLOSE, UNWINDING = 2, 3, 4
 

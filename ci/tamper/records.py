@@ -10,7 +10,7 @@ from ci.tamper.events import sampling, sideband
 from ci.tamper.kinds import Absent, Changes, add, rewriting
 from ci.tamper.mappings import PAGE, TARGETS, inserted, of, put, timed
 from ci.tamper.tasks import field, head, put_time, task, text
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
 

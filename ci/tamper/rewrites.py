@@ -11,7 +11,7 @@ from ci.tamper.case import Capture, Case, clone
 from ci.tamper.jit import joined, parts, perf_map
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.window import lines_of, packed
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
 WAKEUP = 48

@@ -8,7 +8,7 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, capture_file, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 CODE = "sample in emitted code within the window"
 SHARE = 0.3

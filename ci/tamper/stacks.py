@@ -7,7 +7,7 @@ from typing import Callable
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, add
 from ci.tamper.samples import SHARE, of_code
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 X86_BP, X86_IP, X86_SP = rd.X86_BP, rd.X86_IP, rd.X86_SP
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ci.tamper.activations import key, replaced
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, kind
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 STAYED_NS = 1000
 

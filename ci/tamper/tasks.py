@@ -9,7 +9,7 @@ from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind
 from ci.tamper.mappings import busiest, inserted, invented
 from ci.tamper.samples import CODE, NOBODY
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 COMM_WHAT = "COMM record of a watched process"
 

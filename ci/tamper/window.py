@@ -9,7 +9,7 @@ from typing import Callable
 from ci.base import files
 from ci.tamper.case import Case, capture_file
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
-from harness.selftest import run_directory as rd
+from harness.selftest.support import run_directory as rd
 
 SECOND = 1_000_000_000
 Facts = dict[str, str]

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any, Sequence
 
 from ci.matrix.results import cmd_compare, cmd_report, cmd_store, cmd_tools
-from harness.selftest.scratch import Folder
+from harness.selftest.support.scratch import Folder
 
 DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\tbroken.chain =0\n"
 

@@ -10,7 +10,7 @@ import subprocess
 import unittest
 
 from ci.base import files, process, status
-from harness.selftest.scratch import Folder
+from harness.selftest.support.scratch import Folder
 
 
 class Status(unittest.TestCase):

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from ci.base import process
-from harness.selftest.scratch import CI, Folder
+from harness.selftest.support.scratch import CI, Folder
 
 GOOD = "all:\n\t@echo made >>$(O)\nlint:\n\t@true\n"
 NAMES = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER")

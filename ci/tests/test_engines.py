@@ -16,7 +16,7 @@ import unittest
 
 from ci.base import files, process
 from ci.engines import ktap_check
-from harness.selftest.scratch import BUILD, CI, DENY, MATRIX, ROOT, Folder
+from harness.selftest.support.scratch import BUILD, CI, DENY, MATRIX, ROOT, Folder
 
 KSELFTEST = os.path.join(CI, "engines", "kselftest")
 

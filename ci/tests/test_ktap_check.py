@@ -9,7 +9,7 @@ import unittest
 
 from ci.base import files, process
 from ci.engines import ktap_check
-from harness.selftest.scratch import CI, DENY, JITPROOF, ROOT
+from harness.selftest.support.scratch import CI, DENY, JITPROOF, ROOT
 
 HEAD = "KTAP version 1\n"
 

@@ -6,7 +6,7 @@ import shutil
 import unittest
 
 from ci.lint import __main__ as lint
-from harness.selftest.scratch import Folder
+from harness.selftest.support.scratch import Folder
 
 SPDX = "// SPDX-License-Identifier: GPL-2.0-only\n"
 CAPTURE = '#include "harness/capture/capture.h"\n'
@@ -138,7 +138,8 @@ class Trees(Folder):
             self.found("harness/facts/a.c", SPDX + f'#include "{name}"\n', "nobody names a", line=2)
         self.found("harness/repro/a.c", SPDX + '#include "harness/facts/fact.h"\n',
                    "nobody names a fact")
-        self.clean("harness/selftest/bad_facts.c", SPDX + '#include "harness/facts/fact.h"\n')
+        self.clean("harness/selftest/support/bad_facts.c",
+                   SPDX + '#include "harness/facts/fact.h"\n')
 
     def test_homes(self) -> None:
         for name, good in (("libelf.h", "harness/format/elf/elf_source.h"),

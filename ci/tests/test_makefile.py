@@ -5,7 +5,7 @@ import glob
 import os
 
 from ci.base import process
-from harness.selftest.scratch import BUILD, ROOT, Folder
+from harness.selftest.support.scratch import BUILD, ROOT, Folder
 
 # Stands for a compiler that finds no header of elfutils.
 COMPILER = """#!/bin/sh

@@ -21,7 +21,7 @@ from ci.base.status import Refused
 from ci.matrix.vm import bundle, cell, configuration, initramfs, kernel_log
 from ci.matrix.vm import kernels, qemu, suites
 from ci.matrix.vm.progress import Progress
-from harness.selftest.scratch import Folder, JITPROOF, MATRIX
+from harness.selftest.support.scratch import Folder, JITPROOF, MATRIX
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
 FIRST = "6,0,0,-;Linux version 6.12.1-made"

@@ -18,7 +18,7 @@ from ci.matrix.results import cmd_scores, scores
 from ci.matrix.vm import cmd_run, initramfs, job, profilers, suites
 from ci.matrix.vm.score_cell import ScoreCell
 from ci.tests.test_matrix import UP, Scripted
-from harness.selftest.scratch import Folder, JITPROOF
+from harness.selftest.support.scratch import Folder, JITPROOF
 
 GROUP = suites.Group("libbpf_profile", 1, ("libbpf_profile/anon_exec",), "libbpf_profile")
 LOADER = next(path for path in initramfs.libraries(sys.executable) if "/ld-" in path)

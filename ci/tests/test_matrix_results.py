@@ -15,7 +15,7 @@ from ci.base import process
 from ci.base.text import numbers
 from ci.matrix.results import explained, stored
 from ci.tests.made_runs import CELL, DEFINITION, FACTS, Made, case, matrix
-from harness.selftest.scratch import MATRIX
+from harness.selftest.support.scratch import MATRIX
 
 
 class Store(Made):

@@ -12,7 +12,7 @@ import unittest.mock
 
 from ci.matrix.results import stored
 from ci.tests.made_runs import Made, case, matrix
-from harness.selftest.scratch import MATRIX
+from harness.selftest.support.scratch import MATRIX
 
 # Stands for jitproof: it says how it was called, and leaves $RUN as its run directory.
 FAKE = """#!/bin/sh

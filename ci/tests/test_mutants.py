@@ -12,7 +12,7 @@ from ci.base.status import Malformed, Unusable
 from ci.mutants import choice, operators, oracles, survivors, table
 from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
-from harness.selftest.scratch import ROOT, Folder
+from harness.selftest.support.scratch import ROOT, Folder
 
 C = """/* a < b */
 static int less(int a, int b)

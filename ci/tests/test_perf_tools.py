@@ -8,7 +8,7 @@ import unittest
 from ci.base import debian_packages
 from ci.base.status import Missing
 from ci.peer import perf_tools
-from harness.selftest.scratch import Folder
+from harness.selftest.support.scratch import Folder
 
 # Stands for a loader: it says with what it was started.
 LOADER = """#!/bin/sh

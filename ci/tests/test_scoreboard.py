@@ -7,7 +7,7 @@ import sys
 from ci.base import files, process
 from ci.scoreboard import page
 from ci.scoreboard.cells import Cell
-from harness.selftest.scratch import Folder
+from harness.selftest.support.scratch import Folder
 
 # A jitproof of three scenes: `steady`, `shaky`, wrong in even rounds, which its status tells too,
 # and `stuck`, which cannot be run as long as there is a file of that name.

@@ -18,7 +18,7 @@ from ci.soak import __main__ as soak
 from ci.soak import drivers, page
 from ci.soak.condition import Condition, Run, end, matches, metrics
 from ci.soak.conditions import CONDITIONS
-from harness.selftest.scratch import ROOT, Folder
+from harness.selftest.support.scratch import ROOT, Folder
 
 SLEEP = [sys.executable, "-c", "import os, time; os.fork() or os.setpgid(0, 0); time.sleep(60)"]
 # Stands for jitproof: its one case ends as the file beside it states.

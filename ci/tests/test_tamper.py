@@ -6,7 +6,7 @@ import shutil
 import sys
 
 from ci.base import files, process
-from harness.selftest.scratch import CI, FIXTURES, Folder, JITPROOF
+from harness.selftest.support.scratch import CI, FIXTURES, Folder, JITPROOF
 
 
 class Tamper(Folder):

@@ -15,10 +15,10 @@ import time
 
 SECONDS = 300
 # The longest begin first, so that none of them runs at the end alone.
-LONGEST = ("test_sanitized.py", "test_adapters.py", "test_liar.py", "test_order.py",
-           "test_killed.py", "test_neighbours_ordinary.py", "test_neighbours.py",
-           "test_hostile.py", "test_score.py", "fuzz_perfdata", "test_score_faults.py",
-           "test_neighbours_live.py", "test_golden.py", "test_inject.py", "test_matrix.py")
+LONGEST = ("test_sanitized.py", "test_adapters.py", "test_wrong_profilers.py", "test_jit_order.py",
+           "test_killed.py", "test_other_users_ordinary.py", "test_other_users.py",
+           "test_hostile.py", "test_score.py", "fuzz_perfdata", "test_faults.py",
+           "test_other_users_live.py", "test_golden.py", "test_inject.py", "test_matrix.py")
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:

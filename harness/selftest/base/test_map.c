@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The hash table against a plain array, and the pool of texts on top of it. */
+#include "harness/base/map.h"
+
+#include "harness/base/text_pool.h"
+#include "harness/selftest/support/check.h"
+
+enum { ROUNDS = 300, KEYS = 400, MANY = 2000000 };
+
+/* Want of memory is to be an answer under ASan, too. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1";
+}
+
+struct plain {
+	uint64_t key, value;
+};
+
+static struct plain *plain_find(struct plain *plain, size_t count, uint64_t key)
+{
+	for (size_t i = 0; i < count; i++)
+		if (plain[i].key == key)
+			return &plain[i];
+	return NULL;
+}
+
+/* Whether @map has just what @plain has, each once, by finding and by walking. */
+static bool equal(const struct jp_map *map, struct plain *plain, size_t count)
+{
+	uint64_t key, *value;
+	size_t at = 0, seen = 0, sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		value = jp_map_find(map, plain[i].key);
+		if (!value || *value != plain[i].value)
+			return false;
+		sum += i;
+	}
+	while ((value = jp_map_next(map, &at, &key))) {
+		const struct plain *known = plain_find(plain, count, key);
+
+		if (!known || known->value != *value)
+			return false;
+		sum -= (size_t)(known - plain);
+		seen++;
+	}
+	return seen == count && map->count == count && !sum && !jp_map_next(map, &at, NULL);
+}
+
+/* Keys of few kinds, so that many come again: small, large, shifted, the ends of the range. */
+static uint64_t some_key(uint64_t *state)
+{
+	uint64_t number = check_random(state) % 200;
+
+	switch (check_random(state) % 4) {
+	case 0:
+		return number;
+	case 1:
+		return number << 56;
+	case 2:
+		return UINT64_MAX - number;
+	default:
+		return number << 32 | number;
+	}
+}
+
+static void against_array(void)
+{
+	uint64_t state = 88172645463325252, unseen = 0;
+	bool good = true;
+
+	for (int round = 0; round < ROUNDS && good; round++) {
+		struct plain plain[KEYS];
+		struct jp_map map = {0};
+		size_t count = 0, keys = check_random(&state) % KEYS;
+
+		for (size_t i = 0; i < keys && good; i++) {
+			uint64_t key = some_key(&state), *value;
+			struct plain *known = plain_find(plain, count, key);
+
+			value = jp_map_find(&map, key);
+			good &= known ? value && *value == known->value : !value;
+			value = jp_map_at(&map, key, sizeof(*value));
+			good &= value && *value == (known ? known->value : 0);
+			if (!good)
+				break;
+			if (!known)
+				plain[count++].key = key;
+			known = plain_find(plain, count, key);
+			/* 0 is a value as others are. */
+			*value = known->value = check_random(&state) % 3;
+		}
+		good = good && equal(&map, plain, count);
+		unseen += jp_map_find(&map, some_key(&state)) == NULL;
+		jp_map_free(&map);
+		good = good && !map.slots && !map.count;
+	}
+	check(good && unseen, "%d tables have what arrays have", ROUNDS);
+}
+
+static void empty(void)
+{
+	struct jp_map map = {0};
+	size_t at = 0;
+
+	check(!jp_map_find(&map, 0) && !jp_map_find(&map, 1) && !jp_map_next(&map, &at, NULL),
+	      "nothing is in an empty one");
+	check(jp_map_at(&map, 5, 1) && !jp_map_find(&map, 0), "key 0 is not in it by itself");
+	jp_map_free(&map);
+	jp_map_free(&map);
+	check(!map.slots, "it may be freed twice");
+}
+
+/* Values of all sizes do not touch each other. */
+static void sizes(void)
+{
+	bool good = true;
+
+	for (size_t size = 1; size <= 40; size++) {
+		struct jp_map map = {0};
+		size_t at = 0, seen = 0;
+
+		for (uint64_t key = 0; key < 100 && good; key++) {
+			unsigned char *value = jp_map_at(&map, key, size);
+
+			for (size_t i = 0; value && i < size; i++)
+				good &= !value[i];
+			good = good && value && (uintptr_t)value % 8 == 0;
+			if (good)
+				memset(value, (int)key + 1, size);
+		}
+		for (uint64_t key = 0; key < 100 && good; key++) {
+			unsigned char *value = jp_map_find(&map, key);
+
+			for (size_t i = 0; i < size; i++)
+				good &= value && value[i] == (unsigned char)(key + 1);
+		}
+		while (jp_map_next(&map, &at, NULL))
+			seen++;
+		good &= seen == 100;
+		jp_map_free(&map);
+	}
+	check(good, "values of 1 to 40 bytes, zero at first, aligned, apart from each other");
+}
+
+static void no_memory(void)
+{
+	struct jp_map map = {0};
+	uint64_t *value;
+
+	check(!jp_map_at(&map, 1, (size_t)1 << 61) && !map.slots && !map.count,
+	      "what is too large is refused, and the table stays empty");
+	value = jp_map_at(&map, 1, sizeof(*value));
+	check(value != NULL, "a smaller one is not");
+	jp_map_free(&map);
+}
+
+/* How far entries lie from where they belong, on average. */
+static double distance(const struct jp_map *map)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < map->capacity; i++) {
+		uint64_t key = map->slots[i * map->words];
+		struct jp_map alone = *map;
+
+		if (!key)
+			continue;
+		/* In a table of the same size where nothing else is. */
+		alone.slots = calloc(map->capacity + 1, map->words * 8);
+		alone.count = 1;
+		sum += (i - (size_t)(jp_map_slot(&alone, key) - alone.slots) / map->words) &
+		       (map->capacity - 1);
+		free(alone.slots);
+	}
+	return map->count ? (double)sum / (double)map->count : 0;
+}
+
+/* Addresses, page by page or word by word, ids and pairs of them are in no order that clusters. */
+static void patterns(void)
+{
+	double worst = 0, found;
+	unsigned int of = 0;
+
+	for (unsigned int shift = 0; shift <= 52; shift++) {
+		struct jp_map map = {0};
+
+		for (uint64_t i = 1; i <= 640; i++)
+			jp_map_at(&map, UINT64_C(0x7f0000000000) + (i << shift), 8);
+		found = distance(&map);
+		if (found > worst) {
+			worst = found;
+			of = shift;
+		}
+		jp_map_free(&map);
+	}
+	check(worst < 4, "keys a power of two apart: %.1f slots off at 1 << %u", worst, of);
+	for (int upper = 0; upper < 2; upper++) {
+		struct jp_map map = {0};
+
+		for (uint64_t pid = 1000; pid < 1026; pid++)
+			for (uint64_t id = 1; id <= 25; id++)
+				jp_map_at(&map, upper ? id << 32 | pid : pid << 32 | id, 8);
+		found = distance(&map);
+		check(map.count == 26 * 25 && found < 4, "pairs of numbers: %.1f slots off", found);
+		jp_map_free(&map);
+	}
+}
+
+static void many(void)
+{
+	struct jp_map map = {0};
+	bool good = true;
+	uint32_t *value;
+
+	for (uint64_t i = 0; i < MANY && good; i++) {
+		value = jp_map_at(&map, i * 4096, sizeof(*value));
+		good = value && !*value;
+		if (good)
+			*value = (uint32_t)i;
+	}
+	for (uint64_t i = 0; i < MANY && good; i++) {
+		value = jp_map_find(&map, i * 4096);
+		good = value && *value == i && !jp_map_find(&map, i * 4096 + 1);
+	}
+	check(good && map.count == MANY, "%d entries", MANY);
+	check(map.capacity <= 3 * (size_t)MANY && map.capacity * 2 >= 3 * (size_t)MANY,
+	      "in %zu slots", map.capacity);
+	jp_map_free(&map);
+}
+
+static void texts(void)
+{
+	struct jp_text_pool pool = {0};
+	const struct jp_text *known[1000], *text;
+	char bytes[40];
+	bool good = true;
+	size_t nth = 0;
+
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < 1000 && good; i++) {
+			size_t size = (size_t)snprintf(bytes, sizeof(bytes), "%.*s%zu", (int)i % 30,
+						       "/usr/lib/x86_64-linux-gnu/a.so.", i);
+
+			text = jp_text_keep(&pool, bytes, size);
+			good = text && text->size == size && strcmp(text->bytes, bytes) == 0 &&
+			       text->number == i && !text->value && (!turn || known[i] == text);
+			known[i] = text;
+			memset(bytes, 0, sizeof(bytes));
+		}
+	check(pool.by_hash.count == 1000, "texts that differ have hashes that differ");
+	for (text = pool.first; text && good; text = text->next)
+		good = text == known[nth++];
+	check(good && nth == 1000 && pool.count == 1000, "equal texts are one, in their order");
+	text = jp_text_keep(&pool, "a\0b", 3);
+	check(text && text->size == 3 && !memcmp(text->bytes, "a\0b", 4) &&
+		      text != jp_text_keep(&pool, "a\0c", 3) && text != jp_text_keep(&pool, "a", 1),
+	      "a NUL does not end one");
+	text = jp_text_keep(&pool, "", 0);
+	check(text && !text->size && text == jp_text_keep(&pool, "", 0), "the empty one is one");
+	jp_text_pool_free(&pool);
+	check(!pool.first && !pool.count, "a freed pool is empty");
+}
+
+/* Two texts of two words whose hash is the same: what the first words make of it is made up for by
+ * the second ones. */
+static void same_hash(void)
+{
+	struct jp_text_pool pool = {0};
+	uint64_t words[2][2] = {{1, 2}, {3, 0}}, sums[2];
+	const struct jp_text *one, *other;
+
+	for (int i = 0; i < 2; i++) {
+		sums[i] = (16 ^ words[i][0]) * UINT64_C(0x9e3779b97f4a7c15);
+		sums[i] ^= sums[i] >> 29;
+	}
+	words[1][1] = words[0][1] ^ sums[0] ^ sums[1];
+	one = jp_text_keep(&pool, words[0], 16);
+	other = jp_text_keep(&pool, words[1], 16);
+	check(one && other && one != other && pool.by_hash.count == 1 && pool.count == 2 &&
+		      one == jp_text_keep(&pool, words[0], 16) &&
+		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
+	      "texts of one hash are two texts");
+	/* And one of one word, which the other begins with. */
+	words[0][1] = sums[0] ^ 8 ^ words[0][0];
+	one = jp_text_keep(&pool, words[0], 16);
+	other = jp_text_keep(&pool, words[0], 8);
+	check(one && other && one != other && pool.by_hash.count == 2 && pool.count == 4,
+	      "texts of one hash and of two sizes, too");
+	jp_text_pool_free(&pool);
+}
+
+int main(void)
+{
+	empty();
+	against_array();
+	sizes();
+	no_memory();
+	patterns();
+	many();
+	texts();
+	same_hash();
+	return check_done();
+}

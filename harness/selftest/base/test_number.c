@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers in text, clocks, and the paths that are built of both. */
+#include "harness/base/number.h"
+
+#include "harness/base/clock.h"
+#include "harness/base/order.h"
+#include "harness/base/path.h"
+#include "harness/base/round.h"
+#include "harness/selftest/support/check.h"
+
+static void whole(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t min, max;
+		bool good;
+		uint64_t value;
+	} table[] = {
+		{"0", 0, 0, true, 0},
+		{"7", 1, 7, true, 7},
+		{"007", 0, 9, true, 7},
+		{"8", 1, 7, false, 0},
+		{"0", 1, 7, false, 0},
+		{"18446744073709551615", 0, UINT64_MAX, true, UINT64_MAX},
+		{"18446744073709551616", 0, UINT64_MAX, false, 0},
+		{"99999999999999999999999", 0, UINT64_MAX, false, 0},
+		{"4294967296", 0, UINT32_MAX, false, 0},
+		{"", 0, 9, false, 0},
+		{" 1", 0, 9, false, 0},
+		{"1 ", 0, 9, false, 0},
+		{"\t1", 0, 9, false, 0},
+		{"1\r", 0, 9, false, 0},
+		{"+1", 0, 9, false, 0},
+		{"-1", 0, UINT64_MAX, false, 0},
+		{"-0", 0, 9, false, 0},
+		{"1x", 0, 9, false, 0},
+		{"x", 0, 99, false, 0},
+		{"0x1", 0, 9, false, 0},
+		{"a", 0, 99, false, 0},
+		{"1.5", 0, 9, false, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		uint64_t value = 4711;
+		bool good = jp_number(table[i].text, table[i].min, table[i].max, &value);
+
+		check(good == table[i].good && value == (good ? table[i].value : 4711), "'%s': %s",
+		      table[i].text, table[i].good ? "taken" : "refused");
+	}
+}
+
+static void prefix(void)
+{
+	static const struct {
+		const char *text;
+		int base;
+		uint64_t max, value;
+		int length; /* 0: refused */
+	} table[] = {
+		{"12-34", 10, 99, 12, 2},
+		{"12", 10, 12, 12, 2},
+		{"12", 10, 11, 0, 0},
+		{"-34", 10, 99, 0, 0},
+		{"", 10, 99, 0, 0},
+		{"7ffe0000-", 16, UINT64_MAX, 0x7ffe0000, 8},
+		{"ffffffffffffffff p", 16, UINT64_MAX, UINT64_MAX, 16},
+		{"10000000000000000", 16, UINT64_MAX, 0, 0},
+		{"0x1f,", 16, 99, 31, 4},
+		{"g", 16, 99, 0, 0},
+		{" f", 16, 99, 0, 0},
+		{"-f", 16, UINT64_MAX, 0, 0},
+		{"f", 10, 99, 0, 0},
+		{"0x1f", 0, 99, 31, 4},
+		{"017", 0, 99, 15, 3},
+		{"17", 0, 99, 17, 2},
+		{"f", 0, 99, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const char *at = table[i].text;
+		uint64_t value = 4711;
+		bool good = jp_number_take(&at, table[i].base, table[i].max, &value);
+
+		check(good == !!table[i].length && at == table[i].text + table[i].length &&
+			      value == (good ? table[i].value : 4711),
+		      "'%s', base %d: %d characters", table[i].text, table[i].base,
+		      table[i].length);
+	}
+}
+
+static void keeps_errno(void)
+{
+	const char *at = "99999999999999999999999";
+	uint64_t value;
+	double real;
+
+	errno = EXDEV;
+	check(!jp_number_take(&at, 10, UINT64_MAX, &value) && errno == EXDEV,
+	      "errno is not touched by a number too large");
+	errno = ERANGE;
+	at = "5";
+	check(jp_number(at, 0, 9, &value) && errno == ERANGE && value == 5,
+	      "and an old one does not count");
+	at = "1e-400";
+	errno = EXDEV;
+	jp_number_take_real(&at, &real);
+	check(errno == EXDEV, "nor is it by a real one");
+}
+
+static void real(void)
+{
+	static const struct {
+		const char *text;
+		double value;
+		int length;
+	} table[] = {
+		{"0", 0, 1},  {"0.5%", 0.5, 3}, {"12.25..", 12.25, 5}, {"1e3 ", 1000, 3},
+		{"", 0, 0},   {".5", 0, 0},     {" 1", 0, 0},          {"-1", 0, 0},
+		{"+1", 0, 0}, {"nan", 0, 0},    {"inf", 0, 0},         {"1e999", 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const char *at = table[i].text;
+		double value = 4711;
+		bool good = jp_number_take_real(&at, &value);
+
+		check(good == !!table[i].length && at == table[i].text + table[i].length &&
+			      value == (good ? table[i].value : 4711),
+		      "'%s': %d characters", table[i].text, table[i].length);
+	}
+}
+
+static void clocks(void)
+{
+	uint64_t before = jp_clock_now(), after = jp_clock_now(), hour = 3600 * JP_NS_PER_S;
+	struct timespec now, half = jp_clock_timespec(2 * JP_NS_PER_S + 999999999);
+	int left = jp_clock_left_ms(jp_clock_now() + 60 * JP_NS_PER_S);
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	jp_clock_around_vdso();
+	check(jp_clock_now() >= after && jp_clock_now() - after < 60 * JP_NS_PER_S,
+	      "the kernel and its vDSO tell the same time");
+	check(before <= after && before / JP_NS_PER_S >= (uint64_t)now.tv_sec - 60 &&
+		      before / JP_NS_PER_S <= (uint64_t)now.tv_sec,
+	      "the monotonic clock in nanoseconds");
+	check(jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < before, "another clock is another");
+	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "seconds and nanoseconds");
+	check(left > 50000 && left <= 60000, "a minute has %d ms", left);
+	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0, "what is over has none");
+	check(jp_clock_left_ms(jp_clock_now() + 2 * hour) == 3600000 &&
+		      jp_clock_left_ms(UINT64_MAX) == 3600000,
+	      "an hour at most");
+	/* The last part of a millisecond is one still. */
+	for (;;) {
+		uint64_t deadline = jp_clock_now() + JP_NS_PER_MS / 2;
+
+		left = jp_clock_left_ms(deadline);
+		if (jp_clock_now() < deadline)
+			break;
+	}
+	check(left == 1, "half a millisecond counts as one");
+}
+
+static void paths(void)
+{
+	struct jp_error err = {""};
+	char path[16];
+
+	check(!jp_path_build(path, sizeof(path), &err, "%s/%d", "/some/dir", 12345) &&
+		      !strcmp(path, "/some/dir/12345") && !err.text[0],
+	      "a path that just fits");
+	check(jp_path_build(path, sizeof(path), &err, "%s/%d", "/some/dir", 123456) ==
+			      -ENAMETOOLONG &&
+		      !path[0] && !strcmp(err.text, "/some/dir/12345...: too long a path"),
+	      "one that does not: '%s'", err.text);
+	check(jp_path_build(path, sizeof(path), NULL, "%200d", 1) == -ENAMETOOLONG && !path[0],
+	      "nobody need hear of it");
+}
+
+static void order(void)
+{
+	const uint64_t least = 0, most = UINT64_MAX;
+
+	check(jp_min(least, most) == least && jp_min(most, least) == least &&
+		      jp_max(least, most) == most && jp_max(most, least) == most &&
+		      jp_by_value(&least, &most) < 0 && jp_by_value(&most, &least) > 0 &&
+		      !jp_by_value(&most, &most),
+	      "the lesser, the greater, and which is which");
+	check(jp_whole_words(0) == 0 && jp_whole_words(1) == 8 && jp_whole_words(8) == 8 &&
+		      jp_whole_words(9) == 16 &&
+		      jp_whole_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
+	      "bytes in whole words");
+}
+
+int main(void)
+{
+	order();
+	whole();
+	prefix();
+	keeps_errno();
+	real();
+	clocks();
+	paths();
+	return check_done();
+}

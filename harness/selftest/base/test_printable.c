@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is printed of names that others made, and what is not. */
+#include "harness/base/printable.h"
+#include "harness/selftest/support/check.h"
+
+static const struct {
+	const char *what, *text, *put;
+} texts[] = {
+	{"plain text", "a b~", "a b~"},
+	{"nothing", "", ""},
+	{"letters of all sizes", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+	 "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+	{"control characters", "\001a\033[2J\177", "?a?[2J?"},
+	{"the second set of them", "\xc2\x80 \xc2\x9f\xc2\xa0", "?? ??\xc2\xa0"},
+	{"the ends of lines", "a\nb\xe2\x80\xa8", "a?b???"},
+	{"marks of direction", "\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c",
+	 "??????????????"},
+	{"their neighbours", "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa\xd8\x9b",
+	 "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa\xd8\x9b"},
+	{"bytes that are no UTF-8",
+	 "\xff"
+	 "a\xc3(\xe2\x82",
+	 "?a?(??"},
+};
+
+/* What @put writes of @text; to be freed. */
+static char *written(void (*put)(FILE *out, const char *text), const char *text)
+{
+	char *bytes = NULL;
+	size_t size;
+	FILE *out = open_memstream(&bytes, &size);
+
+	if (!out)
+		exit(99);
+	put(out, text);
+	fclose(out);
+	return bytes;
+}
+
+static void put_run(FILE *out, const char *text)
+{
+	const char *end = jp_printable_run(out, text);
+
+	fprintf(out, "|%d", (int)(end - text));
+}
+
+int main(void)
+{
+	char *bytes;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		char text[64], *newline;
+
+		bytes = written(jp_printable_put, texts[i].text);
+		check(!strcmp(bytes, texts[i].put), "%s", texts[i].what);
+		strcpy(text, texts[i].text);
+		jp_printable(text);
+		/* In place line feeds stay. */
+		while ((newline = strchr(text, '\n')))
+			*newline = '?';
+		check(!strcmp(text, bytes), "%s, in place", texts[i].what);
+		free(bytes);
+	}
+	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL, "a line feed stays in place");
+	bytes = written(put_run, "ab\xc3\xa9\ncd");
+	check(!strcmp(bytes, "ab\xc3\xa9|4"), "a run ends where there is something else");
+	free(bytes);
+	bytes = written(put_run, "ab");
+	check(!strcmp(bytes, "ab|2"), "or with the text");
+	free(bytes);
+	return check_done();
+}

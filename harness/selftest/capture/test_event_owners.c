@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What of the capture needs no event: who speaks for a thread, options, and the file's writer read
+ * back by our reader. */
+#include <sys/resource.h>
+#include <signal.h>
+
+#include "harness/capture/event_owners.h"
+#include "harness/capture/options.h"
+#include "harness/format/perfdata/encode.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/write.h"
+#include "harness/selftest/support/made_events.h"
+#include "harness/selftest/support/scratch.h"
+
+static void event_owners(void)
+{
+	struct jp_map owners = {0};
+
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an heir is heard");
+	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true), "by one ancestor only");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true), "by the same one ever after");
+	jp_event_owner_direct(&owners, 11, 200);
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 199, true),
+	      "by it until its own event speaks");
+	check(jp_event_owner_duplicate(&owners, 11, 9, 199, true), "and by no other until then");
+	check(!jp_event_owner_duplicate(&owners, 11, 11, 200, true), "then by its own");
+	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true), "and by its ancestor no more");
+	jp_event_owner_exit(&owners, 11, 300);
+	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true), "up to its end");
+	check(jp_event_owner_ended(&owners, 11, 10, 150) &&
+		      !jp_event_owner_ended(&owners, 11, 11, 150),
+	      "which another tells again, later");
+	check(!jp_event_owner_ended(&owners, 11, 10, 301) &&
+		      !jp_event_owner_ended(&owners, 12, 10, 0),
+	      "but not of a thread that began since, or of one that nobody knew");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 301, true),
+	      "another thread got its number");
+	jp_map_free(&owners);
+
+	jp_event_owner_direct(&owners, 21, UINT64_MAX);
+	check(!jp_event_owner_duplicate(&owners, 21, 20, 100, false) &&
+		      !jp_event_owner_duplicate(&owners, 21, 21, 100, false),
+	      "sideband: nothing is dropped while events are being enabled");
+	check(!jp_event_owner_duplicate(&owners, 22, 21, 110, false) &&
+		      !jp_event_owner_duplicate(&owners, 22, 20, 110, false),
+	      "nor of an heir of such a thread");
+	jp_event_owner_direct(&owners, 21, 150);
+	check(!jp_event_owner_duplicate(&owners, 22, 20, 149, false) &&
+		      jp_event_owner_duplicate(&owners, 22, 20, 150, false),
+	      "only from when they all speak");
+	jp_map_free(&owners);
+}
+
+static void options(void)
+{
+	static const char *const bad[] = {
+		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
+		"--freq=-1",    "--freq=1x",  "--ring=99999999999", "--callchain=later"};
+	struct jp_capture_options set = jp_capture_defaults();
+	struct jp_error err;
+	unsigned int refused = 0;
+
+	check(jp_capture_option(&set, "--stack=65528", &err) == 1 && set.stack == 65528 &&
+		      jp_capture_option(&set, "--callchain=deferred", &err) == 1 && set.deferred &&
+		      jp_capture_option(&set, "--no-chain", &err) == 1 && !set.chain &&
+		      jp_capture_option(&set, "--synth=paths", &err) == 1 &&
+		      set.synth == JP_SYNTH_PATHS,
+	      "options are taken");
+	check(jp_capture_option(&set, "--stacks=8", &err) == 0 &&
+		      jp_capture_option(&set, "--order=snapshot-first", &err) == 0,
+	      "those of others are left");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused += jp_capture_option(&set, bad[i], &err) == -EINVAL &&
+			   strncmp(err.text, bad[i], strlen(bad[i])) == 0;
+	check(refused == sizeof(bad) / sizeof(bad[0]), "%u bad values are refused by name",
+	      refused);
+}
+
+struct seen_samples {
+	unsigned int samples, wrong;
+	uint64_t last;
+};
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct seen_samples *seen = context;
+
+	if (event->type != JP_EVENT_SAMPLE)
+		return 0;
+	seen->samples++;
+	seen->wrong += event->attr != (event->id == 7) || event->time < seen->last ||
+		       event->sample.ip != event->time * 2 || event->tid != 42;
+	seen->last = event->time;
+	return 0;
+}
+
+static const struct jp_perf_attr attr = {
+	.type = 1, /* software */
+	.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID |
+		       JP_PERF_SAMPLE_TIME,
+	.flags = JP_PERF_ATTR_SAMPLE_ID_ALL,
+};
+
+static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
+{
+	const struct jp_perfdata_event events[] = {{&attr, "one"}, {&attr, "two"}};
+
+	return jp_perfdata_create(path, events, 2, err);
+}
+
+static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
+{
+	const struct jp_event sample = MADE_EVENT(SAMPLE, 42, time, .misc = JP_PERF_MISC_USER,
+						  .id = id, .sample.ip = time * 2);
+	struct jp_perf_layout layout;
+	uint64_t record[16];
+
+	jp_perf_layout(&attr, 0, &layout);
+	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
+}
+
+static void file(void)
+{
+	enum { PAIRS = 20000, ROUND = 1000 };
+	struct rlimit small, found;
+	struct jp_perfdata_summary summary;
+	struct jp_perfdata_writer *writer;
+	struct seen_samples seen = {0};
+	struct jp_error err = {""};
+	const char *path = scratch_make("perf.data"), *link = scratch_path("link");
+
+	writer = create(path, &err);
+	check(!access(scratch, W_OK), "a folder for the file");
+	if (!check(writer, "the file is made %s", err.text))
+		return;
+	jp_perfdata_id(writer, 0, 6);
+	jp_perfdata_id(writer, 1, 7);
+	/* Two rings: in a round one comes whole before the other. */
+	for (uint64_t from = 1; from <= PAIRS; from += ROUND) {
+		for (uint64_t i = from; i < from + ROUND; i++)
+			put(writer, 6, 2 * i);
+		for (uint64_t i = from; i < from + ROUND; i++)
+			put(writer, 7, 2 * i + 1);
+		jp_perfdata_round(writer);
+	}
+	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is written %s", err.text);
+	check(!jp_perfdata_read(path, visit, &seen, &summary, &err), "it is read %s", err.text);
+	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,
+	      "%u samples in order, each of its event", seen.samples);
+
+	check(!symlink(path, link) && !create(link, &err) &&
+		      strstr(err.text, "expected a regular file"),
+	      "no writing through a link: %s", err.text);
+	check(!create(scratch, &err), "no writing to a folder: %s", err.text);
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &found);
+	small = (struct rlimit){1 << 20, found.rlim_max};
+	writer = create(path, &err);
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (uint64_t i = 0; writer && i < 100000; i++)
+		put(writer, 6, i);
+	check(writer && jp_perfdata_error(writer) == -EFBIG &&
+		      jp_perfdata_close(writer, 0, 0, &err) == -EFBIG && strstr(err.text, path),
+	      "a failed write is remembered and told: %s", err.text);
+	setrlimit(RLIMIT_FSIZE, &found);
+}
+
+/* perf takes data of size 0 for those of a writer that died. */
+static void without_records(void)
+{
+	enum { DATA_SIZE = 48 };
+	const char *path = scratch_path("empty");
+	struct jp_perfdata_summary summary;
+	struct jp_error err = {""};
+	struct jp_perfdata_writer *writer = create(path, &err);
+	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t size = 0;
+
+	check(writer && !jp_perfdata_close(writer, 0, 0, &err), "a file %s", err.text);
+	check(pread(fd, &size, sizeof(size), DATA_SIZE) == sizeof(size) && size,
+	      "its data are not of size 0");
+	check(!jp_perfdata_read(path, visit, &(struct seen_samples){0}, &summary, &err),
+	      "it is read %s", err.text);
+	writer = create(path, &err);
+	if (writer)
+		jp_perfdata_remove(writer);
+	check(access(path, F_OK), "of one that never began nothing is left");
+}
+
+int main(void)
+{
+	event_owners();
+	options();
+	file();
+	without_records();
+	return check_done();
+}

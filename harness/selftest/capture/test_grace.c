@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Grace periods: one that is asked for passes, and none is waited for at the end. */
+#include <sched.h>
+
+#include "harness/base/clock.h"
+#include "harness/capture/grace.h"
+#include "harness/selftest/support/check.h"
+
+static bool passes(const struct jp_grace *grace)
+{
+	const uint64_t until = jp_clock_now() + 30 * JP_NS_PER_S;
+
+	while (!jp_grace_passed(grace) && jp_clock_now() < until)
+		sched_yield();
+	return jp_grace_passed(grace);
+}
+
+int main(void)
+{
+	struct jp_grace grace;
+	struct jp_error err;
+
+	check(!jp_grace_start(&grace, &err) && jp_grace_passed(&grace), "none is asked for yet");
+	if (!grace.runs) {
+		check(true, "one passes # SKIP no membarrier()");
+		jp_grace_ask(&grace);
+		check(jp_grace_passed(&grace), "where there are none, none is waited for");
+		return check_done();
+	}
+	for (int i = 0; i < 3; i++) {
+		const uint64_t start = jp_clock_now();
+		bool passed;
+
+		jp_grace_ask(&grace);
+		passed = passes(&grace);
+		check(passed, "one passes, after %llu us",
+		      (unsigned long long)((jp_clock_now() - start) / 1000));
+	}
+	jp_grace_ask(&grace);
+	jp_grace_stop(&grace);
+	check(!grace.runs, "it ends though one was asked for");
+	return check_done();
+}

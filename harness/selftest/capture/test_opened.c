@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Events of a thread: all of its CPUs' or none, in what is open and in the file. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "harness/capture/opened.h"
+#include "harness/capture/recorder.h"
+#include "harness/capture/session.h"
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/write.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/scratch.h"
+
+enum { CPUS = 2, NO_CPU = 1 << 20, RING = 1 << 14 };
+
+static int nothing(void *context, const struct jp_event *event)
+{
+	return 0;
+}
+
+static bool has_ring(struct jp_ring *ring)
+{
+	struct perf_event_attr attr;
+
+	jp_attr_ring(&attr);
+	ring->fd = jp_perf_open(&attr, 0, ring->cpu);
+	return ring->fd >= 0 && !jp_perf_ring_map(&ring->records, ring->fd, RING);
+}
+
+int main(void)
+{
+	struct jp_perf_attr attr = {0};
+	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "one"}, {&attr, "dummy"}};
+	/* Of sideband: that of CPU 0 where there is one CPU, then those of two of which one is
+	 * none. */
+	struct jp_ring rings[JP_STREAMS * CPUS] = {[1] = {.stream = JP_SIDEBAND},
+						   [2] = {.stream = JP_SIDEBAND},
+						   [3] = {.stream = JP_SIDEBAND, .cpu = NO_CPU}};
+	struct jp_recorder recorder = {.rings = rings};
+	struct jp_session session = {.recorder = &recorder, .nr_cpus = CPUS};
+	const struct jp_opened_events *opened = &recorder.opened;
+	struct jp_perfdata_summary summary;
+	struct jp_error err = {""};
+	const char *path = scratch_make("perf.data");
+
+	pthread_mutex_init(&session.lock, NULL);
+	jp_attr_sideband(&recorder.attr[JP_SIDEBAND], &session.options, &recorder.abilities);
+	memcpy(&attr, &recorder.attr[JP_SIDEBAND], sizeof(attr));
+	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
+	if (!check(recorder.writer, "a file %s", err.text))
+		return check_done();
+	if (!has_ring(&rings[1]) || !has_ring(&rings[2])) {
+		jp_perfdata_remove(recorder.writer);
+		check(true, "# SKIP no events are permitted here");
+		return check_done();
+	}
+	check(jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && !opened->count &&
+		      !opened->some_id[JP_SIDEBAND],
+	      "the second of its CPUs has none: nothing stays open: %s", err.text);
+	session.nr_cpus = 1;
+	check(!jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && opened->count == 1 &&
+		      opened->some_id[JP_SIDEBAND] == opened->list[0].id,
+	      "one CPU has it");
+	check(!jp_open_event(&session, &recorder.attr[JP_SIDEBAND], JP_SIDEBAND, gettid(), 0,
+			     &err) &&
+		      opened->count == 2 && opened->some_id[JP_SIDEBAND] == opened->list[1].id,
+	      "and one more");
+	jp_open_close(&session, 0);
+	check(!jp_perfdata_close(recorder.writer, 0, 0, &err) &&
+		      !jp_perfdata_read(path, nothing, NULL, &summary, &err) &&
+		      summary.last_ids == 2,
+	      "the file tells of those that stayed open");
+	jp_map_free(&recorder.heard.ids);
+	free(recorder.opened.list);
+	return check_done();
+}

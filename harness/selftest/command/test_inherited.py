@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a command has from whoever starts it: children from before its exec are left alone,
+signals that are ignored or blocked do what they do; with a /proc of another pid namespace nothing
+is recorded."""
+
+import os
+import signal
+import subprocess
+
+from ci.base import process
+from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
+
+ANON, MEMFD, GROWTH = (os.path.join(FIXTURES, name) for name in ("anon", "memfd", "growth"))
+# One of them leaves a child of its own, which becomes whose the first was.
+CHILDREN = """quiet() { exec "$@" >/dev/null 2>&1; }
+>pids; quiet sleep 60 & echo $! >>pids
+(quiet sleep 60 & echo $! >>pids; quiet sleep 0.02) &
+while [ $(wc -l <pids) -lt 2 ]; do :; done
+"""
+SHORT = ["--samples=20", "--seconds=2"]
+
+
+class Inherited(Folder):
+    def commands(self) -> list[list[str]]:
+        """Each that ends what is left behind."""
+        return [["repro", "fixture/anon", "--expected", FIXTURES + "/expected", "--from", ANON,
+                 "-o", self.place("x.tar")],
+                ["judge", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"],
+                ["explain", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"],
+                ["score", "--profiler=jitproof", *SHORT, "anon_exec"],
+                ["adapter", "check", "none"],
+                ["run", "attach/before-enable.map"]]
+
+    def shell(self, script: str, command: list[str]) -> "subprocess.CompletedProcess[str]":
+        """The command in a shell's place, once that did @script."""
+        return process.run(["bash", "-c", script + 'exec "$@"', "-", JITPROOF, *command],
+                           cwd=self.home, timeout=60)
+
+    def test_children(self) -> None:
+        for command in self.commands():
+            with self.subTest(command=command[0]):
+                alone = process.run([JITPROOF, *command], timeout=60)
+                done = self.shell(CHILDREN, command)
+                pids = [int(pid) for pid in self.read("pids").split()]
+                self.assertEqual(len(pids), 2)
+                for pid in pids:
+                    os.kill(pid, signal.SIGKILL)  # it is there
+                self.assertEqual(done.returncode, alone.returncode, done.stderr)
+
+    def test_how_it_ends(self) -> None:
+        """With children from before, a signal still reaches the one that acts."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number), subprocess.Popen(
+                    ["bash", "-c", 'sleep 60 & echo $! >pid; exec "$@"', "-", JITPROOF, "score",
+                     "--profiler=jitproof", "-o", "out", "anon_exec"], cwd=self.home,
+                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as command:
+                try:
+                    while not os.path.exists(self.place("out", "a")):
+                        self.assertIsNone(command.poll())
+                finally:
+                    command.send_signal(number)
+                self.assertEqual(command.wait(timeout=20), -number)
+                os.kill(int(self.read("pid")), signal.SIGKILL)
+            process.run(["rm", "-r", self.place("out")])
+
+    def test_no_word_of_children(self) -> None:
+        for command in [["judge", ANON], ["inject", "-i", GROWTH + "/perf.data", "--jitdump-dir",
+                                          GROWTH, "-o", self.place("out")], *self.commands()]:
+            with self.subTest(command=command[0]):
+                status = process.run([JITPROOF, *command], timeout=60).returncode
+                done = self.shell("trap '' CHLD\n", command)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+
+    def test_blocked(self) -> None:
+        """The children inherit a mask from whoever starts them, as from here."""
+        numbers = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD}
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, old)
+        for words in (["score", "--profiler=jitproof", "-o", self.place("out"), "anon_exec"],
+                      ["record", "-o", self.place("out"), "--", "sleep", "60"]):
+            with self.subTest(command=words[0]), subprocess.Popen(
+                    [JITPROOF, *words], stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL) as command:
+                while not os.path.exists(self.place("out")):
+                    self.assertIsNone(command.poll())
+                command.send_signal(signal.SIGTERM)
+                self.assertEqual(command.wait(timeout=20), -signal.SIGTERM)
+            process.run(["rm", "-r", self.place("out")])
+
+    def test_foreign_proc(self) -> None:
+        inside = ["unshare", *(["-Ur"] if os.geteuid() else []), "--pid", "--fork"]
+        if process.run([*inside, "true"]).returncode:
+            self.skipTest("no pid namespace")
+        *judging, score, adapter, run = self.commands()
+        for command in judging:
+            with self.subTest(command=command[0]):
+                status = process.run([JITPROOF, *command], timeout=60).returncode
+                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                self.assertEqual(done.returncode, status, done.stderr)
+        for command in (score, adapter, run, ["record", "-o", self.place("out"), "--", "true"],
+                        ["repro", "attach/before-enable.map", "-o", self.place("y.tar")]):
+            with self.subTest(command=command[0]):
+                done = process.run([*inside, JITPROOF, *command], timeout=60)
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn("/proc is of another pid namespace", done.stderr)
+                # With one of its own it goes on.
+                done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=60)
+                self.assertNotIn("pid namespace", done.stderr)

@@ -1,0 +1,508 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof judge FILE --json` on perf.data files made by hand: each figure by its definition."""
+
+import json
+import os
+import struct
+import subprocess
+from typing import Any, Sequence
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
+CODE, LIBC, MAIN, ANON = 0x10000, 0x7f0000000000, 0x400000, 0x7f1000000000
+PID = 100
+
+
+class Made(Folder):
+    """A file with one process: its program, libc, and anonymous code, all mapped at time 10."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.place("perf.data")
+        self.perf = rd.PerfData([rd.Attr.make(KIND, [7])], [], {6: self.string("x86_64")})
+        self.add(self.perf.comm(PID, PID, "made", 5),
+                 self.perf.map(PID, MAIN, 0x1000, "/usr/bin/made", 10),
+                 self.perf.map(PID, LIBC, 0x1000, "/usr/lib/libc.so.6", 10),
+                 self.perf.map(PID, ANON, 0x1000, "//anon", 10))
+
+    @staticmethod
+    def string(text: str) -> bytes:
+        return struct.pack("<I64s", 64, text.encode())
+
+    def add(self, *records: Any) -> None:
+        self.perf.records += records
+
+    def sample(self, *user: int, pid: int = PID, time: int = 100,
+               kernel: tuple[int, ...] = ()) -> rd.Sample:
+        chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
+            ([rd.CONTEXT_USER, *user] if user else [])
+        made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
+        made.ip, made.time, made.id = (kernel or user or (ANON,))[0], time, 7
+        made.misc = rd.KERNEL if kernel else rd.USER
+        self.add(made)
+        return made
+
+    def run_judge(self, *options: str, raw: bytes | None = None,
+                  before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+        if raw is None:
+            self.perf.save(self.path)
+        else:
+            files.write_bytes(self.path, raw)
+        return process.run([*before, JITPROOF, "judge", *options, self.path], timeout=60)
+
+    def judge(self) -> dict[str, Any]:
+        done = self.run_judge("--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def figures(self, **wanted: Any) -> dict[str, Any]:
+        found = self.judge()
+        self.assertEqual({name: found[name] for name in wanted}, wanted)
+        return found
+
+
+class Counts(Made):
+    def test_nothing(self) -> None:
+        self.figures(samples=0, user_stacks=0, single_frame=0, addresses=0, addresses_unmapped=0,
+                     rootless=0, lost_records=0, lost_samples=0)
+
+    def test_whole_stack(self) -> None:
+        self.sample(ANON + 8, MAIN + 4, LIBC + 2)
+        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=3, addresses_unmapped=0,
+                     rootless=0)
+
+    def test_single_frame(self) -> None:
+        self.sample(ANON + 8)
+        self.sample(MAIN + 8)
+        self.sample(MAIN + 8, LIBC)
+        self.figures(samples=3, user_stacks=3, single_frame=2, addresses=4, rootless=1)
+
+    def test_no_user_stack(self) -> None:
+        self.sample(kernel=(0xffffffff81000000,))
+        self.sample()
+        self.figures(samples=2, user_stacks=0, single_frame=0, addresses=0)
+
+    def test_kernel_part_is_not_counted(self) -> None:
+        self.sample(ANON, LIBC, kernel=(0xffffffff81000000, 0xffffffff81000010))
+        self.figures(samples=1, user_stacks=1, single_frame=0, addresses=2)
+
+    def test_garbage_like_a_marker(self) -> None:
+        """No address, and ends nothing; alone it is no stack."""
+        self.sample(ANON, 2**64 - 4095, LIBC)
+        self.sample(ANON, rd.CONTEXT_KERNEL, LIBC + 1)
+        self.sample(ANON, 2**64 - 1)
+        self.sample(2**64 - 300)
+        self.figures(samples=4, user_stacks=3, addresses=5, single_frame=1, rootless=1,
+                     addresses_unmapped=0)
+
+    def test_one_below_the_markers_is_an_address(self) -> None:
+        self.sample(ANON, 2**64 - 4096)
+        self.figures(addresses=2, addresses_unmapped=1, single_frame=0, rootless=1)
+
+    def test_rootless(self) -> None:
+        self.sample(LIBC, ANON)          # ends in anonymous code
+        self.sample(ANON, 0xdead0000)    # nowhere
+        self.add(self.perf.map(PID, CODE, 0x1000, "/usr/lib/libother.so", 11))
+        self.sample(ANON, CODE)          # a file, but no root
+        self.sample(ANON, MAIN)
+        self.sample(ANON, LIBC)
+        self.figures(user_stacks=5, rootless=3)
+
+    def test_runtimes_are_roots(self) -> None:
+        for number, name in enumerate(("ld-linux-x86-64.so.2", "libc-2.31.so", "ld-2.31.so",
+                                       "libc.musl-x86_64.so.1", "ld-musl-x86_64.so.1")):
+            start = CODE + 0x1000 * number
+            self.add(self.perf.map(PID, start, 0x1000, "/usr/lib/" + name, 11))
+            self.sample(ANON, start)
+        self.figures(user_stacks=5, rootless=0)
+
+    def test_data_covers_no_code(self) -> None:
+        """perf record -d tells of data too: an address there is in no code, and roots nothing."""
+        data = ANON + 0x100000
+        self.sample(ANON, data + 8, LIBC)
+        self.sample(ANON, MAIN + 0x1800)
+        self.sample(data)
+        without = self.figures(addresses=6, addresses_unmapped=3, rootless=2)
+        for record in reversed((self.perf.map(PID, data, 0x1000, "//anon", 11, rd.READ),
+                                self.perf.map(PID, MAIN + 0x1000, 0x1000, "/usr/bin/made", 11,
+                                              rd.READ | rd.WRITE))):
+            self.perf.records.insert(0, record)
+        found = self.judge()
+        for name in ("addresses", "addresses_unmapped", "rootless", "single_frame", "sampled"):
+            self.assertEqual(found[name], without[name], name)
+
+    def test_data_in_the_place_of_code(self) -> None:
+        self.add(self.perf.map(PID, ANON, 0x1000, "//anon", 200, rd.READ | rd.WRITE))
+        self.sample(ANON, LIBC, time=100)
+        self.sample(ANON, LIBC, time=300)
+        self.figures(addresses=4, addresses_unmapped=1, rootless=0)
+
+    def test_guests_are_apart(self) -> None:
+        """Their addresses are in mappings that nobody tells of."""
+        for mode in (4, 5):
+            self.sample(ANON + 0x100000, 0xdead).misc = mode
+        self.sample(ANON, LIBC)
+        found = self.figures(samples=3, user_stacks=1, addresses=2, addresses_unmapped=0)
+        self.assertEqual((found["sampled"]["guest"], found["sampled"]["anon"]), (2, 1))
+        self.assertEqual([(one["pid"], one["samples"]) for one in found["processes"]], [(PID, 1)])
+
+    def test_tasks_that_were_gone(self) -> None:
+        """Their pid is -1: no process, whose mappings could be known."""
+        self.sample(kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        self.sample(ANON, LIBC, kernel=(0xffffffff81000000,), pid=2**32 - 1)
+        found = self.figures(samples=2, user_stacks=0, addresses=0, addresses_unmapped=0)
+        self.assertEqual(found["sampled"]["kernel"], 2)
+        self.assertEqual([one["pid"] for one in found["processes"]], [PID])
+
+    def test_program(self) -> None:
+        """What was exec'ed, or what the process is called after: not what is told first."""
+        low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
+        cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
+            # Attached to: a library below the program.
+            (1, [("comm", "run", False), (low, "/usr/lib/liba.so"), (CODE, "/opt/run")],
+             [CODE]),
+            (2, [("comm", long[:15], False), (low, "/usr/lib/liba.so"),
+                 (CODE, "/opt/" + long + " (deleted)")], [CODE]),
+            # A guess, where nothing is called so.
+            (3, [("comm", "renamed", False), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
+            # exec: what it maps first, whatever it calls itself; then the next one.
+            (4, [("comm", "other", True), (CODE, "/opt/run"), (low, "/opt/other")], [CODE]),
+            (5, [("comm", "run", True), (CODE, "/opt/run"), ("comm", "next", True),
+                 (late, "/opt/next"), (CODE, "/opt/run")], [late]),
+            # Data of another file is no program.
+            (6, [("comm", "what", True), (low, "/opt/data", rd.READ), (CODE, "/opt/run")],
+             [CODE])]
+        for pid, records, roots in cases:
+            with self.subTest(pid=pid):
+                for time, (first, name, *more) in enumerate(records, 10):
+                    self.add(self.perf.comm(pid, pid, name, time, *more) if first == "comm" else
+                             self.perf.map(pid, first, 0x1000, name, time, *more))
+                for start in (low, CODE, late):
+                    self.sample(ANON, start, pid=pid)
+                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                self.assertEqual(found["rootless"], 3 - len(roots))
+                self.sample(ANON, roots[0], pid=pid)
+                found = {one["pid"]: one for one in self.judge()["processes"]}[pid]
+                self.assertEqual(found["rootless"], 3 - len(roots))
+
+    def test_lost(self) -> None:
+        identity = self.perf.attrs[0].ids[0]
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", identity, 12), 50),
+                 self.perf.side(rd.LOST, struct.pack("<QQ", identity, 3), 60),
+                 self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 70))
+        found = self.figures(lost_records=2, lost_samples=5)
+        self.assertEqual(found["lost_events"], 15)
+
+    def test_kinds(self) -> None:
+        for number, (name, _) in enumerate((("/memfd:x (deleted)", "memfd"), ("[heap]", "other"),
+                                            ("/dev/zero (deleted)", "other"), ("[vdso]", "other"),
+                                            ("/SYSV00000001 (deleted)", "other"),
+                                            ("[anon:v8]", "anon"), ("/a/b", "file"),
+                                            ("/anon_hugepage (deleted)", "other"))):
+            self.add(self.perf.map(PID, CODE + 0x10000 * number, 0x1000, name, 11))
+        # The kernel's own are nobody's.
+        for kind in (rd.MMAP, rd.MMAP2):
+            record = self.perf.map(2**32 - 1, 2**63, 0x1000, "[kernel.kallsyms]_text", 12)
+            record.kind, record.misc = kind, rd.KERNEL
+            if kind == rd.MMAP:
+                del record.body[32:64]  # what MMAP2 has besides
+            self.add(record)
+        found = self.judge()
+        self.assertEqual(found["mmap2"], {"file": 3, "anon": 2, "memfd": 1, "other": 6})
+
+    def test_processes(self) -> None:
+        self.add(self.perf.map(200, CODE, 0x1000, "/usr/bin/second", 10))
+        self.sample(ANON, LIBC)
+        self.sample(ANON, CODE, pid=200)
+        self.sample(CODE, pid=200)
+        found = self.figures(samples=3, addresses=5, addresses_unmapped=1)
+        by_pid = {one["pid"]: one for one in found["processes"]}
+        self.assertEqual((by_pid[PID]["samples"], by_pid[PID]["addresses_unmapped"]), (1, 0))
+        self.assertEqual((by_pid[200]["samples"], by_pid[200]["single_frame"],
+                          by_pid[200]["rootless"], by_pid[200]["addresses_unmapped"]),
+                         (2, 1, 0, 1))
+        self.assertEqual(by_pid[PID]["comm"], "made")
+
+
+class Deferred(Made):
+    """Kernels from 6.19 may walk the user's part later: a record with the samples' cookie."""
+
+    RECORD, MARKER = 22, 2**64 - 640
+    COOKIE = 0x300000001
+
+    def setUp(self) -> None:
+        super().setUp()
+        # defer_callchain, defer_output
+        self.perf.attrs[0].flags |= 3 << 38
+
+    def promise(self, time: int = 100, cookie: int = COOKIE, tid: int = PID) -> rd.Sample:
+        made = self.sample(kernel=(2**64 - 2**20,), time=time)
+        made.chain += [self.MARKER, cookie]
+        made.tid = tid
+        return made
+
+    def keep(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
+             count: int | None = None) -> None:
+        count = len(user) if count is None else count
+        payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
+        self.add(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
+
+    def test_joined(self) -> None:
+        """One record serves every sample that was promised it, before or after it in the file."""
+        self.promise(time=100)
+        self.promise(time=110)
+        self.keep(ANON, ANON + 8, LIBC, time=300)
+        self.figures(samples=2, user_stacks=2, addresses=6, addresses_unmapped=0, rootless=0)
+
+    def test_judged_at_the_time_of_the_sample(self) -> None:
+        late = ANON + 0x100000
+        self.promise(time=100)
+        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.keep(late, LIBC, time=200)
+        self.figures(addresses=2, addresses_unmapped=1)
+
+    def test_many_rounds_later(self) -> None:
+        finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
+        self.promise(time=100)
+        self.add(finished, self.perf.comm(PID, PID, "made", 120), finished,
+                 self.perf.comm(PID, PID, "made", 140), finished)
+        self.keep(ANON, LIBC, time=900)
+        self.figures(user_stacks=1, addresses=2)
+
+    def test_another_cookie_or_thread(self) -> None:
+        self.promise(cookie=1)
+        self.promise(tid=PID + 1)
+        self.keep(ANON, LIBC)
+        self.figures(samples=2, user_stacks=0, addresses=0)
+
+    def test_cookie_is_no_address(self) -> None:
+        self.promise(cookie=ANON)
+        self.figures(samples=1, user_stacks=0, addresses=0)
+
+    def test_first_of_several(self) -> None:
+        """Each event of the thread may write the same."""
+        self.promise()
+        self.keep(ANON, LIBC)
+        self.keep(ANON, ANON, ANON, LIBC)
+        self.figures(addresses=2)
+
+    def test_empty(self) -> None:
+        self.promise()
+        self.keep()
+        self.figures(samples=1, user_stacks=0)
+
+    def test_longer_than_its_record(self) -> None:
+        self.promise()
+        self.keep(ANON, LIBC, count=2**61)
+        done = self.run_judge()
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("expected a deferred callchain that fits into its record", done.stderr)
+
+    def test_not_asked_for(self) -> None:
+        """Without the attr's bit the marker is an unknown one, and the record nobody's."""
+        self.perf.attrs[0].flags &= ~(3 << 38)
+        self.promise()
+        self.keep(ANON, LIBC)
+        self.figures(samples=1, user_stacks=0)
+
+
+class Order(Made):
+    """Mappings hold from their time on, whatever their place in the file."""
+
+    def test_before_its_mapping(self) -> None:
+        late = ANON + 0x100000
+        self.sample(late, LIBC, time=100)
+        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.sample(late, LIBC, time=200)
+        self.figures(addresses=4, addresses_unmapped=1)
+
+    def test_file_order_is_not_time_order(self) -> None:
+        late = ANON + 0x100000
+        self.sample(late, LIBC, time=200)
+        self.add(self.perf.map(PID, late, 0x1000, "//anon", 150))
+        self.sample(late, LIBC, time=100)
+        self.figures(addresses=4, addresses_unmapped=1)
+
+    def test_file_order_across_rounds(self) -> None:
+        """A round may hold what the next one precedes, never the one after it."""
+        late = ANON + 0x100000
+        finished = rd.Record(rd.FINISHED_ROUND, 0, b"")
+        self.sample(late, LIBC, time=200)
+        self.add(finished, self.perf.map(PID, late, 0x1000, "//anon", 150), finished)
+        self.figures(addresses=2, addresses_unmapped=0)
+
+    def test_exec_forgets(self) -> None:
+        self.sample(ANON, LIBC, time=100)
+        self.add(self.perf.comm(PID, PID, "other", 150, True))
+        self.sample(ANON, LIBC, time=200)
+        self.figures(addresses=4, addresses_unmapped=2, rootless=1)
+
+    def test_fork_inherits(self) -> None:
+        self.add(self.perf.fork(300, PID, 50))
+        self.add(self.perf.map(PID, ANON + 0x100000, 0x1000, "//anon", 60))
+        self.sample(ANON, MAIN, pid=300)
+        self.sample(ANON + 0x100000, MAIN, pid=300)
+        self.sample(ANON, pid=300, time=20)
+        self.figures(addresses=5, addresses_unmapped=2, rootless=1)
+
+    def test_end_is_outside(self) -> None:
+        self.sample(ANON + 0xfff, LIBC)
+        self.sample(ANON + 0x1000, LIBC)
+        self.sample(ANON - 1, LIBC)
+        self.figures(addresses=6, addresses_unmapped=2)
+
+
+class Refusals(Made):
+    """99 with file, offset and what was expected; never a count of half a file."""
+
+    def refused(self, raw: bytes, *said: str) -> None:
+        done = self.run_judge("--json", raw=raw)
+        self.assertEqual(done.returncode, 99, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(self.path, done.stderr)
+        for one in said:
+            self.assertRegex(done.stderr, one)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.sample(ANON, LIBC)
+        self.raw = self.perf.pack()
+        self.data = rd.HEADER + len(self.perf.attrs[0].raw) + 16
+
+    def test_empty(self) -> None:
+        self.refused(b"")
+
+    def test_no_perf_data(self) -> None:
+        self.refused(b"\x7fELF" + bytes(200), "offset 0")
+
+    def test_cut_anywhere_in_data(self) -> None:
+        for end in range(self.data + 1, self.data + sum(len(record.pack()) for record in
+                                                        self.perf.records), 7):
+            self.refused(self.raw[:end], r"offset (0x)?[0-9a-f]+")
+
+    def test_record_of_no_size(self) -> None:
+        raw = bytearray(self.raw)
+        struct.pack_into("<H", raw, self.data + 6, 0)
+        self.refused(raw, rf"offset ({self.data}|0x{self.data:x})\b")
+
+    def test_chain_longer_than_its_record(self) -> None:
+        self.perf.records[-1].chain += [LIBC] * 3
+        raw = bytearray(self.perf.pack())
+        at = raw.rindex(struct.pack("<QQ", 6, rd.CONTEXT_USER))
+        struct.pack_into("<Q", raw, at, 2**61 + 6)
+        start = self.data + sum(len(record.pack()) for record in self.perf.records[:-1])
+        self.refused(raw, rf"offset ({start}|0x{start:x})\b|offset ({at}|0x{at:x})\b")
+
+    def test_missing(self) -> None:
+        done = process.run([JITPROOF, "judge", self.path + ".none"], timeout=60)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("No such file", done.stderr)
+
+
+class Stacks(Made):
+    """--stacks: each stack of a dump as a line."""
+
+    DUMPED = KIND | rd.REGS_USER | rd.STACK_USER
+    SP, CODE = 0x7ffd00000000, ANON + 0x100
+
+    def setUp(self) -> None:
+        super().setUp()
+        mask = 1 << rd.X86_BP | 1 << rd.X86_SP | 1 << rd.X86_IP
+        self.attr = rd.Attr.make(self.DUMPED, [9], mask, 128)
+        self.perf.attrs.append(self.attr)
+        self.out = self.path + ".stacks"
+
+    def dump(self, *words: int, size: int | None = None, time: int = 100) -> None:
+        """Two words at the stack pointer, then the given ones from the frame pointer on."""
+        made = rd.Sample.make(self.attr, pid=PID, tid=PID + 1, chain=[rd.CONTEXT_USER, ANON, 1])
+        made.ip, made.time, made.id = self.CODE, time, 9
+        made.abi = 2
+        made.regs = {rd.X86_BP: self.SP + 16, rd.X86_SP: self.SP, rd.X86_IP: self.CODE}
+        made.stack = bytearray(struct.pack("<%dQ" % (2 + len(words)), 7, 8, *words)[:size])
+        made.asked = 128
+        self.add(made)
+
+    def stacks(self, *options: str) -> list[dict[str, Any]]:
+        done = self.run_judge(*options, "--stacks", self.out)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.out, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def test_line(self) -> None:
+        self.sample(ANON)  # no dump, no line
+        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
+        self.assertEqual(self.stacks(), [{
+            "pid": PID, "tid": PID + 1, "time": 100, "ip": hex(self.CODE), "dump": 48,
+            "asked": 128, "chain": [hex(rd.CONTEXT_USER), hex(ANON), "0x1"],
+            "frames": [hex(self.CODE), hex(ANON + 0x20)], "stop": "root",
+            "where": hex(ANON + 0x1f)}])
+
+    def test_stops(self) -> None:
+        self.dump(self.SP + 32, 0xdead0001, 0, 0)
+        self.dump(self.SP + 32, ANON + 0x20, size=24, time=101)
+        self.dump(self.SP, ANON + 0x20, 0, 0, time=102)
+        self.assertEqual([(one["stop"], len(one["frames"]), one["where"]) for one in self.stacks()],
+                         [("unmapped", 2, "0xdead0000"), ("dump-short", 1, hex(self.CODE)),
+                          ("bad-frame", 2, hex(ANON + 0x1f))])
+
+    def test_frame_pointers_through_files(self) -> None:
+        """The program's ELF file is not to be had: only a guess leads on."""
+        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        self.assertEqual([(one["stop"], len(one["frames"])) for one in self.stacks()],
+                         [("no-elf", 2)])
+        self.assertEqual([(one["stop"], len(one["frames"])) for one in
+                          self.stacks("--frame-pointers")], [("root", 3)])
+
+    def test_methods(self) -> None:
+        """Frame pointers need no file, and store what they find, 0 too, as the kernel does; call
+        frame information cannot do without."""
+        self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
+        for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
+                             ("dump_cfi", ("no-cfi", 1))):
+            with self.subTest(method):
+                self.assertEqual([(one["stop"], len(one["frames"])) for one in
+                                  self.stacks("--method", method)], [stop])
+        done = self.run_judge("--method=chain")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("--method=chain: expected dump", done.stderr)
+
+    def test_cannot_be_written(self) -> None:
+        self.dump(self.SP + 32, ANON + 0x20, 0, 0)
+        out = self.place("stacks")
+        for where, why, before in (
+                ("/dev/full", "expected a regular file", ()),
+                (self.path + "/no", "Not a dir", ()),
+                (out, "cannot be written", ("prlimit", "--fsize=20"))):
+            done = self.run_judge("--stacks", where, before=before)
+            self.assertEqual((done.returncode, done.stdout), (99, ""))
+            self.assertIn(where, done.stderr)
+            self.assertIn(why, done.stderr)
+        self.assertEqual([name for name in os.listdir(self.home) if name.startswith("stacks")], [])
+
+
+class FailIf(Made):
+    def test_counts_and_shares(self) -> None:
+        self.sample(ANON)
+        self.sample(ANON, LIBC)
+        self.sample(ANON, LIBC)
+        self.sample(ANON, LIBC)
+        for expression, status in (("single_frame>0", 1), ("single_frame>1", 0),
+                                   ("single_frame>0.5", 1), ("single_frame>24.9%", 1),
+                                   ("single_frame>25%", 0), ("rootless>0", 1),
+                                   ("addresses_unmapped>0", 0), ("lost_samples>0", 0)):
+            with self.subTest(expression):
+                done = self.run_judge("--fail-if", expression)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(bool(done.stderr), bool(status))
+
+    def test_bad_expressions(self) -> None:
+        for expression in ("single_frame", "nothing>1", "single_frame>", "single_frame>x",
+                           "single_frame<1", ">1", "single_frame>1%%", "single_frame>nan"):
+            with self.subTest(expression):
+                done = self.run_judge("--fail-if", expression)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn("usage:", done.stderr)

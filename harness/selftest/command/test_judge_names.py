@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Names that `jitproof judge --json` counts: each way to one and each reason for none, on files
+made by hand, and the same counts as the installed perf on real captures."""
+
+import os
+import shutil
+import struct
+import sys
+import unittest
+import unittest.mock
+
+from ci.base import files, process
+from ci.base.status import Missing
+from ci.peer import names_peer, perf_tools
+from harness.selftest.support import run_directory as rd
+from harness.selftest.command import test_judge_file as judged
+from harness.selftest.support.scratch import JITPROOF
+
+ANON = judged.ANON
+ELF = 0x7f2000000000
+BUILD_ID = "0123456789abcdef0123456789abcdef01234567"
+SOURCE = """
+__attribute__((noinline)) int sum(int a, int b) { return a + b; }
+static __attribute__((noinline, used)) int hidden(int a) { return sum(a, 3); }
+int both(int a) { return hidden(a); }
+"""
+
+
+def unpublish(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
+class Names(judged.Made):
+    """One process whose number no process has, so that its perf map is ours alone."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.pid = 0x40000000 + os.getpid()
+        self.map_path = "/tmp/perf-%d.map" % self.pid
+        self.addCleanup(unpublish, self.map_path)
+        os.chmod(self.home, 0o755)  # judge gives up root
+        # No cache of binaries but the test's own.
+        home = unittest.mock.patch.dict(os.environ, {"HOME": self.home})
+        home.start()
+        self.addCleanup(home.stop)
+        self.add(self.perf.comm(self.pid, self.pid, "named", 5))
+
+    def maps(self, start: int, name: str, **more: int) -> None:
+        self.add(self.perf.map(self.pid, start, 0x10000, name, 10, **more))
+
+    def expect(self, *addresses: int, **wanted: int) -> None:
+        """The samples at the addresses, and nothing else, are named or not for these reasons."""
+        for address in addresses:
+            self.sample(address, pid=self.pid)
+        found = [one["names"] for one in self.judge()["processes"] if one["pid"] == self.pid][0]
+        counted = {name.replace("-", "_"): count
+                   for name, count in {**found["by"], **found["why"]}.items() if count}
+        self.assertEqual(counted, wanted)
+        self.assertEqual(found["samples"], len(addresses))
+        self.assertEqual(found["named"], sum(found["by"].values()))
+        self.assertEqual(found["unnamed"], sum(found["why"].values()))
+
+    def publish(self, text: str) -> None:
+        files.write(self.map_path, text)
+
+
+class PerfMaps(Names):
+    def test_named(self) -> None:
+        self.publish("%x 40 first\n%x 40 second\n" % (ANON, ANON + 0x40))
+        self.maps(ANON, "//anon")
+        self.expect(ANON, ANON + 0x7f, ANON + 0x80, map=2, not_in_map=1)
+
+    def test_mappings_that_ask(self) -> None:
+        self.publish("%x 100000000 all\n" % ANON)
+        asking = ["//anon", "[heap]", "/dev/zero (deleted)", "/SYSV00000000 (deleted)",
+                  "/anon_hugepage (deleted)"]
+        for number, name in enumerate(asking):
+            self.maps(ANON + number * 0x10000, name)
+        self.expect(*(ANON + number * 0x10000 for number in range(len(asking))), map=len(asking))
+
+    def test_mappings_that_do_not(self) -> None:
+        self.publish("%x 100000000 all\n" % ANON)
+        names = ["/memfd:jit (deleted)", "[anon:jit]", "/dev/shm/gone", "[uprobes]"]
+        for number, name in enumerate(names):
+            self.maps(ANON + number * 0x10000, name)
+        self.maps(ANON + 0x100000, "//anon", prot=rd.READ)
+        self.expect(*(ANON + number * 0x10000 for number in range(len(names))), ANON + 0x100000,
+                    not_anonymous=len(names) + 1)
+
+    def test_overlapped(self) -> None:
+        self.publish("%x 1000 wide\n%x 10 narrow\n" % (ANON, ANON + 0x100) +
+                     "%x 10 more\n" % (ANON + 0x200))
+        self.maps(ANON, "//anon")
+        self.expect(ANON + 0x180, overlapped=1)
+
+    def test_none(self) -> None:
+        self.maps(ANON, "//anon")
+        self.expect(ANON, ANON + 0x20000, no_map=1, no_mapping=1)
+
+    def test_fifo_does_not_hang(self) -> None:
+        os.mkfifo(self.map_path)
+        self.maps(ANON, "//anon")
+        self.expect(ANON, bad_map=1)
+
+    def test_link_is_not_followed(self) -> None:
+        os.symlink(self.write("%x 40 first\n" % ANON, "elsewhere"), self.map_path)
+        self.maps(ANON, "//anon")
+        self.expect(ANON, bad_map=1)
+
+
+class Elf(Names):
+    def setUp(self) -> None:
+        super().setUp()
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if not compiler:
+            self.skipTest("no compiler")
+        self.library = self.place("lib.so")
+        done = process.run([compiler, "-shared", "-fPIC", "-O1", "-o", self.library, "-xc",
+                            self.write(SOURCE, "lib.c"), "-Wl,--build-id=0x" + BUILD_ID])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def symbol(self, name: str) -> int:
+        """Where its bytes stand in the file: segments of this one lie where they are mapped."""
+        listed = process.run(["readelf", "-sW", self.library]).stdout
+        return [int(line.split()[1], 16) for line in listed.splitlines()
+                if line.split()[-1:] == [name]][-1]
+
+    def header(self, path: str, build_id: str) -> None:
+        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
+        body += bytes(-len(body) % 8)
+        self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+
+    def test_named(self) -> None:
+        hidden, both = self.symbol("hidden"), self.symbol("both")
+        self.maps(ELF, self.library)
+        self.expect(ELF + hidden, ELF + both, ELF + 0xf000, elf=2, no_symbol=1)
+
+    def test_offset(self) -> None:
+        self.maps(ELF, self.library, pgoff=0x1000)
+        self.expect(ELF + self.symbol("both") - 0x1000, elf=1)
+
+    def test_stripped(self) -> None:
+        hidden, both = self.symbol("hidden"), self.symbol("both")
+        process.run(["strip", self.library])
+        self.maps(ELF, self.library)
+        self.expect(ELF + hidden, ELF + both, stripped=1, elf=1)
+
+    def test_missing(self) -> None:
+        self.maps(ELF, self.place("gone.so"))
+        self.maps(ELF + 0x100000, self.library + " (deleted)")
+        self.expect(ELF, ELF + 0x100000, missing_file=2)
+
+    def test_other_build_id(self) -> None:
+        self.header(self.library, "ff" * 20)
+        self.maps(ELF, self.library)
+        self.expect(ELF + self.symbol("both"), other_file=1)
+
+    def test_same_build_id(self) -> None:
+        self.header(self.library, BUILD_ID)
+        self.maps(ELF, self.library)
+        self.expect(ELF + self.symbol("both"), elf=1)
+
+    def test_cache_by_build_id(self) -> None:
+        offset = self.symbol("hidden")
+        cache = self.place(".debug", ".build-id", BUILD_ID[:2], BUILD_ID[2:])
+        os.makedirs(cache)
+        os.rename(self.library, os.path.join(cache, "elf"))
+        self.header(self.library, BUILD_ID)
+        self.maps(ELF, self.library)
+        self.expect(ELF + offset, elf=1)
+
+    def test_debug_file(self) -> None:
+        """Symbols in a file of their own, the bytes in another."""
+        offset = self.symbol("hidden")
+        cache = self.place(".debug", ".build-id", BUILD_ID[:2], BUILD_ID[2:])
+        os.makedirs(cache)
+        process.run(["objcopy", "--only-keep-debug", self.library, os.path.join(cache, "debug")])
+        process.run(["strip", self.library])
+        self.maps(ELF, self.library)
+        self.expect(ELF + offset, elf=1)
+
+    def test_no_elf(self) -> None:
+        os.mkfifo(self.place("fifo"))
+        self.write("text", "text")
+        self.maps(ELF, self.place("fifo"))
+        self.maps(ELF + 0x100000, self.place("text"))
+        self.expect(ELF, ELF + 0x100000, bad_file=1, not_elf=1)
+
+    def test_injected(self) -> None:
+        path = self.place("jitted-1-2.so")
+        shutil.copyfile(self.library, path)
+        self.maps(ELF, path)
+        self.expect(ELF + self.symbol("both"), jitdump=1)
+
+    def test_text(self) -> None:
+        self.maps(ELF, self.library)
+        self.sample(ELF + self.symbol("both"), pid=self.pid)
+        self.assertRegex(self.run_judge().stdout, r"perf 7\.3 names +1  100\.00 % of 1 samples")
+
+
+class BadBuildIds(Names):
+    def test_each(self) -> None:
+        for feature, expected in (
+                (b"abc", "a build id of at least 37 bytes"),
+                (struct.pack("<IHH", 67, 2, 8), "a build id of at least 37 bytes that fits"),
+                (struct.pack("<IHH", 67, 2, 64) + bytes(40), "a build id .* that fits"),
+                (struct.pack("<IHH", 67, 2, 40) + bytes(28) + b"abcd", "the name"),
+                (struct.pack("<IHHi20sBxxx", 67, 2 | 1 << 15, 40, -1, bytes(20), 21) + b"abc\0",
+                 "a build id of at most 20")):
+            with self.subTest(expected):
+                self.perf.features[2] = feature
+                done = self.run_judge("--json")
+                self.assertEqual(done.returncode, 99)
+                self.assertRegex(done.stderr, r"offset \d+: expected " + expected)
+
+
+class AsPerf(judged.Folder):
+    """The same counts as perf's own, on what it recorded itself."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        try:
+            self.perf = perf_tools.installed()
+        except Missing as why:
+            self.skipTest(str(why))
+
+    def agree(self, *command: str) -> None:
+        path = self.place("perf.data")
+        done = self.perf.run("record", "-N", "-o", path, "-e", "cpu-clock:u", "-F", "5000", "--",
+                             *command, timeout=120)
+        if "Captured and wrote" not in done.stderr:
+            self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
+        for pid in names_peer.by_judge(JITPROOF, path, self.perf.number):
+            self.addCleanup(unpublish, "/tmp/perf-%d.map" % pid)
+        self.assertEqual(names_peer.differences(self.perf, JITPROOF, path), [])
+
+    def test_many_programs(self) -> None:
+        self.agree("sh", "-c", "for i in 1 2 3; do ls -lR /usr/bin | sort | gzip >/dev/null; done")
+
+    def test_python(self) -> None:
+        self.agree(sys.executable, "-c", "import json; [json.dumps(list(range(500))) "
+                   "for i in range(3000)]")
+
+    def test_perf_map(self) -> None:
+        self.agree("timeout", "1", JITPROOF, "workload", "coalesced_growth", "--publish", "map",
+                   "--control-fd", "none", "--truth", self.place("truth"))

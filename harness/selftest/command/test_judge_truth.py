@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof judge --truth`: a workload's truth and a perf.data alone are judged as the run
+directory that they are of; what is missing is named; what does not belong together is refused."""
+
+import json
+import os
+import struct
+import subprocess
+from typing import Any
+
+from ci.base import process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
+
+# What the capture alone decides: no ELF file of the machine, no snapshot.
+SAME = ("broken.chain", "wrong.chain", "extra.chain", "judged.chain", "samples.astray",
+        "samples.outside", "lost.samples", "processes", "comm.records", "names.right",
+        "load.right", "order.hidden", "inject.stray")
+
+
+class Judging(Folder):
+    def judge(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return process.run([JITPROOF, "judge", *arguments], timeout=60)
+
+    def by_truth(self, fixture: str, *more: str) -> dict[str, Any]:
+        done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", *more,
+                          f"{fixture}/perf.data")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def as_run(self, fixture: str) -> dict[str, Any]:
+        results = self.place(os.path.basename(fixture) + ".jsonl")
+        self.judge("--results", results, fixture)
+        with open(results, encoding="utf-8") as lines:
+            return json.loads(next(lines))
+
+    def fixture(self, name: str) -> str:
+        return os.path.join(FIXTURES, name)
+
+    def refused(self, truth: str, capture: str, why: str) -> None:
+        done = self.judge("--truth", truth, capture)
+        self.assertEqual(done.returncode, 99, done.stdout)
+        self.assertIn(why, done.stderr)
+
+
+class Recorded(Judging):
+    def compare(self, fixture: str, *more: str) -> None:
+        ours, run = self.by_truth(fixture, *more), self.as_run(fixture)
+        self.assertTrue(run["verdicts"]["chain"])
+        self.assertEqual(ours["verdicts"]["chain"], run["verdicts"]["chain"])
+        for metric in SAME:
+            if metric in run["metrics"] and (more or not metric.startswith(("names", "load"))):
+                figures = [{key: one["metrics"][metric].get(key) for key in "kn"}
+                           for one in (ours, run)]
+                self.assertEqual(figures[0], figures[1], metric)
+
+    def test_as_the_run(self) -> None:
+        for name in ("anon", "memfd", "clock"):
+            with self.subTest(fixture=name):
+                self.compare(self.fixture(name))
+
+    def test_injected(self) -> None:
+        fixture = self.fixture("growth")
+        found = self.by_truth(fixture, "--injected", f"{fixture}/injected.data")
+        # Its ELF files are no longer where the records say.
+        self.assertEqual(found["metrics"]["names.right"]["k"], 0)
+        self.assertGreater(found["metrics"]["names.right"]["n"], 0)
+
+    def test_text(self) -> None:
+        fixture = self.fixture("anon")
+        done = self.judge("--slack", "0", "--truth", f"{fixture}/truth", f"{fixture}/perf.data")
+        self.assertIn("# note: names are not judged", done.stdout)
+        self.assertRegex(done.stdout, r"# broken\.chain: 0\.00 % \(0 of \d+")
+        self.assertIn("not ok 1 truth/gathered", done.stdout)
+
+    def test_keeps_a_run_directory(self) -> None:
+        fixture, kept = self.fixture("memfd"), self.place("kept")
+        ours = self.by_truth(fixture, "-o", kept)
+        self.assertEqual(self.as_run(kept)["verdicts"], ours["verdicts"])
+
+    def test_fewer_samples_with_more_slack(self) -> None:
+        fixture = self.fixture("anon")
+        done = self.judge("--json", "--slack", "90000", "--truth", f"{fixture}/truth",
+                          f"{fixture}/perf.data")
+        self.assertEqual(json.loads(done.stdout)["outcome"], "FAIL")
+        done = self.judge("--slack", "200000", "--truth", f"{fixture}/truth",
+                          f"{fixture}/perf.data")
+        self.assertIn("# ERROR", done.stdout)
+        self.assertEqual(done.returncode, 1)
+
+
+class Refused(Judging):
+    def test_other_clock(self) -> None:
+        fixture, path = self.fixture("anon"), self.place("perf.data")
+        perf = rd.PerfData.load(f"{fixture}/perf.data")
+        for attr in perf.attrs:
+            attr.flags &= ~(1 << 25)
+        perf.save(path)
+        self.refused(f"{fixture}/truth", path, "record with perf record -k mono")
+
+    def test_other_run(self) -> None:
+        self.refused(self.fixture("anon") + "/truth", self.fixture("clock") + "/perf.data",
+                     "not of the same run")
+
+    def test_no_samples(self) -> None:
+        fixture, path = self.fixture("anon"), self.place("perf.data")
+        perf = rd.PerfData.load(f"{fixture}/perf.data")
+        perf.drop_samples()
+        perf.save(path)
+        self.refused(f"{fixture}/truth", path, "no sample")
+
+    def test_usage(self) -> None:
+        self.assertEqual(self.judge("--truth", "x").returncode, 2)
+        self.assertEqual(self.judge("--truth", "x", "--slack", "y", "z").returncode, 2)
+        self.refused(self.place("absent"), self.fixture("anon") + "/perf.data", "absent")
+
+
+class WithoutRegisters(Judging):
+    def test_depth_that_fits(self) -> None:
+        """What a plain `perf record -g` leaves: chains alone."""
+        fixture, path = self.fixture("clock"), self.place("perf.data")
+        perf = rd.PerfData.load(f"{fixture}/perf.data")
+        for attr in perf.attrs:
+            kind = attr.sample_type & ~(rd.REGS_USER | rd.STACK_USER)
+            struct.pack_into("<Q", attr.raw, 24, kind)
+            struct.pack_into("<QI", attr.raw, 80, 0, 0)
+        perf.save(path)
+        done = self.judge("--json", "--slack", "0", "--truth", f"{fixture}/truth", path)
+        found = json.loads(done.stdout)
+        self.assertIn("user registers", done.stderr)
+        self.assertEqual(found["skipped"]["modes"], "no-registers")
+        self.assertEqual(found["verdicts"]["chain"], self.as_run(fixture)["verdicts"]["chain"])
+
+
+class Live(Judging):
+    def test_workload_from_a_shell(self) -> None:
+        truth, capture = self.place("truth"), self.place("perf.data")
+        done = process.run(
+            ["sh", "-c", 'sleep 0.5 | "$0" record -o "$1" -- "$0" workload memfd_double '
+             '--publish=map --truth "$2" --ready-fd 2', JITPROOF, capture, truth], timeout=60)
+        if done.returncode or not os.path.exists(capture):
+            self.skipTest("jitproof record: " + done.stderr.strip())
+        told = rd.Truth(truth)
+        for start in told.of(rd.Truth.PROCESS_START):
+            self.addCleanup(os.unlink, "/tmp/perf-%d.map" % told.get(start)[2])
+        found = self.judge("--truth", truth, capture)
+        self.assertEqual(found.returncode, 1, found.stdout)  # perf asks no map for a memfd
+        self.assertIn("names.unnamed", found.stdout)
+        self.assertIn("with cause map-not-read-for-memfd (not-anonymous)", found.stdout)
+        self.assertRegex(found.stdout, r"# broken\.chain: 0\.00 % \(0 of [1-9]")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof record` beside others. Of a profiler that asks for build ids kernels 6.1 to 7.1 leave
+the mark of one in records of ours, which have none; and who writes to a ring dies of SIGBUS."""
+
+import json
+import os
+import re
+import sys
+
+from ci.base import files, process
+from ci.base.text import found
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+MMAP_BUILD_ID = 1 << 14
+CAP_SYS_NICE = 23
+PROGRAM = "/bin/true"
+# The other profiler watches itself: inherit aside, all that perf record's event has. Then it maps
+# what it has read: the kernel takes build ids only from pages in memory (lib/buildid.c), and nobody
+# may have run the program yet.
+OTHER = r"""
+import ctypes, mmap, os, struct, time
+EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID = 5, 8, 23, 34
+bits = sum(1 << bit for bit in (EXCLUDE_KERNEL, MMAP, MMAP2, BUILD_ID))
+attr = ctypes.create_string_buffer(struct.pack("<IIQQQQQ", 1, 136, 9, 0, 0, 0, bits), 136)
+fd = ctypes.CDLL(None, use_errno=True).syscall(298, attr, 0, -1, -1, 8)
+if fd < 0:
+    raise SystemExit("no event with attr.build_id")
+ring = mmap.mmap(fd, 2 * mmap.PAGESIZE)
+program = os.open("%s", os.O_RDONLY)
+os.read(program, 1 << 20)
+maps = [mmap.mmap(program, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+        for _ in range(9)]
+end = time.process_time() + 0.05
+while time.process_time() < end:
+    pass
+head, = struct.unpack_from("<Q", ring, 1024)
+marked, at = 0, mmap.PAGESIZE
+while at < mmap.PAGESIZE + head:
+    kind, misc, size = struct.unpack_from("<IHH", ring, at)
+    marked += kind == 10 and misc >> 14 & 1
+    at += size
+print(marked, "build ids")
+""" % PROGRAM
+
+# What the threads of its parent are nice to others.
+NICE = r"""
+import os
+import re
+folder = "/proc/%d/task" % os.getppid()
+print(sorted(os.getpriority(os.PRIO_PROCESS, int(thread)) for thread in os.listdir(folder)))
+"""
+
+
+class Beside(Folder):
+    def test_reader_comes_first(self) -> None:
+        """Before what it watches, where that is allowed; and nobody else does."""
+        mine = os.getpriority(os.PRIO_PROCESS, 0)
+        done = process.run([JITPROOF, "record", "-o", self.place("data"), "--", sys.executable,
+                            "-c", NICE], timeout=60)
+        if "perf_event_open" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        rights = int(found(r"CapEff:\s*(\w+)", files.read("/proc/self/status"))[1], 16)
+        reader = -20 if rights >> CAP_SYS_NICE & 1 else mine
+        first, *others = json.loads(done.stdout)
+        self.assertEqual(first, reader, done.stderr)
+        self.assertEqual(set(others), {mine}, done.stderr)
+
+    def test_records_tell_inodes(self) -> None:
+        data = self.place("data")
+        done = process.run([JITPROOF, "record", "-o", data, "--", sys.executable, "-c", OTHER],
+                           timeout=60)
+        if re.search("perf_event_open|attr.build_id", done.stderr):
+            self.skipTest(done.stderr.strip())
+        self.assertEqual((done.returncode, done.stdout), (0, "9 build ids\n"), done.stderr)
+        status = os.stat(PROGRAM)
+        seen = [one for one in rd.PerfData.load(data).maps()
+                if one.name == os.path.realpath(PROGRAM)]
+        self.assertEqual(len(seen), 9)
+        for one in seen:
+            self.assertFalse(one.misc & MMAP_BUILD_ID)
+            self.assertEqual((one.ino, one.maj, one.min), (
+                status.st_ino, os.major(status.st_dev), os.minor(status.st_dev)))

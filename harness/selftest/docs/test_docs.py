@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What pages show: commands, options and targets exist; examples are accepted."""
+
+import functools
+import glob
+import os
+import re
+import shutil
+import sys
+import unittest
+from typing import Iterator
+
+from ci.base import process
+from harness.selftest.support.scratch import JITPROOF, ROOT as TOP, Folder
+
+PAGES = [os.path.join(TOP, name) for name in ("README.md", "CONTRIBUTING.md")] + \
+    sorted(glob.glob(os.path.join(TOP, "docs", "*.md"))) + \
+    [os.path.join(TOP, "results", "FINDINGS.md")]
+MAN = os.path.join(TOP, "docs", "jitproof.1")
+
+
+def shown(page: str) -> Iterator[str]:
+    """Indented lines, lines of fenced blocks, and what stands between backticks."""
+    fenced = False
+    with open(page, encoding="utf-8") as file:
+        text = file.read()
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith(("\t", "    ")):
+            yield line.strip()
+    for found in re.finditer(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S)):
+        yield " ".join(found[1].split())
+
+
+def commands(pattern: str) -> Iterator[tuple[str, str]]:
+    """(page, what stands behind @pattern) of each command line, up to another or a comment."""
+    for page in PAGES:
+        for line in shown(page):
+            for found in re.finditer(rf"(?:^|[\s;(|]){pattern}\s+([^|;&#`]*)", line):
+                yield os.path.relpath(page, TOP), found[1].strip()
+
+
+def options(text: str) -> list[str]:
+    return re.findall(r"(?<![\w-])--[a-z][\w-]*", text)
+
+
+@functools.cache
+def help_of(*command: str) -> str:
+    done = process.run([*command, "--help"], cwd=TOP, timeout=60)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def blocks(page: str, language: str = "") -> list[str]:
+    """The fenced blocks of docs/@page."""
+    with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
+        fenced = re.findall(r"^```(\w*)\n(.*?)^```", file.read(), flags=re.M | re.S)
+    return [text for of, text in fenced if of == language]
+
+
+class Examples(Folder):
+    """What readers copy whole."""
+
+    def parse(self, page: str) -> str:
+        """What jitproof says of the only whole case file of @page, asked for no case of it."""
+        # Other blocks show the syntax in capitals, or two lines of a study.
+        whole, = [text for text in blocks(page) if re.search(r"^case [a-z]", text, re.M)]
+        self.write(whole, "cases", "example")
+        return process.run([JITPROOF, "run", "--expected", self.place("cases"), "none"],
+                           timeout=60).stderr
+
+    def test_cases(self) -> None:
+        self.assertIn("no case matches 'none'", self.parse("expected-format.md"))
+
+    def test_workload(self) -> None:
+        source, = blocks("new-workload.md", "c")
+        process.must(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Werror",
+                      "-fsyntax-only", "-I", TOP, self.write(source, "mine.c")])
+        self.assertIn("example:2: no workload 'mine'", self.parse("new-workload.md"))
+
+
+class Pages(unittest.TestCase):
+    def test_jitproof(self) -> None:
+        checked = 0
+        for page, rest in commands(r"(?:[\w./$-]*/)?jitproof"):
+            ours = rest.split(" -- ")[0]
+            if not re.match("[a-z]+ .*--", ours):
+                continue
+            name, first, *_ = ours.split()
+            # A workload has options of its own; a page adds one that is not built.
+            text = (name == "workload" and help_of(JITPROOF, name, first)) or \
+                help_of(JITPROOF, name)
+            for option in options(ours):
+                checked += 1
+                with self.subTest(page=page, line=rest):
+                    self.assertIn(option, options(text) + ["--help"])
+        self.assertGreater(checked, 50)
+
+    def test_metrics(self) -> None:
+        """A table has each that a validator counts."""
+        rows = set()
+        for page in ("results-format.md", "gate-protocol.md"):
+            with open(os.path.join(TOP, "docs", page), encoding="utf-8") as file:
+                for row in re.findall(r"^\| (`.*?) \|", file.read(), re.M):
+                    names = re.findall(r"`([a-z._0-9]+)`", row)
+                    family = names[0].split(".")[0] if names else ""
+                    rows |= {family + name if name[0] == "." else name for name in names}
+        counted = set()
+        for path in glob.glob(os.path.join(TOP, "validators", "*.c")):
+            with open(path, encoding="utf-8") as source:
+                counted |= set(re.findall(r'"([a-z]+(?:\.[a-z_0-9]+)+)"', source.read()))
+        self.assertGreater(len(counted), 80)
+        # The marks of a process at its gate are no metrics.
+        with open(os.path.join(TOP, "workloads", "emit", "gate.c"), encoding="utf-8") as source:
+            counted -= set(re.findall(r'ask\("([a-z.]+)"', source.read()))
+        # Of two captures, what the same metric is of the first.
+        self.assertEqual({name for name in counted - rows
+                          if name.removesuffix(".before") not in rows}, set())
+
+    def test_make(self) -> None:
+        with open(os.path.join(TOP, "Makefile"), encoding="utf-8") as file:
+            makefile = file.read()
+        targets = set(re.findall(r"^([a-z][\w-]*):", makefile, flags=re.M))
+        checked = 0
+        for page, rest in commands("make"):
+            for word in rest.split():
+                if not re.fullmatch(r"[a-z][a-z_-]+", word):
+                    break
+                checked += 1
+                with self.subTest(page=page, line=f"make {rest}"):
+                    self.assertIn(word, targets)
+        self.assertGreater(checked, 10)
+
+    def test_drivers(self) -> None:
+        checked = 0
+        for page, rest in commands("python3"):
+            path, *words = rest.split() or [""]
+            if not path.startswith(("ci/", "harness/")):
+                continue
+            checked += 1
+            with self.subTest(page=page, line=f"python3 {rest}"):
+                self.assertTrue(os.path.exists(os.path.join(TOP, path)))
+                _, *about = help_of(sys.executable, path).split("\n\n")
+                self.assertRegex(about[0] if about else "", r"[.:?]$", "help that stops short")
+                if options(" ".join(words)):
+                    text = help_of(sys.executable, path)
+                    if words[0] in text and help_of(sys.executable, path, words[0]):
+                        text += help_of(sys.executable, path, words[0])
+                    for option in options(" ".join(words)):
+                        self.assertIn(option, options(text))
+        self.assertGreater(checked, 10)
+
+
+class Help(unittest.TestCase):
+    def test_width(self) -> None:
+        """A terminal shows each command in a line."""
+        commands = help_of(JITPROOF).splitlines()
+        self.assertGreater(len(commands), 10)
+        for line in commands:
+            self.assertLessEqual(len(line), 80)
+
+    def test_synopsis(self) -> None:
+        """Options that go without what a synopsis asks for are in it."""
+        self.assertIn("-p PID", help_of(JITPROOF, "lint").splitlines()[0])
+
+
+def plain(text: str) -> str:
+    """Without the escapes of roff that the manual page has."""
+    for escape, character in ((r"\-", "-"), (r"\(dq", '"'), (r"\e", "\\")):
+        text = text.replace(escape, character)
+    return re.sub(r"\\f.", "", text)
+
+
+def of_macro(line: str) -> str:
+    """What a line such as `.BI "\-\-seed " N` prints."""
+    name, _, rest = line.partition(" ")
+    words = [plain(quoted or word) for quoted, word in re.findall(r'"([^"]*)"|(\S+)', rest)]
+    # Macros of two letters alternate between fonts.
+    return ("" if len(name) == len(".BI") else " ").join(words)
+
+
+def rows_of_help(command: str) -> list[tuple[str, str]]:
+    """(label, text) of each option and operand."""
+    rows: list[tuple[str, str]] = []
+    column = 22
+    # What follows the rows is no option: causes, workloads.
+    for line in re.split(r"\n(?:Causes:|Workloads \()", help_of(JITPROOF, command))[0].splitlines():
+        if line.startswith(" " * column):
+            label, text = rows.pop()
+            rows.append((label, f"{text} {line.strip()}".strip()))
+        elif line.startswith("  "):
+            behind = column if line[column - 1:column] in ("", " ") else len(line)
+            rows.append((line[:behind].strip(), line[behind:]))
+    return rows
+
+
+class ManPage(unittest.TestCase):
+    """The page says what --help says, word for word: of two wordings one would be wrong."""
+
+    def setUp(self) -> None:
+        with open(MAN, encoding="utf-8") as file:
+            self.text = file.read()
+        self.commands = re.findall(r"^  (\w+)  ", help_of(JITPROOF), flags=re.M)
+        self.assertIn("judge", self.commands)
+
+    def section(self, level: str, name: str) -> str:
+        found, = re.findall(rf"^\.{level} {name}\n(.*?)(?=^\.S[HS]|\Z)", self.text, re.M | re.S)
+        return found
+
+    def test_commands(self) -> None:
+        self.assertEqual(sorted(re.findall(r"^\.SS (.*)", self.text, re.M)), self.commands)
+        shown = [of_macro(line) for line in self.section("SH", "SYNOPSIS").splitlines()
+                 if line != ".br"]
+        usages = [help_of(JITPROOF, command).splitlines()[0] for command in self.commands]
+        self.assertEqual(sorted("usage: " + line for line in shown), usages)
+
+    def test_options(self) -> None:
+        checked = 0
+        for command in self.commands:
+            rows = []
+            for row in re.findall(r"^\.TP\n((?:.*\n)(?:[^.].*\n)*)", self.section("SS", command),
+                                  re.M):
+                label, *text = row.splitlines()
+                rows.append((of_macro(label), " ".join(map(plain, text))))
+            with self.subTest(command):
+                self.assertEqual(rows, rows_of_help(command))
+            checked += len(rows)
+        self.assertGreater(checked, 80)
+
+    def test_prose(self) -> None:
+        """Examples and explanations have no other options, but for perf's."""
+        known = {option for command in self.commands
+                 for option in options(help_of(JITPROOF, command))}
+        self.assertLessEqual(set(options(plain(self.text))), known | {"--help", "--user-regs"})
+
+    def test_threats(self) -> None:
+        """The threat model says of each command what it may touch."""
+        with open(os.path.join(TOP, "docs", "threat-model.md"), encoding="utf-8") as file:
+            table = file.read().split("\n## ")[2]
+        named = {first for cell in re.findall(r"^\| (`.*?) \|", table, re.M)
+                 for first in re.findall(r"`(\w+)", cell)}
+        self.assertEqual(named, set(self.commands))
+
+    def test_variables(self) -> None:
+        """Sources name each that the page names."""
+        words: set[str] = set()
+        for pattern in ("harness/[!s]*/**/*.c", "harness/profiler/**/*.py"):
+            for path in glob.glob(pattern, root_dir=TOP, recursive=True):
+                with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                    words |= set(re.findall(r"\w+", file.read()))
+        named = set(re.findall(r"JITPROOF_\w+|TMPDIR|HOME|PATH",
+                               self.section("SH", "ENVIRONMENT")))
+        self.assertGreater(len(named), 5)
+        self.assertLessEqual(named, words)
+
+    def test_macros(self) -> None:
+        for command in (["mandoc", "-T", "lint", "-W", "style"],
+                        ["groff", "-man", "-ww", "-T", "utf8", "-z"]):
+            if shutil.which(command[0]):
+                done = process.run([*command, MAN])
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))

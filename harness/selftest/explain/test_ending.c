@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How chains end that are as long as a sample stores: in a circle of emitted code, or not. */
+#include "harness/explain/ending.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/made_events.h"
+
+enum { PID = 9, CODE = 0x1000, SIZE = 0x1000, MOST = 12, PERIODS = 4 };
+
+static struct jp_codes codes;
+static struct jp_places_process *process;
+
+/* Whether more than half of @frames repeats what is a period before it, up to the last. */
+static bool repeats(const uint64_t *frames, int count)
+{
+	for (int period = 1; period <= PERIODS; period++) {
+		int same = 0;
+
+		while (same < count - period &&
+		       frames[count - 1 - same] == frames[count - 1 - same - period])
+			same++;
+		if (2 * same > count)
+			return true;
+	}
+	return false;
+}
+
+static bool is_circle(const uint64_t *frames, int count)
+{
+	const struct jp_stack stack = {.method = JP_CHAIN,
+				       .frames = frames,
+				       .count = (uint64_t)count,
+				       .stop = JP_UNWIND_MAX_STACK};
+	struct jp_ending ending = {.addr = 0};
+
+	jp_end_of_chain(&codes, process, &stack, &ending);
+	return ending.circle;
+}
+
+/* Chains of few addresses, behind one that is none of theirs. */
+static void circles(void)
+{
+	uint64_t around[1 + MOST], seed = 1, *const frames = around + 1;
+	int bad = 0, found = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		const int count = 1 + (int)(check_random(&seed) % MOST);
+		bool circle;
+
+		for (int i = -1; i < count; i++)
+			frames[i] = CODE + check_random(&seed) % 2;
+		circle = is_circle(frames, count);
+		bad += circle != repeats(frames, count);
+		found += circle;
+	}
+	check(!bad && found, "of %d circles %d are judged wrongly", found, bad);
+	for (int i = -1; i < MOST; i++)
+		frames[i] = CODE;
+	check(!is_circle(frames, 2) && is_circle(frames, 3),
+	      "twice the same is no circle, three times is");
+}
+
+/* What a process maps first, and may execute, is its program: threads begin there. */
+static void program(void)
+{
+	const struct jp_event events[] = {
+		MADE_EVENT(COMM, PID + 1, 1, .comm = {.name = "a", .exec = true}),
+		MADE_EVENT(MAP, PID + 1, 2,
+			   MADE_MAP(2 * CODE, SIZE, JP_PROT_READ, "/usr/lib/locale/b")),
+		MADE_EVENT(MAP, PID + 1, 3,
+			   MADE_MAP(3 * CODE, SIZE, JP_PROT_READ | JP_PROT_EXEC, "/bin/a")),
+	};
+	struct jp_places_process *other = jp_places_of(codes.places, PID + 1);
+	struct jp_stretch found;
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
+		if (!other || jp_places_apply(codes.places, &events[i]))
+			exit(99);
+	jp_places_look_up(codes.places, other, 3 * CODE, &found);
+	check(found.root && other->program_known && !strcmp(other->program, "/bin/a"),
+	      "data comes first, and the program is %s", other->program ?: "none");
+}
+
+int main(void)
+{
+	struct jp_replay *spaces = jp_replay_new();
+	const struct jp_event map = MADE_EVENT(
+		MAP, PID, 1, MADE_MAP(CODE, SIZE, JP_PROT_READ | JP_PROT_EXEC, "//anon"));
+
+	codes.places = jp_places_new(spaces);
+	process = codes.places ? jp_places_of(codes.places, PID) : NULL;
+	if (!process || jp_places_apply(codes.places, &map))
+		return 99;
+	jp_places_check(codes.places, process);
+	circles();
+	program();
+	jp_map_free(&codes.files);
+	jp_places_free(codes.places);
+	jp_replay_free(spaces);
+	return check_done();
+}

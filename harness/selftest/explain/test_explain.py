@@ -1,0 +1,805 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof explain` on perf.data files made by hand: each cause of broken stacks, and what is no
+cause."""
+
+import json
+import os
+import struct
+import subprocess
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import HERE, JITPROOF, Folder
+
+KIND = rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN
+LIBC, MAIN, ANON, LIBRARY = 0x7f0000000000, 0x400000, 0x7f1000000000, 0x7f2000000000
+GARBAGE, ROOT = 0x5f5f5f5f5f5f, LIBC + 0x2724a
+PID, START = 100, 1000
+STACKS = {"older-code", "attach-window", "exec-while-disabled", "jit-no-frame-pointer",
+          "library-no-frame-pointer", "dump-too-small", "empty-dump", "depth-limit",
+          "no-cfi-for-jit", "interpreter", "lost-records", "lost-samples", "throttled",
+          "kernel-only"}
+THROTTLE, UNTHROTTLE = 5, 6
+EXCLUDE_USER, MMAP_FLAG = 1 << 4, 1 << 8
+
+
+class Recording(Folder):
+    """A process that was launched under the recording: its program and libc are known."""
+
+    attached = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = self.place("perf.data")
+        self.perf = rd.PerfData([self.attr()], [], {6: self.string("x86_64")})
+        self.time = START
+        if not self.attached:
+            self.add(self.perf.comm(PID, PID, "made", 5, executed=True))
+            self.map(MAIN, "/usr/bin/made", 6)
+            self.map(LIBC, "/usr/lib/libc.so.6", 7, size=0x100000)
+
+    def attr(self) -> rd.Attr:
+        return rd.Attr.make(KIND, [7])
+
+    @staticmethod
+    def string(text: str) -> bytes:
+        return struct.pack("<I64s", 64, text.encode())
+
+    def add(self, *records: Any) -> None:
+        self.perf.records += records
+
+    def map(self, start: int, name: str, time: int, size: int = 0x10000, **more: Any) -> None:
+        self.add(self.perf.map(PID, start, size, name, time, **more))
+
+    def places(self, path: str, time: int = 8) -> dict[str, int]:
+        """Maps the text of a library; where its symbols are then."""
+        self.map(LIBRARY, path, time, size=0x1000, pgoff=0x1000, ino=os.stat(path).st_ino)
+        return {name: LIBRARY + at - 0x1000 for name, at in process.symbols(path).items()}
+
+    def synthesized(self, start: int, name: str, size: int = 0x10000) -> None:
+        """As perf tells of what was there before: without a time, and of no event."""
+        record = self.perf.map(PID, start, size, name, 0)
+        record.body[-8:] = bytes(8)
+        self.add(record)
+
+    def sample(self, *user: int, count: int = 1, pid: int = PID,
+               kernel: tuple[int, ...] = ()) -> None:
+        for _ in range(count):
+            chain = ([rd.CONTEXT_KERNEL, *kernel] if kernel else []) + \
+                ([rd.CONTEXT_USER, *user] if user else [])
+            made = rd.Sample.make(self.perf.attrs[0], pid=pid, tid=pid, chain=chain)
+            made.ip, made.time, made.id = (kernel or user)[0], self.time, 7
+            made.misc = rd.KERNEL if kernel else rd.USER
+            self.time += 10
+            self.add(made)
+
+    def run_explain(self, *options: str) -> subprocess.CompletedProcess[str]:
+        self.perf.save(self.path)
+        return process.run([JITPROOF, "explain", *options, self.path], timeout=60)
+
+    def explain(self) -> dict[str, Any]:
+        done = self.run_explain("--json")
+        found = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if found["healthy"] else 1, done.stderr)
+        self.assertEqual(found["healthy"], not found["causes"])
+        shares = [cause["share"] for cause in found["causes"]]
+        self.assertTrue(all(0.02 <= share <= 1 for share in shares), shares)
+        for cause in found["causes"]:
+            self.assertEqual(len(cause["evidence"]), 3, cause["evidence"])
+            self.assertTrue(all(cause["evidence"]) and cause["remedy"], cause)
+        return found
+
+    def causes(self) -> dict[str, Any]:
+        """Of broken stacks, by id."""
+        return {cause["id"]: cause for cause in self.explain()["causes"]
+                if cause["id"] in STACKS}
+
+    def only(self, wanted: str, share: float | None = None) -> dict[str, Any]:
+        found = self.causes()
+        self.assertEqual(list(found), [wanted])
+        if share is not None:
+            self.assertAlmostEqual(found[wanted]["share"], share, places=3)
+        return found[wanted]
+
+
+class Walks(Recording):
+    """Chains of the kernel's, in a process that is known whole."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.map(ANON, "//anon", 8)
+        self.map(LIBRARY, "/nowhere/liblost.so", 9)
+
+    def whole(self, count: int) -> None:
+        self.sample(ANON + 8, ANON + 0x100, MAIN + 4, ROOT, count=count)
+
+    def test_healthy(self) -> None:
+        self.whole(300)
+        self.assertEqual(self.causes(), {})
+
+    def test_nothing(self) -> None:
+        self.assertEqual(self.causes(), {})
+        self.assertIn("there are no samples", self.run_explain().stdout)
+
+    def test_a_few_broken_stacks_are_usual(self) -> None:
+        self.whole(294)
+        self.sample(ANON + 8, count=3)
+        self.sample(MAIN + 8, count=3)
+        self.assertEqual(self.causes(), {})
+
+    def test_garbage_behind_the_root_is_usual(self) -> None:
+        self.sample(ANON + 8, MAIN + 4, ROOT, GARBAGE, count=100)
+        self.sample(ANON + 8, MAIN + 4, ROOT, 2**64 - 1, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_samples_without_user_stacks(self) -> None:
+        self.sample(kernel=(0xffffffff81000000,), count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_jit_single(self) -> None:
+        self.whole(100)
+        for offset in range(300):
+            self.sample(ANON + 0x200 + offset)
+        found = self.only("jit-no-frame-pointer", 0.75)
+        self.assertEqual((found["pid"], found["process"], found["file"]), (PID, "made", "//anon"))
+        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 0x10000:x}"])
+        self.assertIn("300 chains", found["evidence"][0])
+
+    def test_jit_garbage(self) -> None:
+        """A register that is no frame pointer leads to what is no code, wherever that is: no code
+        is missing."""
+        for value in range(300):
+            self.sample(ANON + value, GARBAGE + 4096 * value * 17)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_jit_in_shared_memory(self) -> None:
+        for number, name in enumerate(("/dev/zero (deleted)", "/memfd:code (deleted)", "/SYSV00",
+                                       "/tmp/jitted-100-3.so", "/tmp/o.data.jit/jit-100-3.5f")):
+            self.map(ANON + (number + 1 << 24), name, 10)
+            self.sample(ANON + (number + 1 << 24), count=50)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_jit_that_starts_threads(self) -> None:
+        """Erlang's processes begin in emitted code: one address, reached cleanly and from afar."""
+        for offset in range(200):
+            self.sample(ANON + offset, ANON + 0x100, ANON + 0x200, ANON + 0x300)
+        self.assertEqual(self.causes(), {})
+
+    def test_code_far_from_code(self) -> None:
+        """No JIT's memory is that large: it is another program."""
+        nowhere = 0x500000000000
+        for spread, cause in ((2**40 - 1, "attach-window"), (2**40, "exec-while-disabled")):
+            self.perf.drop_samples()
+            self.sample(nowhere, nowhere + 64, nowhere + spread, count=100)
+            self.assertIn(cause, self.causes(), spread)
+
+    def test_garbage_that_fills_the_chain_is_no_depth(self) -> None:
+        self.sample(ANON, *([GARBAGE] * 126), count=100)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_depth(self) -> None:
+        self.sample(*(ANON + 8 * number for number in range(127)), count=100)
+        self.whole(100)
+        self.only("depth-limit", 0.5)
+
+    def test_depth_of_a_recursion(self) -> None:
+        self.sample(*([ANON + 8, ANON + 16] * 63), ANON + 8, count=100)
+        self.sample(*([ANON + 8, ANON + 16] * 5), MAIN, ROOT, count=100)
+        self.only("depth-limit", 0.5)
+
+    def test_circle(self) -> None:
+        """Where no recursion is seen to begin, it may be a frame pointer that leads to itself."""
+        self.sample(ANON, *([ANON + 8] * 126), count=100)
+        self.whole(100)
+        found = self.causes()
+        self.assertEqual([(cause, found[cause]["share"]) for cause in found],
+                         [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
+        self.assertIn("cannot tell", found["jit-no-frame-pointer"]["evidence"][2])
+
+    def test_depth_that_is_whole(self) -> None:
+        self.sample(*([ANON + 8] * 126), ROOT, count=100)
+        self.sample(*([ANON + 8] * 100), MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_library_without_its_file(self) -> None:
+        for offset in range(200):
+            self.sample(LIBRARY + offset, GARBAGE)
+        self.whole(200)
+        found = self.only("library-no-frame-pointer", 0.5)
+        self.assertEqual(found["file"], "/nowhere/liblost.so")
+        self.assertIn("/nowhere/liblost.so", found["remedy"])
+
+    def test_text_in_memory_is_the_library_s(self) -> None:
+        """As large pages have it: anonymous memory took its place."""
+        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        for offset in range(200):
+            self.sample(LIBRARY + 0x4000 + offset, GARBAGE)
+        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/nowhere/liblost.so")
+
+    def test_program_without_frame_pointers(self) -> None:
+        for offset in range(200):
+            self.sample(MAIN + offset, MAIN + 0x4000 + 7 * offset)
+        self.assertEqual(self.only("library-no-frame-pointer", 1)["file"], "/usr/bin/made")
+
+    def test_libc_in_small_amounts_is_usual(self) -> None:
+        self.sample(LIBC + 8, count=14)
+        self.whole(286)
+        self.assertEqual(self.causes(), {})
+        self.sample(LIBC + 8, count=16)
+        self.only("library-no-frame-pointer", 0.095)
+
+    def test_loader_is_usual(self) -> None:
+        self.map(LIBC + (1 << 24), "/usr/lib/ld-linux-x86-64.so.2", 10)
+        self.sample(LIBC + (1 << 24), count=100)
+        self.whole(100)
+        self.assertEqual(self.causes(), {})
+
+    def test_interpreter(self) -> None:
+        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.11.so.1.0", 10)
+        self.sample(LIBRARY + (1 << 24), MAIN, ROOT, count=100)
+        found = self.only("interpreter", 1)
+        self.assertEqual(found["file"], "/usr/lib/libpython3.11.so.1.0")
+
+    def test_interpreter_in_memory(self) -> None:
+        self.map(LIBRARY, "/usr/bin/python3.11", 9)
+        self.map(LIBRARY + 0x4000, "//anon", 10, size=0x4000)
+        self.sample(LIBRARY + 0x4008, MAIN, ROOT, count=100)
+        self.assertEqual(self.only("interpreter", 1)["file"], "/usr/bin/python3.11")
+
+    def test_interpreters_by_name(self) -> None:
+        for number, name in enumerate(("bash", "libswipl.so.9", "ocamlrun", "libguile-3.0.so.1")):
+            at = LIBRARY + (number + 1 << 24)
+            self.perf.drop_samples()
+            self.map(at, "/usr/lib/" + name, 10)
+            self.sample(at, MAIN, ROOT, count=100)
+            self.assertEqual(self.only("interpreter", 1)["file"], "/usr/lib/" + name)
+
+    def test_interpreter_with_emitted_code(self) -> None:
+        self.map(LIBRARY + (1 << 24), "/usr/lib/libpython3.13.so.1.0", 10)
+        self.sample(LIBRARY + (1 << 24), ANON, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_interpreter_that_is_emitted(self) -> None:
+        """java -Xint: the perf map gives all emitted code one name."""
+        pid = os.getpid()  # nobody else writes its map
+        name = f"/tmp/perf-{pid}.map"
+        files.write(name, f"{ANON:x} 1000 Interpreter\n{ANON + 0x1000:x} 1000 void Hot.main()\n")
+        self.addCleanup(os.unlink, name)
+        self.add(self.perf.fork(pid, PID, START),
+                 self.perf.map(pid, ANON, 0x10000, "//anon", START))
+        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.only("interpreter", 1)
+        self.sample(ANON + 0x1000, ANON + 16, MAIN, ROOT, count=100, pid=pid)
+        self.assertEqual(self.causes(), {})
+
+    def test_several_processes_are_one_cause(self) -> None:
+        for pid in range(200, 260):
+            self.add(self.perf.fork(pid, PID, START))
+            self.sample(ANON + 8, count=3, pid=pid)
+        found = self.only("jit-no-frame-pointer", 1)
+        self.assertEqual(len(found["places"]), 60)
+
+
+class Libraries(Recording):
+    """What a file's own call frame information says."""
+
+    SOURCE = """
+    long leaf(long n) { long x = 1; while (n--) x ^= x << 7 ^ n; return x; }
+    #ifndef OTHER
+    #define OTHER
+    #endif
+    OTHER long other(long (*f)(long), long n)
+    { volatile long a[4] = {n}; return f(a[0]) + f(a[1]); }
+    #ifdef MORE
+    MORE
+    #endif
+    """
+
+    def library(self, *options: str) -> dict[str, int]:
+        path = self.place("libmade.so")
+        process.compile_c(self.SOURCE, path, "-O1", "-shared", "-fPIC", *options)
+        return self.places(path)
+
+    def test_leaf_without_a_frame(self) -> None:
+        names = self.library("-fomit-frame-pointer")
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        found = self.only("library-no-frame-pointer", 1)
+        self.assertEqual(found["file"], self.place("libmade.so"))
+        self.assertIn("lack a caller", found["evidence"][0])
+
+    def test_frames(self) -> None:
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_a_sample_counts_once(self) -> None:
+        """Of a library whose sampled function has no frame, and where the chain ends, too: in the
+        same file, and in another."""
+        names = self.library("-fomit-frame-pointer")
+        self.map(LIBRARY + (1 << 24), "/nowhere/liblost.so", 9)
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=200)
+        self.sample(names["leaf"] + 9, LIBRARY + 0x800, GARBAGE, count=100)
+        self.only("library-no-frame-pointer", 1)
+        self.sample(MAIN, MAIN + 8, ROOT, count=700)
+        self.only("library-no-frame-pointer", 0.3)
+        self.sample(names["leaf"] + 9, LIBRARY + (1 << 24), GARBAGE, count=200)
+        found = self.only("library-no-frame-pointer", 500 / 1200)
+        self.assertEqual({place["file"]: place["samples"] for place in found["places"]},
+                         {self.place("libmade.so"): 500, "/nowhere/liblost.so": 200})
+
+    def test_leaf_among_frames(self) -> None:
+        """gcc gives functions that call none no frame, whatever the rest has."""
+        names = self.library("-fno-omit-frame-pointer", "-momit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+
+    def test_leaf_called_by_a_frame(self) -> None:
+        """Most of the library has none, but who calls the leaf has."""
+        names = self.library(
+            "-fomit-frame-pointer", "-DOTHER=__attribute__((optimize(\"no-omit-frame-pointer\")))",
+            "-DMORE=" + " ".join(f"long f{number}(long (*f)(long)) {{ return f({number}) + 1; }}"
+                                 for number in range(20)))
+        self.sample(names["leaf"] + 9, names["other"] + 20, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+        self.perf.drop_samples()
+        self.sample(names["leaf"] + 9, MAIN, ROOT, count=100)
+        self.only("library-no-frame-pointer", 1)
+
+    def test_unknown_caller(self) -> None:
+        """A function that links its frame has a caller: what is constant there is no garbage."""
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        self.sample(names["leaf"] + 9, names["other"] + 20, ANON, count=100)
+        self.only("attach-window", 1)
+
+    def call_site(self, body: str) -> int:
+        """Where a call of a function with @body, which keeps the frame pointer, returns to."""
+        path = self.place("libcalls.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl site\ncalls: .cfi_startproc\n" + body +
+            " .cfi_endproc\n .balign 64\nouter: call calls\nsite: ret\n", "c.s")])
+        self.map(ANON, "//anon", 8)
+        return self.places(path)["site"]
+
+    FRAME = ("push %rbp\n .cfi_def_cfa_offset 16\n .cfi_offset 6, -16\n mov %rsp, %rbp\n"
+             ".cfi_def_cfa_register 6\n call *%rax\n pop %rbp\n .cfi_def_cfa 7, 8\n")
+
+    def test_emitted_code_without_a_frame(self) -> None:
+        """A function with a frame stands between emitted code and where that returns to."""
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
+        self.only("jit-no-frame-pointer", 1)
+
+    def test_emitted_code_that_begins(self) -> None:
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=90)
+        self.sample(ANON + 8, ANON + 16, site, MAIN, ROOT, count=10)
+        self.assertEqual(self.causes(), {})
+
+    def test_short_emitted_code(self) -> None:
+        """Half of it and more has its frame."""
+        site = self.call_site(self.FRAME + "ret\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=49)
+        self.sample(ANON + 16, MAIN, ROOT, count=51)
+        self.assertEqual(self.causes(), {})
+
+    def test_emitted_code_in_place_of_a_function(self) -> None:
+        """A function that goes on to emitted code as its last act is in no chain."""
+        site = self.call_site(self.FRAME + "jmp *%rax\n")
+        self.sample(ANON + 8, site, MAIN, ROOT, count=100)
+        self.assertEqual(self.causes(), {})
+
+    def test_garbage_behind_a_frame(self) -> None:
+        names = self.library("-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+        for number in range(100):
+            self.sample(names["leaf"] + 9, names["other"] + 20, ANON + 8 * number)
+        self.only("library-no-frame-pointer", 1)
+
+
+class LibC(Recording):
+    """Threads begin in one place of libc, whatever else of it calls back."""
+
+    SOURCE = """
+    .macro function name
+    .globl \\name
+    .type \\name, @function
+    \\name: .cfi_startproc
+    .endm
+    function sort
+    push %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    .fill 64, 1, 0x90
+    pop %rbp
+    ret
+    .cfi_endproc
+    function start
+    sub $152, %rsp
+    .cfi_adjust_cfa_offset 152
+    .fill 64, 1, 0x90
+    hlt
+    .cfi_endproc
+    """
+
+    def library(self) -> dict[str, int]:
+        path = self.place("libc.so.6")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(self.SOURCE, "c.s")])
+        return {name: place + 32 for name, place in self.places(path).items()}
+
+    def test_called_back(self) -> None:
+        names = self.library()
+        self.sample(MAIN, names["start"], count=20)
+        self.sample(MAIN + 8, names["sort"], count=80)
+        self.only("library-no-frame-pointer", 0.8)
+
+    def test_start_that_saves(self) -> None:
+        """Older libcs': where no other start is seen, chains end there rightly."""
+        names = self.library()
+        self.sample(MAIN, names["sort"], count=100)
+        self.assertEqual(self.causes(), {})
+
+
+class Node(Recording):
+    """An interpreter that is a part of a file, entered for each function of the program."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        path = self.place("node")
+        process.compile_c("void Builtins_InterpreterEntryTrampoline(void) {} void other(void) {}",
+                          path, "-O0", "-shared", "-fPIC", "-falign-functions=64")
+        self.add(self.perf.comm(PID, PID, "node", 8, executed=True))
+        places = self.places(path, 9)
+        self.map(LIBC, "/usr/lib/libc.so.6", 9, size=0x100000)
+        self.entry, self.other = (places[name] + 4 for name in
+                                  ("Builtins_InterpreterEntryTrampoline", "other"))
+
+    def test_called_by_it(self) -> None:
+        self.sample(self.other, self.entry, self.other, ROOT, count=30)
+        self.sample(self.other, ROOT, count=70)
+        self.only("interpreter", 0.3)
+
+    def test_a_start(self) -> None:
+        self.sample(self.other, self.entry, self.other, ROOT, count=10)
+        self.sample(self.other, ROOT, count=90)
+        self.assertEqual(self.causes(), {})
+
+
+class Records(Recording):
+    """Code that runs and that no record announces."""
+
+    attached = True
+
+    def known(self) -> None:
+        self.add(self.perf.comm(PID, PID, "made", 0))
+        self.synthesized(MAIN, "/usr/bin/made")
+        self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
+
+    def either(self) -> dict[str, Any]:
+        """A tool that tells of no anonymous memory skips it, or there was none."""
+        found = self.causes()
+        self.assertEqual([(cause, found[cause]["share"]) for cause in found],
+                         [("older-code", 1), ("attach-window", 1)])
+        return found["older-code"]
+
+    def test_older_code(self) -> None:
+        self.known()
+        self.sample(ANON + 8, ANON + 16, MAIN, ROOT, count=200)
+        found = self.either()
+        self.assertEqual(found["ranges"], [f"{ANON:x}-{ANON + 4096:x}"])
+        self.assertIn("no record", found["evidence"][0])
+        self.assertIn("(attach-window)", found["evidence"][2])
+
+    def test_older_code_above(self) -> None:
+        """A library's sample, called by code that nobody told of: the chain comes back to main."""
+        self.known()
+        self.synthesized(LIBRARY, "/nowhere/liblost.so")
+        self.sample(LIBRARY + 8, ANON + 16, MAIN, ROOT, count=200)
+        self.either()
+
+    def test_older_code_without_a_look(self) -> None:
+        self.add(self.perf.comm(PID, PID, "made", 0))
+        self.sample(ANON + 8, MAIN, ROOT, count=200)
+        self.only("older-code", 1)
+
+    def test_attach_window(self) -> None:
+        self.known()
+        self.synthesized(ANON, "//anon")
+        self.sample(ANON + 8, MAIN, ROOT, count=100)
+        self.sample(ANON + (1 << 24), MAIN, ROOT, count=100)
+        self.only("attach-window", 0.5)
+
+    def test_perf_reads_all(self) -> None:
+        """What perf attached to late and does not know came later than it looked."""
+        self.perf.features[5] = self.string("6.12.1")
+        self.known()
+        self.sample(ANON + 8, MAIN, ROOT, count=100)
+        self.only("attach-window", 1)
+
+    def test_exec_while_disabled(self) -> None:
+        """All that is known is the program of before."""
+        self.known()
+        for offset in range(100):
+            self.sample(0x560000000000 + offset, 0x7f5000000000 + offset)
+        self.only("exec-while-disabled", 1)
+
+    def test_exec_of_a_program(self) -> None:
+        """No frame of a stack is known, and they are as far apart as a program and its libc."""
+        self.known()
+        self.sample(0x560000000000, 0x560000000100, 0x7f5000000000, count=100)
+        self.only("exec-while-disabled", 1)
+
+    def test_exec_of_a_program_that_is_not_pie(self) -> None:
+        self.add(self.perf.comm(PID, PID, "made", 0))
+        self.synthesized(0x560000000000, "/usr/bin/made")
+        self.synthesized(LIBC, "/usr/lib/libc.so.6", 0x100000)
+        self.sample(MAIN, count=100)
+        self.only("exec-while-disabled", 1)
+
+    def test_exec_after_a_while(self) -> None:
+        """Its files are hit, and then never again: what emitted code ends in is no garbage."""
+        self.known()
+        self.sample(MAIN + 8, ROOT, count=200)
+        self.map(ANON, "//anon", self.time)
+        for offset in range(100):
+            self.sample(0x560000000000 + offset, 0x560000001000)
+            self.sample(ANON + offset, 0x560000000000 + offset)
+        self.only("exec-while-disabled", 0.5)
+
+    def test_older_code_without_frame_pointers(self) -> None:
+        """Nothing but emitted code is seen, in one place: no other program."""
+        self.known()
+        for offset in range(200):
+            self.sample(ANON + offset)
+        self.either()
+
+    def test_exec_itself(self) -> None:
+        """In exec the registers are still those of the program before, whose memory is gone."""
+        self.known()
+        for pid in range(200, 240):
+            self.add(self.perf.comm(pid, pid, "made", self.time, executed=True))
+            self.sample(ANON + 8, kernel=(0xffffffff81000000,), count=3, pid=pid)
+            self.add(self.perf.map(pid, MAIN, 0x10000, "/usr/bin/made", self.time),
+                     self.perf.map(pid, LIBC, 0x100000, "/usr/lib/libc.so.6", self.time))
+            self.sample(MAIN + 8, ROOT, count=3, pid=pid)
+        self.assertEqual(self.causes(), {})
+
+    def test_exec_of_an_unknown_process(self) -> None:
+        for pid in (200, 201):
+            self.add(self.perf.map(pid, ANON, 0x10000, "//anon", 900))
+            self.sample(ANON + 8, 0x560000000000, GARBAGE, count=50, pid=pid)
+            self.sample(LIBC, count=50, pid=pid)
+        self.only("exec-while-disabled", 1)
+
+
+class Losses(Recording):
+    def test_lost_samples(self) -> None:
+        self.sample(MAIN, ROOT, count=300)
+        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time),
+                 self.perf.side(rd.LOST, struct.pack("<QQ", 7, 100), self.time))
+        self.only("lost-samples", 0.25)
+
+    def test_all_samples_are_lost(self) -> None:
+        self.add(self.perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 100), self.time))
+        self.only("lost-samples", 1)
+        self.assertIn("there are no samples, because the kernel lost samples (lost-samples)\n",
+                      self.run_explain().stdout)
+
+    def test_lost_records(self) -> None:
+        """Samples in no mapping after a loss of an event that tells of mappings."""
+        self.perf.attrs[0].flags |= MMAP_FLAG
+        self.sample(MAIN, ROOT, count=100)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 50), self.time))
+        self.sample(ANON, MAIN, ROOT, count=100)
+        self.only("lost-records", 0.5)
+
+    def test_lost_records_among_samples(self) -> None:
+        """Some samples need a lost record; what came before the loss were samples."""
+        self.perf.attrs[0].flags |= MMAP_FLAG
+        self.sample(MAIN, ROOT, count=150)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 200), self.time))
+        self.sample(ANON, MAIN, ROOT, count=50)
+        found = self.causes()
+        self.assertEqual([(name, round(one["share"], 2)) for name, one in found.items()],
+                         [("lost-samples", 0.5), ("lost-records", 0.25)])
+
+    def test_lost_records_of_a_storm(self) -> None:
+        """One ring for both: what was lost is as what came, mostly mappings."""
+        self.perf.attrs[0].flags |= MMAP_FLAG
+        self.sample(MAIN, ROOT, count=100)
+        for number in range(1000):
+            self.map(ANON + number * 0x10000, "//anon", self.time)
+        self.add(self.perf.side(rd.LOST, struct.pack("<QQ", 7, 1000), self.time))
+        found = self.causes()
+        self.assertEqual(set(found), {"lost-records", "lost-samples"})
+        self.assertAlmostEqual(found["lost-records"]["share"], 0.475, places=2)
+
+    def test_throttled(self) -> None:
+        self.sample(MAIN, ROOT, count=100)
+        body = struct.pack("<QQQ", 0, 7, 7)
+        self.add(self.perf.side(THROTTLE, body, self.time))
+        self.time += 1000
+        self.add(self.perf.side(UNTHROTTLE, body, self.time))
+        self.sample(MAIN, ROOT, count=100)
+        self.only("throttled", 1 / 3)
+
+    def test_kernel_only(self) -> None:
+        self.perf.attrs[0].flags |= EXCLUDE_USER
+        self.sample(kernel=(0xffffffff81000000,), count=100)
+        self.only("kernel-only", 1)
+
+    def test_kernel_only_with_chains(self) -> None:
+        """The kernel adds the user's part, which nobody asked for."""
+        self.perf.attrs[0].flags |= EXCLUDE_USER
+        self.sample(LIBC, kernel=(0xffffffff81000000,), count=100)
+        self.only("kernel-only", 1)
+
+
+class Dumps(Recording):
+    """Stack dumps without callchains. Registers: bp, sp and ip."""
+
+    BP, SP, IP = 6, 7, 8
+    ASKED, STACK = 256, 0x7ffff0000000
+
+    def attr(self) -> rd.Attr:
+        kind = (KIND & ~rd.CALLCHAIN) | rd.REGS_USER | rd.STACK_USER
+        return rd.Attr.make(kind, [7], regs=0xff0fff, stack=self.ASKED)
+
+    def dump(self, ip: int, size: int, words: dict[int, int] | None = None, count: int = 100,
+             bp: int = 0, misc: int = rd.USER) -> None:
+        for _ in range(count):
+            attr = self.perf.attrs[0]
+            made = rd.Sample.make(attr, pid=PID, tid=PID, abi=2, asked=self.ASKED,
+                                  stack=bytearray(size))
+            made.regs = {number: 0 for number in attr.registers()}
+            made.regs.update({self.BP: bp, self.SP: self.STACK, self.IP: ip})
+            for at, word in (words or {}).items():
+                struct.pack_into("<Q", made.stack, at, word)
+            made.ip, made.time, made.id, made.misc = ip, self.time, 7, misc
+            self.time += 10
+            self.add(made)
+
+    def test_emitted_code(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, self.ASKED)
+        self.only("no-cfi-for-jit", 1)
+
+    def test_injected_without_unwind_information(self) -> None:
+        """The file that inject made is there, and no build id tells of it: it has no frames."""
+        path = self.place("jitted-%d-1.so" % PID)
+        process.must(["gcc", "-shared", "-nostdlib", "-fno-asynchronous-unwind-tables", "-x", "c",
+                      "-", "-o", path], input="int f(void) { return 1; }")
+        process.must(["strip", "-R", ".eh_frame", "-R", ".eh_frame_hdr", path])
+        self.map(ANON, path, 8, ino=os.stat(path).st_ino)
+        self.dump(ANON + 8, self.ASKED)
+        found = self.only("no-cfi-for-jit", 1)
+        self.assertEqual(found["file"], path)
+        self.assertIn("has no unwind information", found["evidence"][1])
+        os.unlink(path)
+        self.assertEqual(self.explain()["causes"][0]["id"], "missing-file")
+
+    def test_text_in_memory(self) -> None:
+        """No mapping leads to the program's call frame information."""
+        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.dump(MAIN + 0x4008, self.ASKED)
+        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], "/usr/bin/made")
+
+    def test_text_in_memory_that_calls(self) -> None:
+        path = self.place("libcalled.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-O1", "-x", "c", "-", "-o", path],
+                     input="int called(void) { return 1; }")
+        called = self.places(path)["called"]
+        self.map(MAIN + 0x4000, "//anon", 8, size=0x4000)
+        self.dump(called, self.ASKED, {0: MAIN + 0x4008})
+        found = self.only("no-cfi-for-jit", 1)
+        self.assertEqual(found["file"], "/usr/bin/made")
+        self.assertIn("2 frames", found["evidence"][0])
+
+    def test_file_that_goes_on_by_frame_pointers(self) -> None:
+        """perf does, in a file with unwind information where a function has none; only where that
+        leads to the thread's start it is the stack."""
+        path = self.place("libbare.so")
+        process.must(["gcc", "-shared", "-nostdlib", "-o", path, self.write(
+            ".globl bare\nbare: nop\n ret\n .balign 64\n"
+            "whole: .cfi_startproc\n ret\n .cfi_endproc\n", "bare.s")])
+        bare = self.places(path)["bare"]
+        self.dump(bare, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.causes(), {})
+        self.perf.drop_samples()
+        self.dump(bare, self.ASKED, {64: 1, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(self.only("no-cfi-for-jit", 1)["file"], path)
+
+    def test_too_small_as_well(self) -> None:
+        """By frame pointers the walk would end where the dump does: both cost the stack."""
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, self.ASKED, bp=self.STACK + 4096)
+        self.assertEqual(set(self.causes()), {"dump-too-small", "no-cfi-for-jit"})
+
+    def test_empty(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0)
+        self.only("empty-dump", 1)
+
+    def test_empty_at_the_end(self) -> None:
+        """The kernel, ending a process, has no memory of it to dump."""
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0, misc=rd.KERNEL)
+        self.assertEqual(self.causes(), {})
+
+    def test_empty_in_the_kernel_too(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.dump(ANON + 8, 0, count=50)
+        self.dump(ANON + 8, 0, count=50, misc=rd.KERNEL)
+        self.only("empty-dump", 1)
+
+    def test_missing_file(self) -> None:
+        self.map(LIBRARY, "/nowhere/liblost.so", 8)
+        self.dump(LIBRARY + 8, self.ASKED)
+        found = {cause["id"]: cause for cause in self.explain()["causes"]}
+        self.assertEqual(found["missing-file"]["file"], "/nowhere/liblost.so")
+        self.assertEqual(found["missing-file"]["share"], 1)
+
+    def test_older_code(self) -> None:
+        self.dump(ANON + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.only("attach-window", 1)
+
+    def test_older_code_far_apart(self) -> None:
+        """Frame pointers lead from it to the program: it is no other program's."""
+        for start in (ANON, ANON - 2**40):
+            self.dump(start + 8, self.ASKED, {64: 0, 72: MAIN + 8}, bp=self.STACK + 64)
+        self.assertEqual(set(self.causes()), {"attach-window"})
+
+
+class Command(Recording):
+    def test_text(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=100)
+        done = self.run_explain()
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        for wanted in ("100.0 % of the 100 samples", "jit-no-frame-pointer", "remedy: ", "study: "):
+            self.assertIn(wanted, done.stdout)
+
+    def test_names_that_move_the_cursor(self) -> None:
+        self.add(self.perf.comm(PID, PID, "a\x1b[2Jb", 8))
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=100)
+        self.assertNotIn("\x1b", self.run_explain().stdout)
+
+    def test_fail_if(self) -> None:
+        self.map(ANON, "//anon", 8)
+        self.sample(ANON, count=30)
+        self.sample(ANON, MAIN, ROOT, count=70)
+        for limit, status in (("jit-no-frame-pointer>29%", 1), ("jit-no-frame-pointer>30%", 0),
+                              ("jit-no-frame-pointer>29", 1), ("older-code>0", 0),
+                              ("no-such-cause>1%", 2), ("older-code", 2), ("older-code>x", 2)):
+            self.assertEqual(self.run_explain("--fail-if", limit).returncode, status, limit)
+
+    def test_unreadable(self) -> None:
+        files.write_bytes(self.path, b"PERFILE2")
+        done = process.run([JITPROOF, "explain", self.path], timeout=60)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn(self.path, done.stderr)
+
+    def test_causes(self) -> None:
+        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        words = {cause["id"]: {one["word"] for one in cause["words"]} for cause in table["causes"]}
+        self.assertTrue(STACKS <= set(words))
+        self.assertEqual(words["depth-limit"], {"max-stack"})
+        self.assertIn("mremap", {one["word"] for one in table["words"]})
+        text = process.must([JITPROOF, "explain", "--causes"])
+        for cause, finer in words.items():
+            self.assertIn(cause, text)
+            for word in finer:
+                self.assertRegex(text, rf"(?m)^    {word} ")
+        self.assertEqual(process.run([JITPROOF, "explain", "--causes", self.path]).returncode, 2)
+
+    def test_help_lists_every_cause(self) -> None:
+        done = process.run([JITPROOF, "explain", "--help"])
+        self.assertEqual(done.returncode, 0)
+        page = files.read(os.path.join(HERE, "../../docs/explain.md"))
+        for name in STACKS:
+            self.assertIn(name, done.stdout)
+            self.assertIn(f"| `{name}` |", page)
+        table = json.loads(process.must([JITPROOF, "explain", "--causes", "--json"]))
+        for cause in table["causes"]:
+            self.assertIn(f"| `{cause['id']}` | {cause['text']} |\n", page)

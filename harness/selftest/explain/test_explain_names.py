@@ -1,0 +1,477 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Why frames have no names, as `jitproof explain --json --root DIR FILE` finds it: each cause on
+files made by hand, and none where names are right."""
+
+import json
+import os
+import shutil
+import struct
+import time
+from typing import Any
+import unittest
+
+from ci.base import files, process
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import run_directory as rd
+from harness.selftest.command import test_judge_file as judged
+from harness.selftest.support.scratch import JITPROOF
+
+PID, OTHER = 4711, 1
+CODE = 0x7f1000000000
+FILE = 0x7f2000000000
+SAMPLES = 100
+NAMESPACES = 16
+NAMING = {"missing-file", "stripped-symbols", "no-name-source", "map-not-read-for-memfd",
+          "map-stale", "map-partial", "map-wrong-owner", "pid-namespace-map",
+          "jitdump-not-injected", "jitdump-file-gone", "jitdump-wrong-clock", "jitdump-hidden"}
+
+
+class Explained(judged.Made):
+    """A process whose samples lie in one page of emitted code, and a copied root of its files."""
+
+    ends = 0  # when the recording was over, where it matters
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = mj.capture(rd.IDENTIFIER | rd.IP | rd.TID | rd.TIME | rd.CALLCHAIN)
+        self.root = self.place("root")
+        os.makedirs(os.path.join(self.root, "tmp"))
+        self.add(self.perf.comm(PID, PID, "java", 5))
+
+    def map(self, name: str, start: int = CODE, size: int = 0x1000, time: int = 10) -> None:
+        self.add(self.perf.map(PID, start, size, name, time))
+
+    def samples(self, *addresses: int, time: int = 100) -> None:
+        """SAMPLES of them, at the addresses in turn, one each microsecond."""
+        for number in range(SAMPLES):
+            self.sample(addresses[number % len(addresses)], pid=PID, time=time + 1000 * number)
+
+    def emitted(self, name: str = "//anon", at: tuple[int, ...] = (CODE + 4,)) -> None:
+        """Memory of that name, and samples in it."""
+        self.map(name)
+        self.samples(*at)
+
+    def put(self, path: str, text: str) -> str:
+        place = self.root + path
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        files.write(place, text)
+        return place
+
+    def publish(self, *lines: tuple[int, int, str], pid: int = PID) -> None:
+        self.put("/tmp/perf-%d.map" % pid, "".join("%x %x %s\n" % line for line in lines))
+
+    def dump(self, *times: int) -> str:
+        """A jitdump that the process has mapped; its path in the recording."""
+        path = "/home/jit-%d.dump" % PID
+        if times:
+            made = mj.Made(PID)
+            for number, at in enumerate(times):
+                made.load(at, CODE + 0x100 * number, b"\xc3" * 0x100, number, "f%d" % number)
+            os.makedirs(os.path.join(self.root, "home"), exist_ok=True)
+            made.save(self.root + path)
+        self.map(path, FILE, time=8)
+        return path
+
+    def causes(self, kind: str = "causes") -> list[dict[str, Any]]:
+        """Those of names, or their notes, with what each must have."""
+        self.perf.save(self.path)
+        if self.ends:
+            os.utime(self.path, ns=(self.ends, self.ends))
+        root = [] if self.root == "/" else ["--root", self.root]
+        done = process.run([JITPROOF, "explain", "--json", *root, self.path], timeout=60)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        found = [one for one in json.loads(done.stdout)[kind] if one["id"] in NAMING]
+        for one in found:
+            self.assertEqual(len(one["evidence"]), 3, one)
+            self.assertTrue(all(len(line) > 20 for line in [*one["evidence"], one["remedy"]]), one)
+            self.assertEqual((one["pid"], one["process"]), (PID, "java"))
+        return found
+
+    def expect(self, cause: str, samples: int = SAMPLES, file: str | None = None) -> dict[str, Any]:
+        found = self.causes()
+        self.assertEqual([(one["id"], one["samples"], one["file"]) for one in found],
+                         [(cause, samples, file)])
+        return found[0]
+
+
+class PerfMaps(Explained):
+    def test_named(self) -> None:
+        self.publish((CODE, 0x1000, "all"))
+        self.emitted()
+        self.assertEqual(self.causes(), [])
+
+    def test_no_source(self) -> None:
+        self.emitted()
+        found = self.expect("no-name-source")
+        self.assertEqual(found["ranges"], ["%x-%x" % (CODE, CODE + 0x1000)])
+        self.assertIn("Compiler.perfmap", found["remedy"])
+
+    def text_in_memory(self, start: int, *sizes: int) -> None:
+        """Of /usr/bin/big, for large pages, while its map names what it emitted."""
+        self.publish((CODE, 0x1000, "all"))
+        self.map("/usr/bin/big", FILE, 0x6000)
+        for size in sizes:
+            self.map("//anon", start, size, time=20)
+            start += size
+        self.samples(start - 4)
+
+    def test_text_in_memory(self) -> None:
+        for sizes in ((0x2000,), (0x1000, 0x1000)):
+            with self.subTest(sizes=sizes):
+                self.text_in_memory(FILE + 0x2000, *sizes)
+                found = self.expect("no-name-source", file="/usr/bin/big")
+                self.assertIn("took the place of the text of /usr/bin/big", found["evidence"][0])
+                self.perf.records.clear()
+                self.add(self.perf.comm(PID, PID, "java", 5))
+
+    def test_memory_behind_a_file_is_emitted_code(self) -> None:
+        self.text_in_memory(FILE + 0x4000, 0x2000)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_memory_between_others_is_emitted_code(self) -> None:
+        for name, offset in (("/usr/lib/other.so", 0x4000), ("/usr/bin/big", 0)):
+            with self.subTest(name=name):
+                self.text_in_memory(FILE + 0x2000, 0x2000)
+                self.add(self.perf.map(PID, FILE + 0x4000, 0x4000, name, 21, pgoff=offset))
+                self.expect("map-stale", file="/tmp/perf-4711.map")
+                self.perf.records.clear()
+                self.add(self.perf.comm(PID, PID, "java", 5))
+
+    def test_memory_of_dotnet(self) -> None:
+        self.emitted("/memfd:doublemapper (deleted)")
+        self.assertIn("DOTNET_PerfMapEnabled", self.expect("no-name-source")["remedy"])
+
+    def test_memfd(self) -> None:
+        self.publish((CODE, 0x1000, "all"))
+        self.emitted("/memfd:jit (deleted)")
+        self.expect("map-not-read-for-memfd", file="/tmp/perf-4711.map")
+
+    def test_memfd_without_map(self) -> None:
+        self.emitted("/memfd:jit (deleted)")
+        self.expect("no-name-source")
+
+    def test_fifo(self) -> None:
+        os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
+        self.emitted()
+        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+
+    @unittest.skipIf(os.getuid(), "gives a file to another user: run as root")
+    def test_of_another_user(self) -> None:
+        """perf takes it: a note, and no accusation."""
+        self.publish((CODE, 0x1000, "all"))
+        os.chown(os.path.join(self.root, "tmp/perf-4711.map"), 12345, 12345)
+        os.chmod(self.home, 0o755)
+        self.emitted()
+        self.assertEqual(self.causes(), [])
+        os.chown(self.path, 54321, 54321)
+        said = process.run([JITPROOF, "explain", "--json", "--root", self.root, self.path])
+        notes = [one for one in json.loads(said.stdout)["notes"] if one["id"] in NAMING]
+        self.assertEqual([(one["id"], one["samples"]) for one in notes], [("map-wrong-owner", 0)])
+        self.assertIn("to user 12345, the recording to user 54321", notes[0]["evidence"][0])
+
+    def test_memfd_and_fifo(self) -> None:
+        os.mkfifo(os.path.join(self.root, "tmp/perf-4711.map"))
+        self.emitted("/memfd:jit (deleted)")
+        self.expect("map-wrong-owner", file="/tmp/perf-4711.map")
+
+    def test_of_another_process(self) -> None:
+        self.publish((0x7e0000000000, 0x40, "old"), (0x7e0000000040, 0x40, "older"))
+        self.emitted()
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_older_than_the_code(self) -> None:
+        """Names end in the middle of the recording."""
+        self.publish((CODE, 0x100, "early"))
+        self.emitted()
+        self.samples(CODE + 0x104, time=100 + 1000 * SAMPLES)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_partial(self) -> None:
+        self.publish((CODE, 0x100, "one"))
+        self.emitted(at=(CODE + 4, CODE + 0x104))
+        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.assertIn("1 lines for that memory, and 0 elsewhere", found["evidence"][2])
+        self.publish((CODE, 0x100, "one"), *((0x1000 * page, 0x100, "f_x") for page in (1, 2)))
+        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.assertIn("1 lines for that memory, and 2 elsewhere", found["evidence"][2])
+        self.put("/tmp/perf-4711.map", "%x 100 one\n%x 100\nf\n" % (CODE, CODE + 0x100))
+        found = self.expect("map-partial", SAMPLES // 2, "/tmp/perf-4711.map")
+        self.assertIn("0 elsewhere, and 2 that are none", found["evidence"][2])
+
+    def test_empty_map(self) -> None:
+        """Nothing in it is older than the code: the runtime wrote none, or has not yet."""
+        self.publish()
+        self.emitted()
+        self.expect("map-partial", file="/tmp/perf-4711.map")
+
+    def test_addresses_used_again(self) -> None:
+        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "two"))
+        self.emitted()
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_same_name_twice(self) -> None:
+        self.publish((CODE, 0x100, "one"), (CODE, 0x100, "one"))
+        self.emitted()
+        self.assertEqual(self.causes(), [])
+
+    def test_pid_namespace(self) -> None:
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.emitted()
+        self.expect("pid-namespace-map", file="/tmp/perf-1.map")
+
+    def test_map_of_the_parent(self) -> None:
+        """A process of the recording with code at the same addresses: the map is its own."""
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.add(self.perf.map(OTHER, CODE, 0x1000, "//anon", 9))
+        self.emitted()
+        self.expect("no-name-source")
+
+    def test_map_of_an_ancestor(self) -> None:
+        """Forked before it had that code: it is in no namespace of its own."""
+        self.publish((CODE, 0x1000, "all"), pid=OTHER)
+        self.add(self.perf.fork(77, OTHER, 6), self.perf.fork(PID, 77, 7),
+                 self.perf.comm(PID, PID, "java", 8))
+        self.emitted()
+        self.expect("no-name-source")
+
+    def test_map_of_the_parent_for_inherited_code(self) -> None:
+        """A record of the child's own covers what it inherited: its own map is asked, too late."""
+        self.publish((CODE, 0x100, "inherited"), pid=OTHER)
+        self.publish((CODE + 0x200, 0x100, "own"))
+        self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
+        self.emitted(at=(CODE + 0x204,))
+        self.samples(CODE + 4, time=100 + 1000 * SAMPLES)
+        found = self.expect("map-partial", file="/tmp/perf-4711.map")
+        self.assertIn("/tmp/perf-1.map", found["evidence"][2])
+
+    def namespaces(self, pid: int, mount: int, time: int) -> None:
+        body = struct.pack("<IIQ", pid, pid, 7)
+        for index in range(7):
+            body += struct.pack("<QQ", 4, mount if index == 5 else 100 + index)
+        self.add(self.perf.side(NAMESPACES, body, time))
+
+    def test_namespaces_of_its_own(self) -> None:
+        self.namespaces(OTHER, 1, 2)
+        self.namespaces(PID, 2, 6)
+        self.emitted()
+        found = self.expect("pid-namespace-map")
+        self.assertIn("0x2", found["evidence"][1])
+
+    def test_namespaces_of_all(self) -> None:
+        self.namespaces(OTHER, 1, 2)
+        self.namespaces(PID, 1, 6)
+        self.emitted()
+        self.expect("no-name-source")
+
+    def test_program_in_memory(self) -> None:
+        """Called by fexecve of a memfd: it is a file without a place, no emitted code."""
+        self.add(self.perf.comm(PID, PID, "java", 9, executed=True))
+        self.emitted("/memfd:java (deleted)")
+        found = self.expect("missing-file", file="/memfd:java (deleted)")
+        self.assertIn("memfd_create", found["evidence"][1])
+
+    def test_map_of_a_later_life(self) -> None:
+        """It was written anew after an exec: what ran before has lost its names."""
+        self.publish((CODE + 0x200, 0x100, "now"))
+        self.emitted()
+        self.add(self.perf.comm(PID, PID, "java", 100 + 1000 * SAMPLES, executed=True))
+        self.map("//anon", time=101 + 1000 * SAMPLES)
+        self.samples(CODE + 0x204, time=200 + 1000 * SAMPLES)
+        self.expect("map-stale", file="/tmp/perf-4711.map")
+
+    def test_a_few(self) -> None:
+        """Below 2 % it is a note."""
+        self.publish((CODE, 0x100, "one"))
+        self.emitted()
+        self.sample(CODE + 0x104, pid=PID, time=50)
+        self.assertEqual(self.causes(), [])
+
+    def test_caller(self) -> None:
+        """One unnamed frame of the stack costs the sample."""
+        self.publish((CODE, 0x100, "one"))
+        self.map("//anon")
+        for number in range(SAMPLES):
+            self.sample(CODE + 4, CODE + 0x104, CODE + 0x104, pid=PID, time=100 + number)
+        self.expect("map-partial", file="/tmp/perf-4711.map")
+
+
+class Jitdumps(Explained):
+    def setUp(self) -> None:
+        super().setUp()
+        self.emitted()
+
+    def test_not_injected(self) -> None:
+        path = self.dump(50, 60)
+        found = self.expect("jitdump-not-injected", file=path)
+        self.assertIn("perf inject --jit", found["remedy"])
+        self.assertIn("1 of 1", found["evidence"][1])
+
+    def test_what_it_names(self) -> None:
+        """Two functions of 0x100 bytes: nothing behind them has a name."""
+        path = self.dump(50, 60)
+        self.samples(CODE, CODE + 0x1ff, CODE + 0x200)
+        found = self.expect("jitdump-not-injected", 2 * SAMPLES, path)
+        self.assertIn("2 loads, which name 3 of 4", found["evidence"][1])
+
+    def test_gone(self) -> None:
+        self.expect("jitdump-file-gone", file=self.dump())
+
+    def test_clock_of_the_recording(self) -> None:
+        self.perf.attrs = [rd.Attr.make(self.perf.attrs[0].sample_type, [7])]
+        self.expect("jitdump-wrong-clock", file=self.dump(50, 60))
+
+    def test_clock_of_the_dump(self) -> None:
+        self.expect("jitdump-wrong-clock", file=self.dump(10**18, 10**18 + 5))
+
+    def test_injected_with_another_clock(self) -> None:
+        path = self.dump(10**18)
+        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=10**18)
+        self.expect("jitdump-wrong-clock", file=path)
+
+    def test_hidden(self) -> None:
+        self.dump(5)
+        self.map("/home/jitted-4711-0.so", CODE, 0x100, time=7)
+        self.expect("jitdump-hidden")
+
+
+class Files(Explained):
+    def setUp(self) -> None:
+        super().setUp()
+        compiler = shutil.which("cc") or shutil.which("gcc")
+        if not compiler:
+            self.skipTest("no compiler")
+        self.library = self.put("/lib/made.so", "")
+        done = process.run([compiler, "-shared", "-nostdlib", "-fPIC", "-o", self.library, "-xc",
+                            self.write("static __attribute__((used)) int f(void) { return 1; }",
+                                       "made.c"), "-Wl,--build-id=0x" + "ab" * 20])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.map("/lib/made.so", FILE, 0x10000)
+        listed = process.run(["readelf", "-sW", self.library]).stdout
+        place = [line.split()[1] for line in listed.splitlines() if line.endswith(" f")][0]
+        self.samples(FILE + int(place, 16))
+
+    def header(self, build_id: str, path: str = "/lib/made.so") -> None:
+        body = struct.pack("<i20sBxxx", -1, bytes.fromhex(build_id), 20) + path.encode() + b"\0"
+        body += bytes(-len(body) % 8)
+        self.perf.features[2] = struct.pack("<IHH", 67, rd.USER | 1 << 15, len(body) + 8) + body
+
+    def test_named(self) -> None:
+        self.header("ab" * 20)
+        self.assertEqual(self.causes(), [])
+
+    def test_stripped(self) -> None:
+        process.run(["strip", self.library])
+        self.expect("stripped-symbols", file="/lib/made.so")
+
+    def test_stripped_libc(self) -> None:
+        """As distributions ship it: nobody is accused."""
+        process.run(["strip", "-o", self.root + "/lib/libc.so.6", self.library])
+        for record in self.perf.maps():
+            record.name = "/lib/libc.so.6"
+        self.assertEqual(self.causes(), [])
+        self.assertEqual([(one["id"], one["file"]) for one in self.causes("notes")],
+                         [("stripped-symbols", "/lib/libc.so.6")])
+
+    def test_packed(self) -> None:
+        """perf unpacks the small symbol table since 6.15."""
+        process.run(["strip", self.library])
+        process.run(["objcopy", "--add-section", ".gnu_debugdata=" + self.write("xz", "packed"),
+                     self.library])
+        for version, cause in (("6.14.9", "stripped-symbols"), ("6.15.0", None),
+                               ("7.3.4", None), ("made", None)):
+            self.perf.features[5] = struct.pack("<I64s", 64, version.encode())
+            with self.subTest(version):
+                self.assertEqual([one["id"] for one in self.causes()], [cause] if cause else [])
+                found = self.causes("causes" if cause else "notes")
+                self.assertIn(".gnu_debugdata", " ".join(found[0]["evidence"]))
+
+    def test_link(self) -> None:
+        """Symbols where .gnu_debuglink says: beside the file, in .debug, below /usr/lib/debug."""
+        symbols = self.put("/made.symbols", "")
+        process.run(["objcopy", "--only-keep-debug", self.library, symbols])
+        process.run(["strip", self.library])
+        process.run(["objcopy", "--add-gnu-debuglink", symbols, self.library])
+        self.expect("stripped-symbols", file="/lib/made.so")
+        for folder in ("/lib", "/lib/.debug", "/usr/lib/debug/lib"):
+            os.makedirs(self.root + folder, exist_ok=True)
+            place = os.path.join(self.root + folder, "made.symbols")
+            shutil.copyfile(symbols, place)
+            self.assertEqual(self.causes(), [], folder)
+            os.unlink(place)
+
+    def test_called_deleted(self) -> None:
+        """Its own name ends so, and it is there."""
+        self.header("ab" * 20, "/lib/made.so (deleted)")
+        for record in self.perf.maps():
+            record.name = "/lib/made.so (deleted)"
+        self.assertEqual(self.causes(), [])
+        os.rename(self.library, self.library + " (deleted)")
+        self.assertEqual(self.causes(), [])
+
+    def test_changed(self) -> None:
+        """No build id: what was written after the recording is not what was recorded."""
+        # Whoever reads untrusted files gives up root's rights.
+        os.chmod(os.path.dirname(self.path), 0o755)
+        self.root = "/"
+        for record in self.perf.maps():
+            record.name, record.ino = self.library, os.stat(self.library).st_ino
+        self.assertEqual(self.causes(), [])
+        os.utime(self.library, (time.time() + 60, time.time() + 60))
+        found = self.expect("missing-file", file=self.library)
+        self.assertIn("after the recording", found["evidence"][1])
+
+    def test_another_since_the_recording(self) -> None:
+        """The header has the build id of what the recorder found at the end: a file with another
+        inode, where another file shows that this is the recorded machine."""
+        os.chmod(os.path.dirname(self.path), 0o755)
+        self.root = "/"
+        other = self.write("other", "other.so")
+        self.map(other, CODE, 0x1000)
+        self.header("ab" * 20, self.library)
+        for record, name in zip(self.perf.maps(), (self.library, other)):
+            st = os.stat(name)
+            record.name, record.ino = name, st.st_ino + (name == self.library)
+            struct.pack_into("<II", record.body, 32, os.major(st.st_dev), os.minor(st.st_dev))
+        there = os.stat(self.library).st_ctime_ns
+        for since, causes in ((-1, []), (0, []), (1, ["missing-file"])):
+            with self.subTest(since=since):
+                self.ends = there + since
+                self.assertEqual([one["id"] for one in self.causes()], causes)
+
+    def test_missing(self) -> None:
+        self.header("cd" * 20)
+        os.unlink(self.library)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("cd" * 20, found["evidence"][2])
+
+    def test_a_sample_counts_once(self) -> None:
+        """Whose frames lack their names in several files, for one cause."""
+        os.unlink(self.library)
+        self.map("/lib/other.so", CODE + 0x10000)
+        self.map("/lib/third.so", CODE + 0x20000)
+        for frames in ((CODE + 0x10004,), (CODE + 0x10004, FILE + 4),
+                       (FILE + 4, CODE + 0x20004, CODE + 0x10004, FILE + 8)):
+            for number in range(SAMPLES):
+                self.sample(*frames, pid=PID, time=10**6 + number)
+        self.samples(CODE + 0x40004, time=2 * 10**6)  # where nothing is known
+        found = self.expect("missing-file", 4 * SAMPLES, file="/lib/made.so")
+        self.assertEqual([(place["file"], place["samples"]) for place in found["places"]],
+                         [("/lib/made.so", 3 * SAMPLES), ("/lib/other.so", 3 * SAMPLES),
+                          ("/lib/third.so", SAMPLES)])
+
+    def test_cut_short(self) -> None:
+        """Its build id is there, its symbols are not: it was not stripped."""
+        self.header("ab" * 20)
+        os.truncate(self.library, 0x1000)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("no whole ELF file", found["evidence"][1])
+
+    def test_replaced(self) -> None:
+        self.header("cd" * 20)
+        found = self.expect("missing-file", file="/lib/made.so")
+        self.assertIn("another build id", found["evidence"][1])
+
+    def test_no_elf(self) -> None:
+        """A picture of a heap is emitted code."""
+        files.write(self.library, "core")
+        self.expect("no-name-source")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof explain --truth`: a cause that the validators find too is right; one that they do not
+find is wrong; one that only they find is missed."""
+
+import json
+import os
+import struct
+
+from ci.base import process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import FIXTURES, JITPROOF, Folder
+
+
+class Explaining(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.truth = os.path.join(FIXTURES, "clock", "truth")
+        self.perf = rd.PerfData.load(os.path.join(FIXTURES, "clock", "perf.data"))
+
+    def explain(self, status: int) -> dict[str, str]:
+        path = self.place("perf.data")
+        self.perf.save(path)
+        done = process.run([JITPROOF, "explain", "--json", "--slack", "0", "--truth", self.truth,
+                            path], timeout=60)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["agree"], not status)
+        self.assertEqual(found["samples"], 351)
+        return {one["id"]: one["verdict"] for one in found["causes"]}
+
+    def chains_alone(self) -> None:
+        for attr in self.perf.attrs:
+            kind = attr.sample_type & ~(rd.REGS_USER | rd.STACK_USER)
+            struct.pack_into("<Q", attr.raw, 24, kind)
+            struct.pack_into("<QI", attr.raw, 80, 0, 0)
+
+    def test_right(self) -> None:
+        # Its program is not where it was: neither can walk its frames in the dumps.
+        self.assertEqual(self.explain(0), {"missing-file": "right", "no-name-source": "right",
+                                           "no-cfi-for-jit": "covered"})
+
+    def test_whole_stacks(self) -> None:
+        self.chains_alone()
+        # The names of its own functions are lost, of which the truth says nothing.
+        self.assertEqual(self.explain(0), {"no-name-source": "right", "missing-file": "unjudged"})
+
+    def test_older_code(self) -> None:
+        self.chains_alone()
+        self.perf.records = [one for one in self.perf.records
+                             if not (isinstance(one, rd.Map) and one.name == "//anon")]
+        self.assertEqual(self.explain(0)["older-code"], "right")
+
+    def test_missed(self) -> None:
+        """As if a jitdump had been mapped where the code is."""
+        self.chains_alone()
+        for one in self.perf.maps():
+            if one.name == "//anon":
+                one.name = "/tmp/jit-15439.dump"
+        self.assertEqual(self.explain(1)["jitdump-file-gone"], "missed")
+
+    def test_wrong(self) -> None:
+        """Samples of a process that the truth does not know, in no mapping."""
+        self.chains_alone()
+        for one in self.perf.samples():
+            other = rd.Sample(one.misc, one.pack()[8:], one.attr)
+            other.pid = other.tid = 1
+            other.ip = 0x1234000
+            other.chain = [rd.CONTEXT_USER, 0x1234000, 0x1235000]
+            self.perf.records.append(other)
+        self.perf.sort()
+        self.assertEqual(self.explain(1)["older-code"], "wrong")
+
+    def test_text_and_usage(self) -> None:
+        path = os.path.join(FIXTURES, "clock", "perf.data")
+        done = process.run([JITPROOF, "explain", "--slack", "0", "--truth", self.truth, path],
+                           timeout=60)
+        self.assertIn("explain and the truth agree, by 351 samples in emitted code", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^  right    no-name-source +explain: 351 samples; "
+                                      r"the truth: 351$")
+        done = process.run([JITPROOF, "explain", "--truth", self.truth], timeout=60)
+        self.assertEqual(done.returncode, 2)
+        done = process.run([JITPROOF, "explain", "--truth", self.place("absent"), path], timeout=60)
+        self.assertEqual(done.returncode, 99)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What explainers blame for ends that somebody counted: as many samples as there are, beyond 32
+ * bits too. */
+#include "harness/explain/explainer.h"
+#include "harness/selftest/support/check.h"
+
+#define MANY (UINT64_C(3) << 32)
+
+static struct jp_image image = {
+	.pid = 7, .process = "some", .program = "/bin/some", .files = true, .samples = MANY};
+
+/* The only blame of explainer @which for @end. */
+static struct jp_blame blamed(const char *which, struct jp_end end)
+{
+	const struct jp_explainer *explainer = jp_registry_find(JP_EXPLAINER, which);
+	struct jp_ends ends = {.list = &end, .count = 1};
+	struct jp_blames blames = {0};
+	struct jp_explain_view view = {.path = "perf.data", .ends = &ends, .blames = &blames};
+	struct jp_blame found = {.cause = NULL};
+	struct jp_error err = {""};
+
+	if (explainer && !explainer->end(&view, &err) && blames.count == 1)
+		found = *blames.list[0];
+	jp_blames_free(&blames);
+	return found;
+}
+
+static bool is(const struct jp_blame *blame, const char *id)
+{
+	return blame->cause && !strcmp(blame->cause->id, id);
+}
+
+int main(void)
+{
+	const struct jp_end full = {.image = &image,
+				    .kind = JP_END_FULL,
+				    .code = JP_CODE_FILE,
+				    .file = "/lib/some.so",
+				    .samples = MANY};
+	struct jp_end single = {.image = &image,
+				.kind = JP_END_SINGLE,
+				.code = JP_CODE_EMITTED,
+				.file = "//anon",
+				.samples = MANY};
+	struct jp_blame found = blamed("limits", full);
+
+	check(is(&found, "depth-limit") && found.stacks == MANY, "stacks that are full");
+	found = blamed("frame-pointer", single);
+	check(is(&found, "jit-no-frame-pointer") && found.samples == MANY,
+	      "chains that end in emitted code");
+	single.code = JP_CODE_FILE;
+	single.file = "/lib/some.so";
+	found = blamed("frame-pointer", single);
+	check(is(&found, "library-no-frame-pointer") && found.samples == MANY,
+	      "chains that end in a file");
+	return check_done();
+}

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof explain` on captures whose cause is known because of how they were made (ci/labelled):
+the cause comes first in 98 of 100, and no healthy one is accused. Prints the table.
+
+As a program: only captures whose names match one of the globs; --keep DIR leaves them there;
+--folder DIR takes captures as ci/labelled records them, not the tree's.
+"""
+
+import argparse
+import concurrent.futures
+import fnmatch
+import json
+import os
+import sys
+import tempfile
+from typing import NamedTuple, Sequence
+import unittest
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../.."))
+from ci.base import files, process
+from ci.labelled import pack
+from harness.selftest.support.scratch import HERE, JITPROOF
+
+SET = os.path.join(HERE, "labelled")
+HEALTHY = "healthy"
+RIGHT = 0.98  # of those with a cause
+
+
+class Answer(NamedTuple):
+    name: str
+    label: list[str]  # the cause, then those that may come first as well
+    said: list[str]  # causes, the worst first
+    error: str
+
+    @property
+    def right(self) -> bool:
+        if self.error:
+            return False
+        return self.said[:1] == [] if self.label[0] == HEALTHY else self.said[:1] != [] and \
+            self.said[0] in self.label
+
+    def row(self) -> str:
+        said = self.error or ", ".join(self.said) or HEALTHY
+        return "| %-28s | %-24s | %-60s | %s |" % (self.name, self.label[0], said,
+                                                  "ok" if self.right else "**wrong**")
+
+
+def names(folder: str) -> list[str]:
+    return sorted(name[:-len(".tar.xz")] for name in os.listdir(folder)
+                  if name.endswith(".tar.xz"))
+
+
+def explain(name: str, home: str) -> Answer:
+    """What explain says of an unpacked capture."""
+    label = files.read(os.path.join(home, "label")).split()
+    done = process.run([JITPROOF, "explain", "--json", "--root", os.path.join(home, "root"),
+                        os.path.join(home, "perf.data")], timeout=60)
+    if done.returncode not in (0, 1):
+        return Answer(name, label, [], "exit %d: %s" % (done.returncode, done.stderr.strip()))
+    found = json.loads(done.stdout)
+    said = ["%s %.0f%%" % (one["id"], 100 * one["share"]) for one in found["causes"]]
+    if found["healthy"] != (not said):
+        return Answer(name, label, [], "healthy: %s, and %d causes" % (found["healthy"], len(said)))
+    if done.returncode != bool(said):
+        return Answer(name, label, [], "exit %d, and %d causes" % (done.returncode, len(said)))
+    return Answer(name, label, [one["id"] for one in found["causes"]], "")
+
+
+def answers(folder: str, globs: Sequence[str], scratch: str) -> list[Answer]:
+    """Of the tree's set, unpacked into @scratch."""
+    shared = os.path.join(scratch, pack.FILES)
+    os.makedirs(shared, exist_ok=True)
+    chosen = [name for name in names(folder) if any(fnmatch.fnmatch(name, glob) for glob in globs)]
+    for name in chosen:
+        pack.unpack(folder, name, os.path.join(scratch, name), shared)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda name: explain(name, os.path.join(scratch, name)), chosen))
+
+
+def table(found: Sequence[Answer]) -> str:
+    sick = [one for one in found if one.label[0] != HEALTHY]
+    well = [one for one in found if one.label[0] == HEALTHY]
+    return "\n".join([
+        *(one.row() for one in found),
+        "| main cause first: %d of %d | healthy, and called so: %d of %d |" % (
+            sum(one.right for one in sick), len(sick), sum(one.right for one in well), len(well))])
+
+
+class Labelled(unittest.TestCase):
+    found: list[Answer]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        with tempfile.TemporaryDirectory(prefix="jitproof-labelled-") as scratch:
+            cls.found = answers(SET, ["*"], scratch)
+        print("\n" + table(cls.found))
+
+    def test_main_cause_first(self) -> None:
+        sick = [one for one in self.found if one.label[0] != HEALTHY]
+        self.assertGreaterEqual(len(sick), 40)
+        right = [one.name for one in sick if one.right]
+        self.assertGreaterEqual(len(right), RIGHT * len(sick),
+                                sorted({one.name for one in sick} - set(right)))
+
+    def test_healthy_ones_are_not_accused(self) -> None:
+        well = [one for one in self.found if one.label[0] == HEALTHY]
+        self.assertGreaterEqual(len(well), 20)
+        self.assertEqual([one.name for one in well if not one.right], [])
+
+    def test_each_cause_is_there(self) -> None:
+        """Every id that explain knows is some capture's main cause."""
+        usage = process.run([JITPROOF, "explain", "--help"]).stdout.split("Causes:")[1]
+        known = {line.split()[0] for line in usage.splitlines() if line.startswith("  ")}
+        self.assertEqual(known - {one.label[0] for one in self.found}, set())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", help="captures as recorded: NAME/perf.data, root/, label")
+    parser.add_argument("--keep", metavar="DIR", help="unpack into the new folder DIR")
+    parser.add_argument("globs", nargs="*", default=["*"])
+    options = parser.parse_args()
+    if options.folder:
+        found = [explain(name, os.path.join(options.folder, name))
+                 for name in sorted(os.listdir(options.folder))
+                 if os.path.exists(os.path.join(options.folder, name, "label"))
+                 and any(fnmatch.fnmatch(name, glob) for glob in options.globs)]
+    else:
+        with tempfile.TemporaryDirectory(prefix="jitproof-labelled-") as scratch:
+            found = answers(SET, options.globs, options.keep or scratch)
+    print(table(found))
+    return 0 if all(one.right for one in found) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

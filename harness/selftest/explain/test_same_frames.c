@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How many of the outermost frames of two stacks are the same. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/explain/same_frames.h"
+#include "harness/selftest/support/check.h"
+
+enum { MOST = 2 * JP_SAME_FRAMES };
+
+static void shapes(void)
+{
+	static struct jp_same_frames last;
+	const uint64_t deep[] = {9, 5, 4, 3, 2, 1}, other[] = {7, 8, 3, 2, 1}, far[] = {3, 2, 0};
+
+	check(!jp_same_frames(&last, 0, deep, 6) && !jp_same_frames(&last, 0, deep, 6),
+	      "nobody's space is no space");
+	check(!jp_same_frames(&last, 1, deep, 6), "the first stack of a space");
+	check(jp_same_frames(&last, 1, deep, 6) == 6, "the same again");
+	check(jp_same_frames(&last, 1, other, 5) == 3, "another inner part");
+	check(jp_same_frames(&last, 1, deep, 6) == 3, "and back, to a deeper one");
+	check(jp_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone");
+	check(jp_same_frames(&last, 1, deep, 6) == 3, "which is all that is known then");
+	check(!jp_same_frames(&last, 1, far, 3), "another outermost frame");
+	check(!jp_same_frames(&last, 1, far, 0) && !jp_same_frames(&last, 1, far, 3),
+	      "no frames at all");
+	check(!jp_same_frames(&last, 2, far, 3), "another space");
+}
+
+/* Against a comparison of all, of stacks of all depths. */
+static void like_all(void)
+{
+	static struct jp_same_frames last;
+	static uint64_t now[MOST], before[MOST];
+	uint64_t state = 1, depth = 0, bad = 0, most = 0;
+
+	for (int round = 0; round < 2000; round++) {
+		const uint64_t count = check_random(&state) % MOST,
+			       most_same = count < depth ? count : depth;
+		uint64_t same = 0, kept, found;
+
+		/* The outermost is the last: those that stay move along. */
+		memmove(now + MOST - most_same, before + MOST - most_same,
+			most_same * sizeof(*now));
+		for (uint64_t i = MOST - count; i < MOST - most_same; i++)
+			now[i] = check_random(&state);
+		if (count)
+			now[MOST - count + check_random(&state) % count] = check_random(&state) % 3;
+		while (same < most_same && now[MOST - 1 - same] == before[MOST - 1 - same])
+			same++;
+		kept = same < JP_SAME_FRAMES ? same : JP_SAME_FRAMES;
+		found = jp_same_frames(&last, 7, now + MOST - count, count);
+		bad += found != kept;
+		most = found > most ? found : most;
+		memcpy(before, now, sizeof(now));
+		depth = count;
+	}
+	check(!bad && most == JP_SAME_FRAMES, "%llu of 2000 stacks differ, %llu frames the same",
+	      (unsigned long long)bad, (unsigned long long)most);
+}
+
+int main(void)
+{
+	shapes();
+	like_all();
+	return check_done();
+}

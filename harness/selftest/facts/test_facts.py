@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof facts`: well-formed, the same in each run, and a probe that goes wrong costs its own
+fact only."""
+
+import json
+import re
+import subprocess
+import time
+from typing import Any
+import unittest
+
+from harness.selftest.support.scratch import BINARY, JITPROOF
+
+
+def start(*arguments: str, binary: str = JITPROOF) -> subprocess.Popen[str]:
+    return subprocess.Popen([binary, "facts", *arguments], stdin=subprocess.DEVNULL, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Status, standard output, standard error."""
+    output, errors = process.communicate(timeout=60)
+    return process.returncode, output, errors
+
+
+def objects(process: subprocess.Popen[str]) -> dict[str, dict[str, Any]]:
+    """Its facts, by name, in the order in which they were told."""
+    status, output, errors = ended(process)
+    if status or errors:
+        raise AssertionError("status %d: %s" % (status, errors))
+    found = [json.loads(line) for line in output.splitlines()]
+    by_name = {fact["fact"]: fact for fact in found}
+    if len(by_name) != len(found):
+        raise AssertionError("a fact is told twice")
+    return by_name
+
+
+class Facts(unittest.TestCase):
+    first: dict[str, dict[str, Any]]
+    more: list[dict[str, dict[str, Any]]]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.first = objects(start("--json"))
+        # Beside each other, and beside whatever else is busy then.
+        pair = [start("--json"), start("--json")]
+        cls.more = [objects(process) for process in pair]
+
+    def test_number(self) -> None:
+        self.assertGreaterEqual(len(self.first), 40)
+
+    def test_well_formed(self) -> None:
+        for name, fact in self.first.items():
+            with self.subTest(name):
+                self.assertRegex(name, r"^[a-z0-9_]+(\.[a-z0-9_]+)+$")
+                self.assertRegex(fact["about"], r"^[A-Za-z0-9/].*\.$")
+                if fact["value"] is None:
+                    self.assertEqual(sorted(fact), ["about", "fact", "value", "why"])
+                    self.assertTrue(fact["why"])
+                else:
+                    self.assertEqual(sorted(fact), ["about", "fact", "value"])
+                    values = fact["value"]
+                    for value in values if isinstance(values, list) else [values]:
+                        self.assertIsInstance(value, (str, int))
+
+    def test_sorted(self) -> None:
+        self.assertEqual(list(self.first), sorted(self.first))
+
+    def test_same_in_each_run(self) -> None:
+        for other in self.more:
+            self.assertEqual(self.first, other)
+
+    def test_no_addresses(self) -> None:
+        for name, fact in self.first.items():
+            with self.subTest(name):
+                self.assertNotRegex(json.dumps(fact["value"]), r"0x[0-9a-f]{7}|[0-9a-f]{9}")
+
+    def test_lines(self) -> None:
+        status, output, _ = ended(start("merge.*"))
+        self.assertEqual(status, 0)
+        names = [line.split()[0] for line in output.splitlines()]
+        self.assertEqual(names, [name for name in self.first if name.startswith("merge.")])
+
+    def test_globs(self) -> None:
+        found = objects(start("--json", "attr.size", "chain.leaf.*"))
+        self.assertIn("attr.size", found)
+        self.assertTrue(all(re.match(r"attr\.size$|chain\.leaf\.", name) for name in found))
+
+    def test_wrong_command_lines(self) -> None:
+        for arguments in (["no-such-fact"], ["--limit=0"], ["--limit=x"], ["--limit="], ["--x"]):
+            status, output, errors = ended(start(*arguments))
+            self.assertEqual((status, output), (2, ""), arguments)
+            self.assertTrue(errors)
+
+
+class Bad(unittest.TestCase):
+    """What goes wrong has no value, says why, and the next one is asked all the same."""
+
+    facts: dict[str, dict[str, Any]]
+    seconds: float
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        began = time.monotonic()
+        cls.facts = objects(start("--json", "--limit=1000", "bad.*", binary=BINARY))
+        cls.seconds = time.monotonic() - began
+
+    def why(self, name: str) -> str:
+        fact = self.facts[name]
+        self.assertIsNone(fact["value"])
+        return fact["why"]
+
+    def test_why(self) -> None:
+        for name, why in (("crash", "an end of the probe: it died of SIGSEGV"),
+                          ("leave", "an end of the probe: it exited with 3"),
+                          ("lack", "one thing, another 2"),
+                          ("nothing", "a value: the probe gave 0"),
+                          ("flood", "room for the value")):
+            self.assertEqual(self.why("bad." + name), why)
+
+    def test_hang(self) -> None:
+        self.assertEqual(self.why("bad.hang"), "an end of the probe within 1000 ms")
+        # Its child, which nobody waits for, holds no pipe of ours open.
+        self.assertLess(self.seconds, 30)
+
+    def test_kinds(self) -> None:
+        self.assertEqual(self.facts["bad.kinds"]["value"], ["a \"text\"\n", 2 ** 64 - 1])

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* .eh_frame of a file without sections: where its index says, and as far as its records go. */
+#include <elf.h>
+
+#include "harness/format/elf/elf_file.h"
+#include "harness/selftest/support/check.h"
+
+enum { VADDR = 0x400000, INDEX = 0x200, FRAME = 0x210, MOST = 1 << 18 };
+
+static unsigned char file[MOST];
+
+/* A file of @size bytes whose .eh_frame has records of @lengths, and behind them what is none. */
+static void make(const uint32_t *lengths, size_t count, size_t size)
+{
+	static const unsigned char index[] = {1, 0x1b, 0xff, 0xff, FRAME - INDEX - 4};
+	/* Of version 1, aligned to 1 and -8, with the return address in 16; then nops. */
+	static const unsigned char cie[] = {0, 0, 0, 0, 1, 0, 1, 0x78, 16};
+	const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
+				 .e_type = ET_DYN,
+				 .e_machine = EM_X86_64,
+				 .e_version = 1,
+				 .e_phoff = sizeof(head),
+				 .e_ehsize = sizeof(head),
+				 .e_phentsize = sizeof(Elf64_Phdr),
+				 .e_phnum = 2};
+	const Elf64_Phdr parts[] = {
+		{PT_LOAD, PF_R | PF_X, 0, VADDR, VADDR, size, size, 0x1000},
+		{PT_GNU_EH_FRAME, PF_R, INDEX, VADDR + INDEX, VADDR + INDEX, 16, 16, 4}};
+	size_t at = FRAME;
+
+	memset(file, 0, sizeof(file));
+	memcpy(file, &head, sizeof(head));
+	memcpy(file + sizeof(head), parts, sizeof(parts));
+	memcpy(file + INDEX, index, sizeof(index));
+	for (size_t i = 0; i < count; i++) {
+		memcpy(file + at, &lengths[i], 4);
+		if (lengths[i] && lengths[i] < MOST)
+			memcpy(file + at + 4, cie, sizeof(cie));
+		at += 4 + (size_t)lengths[i];
+	}
+}
+
+/* What is kept of it; 0: nothing. */
+static uint64_t kept(size_t size)
+{
+	struct jp_error err = {""};
+	struct jp_elf_image image;
+	Elf64_Shdr section = {0};
+	Elf64_Ehdr head;
+
+	if (jp_elf_extract(-1, file, size, &image, &err))
+		return 0;
+	memcpy(&head, image.bytes, sizeof(head));
+	for (unsigned int i = 0; i < head.e_shnum && section.sh_addr != VADDR + FRAME; i++)
+		memcpy(&section, image.bytes + head.e_shoff + i * sizeof(section), sizeof(section));
+	jp_elf_image_free(&image);
+	return section.sh_addr == VADDR + FRAME ? section.sh_size : 0;
+}
+
+int main(void)
+{
+	static const struct {
+		const char *what;
+		uint32_t lengths[4];
+		size_t count;
+		uint64_t kept;
+	} rows[] = {
+		{"two records", {20, 12}, 2, 24 + 16},
+		{"one of more than 64 KiB", {20, 0x10014, 12}, 3, 24 + 0x10018 + 16},
+		{"what follows the terminator", {20, 0, 12}, 3, 24},
+		{"a record that ends behind the file", {20, MOST}, 2, 24},
+		{"nothing but that", {MOST}, 1, 0},
+		{"no record at all", {0}, 1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint64_t found;
+
+		make(rows[i].lengths, rows[i].count, MOST / 2);
+		found = kept(MOST / 2);
+		check(found == rows[i].kept, "%s: %llu bytes", rows[i].what,
+		      (unsigned long long)found);
+	}
+	return check_done();
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The loads of all jitdumps of a folder: by process, address and time, whatever the order of files.
+ */
+#include "harness/format/jit/code_loads.h"
+#include "harness/selftest/support/made_jitdump.h"
+
+/* Two functions, the higher one first, and the lower one once more. */
+static void make(uint32_t pid, uint64_t first)
+{
+	struct jitdump_made dump = {.size = 0};
+	char file[64];
+
+	jitdump_made_header(&dump, pid);
+	jitdump_made_load(&dump, 0x2000, 0, "name", first);
+	jitdump_made_load(&dump, 0x1000, 1, "name", first + 2);
+	jitdump_made_load(&dump, 0x1000, 2, "name", first + 1);
+	snprintf(file, sizeof(file), "jit-%u.dump", pid);
+	jitdump_made_store(&dump, scratch_path(file));
+}
+
+static const struct jp_code_load *load_at(const struct jp_code_loads *loads, uint64_t addr)
+{
+	for (size_t i = 0; i < loads->count; i++)
+		if (loads->loads[i].addr == addr)
+			return &loads->loads[i];
+	return NULL;
+}
+
+/* Tables belong to the load behind them, and go with its code; a name goes with its index. */
+static void moves(void)
+{
+	static const struct jp_jitdump_unwinding unwinding = {
+		{JP_JITDUMP_UNWINDING_INFO, 0, 1}, 24, 8, 24};
+	static const struct jp_jitdump_debug lines = {{JP_JITDUMP_DEBUG_INFO, 0, 1}, 0x1000, 0};
+	const struct jp_code_load *first, *second, *moved;
+	struct jitdump_made dump = {.size = 0};
+	struct jp_code_loads loads;
+	struct jp_error err = {""};
+
+	jitdump_made_header(&dump, 6);
+	dump.pid = 5;
+	jitdump_made_record(&dump, &unwinding, sizeof(unwinding), "sixteen letters.its head", 24);
+	jitdump_made_record(&dump, &lines, sizeof(lines), NULL, 0);
+	jitdump_made_load(&dump, 0x1000, 7, "first", 10);
+	jitdump_made_load(&dump, 0x2000, 8, "second", 11);
+	jitdump_made_move(&dump, 0x3000, 5, 7, 12);
+	jitdump_made_move(&dump, 0x4000, 8, 7, 13);
+	jitdump_made_move(&dump, 0x5000, 5, 8, 14);
+	jitdump_made_move(&dump, 0x6000, 5, 99, 15);
+	jitdump_made_load(&dump, 0x7000, 7, "again", 16);
+	jitdump_made_move(&dump, 0x8000, 5, 7, 17);
+	jitdump_made_put(&dump, "torn", 4);
+	jitdump_made_store(&dump, scratch_path("jit-6.dump"));
+	if (!scratch_write(scratch_path("jit-7.dump"), "no dump", 7))
+		exit(99);
+	if (!check(!jp_code_loads_read(scratch, &loads, &err) && loads.count == 8 &&
+			   loads.folder.count == 2,
+		   "loads and moves %s", err.text))
+		return;
+	first = load_at(&loads, 0x1000);
+	check(first && first->eh_frame_size == 16 && first->tables == 24 &&
+		      !memcmp(first->eh_frame, "sixteen letters.", 16) && first->pid == 5 &&
+		      first->owner == 6,
+	      "a function with its tables, without their index");
+	second = load_at(&loads, 0x2000);
+	check(second && !second->eh_frame && !second->tables, "the next one has none");
+	moved = load_at(&loads, 0x3000);
+	check(moved && !strcmp(moved->name, "first") && moved->code == first->code &&
+		      moved->eh_frame == first->eh_frame && moved->eh_frame_size == 16,
+	      "moved, with all it has");
+	moved = load_at(&loads, 0x4000);
+	check(moved && !strcmp(moved->name, "first") && !moved->code && !moved->eh_frame &&
+		      !moved->eh_frame_size && moved->tables == 24,
+	      "of another size it is other code");
+	moved = load_at(&loads, 0x5000);
+	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame, "without tables");
+	moved = load_at(&loads, 0x6000);
+	check(moved && !*moved->name && !moved->code, "of an index that no load has");
+	moved = load_at(&loads, 0x8000);
+	check(moved && !strcmp(moved->name, "again"), "the last load of an index counts");
+	check(loads.folder.bad == 2 && strstr(loads.folder.why.text, "/jit-6.dump: "),
+	      "two are bad: %s", loads.folder.why.text);
+	jp_code_loads_free(&loads);
+	unlink(scratch_path("jit-6.dump"));
+	unlink(scratch_path("jit-7.dump"));
+	check(!jp_code_loads_read(scratch, &loads, &err) && !loads.count && !loads.folder.count,
+	      "an empty folder");
+	jp_code_loads_free(&loads);
+	check(jp_code_loads_read(scratch_path("none"), &loads, &err) == -ENOENT && !loads.count,
+	      "no folder: %s", err.text);
+}
+
+int main(void)
+{
+	struct jp_code_loads loads = {0};
+	struct jp_error err = {""};
+	unsigned int sorted = 0;
+
+	check(scratch_make("jit-30.dump"), "a folder");
+	moves();
+	make(30, 100);
+	make(4, 300);
+	make(200, 200);
+	if (!check(jp_code_loads_read(scratch, &loads, &err) == 0 && loads.count == 9 &&
+			   loads.folder.count == 3 && !loads.folder.bad,
+		   "nine loads of three dumps %s", err.text))
+		return check_done();
+	for (size_t i = 1; i < loads.count; i++) {
+		const struct jp_code_load *one = &loads.loads[i - 1], *next = one + 1;
+
+		sorted += one->pid != next->pid     ? one->pid < next->pid
+			  : one->addr != next->addr ? one->addr < next->addr
+						    : one->time < next->time;
+	}
+	check(sorted == 8 && loads.loads[0].pid == 4 && loads.loads[8].pid == 200,
+	      "by process, address and time");
+	check(loads.loads[0].time == 301 && loads.loads[1].time == 302 &&
+		      loads.loads[2].addr == 0x2000 && strcmp(loads.loads[2].name, "name") == 0 &&
+		      memcmp(loads.loads[2].code, "CODE", 4) == 0,
+	      "each with what its dump says");
+	jp_code_loads_free(&loads);
+	return check_done();
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Line tables: what a reader of DWARF 4 makes of them is what went in. */
+#include "harness/format/jit/debug_line.h"
+#include "harness/selftest/support/check.h"
+
+enum { MOST = 64, TRIES = 200 };
+
+struct read_row {
+	uint64_t addr;
+	int64_t line;
+	uint64_t file;
+	bool end;
+};
+
+/* Bytes of a section, read from the front. */
+struct dwarf_bytes {
+	const unsigned char *at, *end;
+	bool bad;
+};
+
+static uint64_t take(struct dwarf_bytes *from, size_t size)
+{
+	uint64_t value = 0;
+
+	if ((size_t)(from->end - from->at) < size) {
+		from->bad = true;
+		from->at = from->end;
+		return 0;
+	}
+	memcpy(&value, from->at, size);
+	from->at += size;
+	return value;
+}
+
+static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
+{
+	uint64_t value = 0, byte;
+	unsigned shift = 0;
+
+	do {
+		byte = take(from, 1);
+		value |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80 && shift < 63 && !from->bad);
+	if (is_signed && byte & 0x40)
+		value |= -(UINT64_C(1) << shift);
+	return value;
+}
+
+/* The rows of the program at @from, as section 6.2 of DWARF 4 has it. */
+static size_t rows_of(struct dwarf_bytes *from, struct read_row *rows)
+{
+	struct read_row state = {.line = 1, .file = 1};
+	size_t count = 0;
+
+	while (from->at < from->end && !from->bad && count < MOST) {
+		uint64_t op = take(from, 1), length;
+
+		if (op >= 13) {
+			state.addr += (op - 13) / 14;
+			state.line += (int64_t)((op - 13) % 14) - 5;
+			rows[count++] = state;
+		} else if (op == 1) {
+			rows[count++] = state;
+		} else if (op == 2) {
+			state.addr += take_leb(from, false);
+		} else if (op == 3) {
+			state.line += (int64_t)take_leb(from, true);
+		} else if (op == 4) {
+			state.file = take_leb(from, false);
+		} else if (op == 0) {
+			length = take_leb(from, false);
+			op = take(from, 1);
+			if (op == 2 && length == 9) {
+				state.addr = take(from, 8);
+			} else if (op == 1 && length == 1) {
+				state.end = true;
+				rows[count++] = state;
+				state = (struct read_row){.line = 1, .file = 1};
+			} else {
+				from->bad = true;
+			}
+		} else {
+			from->bad = true;
+		}
+	}
+	return count;
+}
+
+/* Goes past the header of .debug_line, which must hold the usual; the names of its files. */
+static size_t open_line(struct dwarf_bytes *from, const char **files)
+{
+	static const unsigned char usual[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1,
+					      1, 0, 0, 0,    1,  0,  0, 1, 0};
+	const unsigned char *start = from->at;
+	size_t count = 0;
+	uint64_t length = take(from, 4), version = take(from, 2), rest = take(from, 4);
+	const unsigned char *program = from->at + rest;
+
+	if (length != (uint64_t)(from->end - start) - 4 || version != 4 || program > from->end ||
+	    memcmp(from->at, usual, sizeof(usual)) != 0) {
+		from->bad = true;
+		return 0;
+	}
+	from->at += sizeof(usual);
+	while (*from->at && count < MOST) {
+		files[count++] = (const char *)from->at;
+		from->at += strlen(files[count - 1]) + 1;
+		from->bad |= take(from, 3) != 0;
+	}
+	from->bad |= take(from, 1) != 0 || from->at != program;
+	return count;
+}
+
+static void round_trip(uint64_t *state)
+{
+	static const char *const names[] = {"a.js", "b.js", "", "deep/c.js"};
+	struct jp_debug_line lines = {.last = 0};
+	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
+	struct jp_line_row in[MOST];
+	struct read_row out[MOST];
+	const char *files[MOST];
+	size_t functions = 1 + check_random(state) % 4, count = 0, at = 0, wrong = 0, nr_files;
+	uint64_t ends[4], last = 0, size[4], start[4];
+	struct dwarf_bytes from;
+
+	for (size_t i = 0; i < functions; i++) {
+		uint64_t addr = check_random(state) % 5000;
+		size_t rows = 1 + check_random(state) % 8;
+
+		start[i] = addr;
+		for (size_t j = 0; j < rows; j++) {
+			addr += check_random(state) % (j % 2 ? 3 : 300);
+			in[count + j] = (struct jp_line_row){
+				addr, 1 + check_random(state) % (j % 3 ? 9 : 2000),
+				names[check_random(state) % 2 * 3]};
+		}
+		size[i] = addr - start[i] + check_random(state) % 200;
+		ends[i] = start[i] + size[i];
+		last = last < ends[i] ? ends[i] : last;
+		jp_debug_line_add(&lines, start[i], size[i], in + count, rows);
+		jp_debug_line_add(&lines, 0, 99999, NULL, 0); /* a function without lines */
+		count += rows;
+		in[count++].file = NULL; /* its end */
+	}
+	jp_debug_line_end(&lines, &line, &info, &abbrev);
+	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
+	nr_files = open_line(&from, files);
+	wrong += from.bad || rows_of(&from, out) != count || from.bad;
+	for (size_t i = 0; i < count && !wrong; i++) {
+		if (!in[i].file)
+			wrong += !out[i].end || out[i].addr != ends[at++];
+		else
+			wrong += out[i].end || out[i].addr != in[i].addr ||
+				 out[i].line != in[i].line || out[i].file > nr_files ||
+				 strcmp(files[out[i].file - 1], in[i].file) != 0;
+	}
+	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
+	wrong += take(&from, 4) != info.size - 4 || take(&from, 2) != 4 || take(&from, 4) != 0 ||
+		 take(&from, 2) != 0x108 || memcmp(from.at, "jitdump", 8) != 0;
+	from.at += 8;
+	wrong += take(&from, 4) != 0 || take(&from, 8) != 0 || take(&from, 8) != last || from.bad ||
+		 from.at != from.end || abbrev.size != 14;
+	if (wrong)
+		check(false, "%zu functions with %zu rows are as they were", functions, count);
+	jp_bytes_free(&line);
+	jp_bytes_free(&info);
+	jp_bytes_free(&abbrev);
+	jp_debug_line_free(&lines);
+	if (lines.program.bytes || lines.files.bytes)
+		check(false, "freed");
+}
+
+int main(void)
+{
+	struct jp_debug_line lines = {.last = 0};
+	struct jp_bytes line = {0}, info = {0}, abbrev = {0};
+	uint64_t state = 3;
+
+	for (int i = 0; i < TRIES; i++)
+		round_trip(&state);
+	check(state != 3, "%d tables of lines", TRIES);
+	jp_debug_line_end(&lines, &line, &info, &abbrev);
+	check(!line.size && !info.size && !abbrev.size, "no lines, no sections");
+	lines.program.failed = true;
+	jp_debug_line_end(&lines, &line, &info, &abbrev);
+	check(line.failed, "no memory is told");
+	jp_debug_line_free(&lines);
+	return check_done();
+}

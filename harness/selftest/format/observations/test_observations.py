@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Streams of observations: recorded runs told without records are judged as with them, each wrong
+stream is caught for what is wrong with it, and a bad line is named."""
+
+from functools import partial
+import json
+import os
+import re
+import shutil
+import sys
+from typing import Any, Callable
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../../profiler"))
+from adapting.observations import escape
+from ci.base import files, process
+from harness.selftest.support import observed, run_directory as rd
+from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
+
+Change = Callable[[list[str]], str | None]
+
+
+def with_leaf(leaf: str, words: list[str]) -> str:
+    return " ".join(words[:4] + [leaf] + words[5:])
+
+
+class Observed(Folder):
+    def tell(self, fixture: str, *declares: str, names: bool = False) -> None:
+        """self.dir: @fixture as a stream with or without names; its case asks for no more."""
+        self.dir = self.place(fixture)
+        shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
+        perf = rd.PerfData.load(os.path.join(self.dir, "perf.data"))
+        os.unlink(os.path.join(self.dir, "perf.data"))
+        code = rd.Truth(os.path.join(self.dir, "truth")).code()
+        perf.records = [one for one in perf.records if not isinstance(one, rd.Sample) or
+                        any(one.regs.get(rd.X86_IP, 0) in emitted for emitted in code)]
+        case = files.read(os.path.join(self.dir, "case")).splitlines()[0].replace(" inject=cut", "")
+        case = re.sub(r": attach ", ": attach-by other ", case)
+        if names and "publish=" not in case:
+            case += " publish=map"
+        self.write(case + "\n" + ("\tnames.right =100%\n" if names else ""), fixture, "case")
+        # What only our own captures say of themselves.
+        facts = rd.read_facts(self.dir)
+        rd.write_facts(self.dir, {key: value for key, value in facts.items()
+                                  if key not in ("first_enabled", "order", "counted")})
+        self.stream = observed.convert(perf, declares,
+                                       observed.Names(self.dir).at if names else None,
+                                       int(1e9 / 299) if fixture == "witness" else 0)
+
+    def judge(self) -> dict[str, Any]:
+        self.write(self.stream, os.path.basename(self.dir), "observations")
+        out = self.place("results.jsonl")
+        if os.path.exists(out):
+            os.unlink(out)
+        done = process.run([JITPROOF, "judge", "--results", out, self.dir], timeout=60)
+        self.assertEqual(done.stderr, "")
+        return json.loads(files.read(out))
+
+    def samples(self, change: Change, every: int = 1) -> None:
+        """Changes each @every-th sample: its words, or None to drop it."""
+        lines, count = [], 0
+        for line in self.stream.splitlines():
+            if line.startswith("sample "):
+                count += 1
+                if count % every == 0:
+                    changed = change(line.split(" "))
+                    if changed is None:
+                        continue
+                    line = changed
+            lines.append(line)
+        self.stream = "\n".join(lines) + "\n"
+
+    def callers(self) -> int:
+        """Frames of the stream with an emitted function's name, but for the innermost."""
+        return sum(word != "?" for line in self.stream.splitlines() if line.startswith("sample ")
+                   for word in line.split(" ")[5:])
+
+    @staticmethod
+    def named_callers(result: dict[str, Any]) -> tuple[int, int]:
+        rate = result["metrics"]["callers.right"]
+        return rate["k"], rate["n"]
+
+    def caught(self, *expected: tuple[str, str]) -> dict[str, Any]:
+        """FAIL, and the exceptions are exactly these (metric, cause)."""
+        result = self.judge()
+        self.assertEqual(result["outcome"], "FAIL", result["why"])
+        found = {(one["metric"], one["cause"]) for one in result["exceptions"]}
+        self.assertEqual(found, set(expected), result["why"])
+        return result
+
+
+class Healthy(Observed):
+    def test_addresses(self) -> None:
+        """As many samples have each verdict as in the perf.data with its registers."""
+        for fixture in ("anon", "memfd", "mappings", "witness", "slack"):
+            with self.subTest(fixture):
+                out = self.place(fixture + ".jsonl")
+                process.run([JITPROOF, "judge", "--results", out,
+                             os.path.join(FIXTURES, fixture)], timeout=60)
+                before = json.loads(files.read(out))
+                self.tell(fixture)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["verdicts"]["chain"], before["verdicts"]["chain"])
+                self.assertEqual(result["skipped"]["modes"], "no-records")
+                self.assertNotIn("broken_stacks", result["skipped"])
+
+    def test_names(self) -> None:
+        for fixture in ("reuse", "growth", "anon"):
+            with self.subTest(fixture):
+                self.tell(fixture, names=True)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["metrics"]["names.right"]["k"], 40)
+                if fixture == "anon":
+                    self.assertGreater(result["metrics"]["callers.right"]["k"], 20)
+
+    def test_names_alone(self) -> None:
+        for fixture, count, callers in (("reuse", 40, 0), ("growth", 40, 0), ("memfd", 40, 40),
+                                        ("witness", 475, 344)):
+            with self.subTest(fixture):
+                self.tell(fixture, "no-addresses", "no-mappings", names=True)
+                result = self.judge()
+                self.assertEqual(result["outcome"], "PASS", result["why"])
+                self.assertEqual(result["metrics"]["judged.chain"]["k"], count)
+                self.assertEqual(result["skipped"]["broken_stacks"], "no-addresses")
+                self.assertEqual(self.callers(), callers)
+                self.assertEqual(self.named_callers(result), (callers, callers))
+
+    def test_names_of_leaves(self) -> None:
+        """A leaf without a name lacks one; a native function's may be where a path ends, but not of
+        a fifth of all: those have lost their names."""
+        for leaf, each, unnamed in (("?", 5, 8), ("memcpy", 5, 8), ("memcpy", 40, 0)):
+            shutil.rmtree(self.place("growth"), ignore_errors=True)
+            self.tell("growth", "no-addresses", "no-mappings", names=True)
+            self.samples(partial(with_leaf, leaf), each)
+            metrics = self.judge()["metrics"]
+            self.assertEqual(metrics["names.unnamed"]["k"], unnamed)
+            self.assertEqual(metrics["names.right"]["n"], 40 - 40 // each + unnamed)
+
+    def test_sums(self) -> None:
+        """By addresses and by names, with threads and without: as many are whole."""
+        for declares in (("no-time",), ("no-time", "no-threads"),
+                         ("no-time", "no-threads", "no-addresses")):
+            for fixture in ("anon", "memfd", "reuse", "witness"):
+                with self.subTest(fixture + " ".join(declares)):
+                    shutil.rmtree(self.place(fixture), ignore_errors=True)
+                    self.tell(fixture, *declares, names="no-addresses" in declares)
+                    result = self.judge()
+                    self.assertEqual(result["outcome"], "PASS", result["why"])
+                    self.assertEqual(result["metrics"]["judged.chain"]["k"],
+                                     475 if fixture == "witness" else 40)
+                    self.assertEqual(result["skipped"]["broken_stacks"], "no-time")
+
+    def test_of_a_file(self) -> None:
+        """Each sample is of a user's code, and as such has a name or none."""
+        self.tell("anon")
+        done = process.run([JITPROOF, "judge", "--json", self.write(self.stream, "observations")])
+        self.assertEqual(done.stderr, "")
+        self.assertEqual([one["names"]["samples"] for one in json.loads(done.stdout)["processes"]
+                          if one["samples"]], [40])
+
+    def test_skips_by_name(self) -> None:
+        self.tell("anon", "no-mappings", "no-tasks")
+        result = self.judge()
+        self.assertEqual(result["outcome"], "PASS", result["why"])
+        self.assertEqual(result["skipped"]["mapping_coverage"], "no-mappings")
+        self.assertEqual(result["skipped"]["tasks"], "no-tasks")
+
+    def test_others(self) -> None:
+        """Samples of others are a fault, unless the whole machine was watched."""
+        for declares in ((), ("system-wide",)):
+            self.tell("witness", *declares)
+            self.samples(lambda words: "\n".join(
+                (" ".join(words), " ".join([*words[:2], "1", "1", *words[4:]]))), 9)
+            if declares:
+                self.assertEqual(self.judge()["outcome"], "PASS")
+            else:
+                self.caught(("samples", "unwatched"), ("tasks.strangers", "other-process"))
+            shutil.rmtree(self.dir)
+
+    def test_any_order(self) -> None:
+        self.tell("anon")
+        lines = self.stream.splitlines(keepends=True)
+        at = next(i for i, line in enumerate(lines) if line.startswith("comm "))
+        self.stream = "".join(lines[:at] + lines[:at - 1:-1])
+        self.assertEqual(self.judge()["outcome"], "PASS")
+
+
+def without_root(words: list[str]) -> str:
+    return " ".join(words[:-1])
+
+
+def reversed_frames(words: list[str]) -> str:
+    return " ".join(words[:5] + words[:4:-1])
+
+
+class Wrong(Observed):
+    """Each is one rule wrong, and gets the cell that it deserves and no other."""
+
+    def test_samples(self) -> None:
+        """What becomes of the words of each sample, or of every Nth, and the metrics that catch
+        it, with the cause where there is one alone."""
+        sums = ("no-time", "no-threads")
+        rows: tuple[tuple[str, str, tuple[str, ...], Change, int, str], ...] = (
+            ("drops samples", "witness", (), lambda words: None, 2, "cpu.samples too-few"),
+            ("invents samples", "witness", (), lambda words: "\n".join([" ".join(words)] * 2), 99,
+             "samples double"),
+            ("drops the caller", "witness", (), lambda words: " ".join(words[:5] + words[6:]), 1,
+             "broken.chain"),
+            ("drops the root", "witness", (), without_root, 1, "broken.chain kernel-walk"),
+            ("leaf alone", "witness", (), lambda words: " ".join(words[:5]), 1,
+             "broken.chain kernel-walk"),
+            ("invents a frame", "witness", (),
+             lambda words: " ".join(words[:6] + [words[5]] + words[6:]), 1, "extra.chain"),
+            ("wrong order of frames", "witness", (), reversed_frames, 1, "wrong.chain"),
+            # In the middle of an instruction no thread stands.
+            ("off by one address", "witness", (), lambda words: " ".join(
+                words[:4] + [hex(int(words[4], 16) + 1)] + words[5:]), 1, "wrong.chain"),
+            ("sums that never were", "anon", ("no-time",), reversed_frames, 4, "wrong.chain"),
+            ("sums too small", "witness", sums, lambda words: None, 2, "cpu.samples too-few"),
+            ("sums lose the root", "witness", sums, without_root, 1, "broken.chain short"))
+        for name, fixture, declares, change, every, metric in rows:
+            with self.subTest(name):
+                shutil.rmtree(self.place(fixture), ignore_errors=True)
+                self.tell(fixture, *declares)
+                self.samples(change, every)
+                result = self.judge()
+                if " " in metric:
+                    self.assertEqual(result["outcome"], "FAIL", result["why"])
+                self.assertEqual({" ".join((one["metric"], one["cause"])[:1 + (" " in metric)])
+                                  for one in result["exceptions"]}, {metric}, result["why"])
+
+    def test_swaps_threads(self) -> None:
+        self.tell("witness")
+        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
+        other = dict(zip(tids, reversed(tids)))
+        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        result = self.judge()
+        self.assertIn("wrong.chain", {one["metric"] for one in result["exceptions"]})
+
+    def test_other_process(self) -> None:
+        self.tell("witness")
+        self.samples(lambda words: " ".join(words[:2] + ["1"] + words[3:]))
+        self.assertEqual(self.judge()["outcome"], "FAIL")
+
+    def test_wrong_clock(self) -> None:
+        self.tell("witness")
+        self.samples(lambda words: " ".join(["sample", str(int(words[1]) + 10**12), *words[2:]]))
+        self.assertRegex(self.judge()["why"], "of before the capture began, or of after it ended")
+
+    def test_wrong_window(self) -> None:
+        """It states that it began when half of it was over."""
+        self.tell("witness")
+        facts = rd.read_facts(self.dir)
+        facts["sampling"] = str((int(facts["sampling"]) + int(facts["stopped"])) // 2)
+        rd.write_facts(self.dir, facts)
+        result = self.judge()
+        self.assertEqual(result["outcome"], "ERROR")
+        self.assertRegex(result["why"], "states sampling|the window that the capture states")
+
+    def test_ignores_exec(self) -> None:
+        self.tell("slack")
+        self.stream = re.sub(r"(?m)^exec .*\n", "", self.stream)
+        found = {one["metric"] for one in self.judge()["exceptions"]}
+        self.assertEqual(found, {"processes.nameless"} | found & {"comm.missing", "comm.records"})
+
+    def test_forgets_mapping(self) -> None:
+        self.tell("witness")
+        self.stream = re.sub(r"(?m)^map .* r?w?-?[rw]*xp 0+ 00:00 0 $\n", "", self.stream)
+        result = self.judge()
+        self.assertEqual({one["cause"] for one in result["exceptions"]}, {"no-record"})
+        self.assertIn("broken.chain", {one["metric"] for one in result["exceptions"]})
+
+    def test_forgets_forks(self) -> None:
+        self.tell("slack")
+        self.stream = re.sub(r"(?m)^fork .*\n", "", self.stream)
+        found = {one["metric"] for one in self.judge()["exceptions"]}
+        self.assertEqual(found & {"fork.missing", "broken.chain"}, {"fork.missing"})
+
+    def test_misnames_a_thread(self) -> None:
+        self.tell("witness")
+        self.stream = re.sub(r"(?m)^(comm .*) \S+$", r"\1 other", self.stream)
+        self.assertIn("comm.records", {one["metric"] for one in self.judge()["exceptions"]})
+
+    def test_swaps_names(self) -> None:
+        self.tell("anon", names=True)
+        names = sorted(set(re.findall(r"=(\S+)", self.stream)))
+        other = dict(zip(names, names[1:] + names[:1]))
+        self.stream = re.sub(r"=(\S+)", lambda found: "=" + other[found[1]], self.stream)
+        found = self.judge()
+        self.assertEqual(found["metrics"]["names.right"]["k"], 0)
+        self.assertEqual({one["metric"] for one in found["exceptions"]},
+                         {"names.wrong", "callers.wrong"})
+
+    def test_stale_names(self) -> None:
+        """Who was there first goes on to be named."""
+        self.tell("reuse", names=True)
+        first: dict[str, str] = {}
+        self.stream = re.sub(
+            r"0x([0-9a-f]+)=(\S+)",
+            lambda found: f"0x{found[1]}={first.setdefault(found[1][:-2], found[2])}", self.stream)
+        found = self.judge()
+        self.assertLess(found["metrics"]["names.right"]["k"], 40)
+        self.assertIn(("names.wrong", "stale"),
+                      {(one["metric"], one["cause"]) for one in found["exceptions"]})
+
+    def test_no_names(self) -> None:
+        self.tell("anon", names=True)
+        self.stream = re.sub(r"=\S+", "", self.stream)
+        self.caught(("names.unnamed", "no-name"), ("callers.unnamed", "no-name"))
+
+    def test_invents_names(self) -> None:
+        self.tell("reuse", names=True)
+        name = re.findall(r"=(\S+)", self.stream)[0]
+        self.stream = re.sub(r"(?m)^(sample .*0x[0-9a-f]+)$", rf"\1={name}", self.stream)
+        self.caught(("names.invented", "native"))
+
+    def test_one_sum_loses_the_root(self) -> None:
+        self.tell("witness", "no-time", "no-threads")
+        self.samples(without_root, self.stream.count("\nsample "))
+        short, = self.caught(("broken.chain", "short"))["exceptions"]
+        weight = short["count"]
+        self.assertRegex(short["first"], rf"^{weight} samples of pid \d+ in [0-9a-f]+: (\d+) "
+                         r"frames seen, \d+ must be, equal up to frame \1; then comes nothing$")
+
+    def test_names_alone_lose_the_caller(self) -> None:
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        self.samples(lambda words: " ".join(words[:5] + words[6:]))
+        result = self.judge()
+        self.assertEqual(result["outcome"], "FAIL")
+        self.assertTrue({one["metric"] for one in result["exceptions"]}
+                        <= {"broken.chain", "wrong.chain"}, result["why"])
+
+    def test_names_alone_unnamed_caller(self) -> None:
+        """A name that is missing is no wrong one."""
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        named = self.callers()
+        self.samples(lambda words: " ".join(words[:5] + ["?"] + words[6:]))
+        result = self.judge()
+        self.assertEqual(result["outcome"], "PASS")
+        self.assertEqual(self.named_callers(result), (self.callers(), named))
+
+    def test_names_alone_wrong_caller(self) -> None:
+        """Of a stack that cannot be no caller is told right or wrong."""
+        self.tell("memfd", "no-addresses", "no-mappings", names=True)
+        name = re.findall(r"(?m)^sample \d+ \d+ \d+ (\w+)", self.stream)[0]
+        self.samples(lambda words: " ".join(words[:-1] + [name]).replace("?", "native"))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"].keys(), {"wrong", "extra"})
+        self.assertEqual(self.named_callers(result), (0, 0))
+
+    def test_names_alone_of_others(self) -> None:
+        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        self.samples(lambda words: " ".join(words[:4] + ["?"] + words[5:]))
+        self.assertEqual(self.judge()["metrics"]["names.right"]["k"], 0)
+
+    def test_names_alone_unjudged(self) -> None:
+        """The native frames of one changed while it was in its path."""
+        self.tell("reuse", "no-addresses", "no-mappings", names=True)
+        words = re.findall(r"(?m)^sample .*", self.stream)[20].split()
+        truth = rd.Truth(os.path.join(self.dir, "truth"))
+        index = min((index for index in truth.of(rd.Truth.LEAVE)
+                     if truth.get(index)[3] == int(words[3])
+                     and truth.get(index)[5] > int(words[1])),
+                    key=lambda index: truth.get(index)[5])
+        fields = list(truth.get(index))
+        fields[7] = 1
+        truth.set(index, *fields)
+        truth.save(os.path.join(self.dir, "truth"))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"]["unjudged"], 1)
+        self.assertEqual(sum(result["verdicts"]["chain"].values()), 40)
+
+    def sums_of_names(self) -> None:
+        """The period is such that the CPU time asks for as many samples as there are."""
+        self.tell("witness", "no-addresses", "no-time", "no-threads", names=True)
+
+    def test_sums_of_names(self) -> None:
+        self.sums_of_names()
+        self.assertEqual(self.judge()["exceptions"], [])
+
+    def test_sums_unnamed_innermost(self) -> None:
+        """A frame without a name may be emitted code: it is not known to be native."""
+        self.sums_of_names()
+        self.samples(partial(with_leaf, "?"), 2)
+        result = self.judge()
+        self.assertEqual(result["exceptions"], [])
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"], 0)
+
+    def test_sums_native_innermost(self) -> None:
+        self.sums_of_names()
+        self.samples(partial(with_leaf, "do_syscall_64"), 2)
+        below = sum(map(int, re.findall(r"(?m)^sample (\d+) \d+ - do_syscall_64 program",
+                                        self.stream)))
+        result = self.judge()
+        self.assertIn(("samples", "below"), {(one["metric"], one["cause"])
+                                             for one in result["exceptions"]})
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"], below)
+
+    def test_sums_of_others(self) -> None:
+        self.tell("witness", "no-time", "no-threads")
+        self.samples(lambda words: " ".join(words) + "\n" + " ".join([*words[:2], "1", *words[3:]]))
+        result = self.caught(("samples", "unwatched"))
+        self.assertEqual(result["metrics"]["samples.impossible"]["k"],
+                         result["metrics"]["judged.chain"]["k"])
+
+    def test_sums_of_another_thread(self) -> None:
+        """Of two threads with different functions each has the stacks of the other."""
+        self.tell("memfd", "no-time")
+        tids = sorted(set(re.findall(r"(?m)^sample \d+ \d+ (\d+)", self.stream)))
+        other = dict(zip(tids, reversed(tids)))
+        self.samples(lambda words: " ".join(words[:3] + [other[words[3]]] + words[4:]))
+        result = self.judge()
+        self.assertEqual(result["verdicts"]["chain"], {"wrong": 40})
+        self.assertEqual({(one["metric"], one["cause"]) for one in result["exceptions"]},
+                         {("wrong.chain", "no-depth")})
+
+    def test_sums_misnamed(self) -> None:
+        """The reader sees what the names should be, and what they are."""
+        self.sums_of_names()
+        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]))
+        weight, pid, name = max(((int(words[1]), words[2], words[4])
+                                 for words in map(str.split, self.stream.splitlines())
+                                 if words[0] == "sample"), key=lambda one: one[0])
+        # None is innermost of what has no frame.
+        self.stream += f"sample {weight + 1} {pid} -\n"
+        first, = (one["first"] for one in self.judge()["exceptions"]
+                  if one["cause"] == "misnamed")
+        self.assertRegex(first, r"^\d+ samples at least were in emitted code, and no frame has the "
+                         r"name of an emitted function, such as \w+; the largest sum has "
+                         rf"{re.escape(name)} innermost$")
+
+    def test_sums_misnamed_in_part(self) -> None:
+        """Some names are right: the profiler does not change all of them."""
+        self.sums_of_names()
+        self.samples(lambda words: " ".join(words[:4] + [word + "_[j]" for word in words[4:]]), 2)
+        result = self.judge()
+        self.assertNotIn("misnamed", {one["cause"] for one in result["exceptions"]})
+        # The others are missing all the same, as far as the CPU time is sure of them.
+        right = sum(int(words[1]) for words in map(str.split, self.stream.splitlines())
+                    if words[0] == "sample" and "_[j]" not in words[4])
+        found = result["metrics"]["names.right"]
+        self.assertEqual(found["k"], right)
+        self.assertGreater(found["n"], right)
+
+    def test_sums_half_of_which_cannot_be(self) -> None:
+        """The other half are named right; with one more, nothing is known of names."""
+        self.sums_of_names()
+        right = sum(map(int, re.findall(r"(?m)^sample (\d+)", self.stream)))
+        self.samples(lambda words: " ".join(words) + "\n" + " ".join(
+            words).replace("?", "native") + " native native")
+        for more, named in ((0, {"k": right, "n": right}), (1, None)):
+            result = self.judge()
+            self.assertEqual(result["verdicts"]["chain"].get("extra"), right + more)
+            found = result["metrics"].get("names.right")
+            self.assertEqual(found and {key: found[key] for key in ("k", "n")}, named)
+            self.stream += re.sub(r"^sample \d+", "sample 1",
+                                  self.stream.splitlines()[-1]) + "\n"
+
+    def test_sums_of_another_process(self) -> None:
+        """A function that this process emitted and never ran."""
+        self.sums_of_names()
+        pid = re.findall(r"(?m)^sample \d+ (\d+)", self.stream)[0]
+        idle = min(name for *_, name in observed.Names(self.dir).places
+                   if name not in self.stream)
+        self.stream += f"sample 1 {pid} - {idle} ? ? ?\n"
+        one, = self.caught(("wrong.chain", "no-depth"))["exceptions"]
+        self.assertEqual(one["first"], f"1 samples of pid {pid} in {idle}: 4 frames "
+                         "seen; no activation of this process runs that function; is the stack "
+                         "another process's?")
+
+
+HEADER = "jitproof-observations 1\n"
+
+
+class Lines(Folder):
+    def says(self, text: str) -> str:
+        path = self.write(text, "observations")
+        done = process.run([JITPROOF, "judge", path], timeout=30)
+        self.assertIn(done.returncode, (0, 99), done.stderr)
+        return done.stderr
+
+    def test_expected(self) -> None:
+        for text, said in (
+                ("jitproof-observations 2\n", 'line 1: expected "jitproof-observations 1"'),
+                (HEADER + "declares no-sense\n", "line 2: expected no-registers, "),
+                (HEADER + "declares no-names no-addresses\n", "frames with addresses, with names"),
+                (HEADER + "unwinder magic\n", "line 2: expected frame-pointers, cfi or"),
+                (HEADER + "period -1\n", "line 2: expected a period in ns"),
+                (HEADER + "# hello\n\nsample x 1 1 0x1\n", "line 4: expected a word and a time"),
+                (HEADER + "sample 1 1\n", "line 2: expected the tid"),
+                (HEADER + "sample 1 1 1 0x1", "line 2: expected a newline at its end"),
+                (HEADER + "sample 1 1 1 name\n", "an address in each frame, or no-addresses"),
+                (HEADER + "declares no-addresses\nsample 1 1 1 0x1\n", "line 3: expected names"),
+                (HEADER + "declares no-names\nsample 1 1 1 0x1=a\n", "expected addresses alone"),
+                (HEADER + "sample 1 1 1 0x1=%zz\n", "expected %XX"),
+                (HEADER + "sample 1 1 1 0x1=%00\n", "expected %XX"),
+                (HEADER + "sample 1 1 1 0x1  0x2\n", "one blank between frames"),
+                (HEADER + "sample 1 1 1 0x11111111111111111\n", "a frame such as"),
+                (HEADER + "sample 1 1 1" + " 0x1" * 5000 + "\n", "at most 4096 frames"),
+                (HEADER + "sample 1 4294967296 1\n", "the pid of a sample"),
+                (HEADER + "map 1 1 7f00-7e00 r-xp 0 0:0 0\n", "a line as of /proc/PID/maps"),
+                (HEADER + "declares no-mappings\nmap 1 1 1-2 r-xp 0 0:0 0\n", "expected no map"),
+                (HEADER + "declares no-tasks\nfork 1 1 1 1 1\n", "expected none of comm, exec"),
+                (HEADER + "fork 1 1 1 1\n", "who forked it"),
+                (HEADER + "sample %s 1 1 0x1\n" % "7".zfill(24), "a word and a time in ns"),
+                (HEADER + "lost 1 things 4\n", "samples or records"),
+                (HEADER + "declares no-losses\nlost 1 samples 4\n", "expected no lost"),
+                (HEADER + "sample 2 1 1 0x1\nperiod 5\n", "line 3: expected sample, map, fork"),
+                (HEADER + "sample 1 1 1 0x1\0\n", "line 2: expected text without NUL"),
+                (HEADER + "declares no-threads\nsample 1 1 1 0x1\n", "expected - for the tid"),
+                (HEADER + "declares no-time\nsample 0 1 1 0x1\n", "a count of samples above 0"),
+                (HEADER + "declares no-time\n" + 2 * "sample 9223372036854775800 1 1 0x1\n",
+                 "line 4: expected counts of samples that are below 2^63"),
+                # What is not to be printed is not.
+                (HEADER + "sample 1.5 1\x1b 1\n", 'there is "sample 1.5 1? 1"'),
+                (HEADER + "sample 1 1 1 " + "x" * 99 + "\n", 'x..."')):
+            with self.subTest(text[:60]):
+                self.assertIn(said, self.says(text))
+
+    def test_reads(self) -> None:
+        for text in (HEADER, HEADER + "sample 0 1 1\n",
+                     HEADER + "declares no-addresses\nsample 1 1 1 a%20b ? %30x1\n",
+                     HEADER + "declares no-time\nsample 7 1 1 0x1\n",
+                     HEADER + "declares no-threads system-wide\nsample 7 1 - 0x1\n",
+                     HEADER + "lost 1 samples 3\nexit 1 2 3\nexec 1 2 a%20b\ncomm 1 2 3 a b\n"):
+            self.assertEqual(self.says(text), "")
+
+    def test_links_and_pipes(self) -> None:
+        """In a case's folder neither is meant."""
+        self.dir = self.place("anon")
+        shutil.copytree(os.path.join(FIXTURES, "anon"), self.dir)
+        os.symlink("perf.data", os.path.join(self.dir, "observations"))
+        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        self.assertIn("regular file was expected", done.stdout)
+        os.unlink(os.path.join(self.dir, "observations"))
+        os.mkfifo(os.path.join(self.dir, "observations"))
+        done = process.run([JITPROOF, "judge", self.dir], timeout=30)
+        self.assertIn("regular file was expected", done.stdout)
+
+    def test_names_come_back(self) -> None:
+        self.assertEqual(escape("a b%c=\n"), "a%20b%25c%3d%0a")
+        self.assertEqual(escape("0xname"), "%30xname")
+        self.assertEqual(escape(""), "?")

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a file's attrs asked for, and which of them a record is of: by its id, or without one. */
+#include <elf.h>
+
+#include "harness/base/clock.h"
+#include "harness/format/perfdata/attrs.h"
+#include "harness/format/perfdata/own_attr.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/growth.h"
+
+enum {
+	FULL = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP,
+	WIDER = FULL | JP_PERF_SAMPLE_CALLCHAIN,
+};
+
+static struct jp_perf_attrs attrs;
+
+static const char *add(const struct jp_perf_attr *attr, uint64_t id)
+{
+	return jp_perf_attrs_add(&attrs, attr, JP_PERF_ATTR_SIZE_WRITTEN, &id, id ? 1 : 0);
+}
+
+static int64_t of(enum jp_perf_record_type type, uint64_t id)
+{
+	/* A sample has it in front, and what is as long as that at its end. */
+	const struct {
+		struct jp_perf_record head;
+		uint64_t words[3];
+	} record = {{type, 0, sizeof(record)}, {id, 0, id}};
+
+	return jp_perf_attrs_of(&attrs, &record.head);
+}
+
+static void clocks(void)
+{
+	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
+	enum { TOLD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
+	static const struct {
+		const char *what;
+		uint32_t type;
+		uint64_t config, sample_type, flags, asked;
+		enum jp_clock clock;
+		uint64_t period;
+	} table[] = {
+		{"cpu-clock, by frequency", SOFTWARE, 0, TOLD, FREQ, 1000, JP_CLOCK_CPU, 1000000},
+		{"task-clock, by frequency", SOFTWARE, JP_PERF_SW_TASK_CLOCK, TOLD, FREQ, 4000,
+		 JP_CLOCK_TASK, 250000},
+		{"cpu-clock, by period", SOFTWARE, 0, TOLD, 0, 777, JP_CLOCK_CPU, 777},
+		{"without a period in its samples", SOFTWARE, 0, 0, 0, 777, JP_CLOCK_CPU, 0},
+		{"without a period", SOFTWARE, 0, TOLD, 0, 0, JP_CLOCK_CPU, 0},
+		{"a dummy", SOFTWARE, JP_PERF_SW_DUMMY, 0, 0, 0, JP_CLOCK_NONE, 0},
+		{"cycles, whose period follows the load", 0, 0, TOLD, FREQ, 1000, JP_CLOCK_NONE, 0},
+		{"a breakpoint of no address", BREAKPOINT, 0, 0, 0, 0, JP_CLOCK_BREAKPOINT, 0},
+		{"a breakpoint", BREAKPOINT, 1, 0, 0, 0, JP_CLOCK_NONE, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_perf_attr attr = {.type = table[i].type,
+						  .config = table[i].config,
+						  .sample_type = table[i].sample_type,
+						  .flags = table[i].flags,
+						  .sample_period = table[i].asked};
+		const struct jp_event_asked *asked;
+
+		check(!add(&attr, 0), "%s: an attr", table[i].what);
+		asked = &attrs.all[attrs.count - 1].asked;
+		check(asked->clock == table[i].clock && asked->period == table[i].period,
+		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);
+	}
+	jp_perf_attrs_free(&attrs);
+}
+
+/* What a capture of ours asks for is told by what it may leave open. */
+static void own(void)
+{
+	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
+	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
+	static const struct {
+		bool user, own;
+		uint64_t flags;
+	} table[] = {
+		{false, true, 0}, {false, false, CHAIN}, {true, true, CHAIN}, {true, false, 0}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_perf_attr attr = {
+			.type = JP_PERF_TYPE_SOFTWARE,
+			.size = sizeof(attr),
+			.sample_type = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP |
+				       JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_TIME |
+				       JP_PERF_SAMPLE_CPU | JP_PERF_SAMPLE_PERIOD |
+				       JP_PERF_SAMPLE_REGS_USER | JP_PERF_SAMPLE_CALLCHAIN,
+			.read_format = JP_PERF_FORMAT_ID,
+			.flags = table[i].flags | (table[i].user ? user : 0) |
+				 JP_PERF_ATTR_DISABLED | JP_PERF_ATTR_SAMPLE_ID_ALL |
+				 JP_PERF_ATTR_USE_CLOCKID | JP_PERF_ATTR_FREQ |
+				 JP_PERF_ATTR_INHERIT,
+			.clockid = JP_PERF_CLOCK_MONOTONIC};
+
+		check(jp_perf_own_attr(&attr) == table[i].own,
+		      "of %s, callchains %s the kernel: %s", table[i].user ? "users" : "all",
+		      table[i].flags ? "without" : "with", table[i].own ? "ours" : "another's");
+	}
+}
+
+/* Mappings that are not executable come where they are asked for. */
+static void data(void)
+{
+	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
+		const struct jp_perf_attr attr = {.flags = JP_PERF_ATTR_MMAP | flag};
+
+		add(&attr, 0);
+		check(attrs.all[0].asked.data == !!flag, "mappings of data: %d", !!flag);
+		jp_perf_attrs_free(&attrs);
+	}
+}
+
+static bool gives(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
+{
+	bool given;
+
+	add(attr, 0);
+	given = attrs.all[0].asked.records >> type & 1;
+	jp_perf_attrs_free(&attrs);
+	return given;
+}
+
+/* Whether an event tells of processes or mappings: what it lost may be such a record. */
+static void sideband(void)
+{
+	static const struct {
+		uint64_t flags;
+		bool sideband;
+	} table[] = {{0, false},
+		     {JP_PERF_ATTR_MMAP, true},
+		     {JP_PERF_ATTR_MMAP2, true},
+		     {JP_PERF_ATTR_COMM, true},
+		     {JP_PERF_ATTR_TASK, true},
+		     {JP_PERF_ATTR_NAMESPACES, false}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		add(&(struct jp_perf_attr){.flags = table[i].flags}, 0);
+		check(attrs.all[0].asked.sideband == table[i].sideband, "%d for flags %#llx",
+		      table[i].sideband, (unsigned long long)table[i].flags);
+		jp_perf_attrs_free(&attrs);
+	}
+}
+
+static void records(void)
+{
+	static const struct {
+		uint64_t flags;
+		enum jp_perf_record_type type;
+	} table[] = {
+		{JP_PERF_ATTR_MMAP_DATA, JP_PERF_RECORD_MMAP},
+		{JP_PERF_ATTR_MMAP2, JP_PERF_RECORD_MMAP2},
+		{JP_PERF_ATTR_COMM, JP_PERF_RECORD_COMM},
+		{JP_PERF_ATTR_COMM, JP_PERF_RECORD_FORK},
+		{JP_PERF_ATTR_TASK, JP_PERF_RECORD_EXIT},
+		{JP_PERF_ATTR_INHERIT_STAT, JP_PERF_RECORD_READ},
+		{JP_PERF_ATTR_CONTEXT_SWITCH, JP_PERF_RECORD_SWITCH_CPU_WIDE},
+		{JP_PERF_ATTR_NAMESPACES, JP_PERF_RECORD_NAMESPACES},
+		{JP_PERF_ATTR_DEFER_OUTPUT, JP_PERF_RECORD_CALLCHAIN_DEFERRED},
+	};
+	static const enum jp_perf_record_type always[] = {
+		JP_PERF_RECORD_SAMPLE, JP_PERF_RECORD_LOST, JP_PERF_RECORD_LOST_SAMPLES,
+		JP_PERF_RECORD_THROTTLE, JP_PERF_RECORD_UNTHROTTLE};
+	const struct jp_perf_attr none = {0}, pmu = {.type = JP_PERF_TYPES};
+
+	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+		check(gives(&none, always[i]), "type %d for any flags", always[i]);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(gives(&(struct jp_perf_attr){.flags = table[i].flags}, table[i].type) &&
+			      !gives(&none, table[i].type),
+		      "type %d for flags %#llx", table[i].type, (unsigned long long)table[i].flags);
+	check(!gives(&(struct jp_perf_attr){.flags = JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2},
+		     JP_PERF_RECORD_MMAP),
+	      "one of the two records of mappings");
+	check(gives(&pmu, JP_PERF_RECORD_AUX) && !gives(&none, JP_PERF_RECORD_AUX),
+	      "AUX for a PMU that registered itself");
+}
+
+static void by_id(void)
+{
+	const struct jp_perf_attr first = {.sample_type = FULL,
+					   .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
+	struct jp_perf_attr second = first;
+
+	check(of(JP_PERF_RECORD_SAMPLE, 1) == -1, "of no attr");
+	add(&first, 1);
+	add(&first, 2);
+	check(of(JP_PERF_RECORD_SAMPLE, 2) == 1 && of(JP_PERF_RECORD_COMM, 2) == 1 &&
+		      of(JP_PERF_RECORD_COMM, 1) == 0,
+	      "by its id");
+	check(of(JP_PERF_RECORD_COMM, 0) == 0, "perf's own is the first one's");
+	check(of(JP_PERF_RECORD_SAMPLE, 3) == 0 && attrs.unknown_ids == 1,
+	      "an unknown one is as all of them, and is counted");
+	second.sample_type = WIDER;
+	add(&second, 4);
+	check(of(JP_PERF_RECORD_SAMPLE, 4) == 2 && of(JP_PERF_RECORD_SAMPLE, 3) == -1 &&
+		      attrs.unknown_ids == 1,
+	      "where they differ it is of none");
+	jp_perf_attrs_free(&attrs);
+	second.sample_type = JP_PERF_SAMPLE_IP;
+	add(&second, 0);
+	check(of(JP_PERF_RECORD_SAMPLE, 0) == 0, "without ids the one that there is");
+	second.sample_type |= JP_PERF_SAMPLE_TID;
+	add(&second, 0);
+	check(of(JP_PERF_RECORD_SAMPLE, 0) == -1 && of(JP_PERF_RECORD_COMM, 0) == 0,
+	      "or none, but all records end alike");
+	jp_perf_attrs_free(&attrs);
+}
+
+/* A file whose ids nobody came to write. */
+static void ids_missing(void)
+{
+	const struct jp_perf_attr sampling = {.sample_type = FULL,
+					      .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
+	struct jp_perf_attr dummy = {.type = JP_PERF_TYPE_SOFTWARE,
+				     .config = JP_PERF_SW_DUMMY,
+				     .sample_type = WIDER,
+				     .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
+
+	add(&dummy, 0);
+	add(&sampling, 0);
+	check(of(JP_PERF_RECORD_SAMPLE, 7) == 1 && of(JP_PERF_RECORD_COMM, 7) == 0,
+	      "a sample is of the one that is no dummy");
+	add(&sampling, 0);
+	check(of(JP_PERF_RECORD_SAMPLE, 7) == -1, "of two nobody knows");
+	jp_perf_attrs_free(&attrs);
+	for (int i = 0; i < 2; i++) {
+		add(&dummy, 0);
+		add(&(struct jp_perf_attr){.sample_type = i ? FULL : FULL | JP_PERF_SAMPLE_CPU,
+					   .flags = i ? 0 : JP_PERF_ATTR_SAMPLE_ID_ALL},
+		    0);
+		check(of(JP_PERF_RECORD_SAMPLE, 7) == -1 && of(JP_PERF_RECORD_COMM, 7) == -1, "%s",
+		      i ? "one has no id behind records" : "records end in other ways");
+		jp_perf_attrs_free(&attrs);
+	}
+	add(&dummy, 5);
+	attrs.ids_missing = true;
+	add(&sampling, 0);
+	check(of(JP_PERF_RECORD_SAMPLE, 7) == 1, "where some of them are cut off");
+	jp_perf_attrs_free(&attrs);
+}
+
+static double cost(size_t count)
+{
+	const uint64_t begin = jp_clock_thread_cpu();
+
+	for (size_t i = 0; i < count; i++) {
+		add(&(struct jp_perf_attr){.sample_type = FULL}, 0);
+		jp_perf_attrs_machine(&attrs, EM_NONE);
+	}
+	check(attrs.count == count, "%zu attrs", count);
+	jp_perf_attrs_free(&attrs);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* Those from before it was known learn the machine, and those from then on. */
+static void machines(void)
+{
+	const struct jp_perf_attr attr = {.sample_type = FULL};
+
+	add(&attr, 0);
+	check(!attrs.all[0].layout.machine, "none yet");
+	jp_perf_attrs_machine(&attrs, EM_X86_64);
+	add(&attr, 0);
+	jp_perf_attrs_machine(&attrs, EM_X86_64);
+	for (size_t i = 0; i < 2; i++)
+		check(attrs.all[i].layout.machine == jp_machine_find(EM_X86_64), "attr %zu", i);
+	jp_perf_attrs_machine(&attrs, EM_AARCH64);
+	for (size_t i = 0; i < 2; i++)
+		check(attrs.all[i].layout.machine == jp_machine_find(EM_AARCH64),
+		      "attr %zu, once the file says another", i);
+	jp_perf_attrs_free(&attrs);
+	check_growth("attrs", cost);
+}
+
+static void refused(void)
+{
+	const struct jp_perf_attr attr = {.sample_type = FULL};
+	const char *expected = NULL;
+
+	check(!strcmp(jp_perf_attrs_add(&attrs, &attr, 63, NULL, 0),
+		      "an attr of at least 64 bytes"),
+	      "an attr of 63 bytes");
+	for (int i = 0; i < 65535 && !expected; i++)
+		expected = jp_perf_attrs_add(&attrs, &attr, 64, NULL, 0);
+	check(!expected &&
+		      !strcmp(jp_perf_attrs_add(&attrs, &attr, 64, NULL, 0), "at most 65535 attrs"),
+	      "one more than may be");
+	jp_perf_attrs_free(&attrs);
+}
+
+int main(void)
+{
+	clocks();
+	own();
+	data();
+	sideband();
+	records();
+	by_id();
+	ids_missing();
+	machines();
+	refused();
+	return check_done();
+}

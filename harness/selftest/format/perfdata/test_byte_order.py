@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof judge` on files of machines of the other byte order, and of kernels long gone."""
+
+import json
+import os
+import struct
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support import byte_order, run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+FIXTURES = "validators/fixtures"
+CODE, PID = 0x10000, 100
+READ_FORMAT, BRANCHES = 1 | 2 | 4 | 8 | 16, 1 << 11
+
+
+def attr_of_everything() -> rd.Attr:
+    kind = byte_order.KNOWN
+    attr = rd.Attr.make(kind, [7], regs=1 << 6 | 1 << 7 | 1 << 8, stack=16)
+    struct.pack_into("<Q", attr.raw, 32, READ_FORMAT)
+    return attr
+
+
+def sample_of_everything(time: int) -> rd.Record:
+    """In the order in which the kernel writes: each part of another size than the one before."""
+    body = struct.pack("<QQIIQQQQIIQ", 7, CODE + 8, PID, PID, time, 0x1234, 7, 7, 3, 0, 1000)
+    body += struct.pack("<QQQ6Q", 2, 5, 6, *range(6))                  # READ, a group of two
+    body += struct.pack("<4Q", 3, rd.CONTEXT_USER, CODE + 8, CODE + 0x10)
+    body += struct.pack("<I12s", 12, b"abcdefgh\1\2\3\4")              # RAW
+    body += struct.pack("<Q6Q", 2, *range(6))                          # BRANCH_STACK
+    body += struct.pack("<4Q", 2, 0x7ff0, 0x7fe0, CODE + 8)            # REGS_USER
+    body += struct.pack("<Q", 16) + bytes(range(16)) + struct.pack("<Q", 16)
+    return rd.Record(rd.SAMPLE, rd.USER, body)
+
+
+class Swapped(Folder):
+    def judge(self, raw: bytes, *options: str, status: int = 0) -> Any:
+        files.write_bytes(self.place("perf.data"), raw)
+        done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
+        self.assertEqual(done.returncode, status, done.stderr)
+        if status:
+            return done.stderr
+        figures = json.loads(done.stdout)
+        swapped = raw[8:9] == b"\0"  # the header's size
+        self.assertEqual(figures.pop("swapped"), swapped)
+        return figures
+
+    def same(self, perf: rd.PerfData, *options: str) -> dict[str, Any]:
+        perf.records = [one for one in perf.records
+                        if one.kind in byte_order.BODIES or one.kind in (rd.SAMPLE,
+                                                                         rd.FINISHED_ROUND)]
+        wanted = self.judge(perf.pack(), *options)
+        self.assertEqual(self.judge(byte_order.turn_file(perf), *options), wanted)
+        piped = self.judge(byte_order.turn_pipe(perf), *options)
+        for key in ("records", "pipe"):
+            del piped[key], wanted[key]
+        self.assertEqual(piped, wanted)
+        return wanted
+
+    def test_recorded(self) -> None:
+        """Stack dumps too: memory of the process is not turned round."""
+        for name in sorted(os.listdir(FIXTURES)):
+            path = os.path.join(FIXTURES, name, "perf.data")
+            if os.path.exists(path):
+                with self.subTest(name):
+                    figures = self.same(rd.PerfData.load(path), "--unwind", "--elf",
+                                        os.path.join(FIXTURES, name, "elf"))
+                    self.assertTrue(figures["samples"])
+
+    def test_every_part_of_a_sample(self) -> None:
+        attr = attr_of_everything()
+        perf = rd.PerfData([attr], [], {6: struct.pack("<I64s", 64, b"x86_64")})
+        perf.records += [perf.comm(PID, PID, "made", 5),
+                         perf.map(PID, CODE, 0x1000, "//anon", 10)]
+        perf.records += [sample_of_everything(time) for time in (20, 30)]
+        figures = self.same(perf, "--unwind")
+        self.assertEqual((figures["addresses"], figures["unwind"]["samples"]), (4, 2))
+
+    def test_every_record(self) -> None:
+        kind = rd.IP | rd.TID | rd.TIME | rd.ID | rd.STREAM_ID | rd.CPU | rd.CALLCHAIN
+        perf = rd.PerfData([rd.Attr.make(kind, [7]), rd.Attr.make(kind | rd.PERIOD, [8, 9])], [],
+                           {6: struct.pack("<I64s", 64, b"ppc64")})
+        build_id = perf.map(PID, CODE, 0x1000, "/usr/bin/made", 12)
+        build_id.misc |= rd.BUILD_ID
+        build_id.body[32:56] = bytes([20, 0, 0, 0]) + bytes(range(20))
+        mmap = struct.pack("<IIQQQ", PID, PID, CODE + 0x1000, 0x1000, 0) + b"/lib/old.so".ljust(16)
+        perf.records += [perf.comm(PID, PID, "made", 5, True), build_id,
+                         perf.side(rd.MMAP, mmap[:-1] + b"\0", 13, rd.USER, PID, PID),
+                         perf.fork(PID + 1, PID, 14),
+                         perf.side(rd.LOST, struct.pack("<QQ", 7, 12), 30),
+                         perf.side(rd.LOST_SAMPLES, struct.pack("<Q", 5), 31),
+                         perf.side(16, struct.pack("<IIQ4Q", PID, PID, 2, 1, 2, 3, 4), 32)]
+        for attr, pid in zip(perf.attrs, (PID, PID + 1)):
+            made = rd.Sample.make(attr, pid=pid, tid=pid, cpu=3,
+                                  chain=[rd.CONTEXT_USER, CODE + 4, CODE + 0x1004])
+            made.ip, made.time, made.id, made.misc = CODE + 4, 40, attr.ids[0], rd.USER
+            perf.records.append(made)
+        figures = self.same(perf)
+        self.assertEqual((figures["addresses"], figures["addresses_unmapped"]), (4, 0))
+        self.assertEqual((figures["lost_events"], figures["lost_samples"]), (12, 5))
+        self.assertEqual(figures["mmap2"]["file"], 1)
+
+    def test_not_whole_words(self) -> None:
+        perf = rd.PerfData([rd.Attr.make(rd.IP, [])], [])
+        raw = byte_order.turn_file(perf)
+        raw = raw.ljust(400, b"\0")
+        broken = raw[:48] + struct.pack(">Q", 12) + raw[56:]
+        at = struct.unpack_from(">Q", raw, 40)[0]
+        broken = broken[:at] + struct.pack(">IHH", 11, 0, 12) + broken[at + 8:]
+        self.assertIn("whole words", self.judge(broken, status=99))
+
+
+class Old(Swapped):
+    def made(self, records: list[Any]) -> rd.PerfData:
+        perf = rd.PerfData([rd.Attr.make(rd.IP | rd.TID | rd.TIME, [7])], [])
+        perf.records += records
+        return perf
+
+    def mmap(self, perf: rd.PerfData, kind: int, name: bytes, misc: int = rd.USER) -> Any:
+        identity = struct.pack("<IIQQ", 8, 1, 99, 0) if kind == rd.MMAP2 else b""
+        body = struct.pack("<IIQQQ", PID, PID, CODE, 0x1000, 0) + identity + name
+        return perf.side(kind, body + bytes(8 - len(name) % 8), 10, misc, PID, PID)
+
+    def with_sample(self, kind: int, name: bytes, misc: int = rd.USER) -> rd.PerfData:
+        perf = self.made([])
+        made = rd.Sample.make(perf.attrs[0], pid=PID, tid=PID)
+        made.ip, made.time = CODE + 4, 40
+        perf.records += [self.mmap(perf, kind, name, misc), made]
+        return perf
+
+    def test_mmap2_without_protection(self) -> None:
+        """RHEL 7.0 and Linux 3.12; what is longer than eight bytes looked like a shorter name."""
+        for name, kind in ((b"/usr/lib64/libc-2.17.so", "file"), (b"//anon", "anon"),
+                           (b"[vdso]", "other"), (b"/a", "file")):
+            with self.subTest(name):
+                figures = self.same(self.with_sample(rd.MMAP2, name))
+                self.assertEqual((figures["mmap2"][kind], figures["sampled"][kind]), (1, 1))
+        data = self.same(self.with_sample(rd.MMAP2, b"/usr/share/data", rd.USER | 1 << 13))
+        self.assertEqual(data["sampled"]["unmapped"], 1)
+
+    def test_mmap_alone(self) -> None:
+        """Counted as MMAP2 are where there are none of those."""
+        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        self.assertEqual(self.same(perf)["mmap2"],
+                         {"file": 1, "anon": 0, "memfd": 0, "other": 0})
+        perf.records.append(perf.map(PID, CODE + 0x2000, 0x1000, "//anon", 50))
+        self.assertEqual(self.same(perf)["mmap2"],
+                         {"file": 0, "anon": 1, "memfd": 0, "other": 0})
+
+    def test_before_3_4(self) -> None:
+        """The same under another magic, which tells no byte order."""
+        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        wanted = self.judge(perf.pack())
+        for raw in (perf.pack(), byte_order.turn_file(perf)):
+            self.assertEqual(self.judge(b"PERFFILE" + raw[8:]), wanted)
+        piped = byte_order.turn_pipe(perf)
+        self.assertEqual(self.judge(b"PERFFILE" + piped[8:]), self.judge(piped))
+
+    def test_before_features(self) -> None:
+        """A header of 72 bytes."""
+        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        raw = perf.pack()
+        for turned, order in ((raw, "<"), (byte_order.turn_file(perf), ">")):
+            short = turned[:8] + struct.pack(order + "Q", 72) + turned[16:]
+            self.assertEqual(self.judge(short), self.judge(raw))
+
+    def test_features_of_32_bits(self) -> None:
+        """The bitmap is of longs: on a 32-bit machine the halves stand the other way round."""
+        perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
+        perf.features = {3: struct.pack("<I64s", 64, b"host"),
+                         6: struct.pack("<I64s", 0xffffff, b"ppc")}
+        raw = bytearray(byte_order.turn_file(perf))
+        self.assertIn("a string of at most", self.judge(bytes(raw), status=99))
+        struct.pack_into(">II", raw, 72, 1 << 3 | 1 << 6, 0)
+        self.assertIn("a string of at most", self.judge(bytes(raw), status=99))

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* perf's own records between the kernel's: bad ones are refused, compressed ones end anywhere. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "harness/format/perfdata/read.h"
+#include "harness/selftest/support/made_perf_data.h"
+
+static struct perf_file file, inner;
+
+struct names_seen {
+	int names, wrong;
+};
+
+static int visit(void *context, const struct jp_event *event)
+{
+	struct names_seen *seen = context;
+
+	seen->names += event->type == JP_EVENT_COMM;
+	seen->wrong += event->type != JP_EVENT_COMM || event->pid != 7 ||
+		       strcmp(event->comm.name, "name") != 0;
+	return 0;
+}
+
+static void begin(void)
+{
+	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
+
+	perf_file_begin(&file, &attr);
+}
+
+static void put_name(struct perf_file *to)
+{
+	const uint32_t ids[] = {7, 7};
+	unsigned char body[16] = {0};
+
+	memcpy(body, ids, sizeof(ids));
+	memcpy(body + sizeof(ids), "name", 5);
+	perf_file_record(to, JP_PERF_RECORD_COMM, 0, body, sizeof(body));
+}
+
+static int read_all(struct names_seen *seen, struct jp_perfdata_summary *summary,
+		    struct jp_error *err)
+{
+	*seen = (struct names_seen){0};
+	*summary = (struct jp_perfdata_summary){0};
+	return jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, seen, summary, err);
+}
+
+static void bad_ones(void)
+{
+	static const uint64_t beyond[] = {100, 0};
+	static const struct {
+		const char *what;
+		uint32_t type;
+		const void *body;
+		size_t size;
+		const char *words;
+	} table[] = {
+		{"a build id of ten bytes", JP_PERF_RECORD_HEADER_BUILD_ID, "12", 2,
+		 "expected a build id"},
+		{"a feature without a number", JP_PERF_RECORD_HEADER_FEATURE, "", 0,
+		 "expected a feature's number"},
+		{"compressed data of more than its record", JP_PERF_RECORD_COMPRESSED2, beyond,
+		 sizeof(beyond), "expected compressed data that fits into its record"},
+		{"compressed data without its size", JP_PERF_RECORD_COMPRESSED2, "1234", 4,
+		 "expected compressed data that fits into its record"},
+		{"compressed data that is none", JP_PERF_RECORD_COMPRESSED, "none of zstd's", 14,
+		 "compressed record of type 81: "},
+		{"a payload beyond the data", JP_PERF_RECORD_AUXTRACE, beyond, sizeof(beyond),
+		 "expected 100 bytes after this record, found 24"},
+	};
+	/* Another part of the file follows, so nothing of the data can have been cut off. */
+	static const struct perf_file_feature feature = {3, "host", 4};
+	struct jp_error err = {""};
+	struct names_seen seen;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		begin();
+		perf_file_record(&file, table[i].type, 0, table[i].body, table[i].size);
+		put_name(&file);
+		perf_file_data_ends(&file);
+		perf_file_features(&file, &feature, 1);
+		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, &seen, NULL,
+				       &err) < 0 &&
+			      strstr(err.text, "perf.data: offset 240: ") &&
+			      strstr(err.text, table[i].words),
+		      "%s: %s", table[i].what, err.text);
+	}
+}
+
+/* Where a stream cannot be read on it is not cut short. */
+static void failing_stream(void)
+{
+	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
+	const uint64_t body[5] = {1000};
+	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct jp_perfdata_summary summary;
+	struct jp_error err = {""};
+	struct names_seen seen;
+	int ends[2];
+
+	file.size = 0;
+	perf_file_put(&file, &head, sizeof(head));
+	perf_file_record(&file, JP_PERF_RECORD_AUXTRACE, 0, body, sizeof(body));
+	/* Who closes a socket with something unread in it resets the connection. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
+	    send(ends[1], file.bytes, file.size, 0) != (ssize_t)file.size ||
+	    send(ends[0], "unread", 6, 0) != 6 || dup2(ends[0], STDIN_FILENO) < 0)
+		exit(99);
+	close(ends[0]);
+	close(ends[1]);
+	check(jp_perfdata_read("-", visit, &seen, &summary, &err) == -EIO && !summary.cut_short &&
+		      strstr(err.text, strerror(ECONNRESET)),
+	      "a stream that fails in a payload: %s", err.text);
+	dup2(saved, STDIN_FILENO);
+}
+
+static void nothing(int number)
+{
+	(void)number;
+}
+
+/* Whether @pid sleeps: the state behind the name in /proc/PID/stat. */
+static bool sleeps(pid_t pid)
+{
+	char path[32], text[256] = "";
+	const char *behind;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	behind = jp_file_text(path, text, sizeof(text)) < 0 ? NULL : strrchr(text, ')');
+	return behind && behind[2] == 'S';
+}
+
+/* The first half, a signal while the reader waits for more, the rest. */
+static void write_stream(int to)
+{
+	const pid_t reader = getppid();
+	size_t half = file.size / 2 + 3;
+
+	if (jp_file_write(to, file.bytes, half))
+		_exit(1);
+	while (!sleeps(reader))
+		sched_yield();
+	kill(reader, SIGUSR1);
+	_exit(jp_file_write(to, file.bytes + half, file.size - half) != 0);
+}
+
+/* A stream is read piece by piece: records lie across the ends of pieces, signals come. */
+static void long_stream(void)
+{
+	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
+	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
+	const struct sigaction action = {.sa_handler = nothing};
+	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	struct jp_error err = {""};
+	struct names_seen seen = {0};
+	int ends[2], names = 0, status = -1, ret;
+	pid_t writer;
+
+	file.size = 0;
+	perf_file_put(&file, &head, sizeof(head));
+	perf_file_record(&file, JP_PERF_RECORD_HEADER_ATTR, 0, &attr, 120);
+	for (; file.size < PERF_FILE_MOST - 64; names++)
+		put_name(&file);
+	sigaction(SIGUSR1, &action, NULL);
+	fflush(stdout);
+	if (pipe2(ends, O_CLOEXEC) || (writer = fork()) < 0)
+		exit(99);
+	if (!writer) {
+		close(ends[0]);
+		write_stream(ends[1]);
+	}
+	close(ends[1]);
+	dup2(ends[0], STDIN_FILENO);
+	close(ends[0]);
+	ret = jp_perfdata_read("-", visit, &seen, NULL, &err);
+	dup2(saved, STDIN_FILENO);
+	waitpid(writer, &status, 0);
+	check(!ret && !status && seen.names == names && !seen.wrong,
+	      "a stream of %zu bytes: %d of %d names, %d wrong %s", file.size, seen.names, names,
+	      seen.wrong, err.text);
+}
+
+/* A stream of records may be cut in two anywhere. */
+static void split(void)
+{
+	struct jp_perfdata_summary summary;
+	int good = 0, tried = 0;
+
+	inner.size = 0;
+	for (int i = 0; i < 3; i++)
+		put_name(&inner);
+	perf_file_record(&inner, JP_PERF_RECORD_FINISHED_ROUND, 0, NULL, 0);
+	for (size_t at = 0; at <= inner.size; at++, tried++) {
+		struct jp_error err = {""};
+		struct names_seen seen;
+
+		begin();
+		perf_file_compressed(&file, inner.bytes, at);
+		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
+		perf_file_data_ends(&file);
+		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
+			summary.records == 6 && summary.own_records == 3;
+	}
+	if (PERF_FILE_ZSTD)
+		check(good == tried, "cut in two at %d of %d places", good, tried);
+	else
+		check(true, "cut in two # SKIP built without libzstd");
+}
+
+/* What is shorter than its own length has none. */
+static void short_feature(void)
+{
+	for (size_t size = 3; size < 5; size++) {
+		const struct perf_file_feature feature = {JP_PERF_FEATURE_ARCH, "\0\0\0\0", size};
+		struct jp_perfdata_summary summary;
+		struct jp_error err = {""};
+		struct names_seen seen;
+		int ret;
+
+		begin();
+		put_name(&file);
+		perf_file_data_ends(&file);
+		perf_file_features(&file, &feature, 1);
+		ret = read_all(&seen, &summary, &err);
+		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
+			       : !ret && seen.names == 1 && !*summary.arch,
+		      "a text's length of %zu bytes %s", size, err.text);
+	}
+}
+
+int main(void)
+{
+	scratch_make("");
+	bad_ones();
+	failing_stream();
+	long_stream();
+	split();
+	short_feature();
+	return check_done();
+}

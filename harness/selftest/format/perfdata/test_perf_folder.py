@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A perf.data that is a folder, as perf record --threads and --kcore write it."""
+
+import json
+import os
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+FIXTURE = "validators/fixtures/anon/perf.data"
+
+
+class PerfFolder(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = rd.PerfData.load(FIXTURE)
+        os.mkdir(self.place("perf.data"))
+
+    def part(self, name: str) -> str:
+        return self.place("perf.data", name)
+
+    def split(self, count: int) -> None:
+        """Records go to files in turns; what sets the stage is in the first."""
+        records = [one for one in self.perf.records if one.kind != rd.FINISHED_ROUND]
+        rounds = rd.Record(rd.FINISHED_ROUND, 0, b"")
+        head = rd.PerfData(self.perf.attrs, records[:2] + [rounds, rounds], self.perf.features)
+        head.save(self.part("data"))
+        for i in range(count):
+            files.write_bytes(self.part(f"data.{i}"),
+                              b"".join(one.pack() for one in records[2 + i::count]))
+
+    def judge(self, path: str, command: str = "judge", status: int = 0) -> Any:
+        done = process.run([JITPROOF, command, "--json", path])
+        self.assertEqual(done.returncode, status, done.stderr)
+        if status == 99:
+            return done.stderr
+        figures = json.loads(done.stdout)
+        del figures["file"]
+        return figures
+
+    def test_the_same_as_one_file(self) -> None:
+        """Times decide, wherever a record is; an empty file ends nothing."""
+        for count in (1, 2, 7):
+            with self.subTest(count):
+                self.split(count)
+                files.write_bytes(self.part(f"data.{count}"), b"")
+                files.write_bytes(self.part(f"data.{count + 1}"),
+                                  rd.Record(rd.FINISHED_ROUND, 0, b"").pack())
+                found, wanted = self.judge(self.place("perf.data")), self.judge(FIXTURE)
+                self.assertEqual(found["samples"], 40)
+                del found["records"], wanted["records"]
+                self.assertEqual(found, wanted)
+                causes = [[(one["id"], one["samples"]) for one in
+                           self.judge(path, "explain", 1)["causes"]]
+                          for path in (self.place("perf.data"), FIXTURE)]
+                self.assertEqual(causes[0], causes[1])
+
+    def test_kcore(self) -> None:
+        """One file, and a folder that is none of ours."""
+        self.perf.save(self.part("data"))
+        os.mkdir(self.part("kcore_dir"))
+        self.assertEqual(self.judge(self.place("perf.data")), self.judge(FIXTURE))
+
+    def test_no_such_folder(self) -> None:
+        self.assertIn('a file "data"', self.judge(self.place("perf.data"), status=99))
+
+    def test_cut_short(self) -> None:
+        self.split(2)
+        raw = files.read_bytes(self.part("data.1"))
+        files.write_bytes(self.part("data.1"), raw[:-4])
+        self.assertIn("data.1: cut short", self.judge(self.place("perf.data"), status=99))
+        done = process.run([JITPROOF, "judge", "--json", "--partial", self.place("perf.data")])
+        self.assertEqual(json.loads(done.stdout)["samples"], 39)
+
+    def test_bad_record(self) -> None:
+        """Found when its turn comes: all files are read by then."""
+        self.split(1)
+        bad = self.perf.map(1, 0x1000, 0x1000, "/some/program", 10**9)
+        bad.body[64:80] = b"x" * 16  # no end of the name
+        files.write_bytes(self.part("data.1"), bad.pack())
+        said = self.judge(self.place("perf.data"), status=99)
+        self.assertIn(self.place("perf.data") + ": offset 0: expected a mapping record", said)
+
+    def test_no_record(self) -> None:
+        """Found as its file is read."""
+        self.split(2)
+        files.write_bytes(self.part("data.1"), bytes(8))
+        said = self.judge(self.place("perf.data"), status=99)
+        self.assertIn("data.1: offset 0: expected a record of at least 8 bytes", said)
+
+    def test_what_is_no_file(self) -> None:
+        """Others may have written the folder: no link is followed, no FIFO is waited for."""
+        self.split(1)
+        os.rename(self.part("data.0"), self.place("elsewhere"))
+        os.symlink(self.place("elsewhere"), self.part("data.0"))
+        self.assertIn("symbolic link", self.judge(self.place("perf.data"), status=99))
+        os.remove(self.part("data.0"))
+        os.mkfifo(self.part("data.0"))
+        self.assertIn("a FIFO", self.judge(self.place("perf.data"), status=99))

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What tells of a machine and its user is taken out of a perf.data, and nothing else. */
+#include "harness/format/perfdata/read.h"
+#include "harness/format/perfdata/reduce.h"
+#include "harness/selftest/support/made_perf_data.h"
+
+enum { STACK = 64 };
+
+static struct perf_file file, sample;
+static unsigned char found[STACK]; /* the stack of the last sample that was read */
+
+static int visit(void *context, const struct jp_event *event)
+{
+	if (event->type == JP_EVENT_SAMPLE)
+		memcpy(found, event->sample.stack, STACK);
+	return 0;
+}
+
+/* One sample with a dump of @size bytes at @stack, then zeros; in compressed data. */
+static void begin(const char *stack, size_t size, bool packed)
+{
+	const struct jp_perf_attr attr = {.type = 1,
+					  .size = 120,
+					  .sample_type =
+						  JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_STACK_USER,
+					  .sample_stack_user = STACK};
+	unsigned char body[8 + 8 + STACK + 8] = {0};
+	const uint64_t dumped = STACK;
+
+	memcpy(body + 8, &dumped, sizeof(dumped));
+	memcpy(body + 16, stack, size);
+	memcpy(body + 16 + STACK, &dumped, sizeof(dumped));
+	sample.size = 0;
+	perf_file_record(&sample, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
+	perf_file_begin(&file, &attr);
+	if (packed)
+		perf_file_compressed(&file, sample.bytes, sample.size);
+	else
+		perf_file_put(&file, sample.bytes, sample.size);
+	perf_file_data_ends(&file);
+}
+
+static int reduce(struct jp_reduced *reduced, struct jp_error *err)
+{
+	const char *path = perf_file_store(&file, "perf.data");
+	jp_cleanup_close int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	*reduced = (struct jp_reduced){0};
+	return jp_perfdata_reduce(path, fd, reduced, err);
+}
+
+#define TEXT(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *what, *before;
+	size_t size;
+	const char *after;
+	const char *name; /* of the variable; NULL: there is none */
+} dumps[] = {
+	{"a variable", TEXT("\0HOME=/root\0"), "\0HOME=xxxxx\0", "HOME"},
+	{"one of the whole dump", TEXT("\0\0LANG=C.UTF-8 and more"), "\0\0LANG=xxxxxxxxxxxxxxxx",
+	 "LANG"},
+	{"words with blanks", TEXT("\0PS1=a\tb\nc\033[0m\0"), "\0PS1=xxxxxxxxx\0", "PS1"},
+	{"text in UTF-8", TEXT("\0A.B=\xc3\xa9\xe2\x82\xac\0"), "\0A.B=xxxxx\0", "A.B"},
+	{"a function of a shell", TEXT("\0F%%()=() { a; }\0"), "\0F%%()=xxxxxxxxx\0", "F%%()"},
+	{"none behind other bytes", TEXT("xHOME=/root\0"), "xHOME=/root\0", NULL},
+	{"a digit first", TEXT("\0001A=value more\0"), "\0001A=value more\0", NULL},
+	{"a name of one letter", TEXT("\0A=value, more\0"), "\0A=value, more\0", NULL},
+	{"no name", TEXT("\0=value, and more\0"), "\0=value, and more\0", NULL},
+	{"a control character", TEXT("\0HOME=/ro\001ot and more\0"), "\0HOME=/ro\001ot and more\0",
+	 NULL},
+	{"an address that looks like one", TEXT("\0AB=\x7f\0\0\0\0"), "\0AB=\x7f\0\0\0\0", NULL},
+	{"one of bytes that are no text", TEXT("\0ABCDEF=\x80\x81\0"), "\0ABCDEF=\x80\x81\0", NULL},
+	{"one with DEL", TEXT("\0ABCDEF=a\x7f\0"), "\0ABCDEF=a\x7f\0", NULL},
+	{"a name of every sign", TEXT("\0A_-.%()z=1\0"), "\0A_-.%()z=x\0", "A_-.%()z"},
+	{"a sign of none", TEXT("\0HOME+=/root and more\0"), "\0HOME+=/root and more\0", NULL},
+	{"a name without a value", TEXT("\0HOME\0"), "\0HOME\0", NULL},
+};
+
+static void stacks(void)
+{
+	struct jp_reduced reduced;
+	struct jp_error err;
+
+	for (size_t i = 0; i < sizeof(dumps) / sizeof(*dumps); i++) {
+		unsigned char expected[STACK] = {0};
+		size_t size = dumps[i].size;
+
+		/* Up to the end, which cuts it off. */
+		if (i == 1) {
+			static char whole[STACK];
+
+			memset(whole, 'a', sizeof(whole));
+			memcpy(whole, "\0\0LANG=", 7);
+			begin(whole, STACK, false);
+			memset(expected, 'x', STACK);
+			memcpy(expected, whole, 7);
+		} else {
+			begin(dumps[i].before, size, false);
+			memcpy(expected, dumps[i].after, size);
+		}
+		check(!reduce(&reduced, &err) &&
+			      !jp_perfdata_read(scratch_path("perf.data"), visit, NULL, NULL,
+						&err) &&
+			      !memcmp(found, expected, STACK),
+		      "%s", dumps[i].what);
+		check(dumps[i].name ? reduced.variables.count == 1 &&
+					      !strcmp(reduced.variables.words[0], dumps[i].name)
+				    : !reduced.variables.count,
+		      "%s: %s", dumps[i].what, dumps[i].name ?: "no variable");
+		jp_reduced_free(&reduced);
+	}
+}
+
+static void features(void)
+{
+	static const char command[] = "\3\0\0\0\4\0\0\0one\0\10\0\0\0two\0\0\0\0\0\377\0\0\0";
+	static const struct perf_file_feature all[] = {
+		{3, "host name of ours", 17},
+		{JP_PERF_FEATURE_VERSION, "\4\0\0\0006.1", 8},
+		{JP_PERF_FEATURE_CMDLINE, command, sizeof(command) - 1},
+		{13, "topology", 8},
+	};
+	struct jp_perf_file_header header;
+	struct jp_perf_section table[4];
+	struct jp_reduced reduced;
+	struct jp_error err = {""};
+	char *bytes;
+	size_t size;
+
+	begin("", 0, false);
+	perf_file_features(&file, all, 4);
+	check(!reduce(&reduced, &err), "features are taken out %s", err.text);
+	check(reduced.commands.count == 2 && !strcmp(reduced.commands.words[0], "one") &&
+		      !strcmp(reduced.commands.words[1], "two"),
+	      "the command line is listed, as far as it goes");
+	jp_reduced_free(&reduced);
+	bytes = jp_file_read(scratch_path("perf.data"), PERF_FILE_MOST, &size, NULL);
+	if (!bytes)
+		exit(99);
+	memcpy(&header, bytes, sizeof(header));
+	memcpy(table, bytes + header.data.offset + header.data.size, sizeof(table));
+	check(header.features[0] == (1 << JP_PERF_FEATURE_VERSION | 1 << JP_PERF_FEATURE_CMDLINE) &&
+		      size == file.size,
+	      "two stay");
+	check(!memcmp(bytes + table[0].offset, all[1].bytes, table[0].size) &&
+		      table[1].size == sizeof(command) - 1 && !table[2].size && !table[3].offset,
+	      "at their places");
+	check(!memmem(bytes, size, "host", 4) && !memmem(bytes, size, "topology", 8),
+	      "the others are gone");
+	free(bytes);
+}
+
+/* What follows a header from before there were features is none of them. */
+static void old_header(void)
+{
+	struct jp_reduced reduced;
+	struct jp_error err = {""};
+	jp_cleanup_free char *bytes = NULL;
+	size_t size;
+
+	begin("\0AB=value and more", 18, false);
+	perf_file_old_header(&file);
+	check(!reduce(&reduced, &err) && reduced.variables.count == 1, "no features %s", err.text);
+	jp_reduced_free(&reduced);
+	bytes = jp_file_read(scratch_path("perf.data"), PERF_FILE_MOST, &size, NULL);
+	check(bytes && size == file.size && !memcmp(bytes, file.bytes, size - STACK - 8) &&
+		      memmem(bytes, size, "AB=xxxx", 7),
+	      "the rest stays");
+}
+
+static char large[(1 << 20) + 1];
+
+/* What cannot be reduced is said, with the file's name. */
+static void refuse(const char *what, const char *words)
+{
+	struct jp_reduced reduced;
+	struct jp_error err = {""};
+
+	check(reduce(&reduced, &err) < 0 && strstr(err.text, words) &&
+		      strstr(err.text, "/perf.data: "),
+	      "%s: %s", what, err.text);
+	jp_reduced_free(&reduced);
+}
+
+static void refuse_all(void)
+{
+	static const struct perf_file_feature one[] = {{3, "12345678", 8}};
+	static const struct perf_file_feature command[] = {
+		{JP_PERF_FEATURE_CMDLINE, large, sizeof(large)},
+	};
+	static const struct {
+		const char *what, *words;
+		struct jp_perf_section section;
+	} places[] = {
+		{"a feature behind the end",
+		 "offset 336: expected a feature within the",
+		 {1000000, 8}},
+		{"one before the data's end",
+		 "feature 3 is at 16, 8 bytes; expected behind the data",
+		 {16, 8}},
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		begin("", 0, false);
+		perf_file_features(&file, one, 1);
+		memcpy(file.bytes + perf_file_header(&file)->data.offset +
+			       perf_file_header(&file)->data.size,
+		       &places[i].section, sizeof(places[i].section));
+		refuse(places[i].what, places[i].words);
+	}
+	begin("", 0, false);
+	perf_file_features(&file, command, 1);
+	refuse("a command line of more than 1 MiB", "a command line of 1048577 bytes");
+	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
+	perf_file_data_ends(&file);
+	perf_file_features(&file, one, 1);
+	refuse("a file without records", "no record is in it");
+	begin("\0HOME=/root", 12, true);
+	if (PERF_FILE_ZSTD)
+		refuse("a variable in compressed data", "the environment is in compressed data");
+	file.size = 4;
+	refuse("no perf.data", "offset 0");
+	file.size = 0;
+	perf_file_put(&file, &(uint64_t[]){JP_PERF_MAGIC, 16}, 16);
+	refuse("a stream", "a pipe stream; what it tells of the machine cannot be taken out");
+}
+
+int main(void)
+{
+	scratch_make("");
+	stacks();
+	features();
+	old_header();
+	refuse_all();
+	return check_done();
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Headers of a machine of the other byte order, bit by bit. */
+#include "harness/format/perfdata/swap.h"
+#include "harness/selftest/support/check.h"
+
+/* Such a machine's first bit field is the highest bit of its first byte. */
+static void flags(void)
+{
+	unsigned int right = 0;
+
+	for (int bit = 0; bit < 64; bit++) {
+		struct jp_perf_attr attr = {0};
+		unsigned char bytes[8] = {0};
+
+		bytes[bit / 8] = 0x80 >> bit % 8;
+		memcpy(&attr.flags, bytes, sizeof(bytes));
+		jp_perf_swap_attr(&attr);
+		right += attr.flags == UINT64_C(1) << bit;
+	}
+	check(right == 64, "%u of 64 flags of an attr become what they are here", right);
+}
+
+/* A record being made, by both machines' byte orders at once. */
+struct swapped_pair {
+	unsigned char theirs[512], ours[512];
+	size_t size;
+};
+
+static void put(struct swapped_pair *pair, uint64_t value, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		pair->ours[pair->size + i] = value >> 8 * i;
+		pair->theirs[pair->size + size - 1 - i] = value >> 8 * i;
+	}
+	pair->size += size;
+}
+
+static void put_text(struct swapped_pair *pair, const char *text, size_t size)
+{
+	memcpy(pair->ours + pair->size, text, size);
+	memcpy(pair->theirs + pair->size, text, size);
+	pair->size += size;
+}
+
+/* As the reader does it. */
+static void swap(const struct jp_perf_layout *layout, struct swapped_pair *pair,
+		 struct jp_perf_record head)
+{
+	head.size = pair->size;
+	memcpy(pair->ours, &head, sizeof(head));
+	memcpy(pair->theirs, &head, sizeof(head));
+	jp_perf_swap_record_header((struct jp_perf_record *)pair->theirs);
+	jp_perf_swap_words((struct jp_perf_record *)pair->theirs);
+	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
+}
+
+/* A record of so many fields, by their widths; T: eight letters, t: the last ones of a text. */
+static struct swapped_pair record_of(const char *fields)
+{
+	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
+	uint64_t value = 0x0102030405060708;
+
+	for (; *fields; fields++, value += 0x1010101010101010) {
+		if (*fields == 'T' || *fields == 't')
+			put_text(&pair, *fields == 'T' ? "/letters" : "a\0\0\0\0\0\0", 8);
+		else
+			put(&pair, value, (size_t)(*fields - '0'));
+	}
+	return pair;
+}
+
+static void records(void)
+{
+	static const struct {
+		const char *what, *fields;
+		enum jp_perf_record_type type;
+	} table[] = {
+		{"MMAP", "44888t", JP_PERF_RECORD_MMAP},
+		{"MMAP with a long name", "44888TTTTt", JP_PERF_RECORD_MMAP},
+		{"MMAP2", "44888448844t", JP_PERF_RECORD_MMAP2},
+		{"COMM", "44t", JP_PERF_RECORD_COMM},
+		{"COMM with a long name", "44Tt", JP_PERF_RECORD_COMM},
+		{"FORK", "44448", JP_PERF_RECORD_FORK},
+		{"EXIT", "44448", JP_PERF_RECORD_EXIT},
+		{"NAMESPACES", "44888", JP_PERF_RECORD_NAMESPACES},
+		{"LOST, which has no pid", "88", JP_PERF_RECORD_LOST},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct swapped_pair pair = record_of(table[i].fields);
+
+		swap(&(struct jp_perf_layout){0}, &pair,
+		     (struct jp_perf_record){.type = table[i].type});
+		check(memcmp(pair.ours, pair.theirs, pair.size) == 0, "%s", table[i].what);
+	}
+}
+
+/* A sample with all that a size goes before. */
+static struct swapped_pair sample(void)
+{
+	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
+
+	put(&pair, 0x0102030405060708, 8); /* ip */
+	put(&pair, 0x11121314, 4);         /* pid */
+	put(&pair, 0x21222324, 4);         /* tid */
+	put(&pair, 3, 4);                  /* cpu */
+	put(&pair, 0, 4);
+	put(&pair, 2, 8); /* counts: of a group of two, with ids */
+	put(&pair, 0x3132, 8);
+	for (int i = 0; i < 4; i++)
+		put(&pair, 0x4142434400 + i, 8);
+	put(&pair, 2, 8); /* a callchain */
+	put(&pair, 0x5152535455565758, 8);
+	put(&pair, 0x6162636465666768, 8);
+	put(&pair, 12, 4); /* raw data */
+	put_text(&pair, "a tracepoint", 12);
+	put(&pair, 1, 8); /* branches, with an index before and counters behind them */
+	put(&pair, 0x71, 8);
+	for (int i = 0; i < 4; i++)
+		put(&pair, 0x8182838400 + i, 8);
+	put(&pair, 2, 8); /* registers */
+	put(&pair, 0x9192939495969798, 8);
+	put(&pair, 0xa1a2a3a4a5a6a7a8, 8);
+	put(&pair, 16, 8); /* a stack */
+	put_text(&pair, "sixteen letters.", 16);
+	put(&pair, 8, 8);
+	return pair;
+}
+
+/* Cut anywhere it harms nothing behind it, and what is there comes out right up to the part that is
+ * cut. */
+static void samples(void)
+{
+	static const struct jp_perf_attr attr = {
+		.sample_type = JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_CPU |
+			       JP_PERF_SAMPLE_READ | JP_PERF_SAMPLE_CALLCHAIN | JP_PERF_SAMPLE_RAW |
+			       JP_PERF_SAMPLE_BRANCH_STACK | JP_PERF_SAMPLE_REGS_USER |
+			       JP_PERF_SAMPLE_STACK_USER,
+		.read_format =
+			JP_PERF_FORMAT_GROUP | JP_PERF_FORMAT_ID | JP_PERF_FORMAT_TIME_ENABLED,
+		.branch_sample_type = JP_PERF_BRANCH_HW_INDEX | JP_PERF_BRANCH_COUNTERS,
+		.sample_regs_user = 3,
+	};
+	const struct jp_perf_record head = {.type = JP_PERF_RECORD_SAMPLE};
+	struct swapped_pair whole = sample(), cut;
+	unsigned int kept = 0, good = 0, cuts = 0;
+	struct jp_perf_layout layout;
+
+	jp_perf_layout(&attr, 0, &layout);
+	swap(&layout, &whole, head);
+	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample of every part");
+	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
+		const struct swapped_pair before = cut = sample();
+
+		cut.size = size;
+		swap(&layout, &cut, head);
+		kept += memcmp(cut.theirs + size, before.theirs + size,
+			       sizeof(cut.theirs) - size) == 0;
+		good += size < layout.fixed ||
+			memcmp(cut.theirs + 8, cut.ours + 8, layout.fixed - 8) == 0;
+	}
+	check(kept == cuts && good == cuts, "%u cuts: %u change nothing behind, %u are right", cuts,
+	      kept, good);
+}
+
+/* Each record cut before its last field is left as words, and nothing behind it is touched. */
+static void cut_records(void)
+{
+	static const struct {
+		enum jp_perf_record_type type;
+		size_t whole;
+	} table[] = {
+		{JP_PERF_RECORD_MMAP, 40}, {JP_PERF_RECORD_MMAP2, 72},
+		{JP_PERF_RECORD_COMM, 16}, {JP_PERF_RECORD_FORK, 24},
+		{JP_PERF_RECORD_EXIT, 24}, {JP_PERF_RECORD_NAMESPACES, 16},
+	};
+	const struct jp_perf_layout layout = {.trailer = 16, .end_tid = 16, .end_cpu = 8};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
+		const struct jp_perf_record head = {.type = table[i].type};
+
+		for (uint64_t word = 0; pair.size < table[i].whole - 8; word++)
+			put(&pair, 0x0102030405060700 + word, 8);
+		put(&pair, 0x11121314, 4); /* of the sample id: pid, tid, cpu */
+		put(&pair, 0x21222324, 4);
+		put(&pair, 3, 4);
+		put(&pair, 0, 4);
+		put_text(&pair, "behind it", 9);
+		pair.size -= 9;
+		swap(&layout, &pair, head);
+		check(memcmp(pair.ours, pair.theirs, pair.size + 9) == 0, "type %d, cut short",
+		      head.type);
+	}
+}
+
+/* One that is too short for its id is left as words. */
+static void no_id(void)
+{
+	const struct jp_perf_layout layout = {.trailer = 16, .end_tid = 16, .end_cpu = 8};
+	struct swapped_pair pair = record_of("44"), words = pair;
+
+	memcpy(words.ours + 8, pair.ours + 12, 4);
+	memcpy(words.ours + 12, pair.ours + 8, 4);
+	swap(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
+	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "no room for its id");
+}
+
+int main(void)
+{
+	records();
+	samples();
+	cut_records();
+	no_id();
+	flags();
+	return check_done();
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The folders and small files of a run: made where nothing is, never over anything. */
+#include "harness/format/rundir/capture_info.h"
+#include "harness/format/rundir/snapshots.h"
+#include "harness/format/rundir/watched.h"
+#include "harness/selftest/support/scratch.h"
+
+static char long_name[5000];
+
+/* That @path is refused for @code, with @words. */
+static void refuse(const char *path, int code, const char *words)
+{
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	int ret = jp_run_dir_make(&dir, path, &err);
+
+	check(ret == -code && strstr(err.text, words), "%.60s is refused: %s", path, err.text);
+}
+
+static void make_folders(void)
+{
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	char path[4096];
+
+	check(!jp_run_dir_make(&dir, scratch_path("new"), &err) && !dir.temporary &&
+		      !access(dir.path, W_OK),
+	      "a new folder");
+	check(!jp_run_dir_make(&dir, scratch_path("new"), &err), "an empty one serves");
+	check(!jp_run_dir_make(&dir, scratch_path("slashes///"), &err) &&
+		      !strcmp(dir.path, scratch_path("slashes")),
+	      "slashes at the end: %s", dir.path);
+	check(!jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) &&
+		      !strcmp(path, scratch_path("slashes/study/case")) && !access(path, W_OK),
+	      "a case's folder");
+	check(!jp_run_dir_case(&dir, "study/other", path, sizeof(path), &err), "another of it");
+	check(jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) == -EEXIST &&
+		      strstr(err.text, "study/case"),
+	      "never one that is there: %s", err.text);
+	check(jp_run_dir_case(&dir, long_name, path, sizeof(path), &err) == -ENAMETOOLONG,
+	      "a name too long");
+	refuse(scratch_path("slashes"), EEXIST, "expected a new or an empty directory");
+	check(!rmdir(scratch_path("slashes/study/case")) &&
+		      !rmdir(scratch_path("slashes/study/other")) &&
+		      !rmdir(scratch_path("slashes/study")) && !rmdir(dir.path),
+	      "nothing else was made");
+	check(jp_run_dir_case(&dir, "a/b", path, sizeof(path), &err) == -ENOENT,
+	      "none in no folder: %s", err.text);
+	check(scratch_write(scratch_path("file"), "", 0), "a file");
+	refuse(scratch_path("file"), EEXIST, "expected a new or an empty directory");
+	refuse(scratch_path("none/below"), ENOENT, "none");
+	check(!symlink(scratch_path("new"), scratch_path("link")), "a link");
+	refuse(scratch_path("link"), EEXIST, "expected a new or an empty directory");
+	check(jp_run_dir_case(&(struct jp_run_dir){.path = "/proc/self"}, "a/b", path, sizeof(path),
+			      &err) < 0 &&
+		      strstr(err.text, "/proc/self/a: "),
+	      "where nothing can be made: %s", err.text);
+}
+
+static bool is_for_others(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) || st.st_mode & S_IWOTH;
+}
+
+/* A umask that forbids nothing does not let others write. */
+static void keep_others_out(void)
+{
+	const mode_t before = umask(0);
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	char path[4096];
+
+	check(!jp_run_dir_make(&dir, scratch_path("open"), &err) && !is_for_others(dir.path) &&
+		      !jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) &&
+		      !is_for_others(path) && !is_for_others(scratch_path("open/study")),
+	      "folders are not for others to write into %s", err.text);
+	check(!jp_run_dir_write(path, "text", "", &err) &&
+		      !jp_watched_write(&(struct jp_watched_info){0}, path, &err) &&
+		      !is_for_others(scratch_path("open/study/case/text")) &&
+		      !is_for_others(scratch_path("open/study/case/watched")),
+	      "nor are files %s", err.text);
+	umask(before);
+}
+
+/* Without a slash it is in the working folder. */
+static void make_here(void)
+{
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+	char here[4096], expected[160];
+
+	if (!getcwd(here, sizeof(here)) || chdir(scratch))
+		exit(99);
+	check(!jp_run_dir_make(&dir, "here", &err) &&
+		      !strcmp(dir.path, realpath("here", expected) ?: ""),
+	      "in the working folder: %s", dir.path);
+	if (chdir(here))
+		exit(99);
+	refuse("/", EEXIST, "expected a new or an empty directory");
+}
+
+static void make_temporary(void)
+{
+	struct jp_run_dir dir;
+	struct jp_error err = {""};
+
+	setenv("TMPDIR", scratch, 1);
+	check(!jp_run_dir_make(&dir, NULL, &err) && dir.temporary &&
+		      !strncmp(dir.path, scratch, strlen(scratch)),
+	      "one of its own in TMPDIR");
+	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "which goes again");
+	setenv("TMPDIR", scratch_path("none"), 1);
+	check(jp_run_dir_make(&dir, NULL, &err) == -ENOENT && strstr(err.text, "/none: "),
+	      "no TMPDIR: %s", err.text);
+	check(!mkdir(scratch_path("none"), 0700) && !chmod(scratch_path("none"), 0777) &&
+		      jp_run_dir_make(&dir, NULL, &err) == -EPERM &&
+		      strstr(err.text, "can be written to by anyone"),
+	      "anyone's: %s", err.text);
+	check(!rmdir(scratch_path("none")), "nothing was made there");
+	setenv("TMPDIR", "", 1);
+	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5), "/tmp else");
+	jp_run_dir_remove(dir.path);
+	unsetenv("TMPDIR");
+	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5), "or without");
+	jp_run_dir_remove(dir.path);
+	check(jp_run_dir_remove(scratch_path("none")) == -ENOENT, "nothing to remove");
+}
+
+static void files(void)
+{
+	struct jp_error err = {""};
+	size_t size;
+	char *text;
+
+	check(!jp_run_dir_write(scratch, "text", "words", &err), "a text");
+	text = jp_run_dir_read(scratch, "text", &size);
+	check(text && size == 5 && !strcmp(text, "words"), "is there again");
+	free(text);
+	check(jp_run_dir_write(scratch, "text", "other", &err) == -EEXIST &&
+		      strstr(err.text, "/text: "),
+	      "it is not written over: %s", err.text);
+	check(jp_run_dir_write(scratch, long_name, "", &err) == -ENAMETOOLONG, "a name too long");
+	check(!jp_run_dir_read(scratch, long_name, &size), "nor read");
+	check(!jp_run_dir_read(scratch, "none", &size), "what is not there");
+	check(!symlink("text", scratch_path("to")) && !jp_run_dir_read(scratch, "to", &size),
+	      "no link is followed");
+	check(jp_run_dir_create("/dev", "full", &err) == -EEXIST, "nor anything taken");
+}
+
+#define TIMES  "started 1\nbegun 2\nending 3\nended 4\n"
+#define OTHERS "slack 5\nmax_stack 6\nchain 1\nstack_dump 8\nuser_only 0\n"
+#define LATER  "cpus 1\ntask_clock 0\nsynth 2\n"
+
+static void watched(void)
+{
+	static const struct {
+		const char *text, *words;
+	} bad[] = {
+		{"", "watched:1: expected \"started NUMBER\""},
+		{TIMES, "watched:5: expected \"slack NUMBER\""},
+		{"started\n", "watched:1: expected"},
+		{"startes 1\n", "watched:1: expected"},
+		{"started_1\n", "watched:1: expected"},
+		{"started x\n", "watched:1: expected"},
+		{"started 0\nbegun 2\nending 3\nended 4\n" OTHERS, "expected started <= begun"},
+		{"started 3\nbegun 2\nending 3\nended 4\n" OTHERS, "expected started <= begun"},
+		{"started 1\nbegun 4\nending 3\nended 4\n" OTHERS, "expected started <= begun"},
+		{"started 1\nbegun 2\nending 5\nended 4\n" OTHERS, "expected started <= begun"},
+		{TIMES OTHERS "cpus 1\n", "watched:11: expected \"task_clock NUMBER\""},
+		{TIMES OTHERS LATER "more 1\n", "watched:13: expected \"silent NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nmore 1\n",
+		 "watched:14: expected \"witness NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nwitness 7\nmore 1\n",
+		 "watched:15: expected \"witness_since NUMBER\""},
+		{TIMES OTHERS LATER "silent 3\nwitness 7\nwitness_since 2\nmore 1\n",
+		 "watched:16: expected the end"},
+		{TIMES OTHERS LATER "stolen 1\nstolen 1\n",
+		 "watched:13: expected \"silent NUMBER\""},
+		{TIMES OTHERS LATER "silent 2\n", "expected ending <= silent <= ended"},
+		{TIMES OTHERS LATER "silent 5\n", "expected ending <= silent <= ended"},
+	};
+	struct jp_watched_info info = {0}, back = {0};
+	struct jp_error err;
+	char text[512];
+	char *written;
+	size_t size;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		strcpy(text, bad[i].text);
+		*err.text = '\0';
+		check(jp_watched_parse(&back, "watched", text, &err) &&
+			      strstr(err.text, bad[i].words),
+		      "watched %zu: %s", i, err.text);
+	}
+	strcpy(text, TIMES OTHERS);
+	check(!jp_watched_parse(&info, "watched", text, &err) && info.stack_dump == 8 && !info.cpus,
+	      "as older runs wrote it");
+	strcpy(text, TIMES OTHERS LATER "stolen 9\nsilent 3\n");
+	check(!jp_watched_parse(&info, "watched", text, &err) && info.silent == 3,
+	      "with the time that a host took, as older runs wrote it");
+	info = (struct jp_watched_info){.started = 1, .begun = 2, .ending = 3, .ended = 4};
+	info.cpus = 4;
+	check(!jp_watched_write(&info, scratch, &err), "it is written");
+	written = jp_run_dir_read(scratch, "watched", &size);
+	check(written && !jp_watched_parse(&back, "watched", written, &err) &&
+		      !memcmp(&info, &back, sizeof(info)),
+	      "the same again");
+	free(written);
+	check(jp_watched_write(&info, scratch_path("none"), &err) && strstr(err.text, "none"),
+	      "no folder: %s", err.text);
+	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG, "a path too long");
+	check(jp_capture_info_write(&(struct jp_capture_info){0}, long_name, &err) == -ENAMETOOLONG,
+	      "of a capture, too");
+}
+
+static void snapshots_in_any_order(void)
+{
+	static const char text[] = "# pid 7 before 30 after 31\n# pid 7 before 10 after 11\n";
+	struct jp_snapshots snapshots = {0};
+	struct jp_error err = {""};
+	int ret = jp_snapshots_parse(&snapshots, "maps", text, strlen(text), &err);
+
+	check(!ret && snapshots.count == 2 && jp_snapshots_of(&snapshots, 7)->before == 10,
+	      "the first one of a process is so by time: %s", err.text);
+	jp_snapshots_free(&snapshots);
+}
+
+int main(void)
+{
+	scratch_make("");
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	make_folders();
+	snapshots_in_any_order();
+	keep_others_out();
+	make_here();
+	make_temporary();
+	files();
+	watched();
+	return check_done();
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Our readers on validators/fixtures/conformance. With FORMAT FILE [ADDRESS...] it prints what they
+ * make of one file as JSON (names and code as hex digits), for test_conformance.py to compare.
+ * Without, every file is cut at every byte: what is whole is still read so, and a cut is noticed.
+ */
+#include <glob.h>
+
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/base/json.h"
+#include "harness/format/procmaps/procmaps.h"
+#include "harness/selftest/support/perf_map_of.h"
+#include "harness/selftest/support/scratch.h"
+
+#define SET "validators/fixtures/conformance/"
+
+static void put_hex(struct jp_json *json, const char *key, const void *bytes, size_t size)
+{
+	char *digits = calloc(2, size + 1);
+
+	for (size_t i = 0; digits && i < size; i++)
+		sprintf(digits + 2 * i, "%02x", ((const unsigned char *)bytes)[i]);
+	jp_json_string(json, key, digits);
+	free(digits);
+}
+
+static void put_name(struct jp_json *json, const char *key, const char *name)
+{
+	if (name)
+		put_hex(json, key, name, strlen(name));
+	else
+		jp_json_string(json, key, NULL);
+}
+
+static void print_procmaps(struct jp_json *json, const char *path)
+{
+	struct jp_error err = {""};
+	struct jp_procmap *maps = NULL;
+	size_t size, count = 0;
+	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
+	int ret = text ? jp_procmaps_parse(text, size, &maps, &count, &err) : -1;
+
+	free(text);
+	jp_json_array(json, "mappings");
+	for (size_t i = 0; i < count; i++) {
+		jp_json_object(json, NULL);
+		jp_json_u64(json, "start", maps[i].start);
+		jp_json_u64(json, "end", maps[i].end);
+		jp_json_u64(json, "prot", maps[i].prot);
+		jp_json_bool(json, "shared", maps[i].shared == 's');
+		jp_json_u64(json, "offset", maps[i].offset);
+		jp_json_u64(json, "major", maps[i].maj);
+		jp_json_u64(json, "minor", maps[i].min);
+		jp_json_u64(json, "inode", maps[i].ino);
+		put_name(json, "name", maps[i].name);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_string(json, "error", ret ? err.text : NULL);
+	free(maps);
+}
+
+static void print_perf_map(struct jp_json *json, const char *path, char **addresses)
+{
+	struct jp_error err = {""};
+	struct jp_perf_map *map = perf_map_of(path, -1, &err);
+
+	jp_json_string(json, "error", map ? NULL : err.text);
+	if (!map)
+		return;
+	jp_json_u64(json, "bad_lines", jp_perf_map_bad_lines(map));
+	jp_json_array(json, "names");
+	for (; *addresses; addresses++)
+		put_name(json, NULL, jp_perf_map_find(map, strtoull(*addresses, NULL, 0)));
+	jp_json_end(json);
+	jp_perf_map_free(map);
+}
+
+static void put_lines(struct jp_json *json, const struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_line line;
+	size_t at = 0;
+
+	jp_json_u64(json, "address", record->debug.addr);
+	jp_json_u64(json, "count", record->debug.count);
+	jp_json_array(json, "entries");
+	while (jp_jitdump_next_line(record, &at, &line)) {
+		jp_json_object(json, NULL);
+		jp_json_u64(json, "address", line.addr);
+		jp_json_double(json, "line", line.line);
+		jp_json_double(json, "discriminator", line.discrim);
+		put_name(json, "file", line.file);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+}
+
+static void put_record(struct jp_json *json, const struct jp_jitdump_record *record)
+{
+	jp_json_u64(json, "type", record->type);
+	jp_json_u64(json, "offset", record->at);
+	jp_json_u64(json, "time", record->time);
+	jp_json_u64(json, "pid", record->pid);
+	jp_json_u64(json, "tid", record->tid);
+	switch (record->type) {
+	case JP_JITDUMP_LOAD:
+		jp_json_u64(json, "vma", record->load.vma);
+		jp_json_u64(json, "address", record->load.addr);
+		jp_json_u64(json, "size", record->load.size);
+		jp_json_u64(json, "index", record->load.index);
+		put_name(json, "name", record->load.name);
+		put_hex(json, "code", record->load.code, record->load.size);
+		break;
+	case JP_JITDUMP_MOVE:
+		jp_json_u64(json, "vma", record->move.vma);
+		jp_json_u64(json, "old", record->move.from);
+		jp_json_u64(json, "new", record->move.to);
+		jp_json_u64(json, "size", record->move.size);
+		jp_json_u64(json, "index", record->move.index);
+		break;
+	case JP_JITDUMP_DEBUG_INFO:
+		put_lines(json, record);
+		break;
+	case JP_JITDUMP_UNWINDING_INFO:
+		jp_json_u64(json, "size", record->unwinding.size);
+		jp_json_u64(json, "header_size", record->unwinding.hdr_size);
+		jp_json_u64(json, "mapped_size", record->unwinding.mapped_size);
+		put_hex(json, "eh_frame", record->unwinding.eh_frame,
+			record->unwinding.size - record->unwinding.hdr_size);
+		put_hex(json, "eh_frame_hdr", record->unwinding.eh_frame_hdr,
+			record->unwinding.hdr_size);
+		break;
+	case JP_JITDUMP_CLOSE:
+	case JP_JITDUMP_TYPES:
+		break;
+	}
+}
+
+static void print_jitdump(struct jp_json *json, const char *path)
+{
+	struct jp_error err = {""};
+	struct jp_jitdump *dump = jp_jitdump_open(path, -1, &err);
+	struct jp_jitdump_record record;
+	int ret = -1;
+
+	if (dump) {
+		const struct jp_jitdump_header *header = jp_jitdump_header(dump);
+
+		jp_json_object(json, "header");
+		jp_json_u64(json, "version", header->version);
+		jp_json_u64(json, "size", header->total_size);
+		jp_json_u64(json, "machine", header->elf_mach);
+		jp_json_u64(json, "pid", header->pid);
+		jp_json_u64(json, "timestamp", header->timestamp);
+		jp_json_bool(json, "arch_timestamp", header->flags & JP_JITDUMP_ARCH_TIMESTAMP);
+		jp_json_end(json);
+	}
+	jp_json_array(json, "records");
+	while (dump && (ret = jp_jitdump_next(dump, &record, &err)) > 0) {
+		jp_json_object(json, NULL);
+		put_record(json, &record);
+		jp_json_end(json);
+	}
+	jp_json_end(json);
+	jp_json_u64(json, "unknown", dump ? jp_jitdump_unknown(dump) : 0);
+	jp_json_string(json, "error", ret ? err.text : NULL);
+	jp_jitdump_close(dump);
+}
+
+static int print_one(const char *format, const char *path, char **addresses)
+{
+	struct jp_json json;
+
+	jp_json_begin(&json, stdout);
+	jp_json_object(&json, NULL);
+	if (!strcmp(format, "procmaps"))
+		print_procmaps(&json, path);
+	else if (!strcmp(format, "perf_map"))
+		print_perf_map(&json, path, addresses);
+	else
+		print_jitdump(&json, path);
+	jp_json_end(&json);
+	return fflush(stdout) != 0;
+}
+
+static bool same_mapping(const struct jp_procmap *a, const struct jp_procmap *b)
+{
+	return a->start == b->start && a->end == b->end && a->ino == b->ino &&
+	       !strcmp(a->name, b->name);
+}
+
+/* Good only at a line's end, once bad for ever bad, and what was there stays. */
+static bool cut_procmaps(const char *text, size_t size, char *why)
+{
+	struct jp_procmap *before = NULL;
+	size_t lines = 0, count_before = 0;
+	bool good = true, bad_line = false;
+
+	for (size_t at = 0; at <= size && good; at++) {
+		bool whole = !at || text[at - 1] == '\n';
+		struct jp_procmap *maps;
+		size_t count;
+		/* To the byte: reading on past the end is seen. */
+		char *cut = malloc(at);
+		int ret;
+
+		if (at)
+			memcpy(cut, text, at);
+		ret = jp_procmaps_parse(cut, at, &maps, &count, NULL);
+		free(cut);
+		lines += at && whole;
+		bad_line |= whole && ret;
+		good = ret ? !whole || bad_line : whole && !bad_line && count == lines;
+		if (!ret) {
+			for (size_t i = 0; i < count_before && good; i++)
+				good = same_mapping(&before[i], &maps[i]);
+			free(before);
+			before = maps;
+			count_before = count;
+		}
+		if (!good)
+			sprintf(why, "at %zu", at);
+	}
+	free(before);
+	return good;
+}
+
+/* Every cut can be read; lines behind it change nothing in what is counted before it. */
+static bool cut_perf_map(const char *path, const char *text, size_t size, char *why)
+{
+	uint64_t most = UINT64_MAX;
+
+	for (size_t at = size + 1; at-- > 0;) {
+		struct jp_perf_map *map = NULL;
+		uint64_t bad;
+
+		if (!truncate(path, at))
+			map = perf_map_of(path, -1, NULL);
+		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
+		jp_perf_map_free(map);
+		if (!map || ((!at || text[at - 1] == '\n') && bad > most)) {
+			sprintf(why, "at %zu", at);
+			return false;
+		}
+		if (!at || text[at - 1] == '\n')
+			most = bad;
+	}
+	return most == 0;
+}
+
+struct dump_end {
+	size_t records, passed_over;
+	bool opened, clean;
+	uint64_t sum; /* over each record's type, place and time; order counts */
+};
+
+static struct dump_end read_dump(const char *path, size_t most)
+{
+	struct jp_jitdump *dump = jp_jitdump_open(path, -1, NULL);
+	struct dump_end end = {.opened = dump};
+	struct jp_jitdump_record record;
+	int ret = -1;
+
+	while (dump && end.records < most && (ret = jp_jitdump_next(dump, &record, NULL)) > 0) {
+		end.records++;
+		end.sum = (end.sum * 31 + record.type) * 31 + record.at + record.time;
+	}
+	end.clean = dump && ret == 0;
+	end.passed_over = dump ? jp_jitdump_unknown(dump) : 0;
+	jp_jitdump_close(dump);
+	return end;
+}
+
+/* The end is clean behind the header and behind each record, and nowhere else. */
+static bool cut_jitdump(const char *path, const char *whole, size_t size, char *why)
+{
+	struct dump_end all = read_dump(whole, SIZE_MAX);
+	size_t clean = 0, expected = all.opened ? 1 + all.records + all.passed_over : 0;
+
+	for (size_t at = size + 1; at-- > 0;) {
+		struct dump_end cut;
+
+		if (truncate(path, at))
+			return false;
+		cut = read_dump(path, SIZE_MAX);
+		clean += cut.clean;
+		if (cut.records > all.records || cut.sum != read_dump(whole, cut.records).sum) {
+			sprintf(why, "at %zu", at);
+			return false;
+		}
+	}
+	sprintf(why, "%zu of %zu cuts are ends, %zu expected", clean, size + 1, expected);
+	return clean == expected;
+}
+
+static bool cut_one(const char *path, const char *copy, char *why)
+{
+	size_t size;
+	char *text = jp_file_read(path, SIZE_MAX - 1, &size, NULL);
+	bool good = false;
+
+	if (text && scratch_write(copy, text, size)) {
+		if (strstr(path, "/procmaps/"))
+			good = cut_procmaps(text, size, why);
+		else if (strstr(path, "/perf_map/"))
+			good = cut_perf_map(copy, text, size, why);
+		else
+			good = cut_jitdump(copy, path, size, why);
+	}
+	free(text);
+	return good;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const patterns[] = {SET "procmaps/*.maps", SET "perf_map/*.map",
+					       SET "jitdump/*.dump"};
+	const char *copy;
+
+	if (argc > 2)
+		return print_one(argv[1], argv[2], argv + 3);
+	copy = scratch_make("copy");
+	for (size_t i = 0; i < 3; i++) {
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found)) {
+			check(false, "%s: the set is not here", patterns[i]);
+			continue;
+		}
+		check(found.gl_pathc >= 10, "%zu of %s", found.gl_pathc, patterns[i]);
+		for (size_t j = 0; j < found.gl_pathc; j++) {
+			char why[128] = "";
+			bool good = cut_one(found.gl_pathv[j], copy, why);
+
+			check(good, "%s, cut %s", found.gl_pathv[j] + strlen(SET), why);
+		}
+		globfree(&found);
+	}
+	return check_done();
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The conformance set: what our readers make of each file is what its JSON says."""
+
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from typing import Any, Callable, Iterator
+import unittest
+
+from ci.base import files, process
+from harness.selftest.support.scratch import FIXTURES, PROGRAMS
+
+SET = os.path.join(FIXTURES, "conformance")
+READERS = [os.path.join(folder, "test_conformance") for folder in PROGRAMS]
+SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
+TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
+
+
+def read(reader: str, kind: str, path: str, *addresses: str) -> Any:
+    done = process.run([reader, kind, path, *addresses], timeout=60)
+    if done.returncode or done.stderr:
+        raise AssertionError(f"{path}: status {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def plain(value: Any) -> Any:
+    """An expectation as our readers print it: numbers, and names as hex digits."""
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, str):
+        return int(value, 16)
+    if not isinstance(value, dict):
+        return value
+    made = {}
+    for key, one in value.items():
+        if key in ("name", "file"):
+            made[key] = one if one is None else one.encode().hex()
+        elif key.endswith("_hex"):
+            made[key[:-len("_hex")]] = one
+        elif key == "type":
+            made[key] = TYPES.index(one)
+        else:
+            made[key] = plain(one)
+    return made
+
+
+def each(kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in sorted(glob.glob(os.path.join(SET, kind, "*" + SUFFIX[kind]))):
+        yield path, json.loads(files.read(path[:-len(SUFFIX[kind])] + ".json"))
+
+
+class Readers(unittest.TestCase):
+    maxDiff = None
+
+    def all_of(self, kind: str, compare: Callable[..., Any]) -> None:
+        for reader in READERS:
+            for path, expected in each(kind):
+                with self.subTest(path=os.path.relpath(path, SET), reader=reader):
+                    compare(reader, path, expected)
+
+    def test_procmaps(self) -> None:
+        self.all_of("procmaps", self.procmaps)
+
+    def procmaps(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+        wanted = plain([{key: value for key, value in mapping.items() if key != "permissions"}
+                        for mapping in expected["mappings"]])
+        for made, mapping in zip(wanted, expected["mappings"]):
+            flags = mapping["permissions"]
+            made["prot"] = sum(1 << i for i, letter in enumerate("rwx") if flags[i] == letter)
+            made["shared"] = flags[3] == "s"
+        found = read(reader, "procmaps", path)
+        if not expected["error"]:
+            self.assertIsNone(found["error"])
+            self.assertEqual(found["mappings"], wanted)
+            return
+        line = expected["error"]["line"]
+        self.assertRegex(found["error"], fr"\bline {line}\b")
+        self.assertEqual(found["mappings"], [])
+        # What stands before is good.
+        with open(path, "rb") as file, tempfile.NamedTemporaryFile() as good:
+            good.write(b"".join(file.readlines()[:line - 1]))
+            good.flush()
+            found = read(reader, "procmaps", good.name)
+        self.assertEqual(found, {"mappings": wanted, "error": None})
+
+    def test_perf_map(self) -> None:
+        self.all_of("perf_map", self.perf_map)
+
+    def perf_map(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+        lookups = expected["lookups"]
+        found = read(reader, "perf_map", path, *(one["address"] for one in lookups))
+        self.assertIsNone(found["error"])
+        self.assertEqual([{"address": one["address"], "name": name}
+                          for one, name in zip(lookups, found["names"])],
+                         [{**one, "name": plain(one)["name"]} if "name" in one else
+                          {"address": one["address"], "name": one["name_hex"]} for one in lookups])
+        self.assertEqual(found["bad_lines"],
+                         len(expected["passed_over"]) + len(expected["no_number"]))
+        with open(path, "rb") as file:
+            lines = file.readlines()
+        self.assertEqual(sorted(expected["passed_over"] + [one["line"] for one in
+                                                           expected["lines"]]),
+                         list(range(1, len(lines) + 1)))
+        for number, line in enumerate(lines, 1):
+            self.alone(reader, line, number in expected["no_number"],
+                       [plain(one) for one in expected["lines"] if one["line"] == number])
+
+    def alone(self, reader: str, line: bytes, no_number: bool,
+              entries: list[dict[str, Any]]) -> None:
+        """@line in a map of its own: its place and name are what no other line hides."""
+        with tempfile.NamedTemporaryFile() as map_:
+            map_.write(line)
+            map_.flush()
+            if not entries:
+                found = read(reader, "perf_map", map_.name)
+                self.assertEqual(found["bad_lines"], 1)
+                return
+            start, size, name = (entries[0][key] for key in ("start", "size", "name"))
+            end = (start + size) % 2**64
+            ask = {start: name if end >= start else None}
+            if size and end >= start:
+                ask.update({end - 1: name, end: None})
+            if start:
+                ask[start - 1] = None
+            found = read(reader, "perf_map", map_.name, *map(hex, ask))
+            self.assertEqual(dict(zip(ask, found["names"])), ask)
+            self.assertEqual(found["bad_lines"], int(no_number))
+
+    def test_jitdump(self) -> None:
+        self.all_of("jitdump", self.jitdump)
+
+    def jitdump(self, reader: str, path: str, expected: dict[str, Any]) -> None:
+        found = read(reader, "jitdump", path)
+        self.assertEqual(found.get("header"), plain(expected["header"]))
+        for record in found["records"]:
+            if TYPES[record["type"]] not in ("load", "move"):
+                self.assertEqual((record.pop("pid"), record.pop("tid")), (0, 0))
+            if "entries" in record:
+                self.assertEqual(record.pop("count"), len(record["entries"]))
+        self.assertEqual(found["records"], plain(expected["records"]))
+        self.assertEqual(found["unknown"], len(expected["passed_over"]))
+        if not expected["error"]:
+            self.assertIsNone(found["error"])
+            return
+        self.assertEqual(re.findall(r": offset (\d+): ", found["error"] or ""),
+                         [str(expected["error"]["offset"])], found["error"])
+
+
+class Set(unittest.TestCase):
+    def test_as_made(self) -> None:
+        """Neither files nor expectations were changed by hand, and none is left over."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", os.path.join(SET, "make.py"), folder],
+                           check=True, timeout=60)
+            for kind in SUFFIX:
+                made = sorted(os.listdir(os.path.join(folder, kind)))
+                self.assertEqual(sorted(os.listdir(os.path.join(SET, kind))), made)
+                for name in made:
+                    with self.subTest(name), \
+                            open(os.path.join(folder, kind, name), "rb") as fresh, \
+                            open(os.path.join(SET, kind, name), "rb") as kept:
+                        self.assertEqual(fresh.read(), kept.read())
+
+    def test_size(self) -> None:
+        """Ten or more of each; some are good, some are bad; each says why it is there."""
+        for kind in SUFFIX:
+            found = [expected for _, expected in each(kind)]
+            self.assertGreaterEqual(len(found), 10, kind)
+            self.assertEqual({one["format"] for one in found}, {kind})
+            self.assertTrue(all(one["why"] for one in found))
+            if kind != "perf_map":
+                self.assertEqual({bool(one["error"]) for one in found}, {False, True})
+
+    def test_a_wrong_expectation_is_seen(self) -> None:
+        """The comparison is none that takes everything."""
+        for kind, change in (("procmaps", lambda one: one["mappings"][0].update(inode="0x7")),
+                             ("perf_map", lambda one: one["lookups"][1].update(name="other")),
+                             ("jitdump", lambda one: one["records"][0].update(time="0x77"))):
+            path, expected = next(one for one in each(kind) if "/plain." in one[0])
+            test = Readers()
+            getattr(test, kind)(READERS[0], path, expected)
+            change(expected)
+            with self.assertRaises(AssertionError):
+                getattr(test, kind)(READERS[0], path, expected)

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "harness/selftest/fuzz/fuzz.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sanitizer/common_interface_defs.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/file.h"
+#include "harness/format/rundir/run_dir.h"
+
+enum { MAX_SEEDS = 16, MAX_SIZE = 1 << 20, SECONDS = 10, HEAD = 192 };
+
+#define CORPUS "harness/selftest/fuzz/corpus/"
+
+struct bytes {
+	unsigned char *at;
+	size_t size;
+};
+
+static struct bytes seeds[MAX_SEEDS], input;
+static size_t nr_seeds;
+static char folder[64], input_path[128];
+static int input_fd, report_fd;
+static unsigned long inputs;
+static uint64_t state = 0x9e3779b97f4a7c15;
+
+/*
+ * A size that no machine has is a NULL that the parser must take, and what it takes all the same is
+ * bounded: an input of some kilobytes must not fill a machine.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:max_allocation_size_mb=1024:hard_rss_limit_mb=1024:"
+	       "handle_abort=1";
+}
+
+const char *fuzz_folder(void)
+{
+	return folder;
+}
+
+static uint64_t draw(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? (state >> 11) % below : 0;
+}
+
+static void die(const char *what)
+{
+	dprintf(report_fd, "%s: %s\n", what, strerror(errno));
+	exit(EXIT_FAILURE);
+}
+
+/* What killed us stays, by a name that says which it was. */
+static void keep_input(void)
+{
+	static bool kept;
+	char path[96];
+	int fd;
+
+	if (kept || !inputs) /* a leak at the end is no input's */
+		return;
+	kept = true;
+	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0 && write(fd, input.at, input.size) == (ssize_t)input.size)
+		dprintf(report_fd, "# input %lu of %zu bytes is kept as %s\n", inputs, input.size,
+			path);
+}
+
+static void on_alarm(int signal)
+{
+	dprintf(report_fd, "# the input has no end\n");
+	keep_input();
+	jp_run_dir_remove(folder);
+	_exit(EXIT_FAILURE);
+}
+
+static void feed(void)
+{
+	unsigned char *exact = malloc(input.size); /* reading on past its end is seen */
+
+	memcpy(exact, input.at, input.size);
+	if (pwrite(input_fd, input.at, input.size, 0) != (ssize_t)input.size ||
+	    ftruncate(input_fd, (off_t)input.size))
+		die(input_path);
+	inputs++;
+	alarm(SECONDS);
+	fuzz_one(input_path, exact, input.size);
+	alarm(0);
+	free(exact);
+}
+
+static void take(const struct bytes *seed)
+{
+	memcpy(input.at, seed->at, seed->size);
+	input.size = seed->size;
+}
+
+static struct bytes load(const char *path)
+{
+	struct bytes bytes = {NULL, 0};
+
+	bytes.at = (unsigned char *)jp_file_read(path, MAX_SIZE, &bytes.size, NULL);
+	if (!bytes.at)
+		die(path);
+	return bytes;
+}
+
+static void feed_file(const char *path)
+{
+	struct bytes file = load(path);
+
+	take(&file);
+	free(file.at);
+	feed();
+}
+
+/* Every offset of the beginning, then about @count of the rest, on and beside edges of 8 bytes. */
+static void truncate_seed(const struct bytes *seed, unsigned int count)
+{
+	size_t step = seed->size / (count ? count : 1) + 1;
+
+	for (size_t size = 0; size < seed->size; size += size < 256 ? 1 : step) {
+		take(seed);
+		input.size = size;
+		feed();
+		if (!fuzz_target.mend)
+			continue;
+		fuzz_target.mend(input.at, input.size);
+		feed();
+	}
+}
+
+static uint64_t extreme(void)
+{
+	static const uint64_t values[] = {
+		0,
+		1,
+		7,
+		8,
+		0x7f,
+		0x80,
+		0xff,
+		0x100,
+		0x7fff,
+		0x8000,
+		0xffff,
+		0x10000,
+		0x7fffffff,
+		0x80000000,
+		UINT32_MAX,
+		INT64_MAX,
+		UINT64_MAX,
+		(uint64_t)1 << 63,
+		UINT64_MAX - 7,
+		UINT64_MAX - 4095,
+		UINT64_MAX - 511,
+	};
+
+	return values[draw(sizeof(values) / sizeof(*values))];
+}
+
+static void set_number(void)
+{
+	static const size_t sizes[] = {1, 2, 4, 8};
+	size_t size = sizes[draw(4)], at;
+	uint64_t value = draw(2) ? extreme() : input.size - 4 + draw(9);
+
+	if (input.size < size)
+		return;
+	at = draw(input.size - size + 1);
+	if (draw(4)) /* most fields are aligned */
+		at -= at % size;
+	if (draw(3) == 0) { /* a little more, a little less */
+		value = 0;
+		memcpy(&value, input.at + at, size);
+		value += draw(17) - 8;
+	}
+	memcpy(input.at + at, &value, size);
+}
+
+/* Moves what is behind @at by @size bytes, up or down. */
+static void cut_out(size_t at, size_t size)
+{
+	memmove(input.at + at, input.at + at + size, input.size - at - size);
+	input.size -= size;
+}
+
+static void splice_seed(void)
+{
+	const struct bytes *from = &seeds[draw(nr_seeds)];
+	size_t size = 1 + draw(draw(4) ? 64 : 4096), at = draw(input.size + 1), start;
+	bool insert = draw(2);
+
+	if (size > from->size)
+		size = from->size;
+	start = draw(from->size - size + 1);
+	if (draw(2)) {
+		start -= start % 8;
+		at -= at % 8;
+	}
+	if (!insert && at + size > input.size)
+		return;
+	if (insert) {
+		if (input.size + size > MAX_SIZE)
+			return;
+		memmove(input.at + at + size, input.at + at, input.size - at);
+		input.size += size;
+	}
+	memcpy(input.at + at, from->at + start, size);
+}
+
+static void change(void)
+{
+	size_t size, at;
+
+	switch (draw(8)) {
+	case 0:
+	case 1:
+		if (input.size)
+			input.at[draw(input.size)] ^= 1 << draw(8);
+		break;
+	case 2:
+	case 3:
+	case 4:
+	case 5:
+		set_number();
+		break;
+	case 6:
+		splice_seed();
+		break;
+	default:
+		size = 1 + draw(draw(4) ? 64 : 4096);
+		if (size > input.size)
+			break;
+		at = draw(input.size - size + 1);
+		cut_out(at - at % 8 + size <= input.size ? at - at % 8 : at, size);
+		break;
+	}
+}
+
+/* Sizes, offsets and counts stand at the beginning: each gets each extreme. */
+static void try_extremes(const struct bytes *seed)
+{
+	static const uint64_t values[] = {0, 1, 0x7fffffff, UINT32_MAX, INT64_MAX, UINT64_MAX - 7};
+	size_t head = seed->size < HEAD ? seed->size & ~7ul : HEAD;
+
+	for (size_t size = 4; size <= 8; size += 4)
+		for (size_t at = 0; at < head; at += size)
+			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+				take(seed);
+				memcpy(input.at + at, &values[i], size);
+				feed();
+			}
+}
+
+/* Those that killed a parser once. */
+static void try_corpus(const char *name)
+{
+	struct dirent **names;
+	char path[512];
+	int count;
+
+	snprintf(path, sizeof(path), CORPUS "%s", name);
+	count = scandir(path, &names, NULL, alphasort);
+	for (int i = 0; i < count; i++) {
+		if (names[i]->d_name[0] != '.') {
+			snprintf(path, sizeof(path), CORPUS "%s/%s", name, names[i]->d_name);
+			feed_file(path);
+		}
+		free(names[i]);
+	}
+	if (count >= 0)
+		free(names);
+}
+
+/* @seconds 0: a fixed number of rounds. */
+static void fuzz(unsigned int seconds)
+{
+	uint64_t end = jp_clock_now() + seconds * JP_NS_PER_S;
+
+	for (size_t i = 0; i < nr_seeds; i++) {
+		take(&seeds[i]);
+		feed();
+		truncate_seed(&seeds[i], fuzz_target.truncations);
+		try_extremes(&seeds[i]);
+	}
+	for (unsigned long round = 0; seconds || round < fuzz_target.rounds; round++) {
+		unsigned int changes = 1 + draw(draw(3) ? 4 : 32);
+
+		if (seconds && jp_clock_now() >= end)
+			break;
+		take(&seeds[draw(nr_seeds)]);
+		while (changes--)
+			change();
+		if (fuzz_target.mend && draw(4))
+			fuzz_target.mend(input.at, input.size);
+		feed();
+	}
+}
+
+static void load_seeds(void)
+{
+	for (; nr_seeds < MAX_SEEDS && fuzz_target.seeds[nr_seeds]; nr_seeds++)
+		seeds[nr_seeds] = load(fuzz_target.seeds[nr_seeds]);
+}
+
+/* What a target says of its input is of no interest, but that it says it is tried too. */
+static void hush(void)
+{
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	report_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (null < 0 || report_fd < 0 || dup2(null, STDERR_FILENO) < 0 ||
+	    dup2(null, STDOUT_FILENO) < 0)
+		exit(EXIT_FAILURE);
+	__sanitizer_set_report_fd((void *)(intptr_t)report_fd);
+	close(null);
+}
+
+int main(int argc, char **argv)
+{
+	const char *seconds = getenv("FUZZ_SECONDS"), *home = getenv("TMPDIR");
+	const char *base = strrchr(argv[0], '/'), *name = strstr(base ? base : argv[0], "fuzz_");
+	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	report_fd = STDERR_FILENO;
+	snprintf(folder, sizeof(folder), "%.40s/jitproof-XXXXXX", home ? home : "/tmp");
+	if (!name || out < 0 || !mkdtemp(folder))
+		die(folder);
+	snprintf(input_path, sizeof(input_path), "%s/input", folder);
+	input_fd = open(input_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	input.at = malloc(MAX_SIZE);
+	if (input_fd < 0 || !input.at)
+		die(input_path);
+	signal(SIGALRM, on_alarm);
+	__sanitizer_set_death_callback(keep_input);
+	if (argc == 1)
+		hush();
+	for (int i = 1; i < argc; i++)
+		feed_file(argv[i]);
+	if (argc == 1) {
+		load_seeds();
+		/* By hand it is a search, and another one each time. */
+		if (seconds && getrandom(&state, sizeof(state), 0) != sizeof(state))
+			die("getrandom");
+		try_corpus(name + 5);
+		fuzz(seconds ? (unsigned int)atoi(seconds) : 0);
+	}
+	close(input_fd);
+	jp_run_dir_remove(folder);
+	for (size_t i = 0; i < nr_seeds; i++)
+		free(seeds[i].at);
+	free(input.at);
+	dprintf(out, "ok 1 - %s: %lu inputs\n1..1\n", name + 5, inputs);
+	close(out);
+	inputs = 0;
+	return 0;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/command/judge_file.h"
+#include "harness/selftest/fuzz/fuzz.h"
+
+enum { FILE_HEADER = 104, HEADER = 16, ROOM = 1 << 16 }; /* the second and third: of a pipe */
+
+static bool is_pipe(const unsigned char *bytes, size_t size)
+{
+	uint64_t header;
+
+	if (size < HEADER || size > ROOM)
+		return false;
+	memcpy(&header, bytes + 8, sizeof(header));
+	return header == HEADER;
+}
+
+/* What cannot be mapped is read another way. No pipe: where its user has many, it holds a page. */
+static void judge_input(const unsigned char *bytes, size_t size)
+{
+	const struct jp_judge_request request = {
+		.method = JP_DUMP, .file = "-", .limit = {"single_frame", 1, true}};
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
+	    write(ends[1], bytes, size) != (ssize_t)size || dup2(ends[0], STDIN_FILENO) < 0)
+		abort();
+	close(ends[0]);
+	close(ends[1]);
+	jp_judge_file(&request, false); /* 0 stays taken, or the next end would be it */
+}
+
+void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
+{
+	const struct jp_judge_request request = {.method = JP_DUMP,
+						 .file = path,
+						 .json = size % 16,
+						 .unwind = size % 16,
+						 .elf = size % 16 ? "validators/fixtures/anon/elf"
+								  : NULL};
+
+	jp_judge_file(&request, false);
+	if (is_pipe(bytes, size))
+		judge_input(bytes, size);
+}
+
+/* The data reaches to the end, without features, and the last record too. */
+static void mend(unsigned char *bytes, size_t size)
+{
+	uint64_t header, at;
+	uint16_t record;
+
+	if (size < FILE_HEADER)
+		return;
+	memcpy(&header, bytes + 8, sizeof(header));
+	memcpy(&at, bytes + 40, sizeof(at));
+	if (header != HEADER) {
+		if (at > size)
+			return;
+		header = size - at;
+		memcpy(bytes + 48, &header, sizeof(header));
+		memset(bytes + 72, 0, 32);
+	} else {
+		at = HEADER;
+	}
+	for (; size - at >= 8; at += record) {
+		memcpy(&record, bytes + at + 6, sizeof(record));
+		if (record < 8)
+			return;
+		if (record > size - at) {
+			record = (uint16_t)(size - at);
+			memcpy(bytes + at + 6, &record, sizeof(record));
+		}
+	}
+}
+
+const struct fuzz_target fuzz_target = {
+	.seeds = (const char *const[]){"validators/fixtures/anon/perf.data",
+				       "validators/fixtures/memfd/perf.data",
+				       "harness/selftest/fuzz/corpus/compressed.data",
+				       "harness/selftest/fuzz/corpus/pipe.data",
+				       "harness/selftest/fuzz/corpus/two_events.data",
+				       "harness/selftest/fuzz/corpus/odd.data",
+				       "harness/selftest/fuzz/corpus/deferred.data",
+				       "harness/selftest/fuzz/corpus/swapped.data", NULL},
+	.rounds = 4000,
+	.truncations = 300,
+	.mend = mend,
+};

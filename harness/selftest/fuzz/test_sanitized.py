@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""jitproof built with ASan and UBSan, on whole and on damaged runs. Environment: O."""
+
+import glob
+import os
+import subprocess
+import sys
+import unittest
+
+from harness.selftest.support.scratch import BUILD, FIXTURES, HERE
+
+ASAN = os.path.join(BUILD, "asan")
+
+
+class Sanitized(unittest.TestCase):
+    def good(self, *command: str, status: int = 0) -> str:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=100,
+                              check=False,
+                              env={**os.environ, "JITPROOF": os.path.join(ASAN, "jitproof"),
+                                   "NEEDS_PROC": "1"})
+        self.assertEqual(done.returncode, status, done.stdout[-4000:])
+        self.assertNotRegex(done.stdout, "runtime error|AddressSanitizer|LeakSanitizer")
+        return done.stdout
+
+    def pass_sanitized(self, *tests: str) -> None:
+        said = self.good(sys.executable, "-m", "unittest",
+                         *("harness.selftest." + test for test in tests))
+        self.assertRegex(said, r"\nOK\b")
+
+    def test_judging(self) -> None:
+        """Each change of a recorded run, and each made perf.data file."""
+        for path in [*glob.glob("validators/test_fixtures*.py", root_dir=HERE),
+                     "command/test_judge_file.py"]:
+            with self.subTest(path):
+                self.pass_sanitized(path.removesuffix(".py").replace("/", "."))
+
+    def test_injecting(self) -> None:
+        """Captures and jitdumps made by hand, and the hostile ones."""
+        self.pass_sanitized(*("inject.test_inject." + name for name in (
+            "Records", "ElfFiles", "Hostile", "Replayed.test_code_is_there")))
+
+    def test_fixtures(self) -> None:
+        said = self.good(os.path.join(ASAN, "jitproof"), "judge", "--expected",
+                         os.path.join(FIXTURES, "expected"), FIXTURES)
+        cases = glob.glob(os.path.join(FIXTURES, "*", "case"))
+        self.assertIn(f"# Totals: PASS:{len(cases)} FAIL:0 ", said)

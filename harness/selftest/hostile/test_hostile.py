@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What others do to us: damaged and hostile run directories, wrong command lines, full disks, and
+signals in the middle of a run. Nothing hangs, nothing is left, nothing looks whole that is not."""
+
+import contextlib
+import ctypes
+import glob
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from typing import Any, Callable
+
+from ci.base import files, process
+from harness.selftest.support.scratch import (BINARY, FIXTURES, Folder, ROOT, run_binary,
+                                              needs_namespaces)
+
+FIXTURE = os.path.join(ROOT, "validators", "fixtures", "anon")
+KILLS = 50
+FILES = ("case", "truth", "perf.data", "maps", "capture")
+
+
+class RunDirectory(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.dir = self.place("anon")
+        shutil.copytree(FIXTURE, self.dir)
+
+    def not_passed(self, said: str) -> subprocess.CompletedProcess[str]:
+        """In bounded time, with a sentence that names the file, and never as PASS."""
+        done = run_binary("judge", self.dir)
+        self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
+        self.assertNotRegex(done.stdout, r"(?m)^ok ")
+        self.assertRegex(done.stdout + done.stderr, said)
+        return done
+
+    def test_missing(self) -> None:
+        for name in FILES:
+            with self.subTest(name):
+                os.rename(self.place("anon", name), self.place("away"))
+                self.not_passed("no case is in it" if name == "case" else
+                                f"anon/{re.escape(name)}: No such file")
+                os.rename(self.place("away"), self.place("anon", name))
+
+    def test_something_else(self) -> None:
+        """A link, a FIFO, a folder or an endless device where a file was."""
+        makes: dict[str, Callable[[str], object]] = {
+            "link": lambda path: os.symlink(self.place("away"), path),
+            "fifo": os.mkfifo,
+            "folder": os.mkdir,
+            "device": lambda path: os.symlink("/dev/zero", path),
+            "empty": lambda path: open(path, "w", encoding="utf-8").close()}
+        for name in FILES:
+            for what, make in makes.items():
+                with self.subTest(name=name, what=what):
+                    path = self.place("anon", name)
+                    os.rename(path, self.place("away"))
+                    make(path)
+                    if name == "maps" and what == "empty":
+                        pass  # a launch has none
+                    elif name == "case" and what == "folder":
+                        self.not_passed("no case is in it")
+                    else:
+                        self.not_passed(f"anon/{re.escape(name)}")
+                    if os.path.isdir(path) and not os.path.islink(path):
+                        os.rmdir(path)
+                    else:
+                        os.unlink(path)
+                    os.rename(self.place("away"), path)
+
+    def test_outcome(self) -> None:
+        """An `outcome` stands for what the run found, and can only be bad news."""
+        for text in ("PASS all is well", "XFAIL x", "", "ERROR", "FAIL\nok 1 fixture/anon"):
+            with self.subTest(text):
+                self.write(text, "anon", "outcome")
+                done = run_binary("judge", self.dir)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+        self.write("SKIP one\nok 2 fixture/forged\n\x1b[2J", "anon", "outcome")
+        done = run_binary("judge", self.dir)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(re.findall(r"(?m)^(?:not )?ok \d+ \S+.*", done.stdout),
+                         ["ok 1 fixture/anon # SKIP one; ok 2 fixture/forged; ?[2J"])
+        self.assertNotIn("\x1b", done.stdout)
+        os.unlink(self.place("anon", "outcome"))
+        self.write("inject SIGSEGV perf inject was killed", "anon", "crash")
+        done = run_binary("judge", self.dir)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("# perf inject was killed\nnot ok 1 fixture/anon # CRASH SIGSEGV",
+                      done.stdout)
+        os.unlink(self.place("anon", "crash"))
+        os.mkfifo(self.place("anon", "outcome"))
+        self.assertLess(run_binary("judge", self.dir).returncode, 100)
+
+    def test_name_that_leads_elsewhere(self) -> None:
+        text = files.read(self.place("anon", "case"))
+        for name in ("../../../escaped", "/tmp/escaped", "fixture/../../escaped", "a/b/../c",
+                     "fixture/\x1b[31m", "fixture/.."):
+            with self.subTest(name):
+                self.write(text.replace("fixture/anon", name), "anon", "case")
+                self.not_passed("anon/case:1: ")
+
+    def test_study_that_leads_elsewhere(self) -> None:
+        for name in ("../x", "a/b/c", "..", "a/..", "/x"):
+            with self.subTest(name):
+                self.write(f"case {name} check : anon_exec : attach\n", "cases", "s")
+                done = run_binary("run", "--expected", self.place("cases"), "-o", self.place("r"))
+                self.assertEqual(done.returncode, 99, done.stdout)
+                self.assertIn("s:1: ", done.stderr)
+                self.assertFalse(os.path.exists(self.place("r")))
+
+    def test_cut_short(self) -> None:
+        """Cases that were announced and never ran are missed."""
+        os.makedirs(self.place("run", "fixture"))
+        os.rename(self.dir, self.place("run", "fixture", "anon"))
+        self.write("KTAP version 1\n1..1\n", "run", "ktap.txt")
+        self.assertEqual(run_binary("judge", self.place("run")).returncode, 0)
+        self.write("KTAP version 1\n1..3\n", "run", "ktap.txt")
+        done = run_binary("judge", self.place("run"))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"(?ms)^1\.\.3$.*^ok 1 fixture/anon$.*^Bail out! cut short")
+
+    def test_deep_and_round(self) -> None:
+        """Links back and deep folders are not followed for ever."""
+        os.makedirs(self.place("run", *"abcdefgh"))
+        os.symlink("..", self.place("run", "a", "up"))
+        os.symlink(self.dir, self.place("run", "a", "link"))
+        done = run_binary("judge", self.place("run"))
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("no case is in it", done.stderr)
+
+
+class CommandLine(Folder):
+    def test_wrong(self) -> None:
+        """Status 2, nothing on standard output, and what was expected."""
+        for arguments, said in (
+                ((), "usage: jitproof COMMAND"),
+                (("fly",), "no command 'fly'"),
+                (("list", "--fly"), "unknown option '--fly'"),
+                (("list", "no/such*"), "no case matches"),
+                (("run", "--fly"), "unknown option '--fly'"),
+                (("run", "-o"), "expected a value after -o"),
+                (("run", "--set=some"), "--set=some: expected check|full"),
+                (("run", "--seed=x"), "--seed=x: expected a number"),
+                (("run", "--seed=-1"), "--seed=-1: expected a number"),
+                (("run", "no/such*"), "no case matches 'no/such*'"),
+                (("judge",), "expected FILE"),
+                (("judge", "--fly", "x"), "unknown option '--fly'"),
+                (("judge", "a", "b"), "one operand too many: 'b'"),
+                (("judge", "--fail-if"), "expected a value after --fail-if"),
+                (("judge", "--fail-if=x", "y"), "expected METRIC>X"),
+                (("judge", "--fail-if=none>1", "y"), "no metric called none"),
+                (("record",), "expected -o FILE"),
+                (("record", "-o"), "expected a value after -o"),
+                (("record", "-o", "x"), "expected --pid PID, -a or a command"),
+                (("record", "-o", "x", "-p", "one"), "--pid=one: expected a number"),
+                (("record", "--fly"), "unknown option '--fly'"),
+                (("record", "-o", "x", "-F", "0", "true"), "--freq=0: expected a number from 1"),
+                (("workload",), "usage: jitproof workload"),
+                (("workload", "fly"), "no workload 'fly'"),
+                (("workload", "bad", "--ready-fd", "77"),
+                 "--ready-fd=77: expected an open file descriptor")):
+            with self.subTest(arguments):
+                done = run_binary(*arguments, cwd=self.home)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(os.listdir(self.home), [])
+
+    def test_control_characters(self) -> None:
+        """What was typed reaches no terminal as it is."""
+        evil = "x\033[2Jy"
+        for arguments in (("repro", evil, "-o", "x"), ("run", evil), (evil,),
+                          ("workload", "anon_exec", "--publish=" + evil)):
+            with self.subTest(arguments):
+                done = run_binary(*arguments, cwd=self.home)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("x?[2Jy", done.stderr)
+                self.assertNotIn("\033", done.stdout + done.stderr)
+
+    def test_help(self) -> None:
+        for command in ("", "list", "run", "judge", "record", "workload"):
+            with self.subTest(command):
+                done = run_binary(*filter(None, (command, "--help")))
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn(f"usage: jitproof {command}", done.stdout)
+
+    def test_unreadable(self) -> None:
+        """Status 99 and the file's name."""
+        for arguments in (("judge", self.place("none")), ("judge", self.home),
+                          ("judge", "--json", self.home),
+                          ("judge", "--expected", self.place("none"), self.home),
+                          ("run", "--expected", self.place("none"))):
+            with self.subTest(arguments):
+                done = run_binary(*arguments)
+                self.assertEqual((done.returncode, done.stdout), (99, ""), done.stderr)
+                self.assertIn(self.home, done.stderr)
+
+    def test_full_standard_output(self) -> None:
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        for arguments in (("list",), ("--help",), ("judge", FIXTURE),
+                          ("judge", os.path.join(FIXTURE, "perf.data")),
+                          ("judge", "--json", os.path.join(FIXTURE, "perf.data"))):
+            with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
+                done = run_binary(*arguments, stdout=full)
+                self.assertEqual(done.returncode, 99)
+                self.assertIn("cannot write to standard output", done.stderr)
+
+
+    def test_few_descriptors(self) -> None:
+        """Whatever cannot be opened, no half of a run waits for the other."""
+        for most in range(4, 10):
+            with self.subTest(most):
+                done = run_binary(
+                    "run", "--expected", os.path.join(FIXTURES, "expected"), "-o",
+                    self.place(str(most)), "fixture/memfd", timeout=20,
+                    preexec_fn=lambda most=most: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                    (most, most)))
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn("Too many open files", done.stderr)
+
+    def test_no_room_for_a_truth(self) -> None:
+        """The file is sparse: of a full disk the first record hears that finds no page."""
+        needs_namespaces(self)
+        truth = self.place("truth")
+        for fits in (0, 2):  # pages: none for the header, one for records
+            with self.subTest(fits):
+                done = run_binary(
+                    "workload", "anon_exec", "--truth", truth, stdin=subprocess.DEVNULL,
+                    before=["unshare", "-Urm", "sh", "-c",
+                            'mount -t tmpfs -o size=128k none "$0" && head -c $((131072 - $1 * '
+                            '4096)) /dev/zero > "$0/zeros"; shift; exec "$@"', self.home,
+                            str(fits)])
+                self.assertEqual(done.returncode, 99, done.stderr)
+                self.assertIn(truth + ": no room for a record", done.stderr)
+
+
+class Output(Folder):
+    """Where a run writes. The case is one that ends at once, and needs no perf to do so."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("case a check : bad crash : attach : seconds=5\n", "cases", "s")
+
+    def run_to(self, path: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        return run_binary("run", "--expected", self.place("cases"), "-o", path, **more)
+
+    def test_not_a_new_folder(self) -> None:
+        self.write("mine", "file")
+        os.symlink(self.place("nowhere"), self.place("dangling"))
+        os.mkfifo(self.place("fifo"))
+        self.write("mine", "full", "file")
+        before = sorted(os.listdir(self.home))
+        for name in ("file", "dangling", "fifo", "full", "none/below", "file/below", "x" * 300,
+                     "x" * 5000):
+            with self.subTest(name[:20]):
+                done = self.run_to(self.place(name))
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn(self.place(name.split("/", 1)[0])[:30], done.stderr)
+        self.assertEqual(self.run_to("").returncode, 2)
+        self.assertEqual(sorted(os.listdir(self.home)), before)
+        self.assertEqual(os.listdir(self.place("full")), ["file"])
+
+    def test_where_others_may_write(self) -> None:
+        """Whoever can rename a folder can put a link in its place while the run writes below."""
+        os.mkdir(self.place("anyone's"))
+        os.chmod(self.place("anyone's"), 0o777)
+        os.mkdir(self.place("theirs"))
+        os.symlink("theirs", self.place("link"))
+        places = ["anyone's", "anyone's/new"]
+        if os.geteuid() == 0:
+            os.chown(self.place("theirs"), 65534, 65534)
+            places += ["theirs", "theirs/new", "link/new"]
+        for place in places:
+            with self.subTest(place):
+                done = self.run_to(self.place(place))
+                self.assertEqual((done.returncode, done.stdout), (99, ""))
+                self.assertIn("is not trusted", done.stderr)
+        self.assertEqual(os.listdir(self.place("theirs")) + os.listdir(self.place("anyone's")), [])
+
+    def test_not_writable(self) -> None:
+        os.mkdir(self.place("locked"), 0o500)
+        if os.access(self.place("locked"), os.W_OK):
+            self.skipTest("root may write anywhere")
+        self.assertEqual(self.run_to(self.place("locked", "run")).returncode, 99)
+        self.assertEqual(self.run_to(self.place("locked")).returncode, 99)
+
+    def test_odd_names(self) -> None:
+        """Blanks and quotes are as good as letters; a newline forges no line of KTAP."""
+        for name in ("two words", "new\nok 1 forged\n", "'quoted\"", "-o", "%s%n", "\u00fc"):
+            with self.subTest(name):
+                done = self.run_to(name, cwd=self.home)
+                self.assertIn(done.returncode, (1, 4), done.stderr)
+                self.assertNotRegex(done.stdout, r"(?m)^ok 1 forged")
+                self.assertTrue(os.path.exists(self.place(name, "s", "a", "case")))
+                again = run_binary("judge", "./" + name, cwd=self.home)
+                self.assertEqual(again.returncode, done.returncode)
+                self.assertNotRegex(again.stdout, r"(?m)^ok 1 forged")
+
+    def test_closed_standard_output(self) -> None:
+        """What we say does not end in a file that we write."""
+        done = process.run(["sh", "-c", 'exec "$0" "$@" >&- <&-', BINARY, "run", "--expected",
+                            self.place("cases"), "-o", self.place("run")], timeout=60)
+        self.assertIn(done.returncode, (1, 4), done.stderr)
+        self.assertNotIn("KTAP", files.read(self.place("run", "results.jsonl")))
+
+    def test_full_disk(self) -> None:
+        needs_namespaces(self)
+        self.write("case a check : anon_exec : attach --stack=8192 : seconds=9 samples=100\n",
+                   "cases", "s")
+        os.mkdir(self.place("mount"))
+        said = set()
+        # Full at once; at the first page of the truth; while the capture writes.
+        for size in ("4k", "20k", "64k", "1m"):
+            done = process.run(
+                ["unshare", "-rm", "sh", "-ec",
+                 'mount -t tmpfs -o size="$1" none "$2"; exec "$0" run --expected "$3" -o "$2"',
+                 BINARY, size, self.place("mount"), self.place("cases")],
+                timeout=60)
+            with self.subTest(size):
+                if "# SKIP" in done.stdout:
+                    self.skipTest("perf is denied here")
+                self.assertIn(done.returncode, (1, 99), done.stdout + done.stderr)
+                self.assertNotRegex(done.stdout, r"(?m)^ok ")
+                said.update(re.findall("No space left|cannot be written|Bus error|results.jsonl",
+                                       done.stdout + done.stderr))
+        self.assertTrue(said)
+
+
+class Killed(Folder):
+    """Signals in the middle. (SIGINT in a silent workload: test_golden.py.)"""
+
+    def workloads(self) -> list[int]:
+        """Processes that write this test's truth."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if self.home in files.read(f"/proc/{pid}/cmdline", "replace").split("--truth")[-1]:
+                    found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def interrupt(self, number: signal.Signals, case: str, file: str) -> str:
+        """Sends it once the workload runs and @file is not empty; all must be gone at once."""
+        self.write(case, "cases", "s")
+        with subprocess.Popen([BINARY, "run", "--expected", self.place("cases"), "-o",
+                               self.place("run")], stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE) as run:
+            end = time.monotonic() + 20
+            # `run` itself is three processes, and one for each case that runs.
+            while run.poll() is None and time.monotonic() < end and (
+                    len(self.workloads()) < 5 or not self.filled(file)):
+                time.sleep(0.01)
+            ours = self.workloads()
+            run.send_signal(number)
+            said = run.stdout.read()
+            status = run.wait(timeout=20)
+        if "# SKIP" in said:
+            self.skipTest("perf is denied here")
+        self.assertEqual(len(ours), 5, said)
+        self.assertEqual(status, -number, said)
+        # Killed with its parent means: soon.
+        end = time.monotonic() + 5
+        while self.workloads() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(self.workloads(), [])
+        again = run_binary("judge", self.place("run"))
+        self.assertEqual(again.returncode, 1, again.stdout)
+        self.assertNotRegex(again.stdout, r"(?m)^ok ")
+        return said
+
+    def filled(self, name: str) -> bool:
+        return any(map(os.path.getsize, glob.glob(self.place("run", "s", "a", name))))
+
+    def tearDown(self) -> None:
+        for pid in self.workloads():
+            os.kill(pid, signal.SIGKILL)
+
+    def test_each_signal(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            for capture in ("attach", "launch"):
+                with self.subTest(signal=number, capture=capture):
+                    self.interrupt(number, "case a check : anon_exec : "
+                                   f"{capture} --stack=8192 : seconds=30 samples=9999999\n",
+                                   "perf.data")
+                    shutil.rmtree(self.place("run"))
+
+    def left(self) -> list[str]:
+        """What `run` and its like left: processes, which became ours, and files."""
+        return process.children() + os.listdir(self.home)
+
+    def test_killed_at_any_moment(self) -> None:
+        """Its workloads fork, exec and leave their session; nothing stays of any. Half from its
+        first line on, half while it starts."""
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        self.addCleanup(ctypes.CDLL(None).prctl, 36, 0, 0, 0, 0)
+        mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
+        for nth in range(KILLS):
+            begun = nth % 2
+            moment = chance.uniform(0, 0.6 if begun else 0.1)
+            glob_of = ("process-tree/*", "attach/*", "tree/*")[nth % 3]
+            with subprocess.Popen([BINARY, "run", glob_of],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "TMPDIR": self.home}) as run:
+                if begun:
+                    run.stdout.readline()
+                time.sleep(moment)  # the random moment itself
+                run.kill()
+            end = time.monotonic() + 10
+            while self.left() and time.monotonic() < end:
+                time.sleep(0.01)
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(-1, os.WNOHANG)
+            self.assertEqual(self.left(), [], f"kill {nth} after {moment} s")
+        self.assertEqual(files.read("/proc/self/mounts"), mounts)
+
+    def test_deaf_workload(self) -> None:
+        """It does not hear that nobody is there any more."""
+        for capture in ("attach", "launch"):
+            with self.subTest(capture):
+                self.interrupt(signal.SIGKILL, "case a check : bad deaf : "
+                               f"{capture} --stack=8192 : seconds=30\n", "truth")
+                shutil.rmtree(self.place("run"))

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each command is killed, asked to end or interrupted at any moment: no process, no mount, no
+temporary folder is left, and nothing has its output's name that is not whole. (`run`:
+test_hostile.py.)"""
+
+import contextlib
+import ctypes
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from ci.base import files, process
+from harness.selftest.support.scratch import FIXTURES, Folder, JITPROOF
+
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, linux/prctl.h
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGHUP)
+TRIES = 5
+MEMFD, GROWTH = os.path.join(FIXTURES, "memfd"), os.path.join(FIXTURES, "growth")
+KNOWN = ["--expected", FIXTURES + "/expected"]
+# What is called, and after how many seconds at most it is killed: about as long as it takes.
+COMMANDS: dict[str, tuple[list[str], float]] = {
+    "run --jobs": (["run", "-j2", "attach/before-open.*"], 1.5),
+    "record": (["record", "-o", "OUT", "--", "sleep", "0.2"], 0.3),
+    "score": (["score", "--profiler=jitproof", "--samples=20", "--seconds=2", "fork_exec"], 1.5),
+    "repro": (["repro", "process-tree/fork_exec.perf", "-o", "OUT"], 1.2),
+    "repro --from": (["repro", "fixture/anon", *KNOWN, "--from", FIXTURES + "/anon", "-o",
+                      "OUT"], 0.1),
+    "inject": (["inject", "--jitdump-dir", GROWTH, "-i", GROWTH + "/perf.data", "-o", "OUT"],
+               0.02),
+    "explain": (["explain", "--elf", MEMFD + "/elf", MEMFD + "/perf.data"], 0.03),
+    "explain --truth": (["explain", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"], 0.06),
+    "judge --truth": (["judge", "--truth", MEMFD + "/truth", MEMFD + "/perf.data"], 0.06),
+    "judge --stacks": (["judge", "--elf", MEMFD + "/elf", "--stacks", "OUT",
+                        MEMFD + "/perf.data"], 0.02),
+    "judge --results": (["judge", *KNOWN, "--results", "OUT", FIXTURES + "/anon"], 0.1),
+    "adapter": (["adapter", "check", "perf"], 1.5),
+}
+
+
+class Killed(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+        self.addCleanup(ctypes.CDLL(None).prctl, SUBREAPER, 0, 0, 0, 0)
+        os.mkdir(self.place("tmp"))
+
+    def empty(self) -> None:
+        shutil.rmtree(self.place("out"), ignore_errors=True)
+        os.mkdir(self.place("out"))
+
+    def whole(self, arguments: list[str]) -> int:
+        """Undisturbed; the size of its output, -1 where it has none."""
+        self.start(arguments).wait(timeout=60)
+        self.assertEqual(self.left(), [])
+        return self.size()
+
+    def size(self) -> int:
+        with contextlib.suppress(FileNotFoundError):
+            return os.path.getsize(self.place("out", "file"))
+        return -1
+
+    def start(self, arguments: list[str]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [JITPROOF, *(self.place("out", "file") if word == "OUT" else word
+                         for word in arguments)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": self.place("tmp")})
+
+    def left(self) -> list[str]:
+        """Processes, which became ours, and files."""
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        return process.children() + os.listdir(self.place("tmp"))
+
+    def kill(self, name: str, number: signal.Signals, moment: float, size: int) -> None:
+        with self.start(COMMANDS[name][0]) as command:
+            time.sleep(moment)  # the random moment itself
+            command.send_signal(number)
+            self.assertIn(command.wait(timeout=20), (-number, 0, 1, 4))
+        end = time.monotonic() + 10
+        while self.left() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertEqual(self.left(), [])
+        there = os.listdir(self.place("out"))
+        self.assertIn([file for file in there if file != "file.jit"], ([], ["file"]))
+        if name in ("inject", "judge --stacks", "judge --results") and "file" in there:
+            self.assertEqual(self.size(), size)
+
+    def test_each_command(self) -> None:
+        mounts, chance = files.read("/proc/self/mounts"), random.Random(1)
+        for name, (arguments, seconds) in COMMANDS.items():
+            self.empty()
+            size = self.whole(arguments)
+            self.assertEqual(size >= 0, "OUT" in arguments)
+            for nth in range(TRIES):
+                number, moment = SIGNALS[nth % len(SIGNALS)], chance.uniform(0, seconds)
+                self.empty()
+                with self.subTest(command=name, signal=number, moment=moment):
+                    self.kill(name, number, moment, size)
+        self.assertEqual(files.read("/proc/self/mounts"), mounts)

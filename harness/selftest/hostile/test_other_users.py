@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What another user of the machine tries on ours: outputs planted and swapped, code put in the way,
+who reads with which rights. Nothing of the victim's is read out, written to or run, nothing hangs.
+The victim is root here; an ordinary user in test_other_users_ordinary.py."""
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from typing import Any, Iterator
+
+from ci.base import files
+from harness.selftest.support import other_users
+
+MAPPED = r"PROT_READ, .*/perf\.data"
+setUpModule = other_users.prepare
+
+
+class Outputs(other_users.OtherUsers):
+    def shared(self, name: str) -> str:
+        """A folder of theirs, where an ordinary victim may write, too."""
+        os.mkdir(self.their(name))
+        os.chmod(self.their(name), 0o777 if self.victim else 0o755)
+        return self.give(self.their(name))
+
+    def test_run_directory(self) -> None:
+        """An empty folder of theirs, a link to one, a new one below theirs."""
+        os.mkdir(self.their("empty"))
+        self.give(self.their("empty"))
+        self.plant("link", lambda path: os.symlink(self.their("empty"), path))
+        for name in ("empty", "link", "new", "empty/new"):
+            with self.subTest(name):
+                self.assertIn("not trusted", self.refused("run", "-o", self.their(name),
+                                                          "exact/anon").replace(
+                    "expected a new or an empty directory", "not trusted"))
+        self.assertEqual(os.listdir(self.their("empty")), [])
+
+    def test_run_directory_swapped(self) -> None:
+        self.ours("ours")
+        self.shared("dir")
+        self.plant("other", lambda path: os.symlink(self.place("ours"), path))
+        with self.swapping(self.their("dir"), self.their("other")):
+            for _ in range(20):
+                self.refused("run", "-o", self.their("dir"), "exact/anon")
+        self.assertEqual(os.listdir(self.place("ours")), [])
+
+    def outputs(self) -> Iterator[tuple[str, list[str]]]:
+        """Ways to write to the file PATH."""
+        memfd, growth = self.fixture("memfd"), self.fixture("growth")
+        yield "stacks", ["judge", "--elf", memfd + "/elf", "--stacks", "PATH", memfd + "/perf.data"]
+        yield "results", ["judge", *self.known(), "--results", "PATH", self.fixture("anon")]
+        yield "inject", ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o",
+                         "PATH"]
+        yield "repro", ["repro", "fixture/anon", *self.known(), "--from", self.fixture("anon"),
+                        "-o", "PATH"]
+        yield "record", ["record", "-o", "PATH", "--", "true"]
+
+    def test_planted(self) -> None:
+        """A link to a file of root's, a dangling one, a FIFO, a hard link, an own open file."""
+        makes: dict[str, other_users.Make] = {
+            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "dangling": lambda path: os.symlink(self.place("made"), path),
+            "open": lambda path: files.write(path, "theirs")}
+        for name, arguments in self.outputs():
+            for what, make in makes.items():
+                with self.subTest(output=name, what=what):
+                    path = self.plant(f"{name}.{what}", make)
+                    if what == "open":
+                        os.chmod(path, 0o666)
+                    with open(path if what == "open" else os.devnull, "rb") as held:
+                        self.run_it(*(path if word == "PATH" else word for word in arguments))
+                        if what == "open":
+                            self.assertEqual(held.read(), b"theirs")
+                    if what == "open" and os.stat(path).st_size != 6:
+                        self.assertEqual(os.stat(path).st_uid, self.victim)
+                    self.assertFalse(os.path.lexists(self.place("made")))
+
+    def test_folder_swapped(self) -> None:
+        """What goes into their folder does not land where their link leads."""
+        self.ours("ours")
+        self.shared("dir")
+        self.plant("other", lambda path: os.symlink(self.place("ours"), path))
+        with self.swapping(self.their("dir"), self.their("other")):
+            for _, arguments in self.outputs():
+                for _ in range(8):
+                    self.run_it(*(self.their("dir/out") if word == "PATH" else word
+                                  for word in arguments))
+                    self.assertEqual(os.listdir(self.place("ours")), [])
+
+    def test_part(self) -> None:
+        """Of an archive: names that could be guessed are not used."""
+        for name, arguments in self.outputs():
+            for end in (".part", ".tmp", ".00000000"):
+                self.plant(name + end, lambda path: files.write(path, "theirs"))
+            self.run_it(*(self.their(name) if word == "PATH" else word for word in arguments))
+            for end in (".part", ".tmp", ".00000000"):
+                self.assertEqual(files.read(self.their(name + end)), "theirs")
+
+    def test_jit_folder(self) -> None:
+        """OUT.jit that is theirs, leads elsewhere, or that anyone may write into."""
+        growth = self.fixture("growth")
+        command = ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o"]
+        os.mkdir(self.their("a.jit"), 0o777)
+        self.give(self.their("a.jit"))
+        self.ours("ours")
+        self.plant("b.jit", lambda path: os.symlink(self.place("ours"), path))
+        os.mkdir(self.their("c.jit"))
+        os.chmod(self.their("c.jit"), 0o777)
+        for name in "abc":
+            with self.subTest(name):
+                self.refused(*command, self.their(name))
+                self.assertFalse(os.path.exists(self.their(name)))
+        self.assertEqual(os.listdir(self.place("ours")), [])
+
+    def test_sockets(self) -> None:
+        """A socket at an output's path stays one."""
+        for name, arguments in self.outputs():
+            with self.subTest(name):
+                path = self.plant(name, other_users.listening)
+                self.refused(*(path if word == "PATH" else word for word in arguments))
+                self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
+
+
+class Folders(other_users.OtherUsers):
+    """Where a whole folder is made."""
+
+    def makers(self) -> Iterator[list[str]]:
+        memfd = self.fixture("memfd")
+        yield ["run", "-o", "PATH", "exact/anon"]
+        yield ["score", "--profiler=jitproof", "--samples=5", "--seconds=1", "-o", "PATH",
+               "anon_exec"]
+        yield ["judge", "--truth", memfd + "/truth", "-o", "PATH", memfd + "/perf.data"]
+
+    def made(self, path: str) -> None:
+        """Nothing is, at @path nor in our folder."""
+        for arguments in self.makers():
+            with self.subTest(arguments):
+                said = self.refused(*(path if word == "PATH" else word for word in arguments))
+                self.assertIn("not trusted", said)
+                self.assertEqual(os.listdir(self.place("ours")), [])
+
+    def test_below_a_link(self) -> None:
+        """Their link leads to a folder of ours that nobody else can write to."""
+        self.ours("ours")
+        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
+        self.made(self.their("link", "new"))
+
+    def test_up_from_a_link(self) -> None:
+        """And ".." behind such a link is above where it leads."""
+        self.ours("ours")
+        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
+        self.made(self.their("link", "..", "ours", "new"))
+
+    def test_workload_below_a_link(self) -> None:
+        """Its truth, and what it publishes."""
+        self.ours("ours")
+        self.ours("truths")
+        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
+        there = self.their("link")
+        for words in (["--truth", there + "/truth"],
+                      ["--truth", self.place("truths", "a"), "--publish=map", "--publish-dir",
+                       there],
+                      ["--truth", self.place("truths", "b"), "--publish=jitdump", "--publish-dir",
+                       there]):
+            with self.subTest(words):
+                self.assertIn("symbolic links", self.refused("workload", "anon_exec", *words))
+                self.assertEqual(os.listdir(self.place("ours")), [])
+
+    def test_gate(self) -> None:
+        """The FIFOs of a gate are links of theirs to a file, to a FIFO of ours; or no FIFOs."""
+        os.mkfifo(self.place("fifo"))
+        os.chown(self.place("fifo"), self.victim, self.victim)
+        self.plant("folder", lambda path: os.symlink(self.home, path))
+        makes: dict[str, other_users.Make] = {
+            "link": self.link, "hard": self.hard,
+            "fifo": lambda path: os.symlink(self.place("fifo"), path)}
+        for name, make in makes.items():
+            for end in (".ctl", ".ack"):
+                self.plant(name + end, make)
+        for end in (".ctl", ".ack"):
+            os.symlink("secret", self.place("gate" + end))
+        for prefix in (*makes, "folder/fifo", "folder/gate"):
+            with self.subTest(prefix):
+                self.assertIn("gate:", self.refused(
+                    "workload", "fork_exec", "--tasks=1", "--truth",
+                    self.place("truth-of-" + prefix.replace("/", "-")),
+                    environment={"JITPROOF_GATE": self.their(prefix)}))
+
+    def temporary(self, folder: str) -> None:
+        """Nothing is made in @folder, which TMPDIR names."""
+        memfd = self.fixture("memfd")
+        for arguments in (["run", "exact/anon"], ["run", "--keep", "exact/anon"],
+                          ["score", "--profiler=jitproof", "--samples=5", "--seconds=1",
+                           "anon_exec"],
+                          ["judge", "--truth", memfd + "/truth", memfd + "/perf.data"],
+                          ["explain", "--truth", memfd + "/truth", memfd + "/perf.data"],
+                          ["repro", "fixture/anon", *self.known(), "--from",
+                           self.fixture("anon"), "-o", self.place("tar")]):
+            with self.subTest(arguments):
+                said = self.refused(*arguments, environment={"TMPDIR": folder})
+                self.assertIn("not trusted", said)
+                self.assertEqual(os.listdir(folder), [])
+
+    def test_temporary_folder(self) -> None:
+        """TMPDIR is theirs: they could put a link in the place of what is made there."""
+        os.mkdir(self.their("tmp"))
+        self.give(self.their("tmp"))
+        os.chmod(self.their("tmp"), 0o777)
+        self.temporary(self.their("tmp"))
+
+    def test_temporary_link(self) -> None:
+        """TMPDIR is their link to a folder of ours."""
+        self.ours("ours")
+        self.plant("link", lambda path: os.symlink(self.place("ours"), path))
+        self.temporary(self.their("link"))
+
+
+class Code(other_users.OtherUsers):
+    def test_adapters(self) -> None:
+        """A program below a folder of theirs takes no adapter from there."""
+        os.makedirs(self.their("bin"))
+        os.makedirs(self.their("share", "jitproof", "profiler"))
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        canary = self.place("ran")
+        files.write(self.their("share", "jitproof", "profiler", "perf.py"),
+                    f"open({canary!r}, 'w')\n")
+        self.give(self.theirs)
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        for case in ("exact/anon", "process-tree/fork_exec.perf"):
+            self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=60,
+                        program=self.their("bin", "jitproof"))
+        self.assertFalse(os.path.exists(canary))
+
+    def canary(self, *names: str, text: str = "#!/bin/sh\n: > %s\n") -> str:
+        """A program of theirs; what exists once it ran."""
+        path = self.their(*names)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        files.write(path, text % self.place("ran"))
+        os.chmod(path, 0o755)
+        self.give(self.theirs)
+        return self.place("ran")
+
+    def check(self, ran: str, *arguments: str, **more: Any) -> str:
+        """Starts an adapter; nothing of theirs runs."""
+        done = self.run_it(*(arguments or ("adapter", "check", "perf")), timeout=60, **more)
+        self.assertFalse(os.path.exists(ran))
+        return done.stdout + done.stderr
+
+    def test_python_variables(self) -> None:
+        """What Python would run before the adapter."""
+        for name in ("sitecustomize.py", "usercustomize.py", "json.py", "start.py", "os.py"):
+            ran = self.canary(name, text="open('%s', 'w')\n")
+        self.check(ran, environment={
+            "PYTHONPATH": self.theirs, "PYTHONSTARTUP": self.their("start.py"),
+            "PYTHONUSERBASE": self.theirs, "PYTHONINSPECT": "1",
+            "PYTHONPYCACHEPREFIX": self.theirs})
+        self.check(ran, environment={"PYTHONHOME": self.theirs, "PYTHONPLATLIBDIR": "."})
+
+    def test_working_folder(self) -> None:
+        """What would be taken from where one is."""
+        for name in ("sitecustomize.py", "json.py", "profiler/perf.py", "harness/__init__.py"):
+            self.canary(name, text="open('%s', 'w')\n")
+        for name in ("python3", "perf", "jitproof", "sh"):
+            ran = self.canary(name)
+        files.write(self.their(".perfconfig"), f"[core]\n\tpager = {self.their('sh')}\n")
+        self.check(ran, cwd=self.theirs)
+        self.check(ran, "list", cwd=self.theirs)
+
+    def test_home(self) -> None:
+        """HOME is theirs, as sudo may leave it: perf's settings, its cache of programs."""
+        ran = self.canary("pager")
+        files.write(self.their(".perfconfig"),
+                    f"[core]\n\tpager = {self.their('pager')}\n"
+                    f"[annotate]\n\tobjdump = {self.their('pager')}\n")
+        self.check(ran, environment={"HOME": self.theirs})
+
+    def adapters(self, folder: str) -> None:
+        """Those of @folder are refused, though perf's is there."""
+        os.makedirs(folder, exist_ok=True)
+        shutil.copytree(os.path.join(os.path.dirname(self.program), "profiler"), folder,
+                        dirs_exist_ok=True)
+
+    def test_folder_of_adapters(self) -> None:
+        """JITPROOF_PROFILERS is theirs, or their link to one of ours."""
+        ran = self.canary("profiler", "perf.py", text="open('%s', 'w')\n")
+        said = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("profiler")})
+        self.assertIn("not trusted", said)
+        self.adapters(self.ours("own", 0o755))
+        self.plant("link", lambda path: os.symlink(self.place("own"), path))
+        said = self.check(ran, environment={"JITPROOF_PROFILERS": self.their("link")})
+        self.assertIn("not trusted", said)
+
+    def test_adapter_for_anyone(self) -> None:
+        """An adapter of ours that anyone may write to."""
+        self.adapters(self.ours("own", 0o755))
+        os.chmod(self.place("own", "perf.py"), 0o666)
+        said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", said)
+
+
+    def test_sticky_folder_of_adapters(self) -> None:
+        """Our adapters lie where anyone may put modules beside them."""
+        self.adapters(self.ours("own"))
+        os.chmod(self.place("own"), 0o1777)
+        for name in sys.stdlib_module_names:
+            self.plant(self.place("own", name + ".py"),
+                       lambda to: files.write(to, f"open({self.place('ran')!r}, 'w')\n"))
+        said = self.check(self.place("ran"), environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", said)
+
+    def test_files_of_workloads(self) -> None:
+        """What a workload makes and runs beside its truth, which is in a folder of theirs: they
+        could put a library or a program of theirs in its place."""
+        os.mkdir(self.their("truths"))
+        os.chmod(self.give(self.their("truths")), 0o777)
+        for words in (["dlopen_twice"], ["odd_paths"], ["replaced_binary"],
+                      ["fork_exec", "--replace=/bin/true"]):
+            truth = self.their("truths", words[0])
+            with self.subTest(words):
+                self.assertIn("not trusted", self.refused("workload", *words, "--truth", truth))
+                self.assertEqual(os.listdir(self.their("truths")), [words[0]])
+                os.unlink(truth)
+
+    def test_static_program(self) -> None:
+        """A program of theirs beside the program, where a static one would be."""
+        ran = self.canary("bin", "jitproof-static")
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        said = self.check(ran, "workload", "static_binary", "--truth", self.place("truth"),
+                          program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", said)
+
+    def importing(self) -> str:
+        """A folder of ours with an adapter that takes the modules that jitproof shows to it."""
+        files.write(os.path.join(self.ours("own", 0o755), "mine.py"),
+                    "import os, sys\nsys.path.insert(0, os.environ['JITPROOF_ADAPTING'])\n"
+                    "from adapting import protocol\n")
+        return self.place("own")
+
+    def test_modules_of_adapters(self) -> None:
+        """JITPROOF_ADAPTING is theirs, or what lies beside the program in a folder of theirs."""
+        text = "open('%s', 'w')\n"
+        ran = self.canary("bin", "profiler", "adapting", "protocol.py", text=text)
+        modules = {"JITPROOF_PROFILERS": self.importing()}
+        self.check(ran, "adapter", "check", "mine", environment={
+            **modules, "JITPROOF_ADAPTING": self.their("bin", "profiler")})
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        said = self.check(ran, "adapter", "check", "mine", environment=modules,
+                          program=self.their("bin", "jitproof"))
+        self.assertIn("not trusted", said)
+
+    def test_peers(self) -> None:
+        """Programs of theirs beside the program, where ci/peers would have put them."""
+        ran = self.canary("bin", "peers", "bin", "samply")
+        shutil.copy(self.program, self.their("bin", "jitproof"))
+        os.chown(self.their("bin", "jitproof"), 0, 0)
+        self.adapters(self.ours("own", 0o755))
+        said = self.check(ran, "adapter", "check", "samply", program=self.their("bin", "jitproof"),
+                          environment={"JITPROOF_PROFILERS": self.place("own")})
+        self.assertIn("not trusted", said)
+
+
+class Root(other_users.OtherUsers):
+    """What only root has to fear."""
+
+    def test_temporary_folder_of_adapters(self) -> None:
+        """TMPDIR is theirs where jitproof makes nothing itself."""
+        os.mkdir(self.their("tmp"))
+        self.give(self.their("tmp"))
+        done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
+                           timeout=60, environment={"TMPDIR": self.their("tmp")})
+        self.assertIn("is left out", done.stderr)
+        self.assertEqual(os.listdir(self.their("tmp")), [])
+
+    def test_programs_by_variables(self) -> None:
+        """Variables that sudo may leave name a program of theirs, or a folder of theirs."""
+        for names in (("perf",), ("peers", "bin", "perf")):
+            os.makedirs(os.path.dirname(self.their(*names)), exist_ok=True)
+            files.write(self.their(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
+            os.chmod(self.their(*names), 0o755)
+        self.give(self.theirs)
+        for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
+                           ("JITPROOF_SAMPLY", "./perf")):
+            adapter = name.partition("_")[2].lower()
+            with self.subTest(name):
+                done = self.run_it("adapter", "check", adapter, timeout=60, cwd=self.theirs,
+                                   environment={name: path if "/" in path else self.their(path)})
+                self.assertFalse(os.path.exists(self.place("ran")))
+                self.assertIn("is left out", done.stderr)
+        os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
+        os.mkdir(self.place("peers"))
+        shutil.copytree(self.their("peers", "bin"), self.place("peers", "bin"))
+        self.give(self.place("peers", "bin"))
+        for peers in (self.their("peers"), self.place("peers")):
+            with self.subTest(peers):
+                done = self.run_it("adapter", "check", "samply", timeout=60,
+                                   environment={"JITPROOF_PEERS": peers})
+                self.assertFalse(os.path.exists(self.place("ran")))
+                self.assertIn("is left out", done.stderr)
+
+    def test_search_path(self) -> None:
+        """PATH leads to their python3 and perf first, to the working directory, to /tmp."""
+        for name in ("python3", "perf"):
+            path = self.plant(name, lambda to: files.write(to, "#!/bin/sh\n: > %s\n"
+                                                           % self.place("ran")))
+            os.chmod(path, 0o755)
+        os.mkdir(self.place("anyone's"))
+        os.chmod(self.place("anyone's"), 0o1777)
+        for folder in (self.theirs, "", ".", self.place("anyone's")):
+            shutil.copy(self.their("python3"), self.place("anyone's", "python3"))
+            done = self.run_it("adapter", "check", "perf", timeout=60, cwd=self.theirs,
+                               environment={"PATH": f"{folder}:{os.environ['PATH']}"})
+            self.assertFalse(os.path.exists(self.place("ran")))
+            self.assertIn("of PATH is left out", done.stderr)
+
+
+class Confined(other_users.OtherUsers):
+    """root reads with nobody's rights."""
+
+    def test_confined(self) -> None:
+        """The process that reads is nobody, and no debugger of nobody's gets hold of it."""
+        with subprocess.Popen([self.program, "judge", "-"], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+            children = f"/proc/{parent.pid}/task/{parent.pid}/children"
+            end = time.monotonic() + 10
+            while not (child := files.read(children).strip()) and time.monotonic() < end:
+                time.sleep(0.01)
+            while "\nUid:\t0" in (status := files.read(f"/proc/{child}/status")) \
+                    and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertRegex(status, r"Uid:\t65534\t65534\t65534\t65534")
+            self.assertRegex(status, r"Groups:\s*\n")
+            self.assertRegex(status, r"CapPrm:\t0+\nCapEff:\t0+\n")
+            while "NoNewPrivs:\t0" in (status := files.read(f"/proc/{child}/status")) \
+                    and time.monotonic() < end:
+                time.sleep(0.01)
+            tried = subprocess.run(["cat", f"/proc/{child}/environ"], user=65534, group=65534,
+                                   extra_groups=[], capture_output=True, check=False)
+            self.assertNotEqual(tried.returncode, 0)
+            assert parent.stdin
+            parent.stdin.close()
+            self.assertEqual(parent.wait(timeout=10), 99)
+
+    def test_signals(self) -> None:
+        """Whose files are read, with their rights, cannot stop who reads them."""
+        for name in ("anon", "growth", "memfd"):
+            shutil.copytree(self.fixture(name), self.their(name))
+        self.give(self.theirs)
+        ours, full = os.pipe()
+        fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+        with subprocess.Popen([self.program, "judge", self.theirs], stdout=full) as parent:
+            os.close(full)
+            end = time.monotonic() + 10
+            while f"\t{other_users.USER}\t" not in (status := self.confined(parent)) \
+                    and time.monotonic() < end:
+                time.sleep(0.01)
+            child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
+            tried = subprocess.run(["kill", "-STOP", child], user=other_users.USER,
+                                   group=other_users.USER, extra_groups=[], capture_output=True,
+                                   check=False)
+            with open(ours, encoding="utf-8") as out:
+                said = out.read()
+            parent.wait(timeout=20)
+        self.assertRegex(status, rf"Uid:\t65534\t{other_users.USER}\t65534\t{other_users.USER}")
+        self.assertIn(b"not permitted", tried.stderr)
+        self.assertIn("# Totals:", said)
+
+    @staticmethod
+    def confined(parent: "subprocess.Popen[bytes]") -> str:
+        """The status of its only child, as far as there is one yet."""
+        child = files.read(f"/proc/{parent.pid}/task/{parent.pid}/children").strip()
+        return files.read(f"/proc/{child}/status") if child else ""
+
+    def read_by(self, file: str, *arguments: str) -> None:
+        """Only processes that gave up root read what matches @file."""
+        log = self.place("strace")
+        subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=mmap,read,pread64,setresuid",
+                        "-o", log, self.program, *arguments], capture_output=True, check=False,
+                       timeout=120)
+        lines = self.read("strace").splitlines()
+        nobodies = {line.split()[0] for line in lines if "setresuid(65534, 65534, 65534" in line}
+        readers = {line.split()[0] for line in lines if re.search(file + ">", line)}
+        if not lines:
+            self.skipTest("strace may not trace here")
+        self.assertTrue(readers, lines)
+        self.assertEqual(readers - nobodies, set())
+
+    def test_who_reads(self) -> None:
+        if not shutil.which("strace"):
+            self.skipTest("no strace")
+        growth = self.fixture("growth")
+        for file, arguments in (
+                (MAPPED, ["judge", growth + "/perf.data"]),
+                (MAPPED, ["judge", growth]),
+                (MAPPED, ["explain", growth + "/perf.data"]),
+                (MAPPED, ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data",
+                                  "-o", self.place("out")]),
+                (r"read.*\.dump", ["lint", growth + "/jit-12329.dump"]),
+                (MAPPED, ["repro", "fixture/anon", *self.known(), "--from",
+                          self.fixture("anon"), "-o", self.place("tar")]),
+                (MAPPED, ["run", "-o", self.place("run"),
+                                  "growth/anon.down.mmap.jitdump.keep"]),
+                (MAPPED, ["score", "--profiler=jitproof", "--samples=20", "--seconds=2",
+                                  "anon_exec"])):
+            with self.subTest(arguments):
+                self.read_by(file, *arguments)

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What another user of the machine has us read: files and folders that are links, FIFOs, sockets,
+devices, endless, swapped, leased; names that lie or that a terminal obeys; archives. (Who is
+attacked: test_other_users.py.)"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+
+from ci.base import files
+from harness.selftest.support import other_users
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import FIXTURES
+
+ESCAPE = "\033]0;taken\007"
+# What a terminal obeys beyond ASCII, and what ends a line for some readers.
+TURNS = "\u202e\u2066\u009b31m\u2028ok 9 - forged"
+OBEYED = "[\033\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+setUpModule = other_users.prepare
+
+
+class Inputs(other_users.OtherUsers):
+    def folder(self, name: str = "anon") -> str:
+        """A case's folder of theirs."""
+        path = self.their(name)
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(self.fixture(name), path)
+        return self.give(path)
+
+    def judge(self, folder: str) -> str:
+        return self.run_it("judge", *self.known(), folder).stdout
+
+
+class Cases(Inputs):
+    """Run directories, and files by themselves."""
+
+    def test_files_of_a_case(self) -> None:
+        """Each is a link or hard link to root's secret, a FIFO, a socket, or endless."""
+        kinds: dict[str, other_users.Make] = {
+            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "device": lambda path: os.symlink("/dev/zero", path),
+            "sparse": other_users.sparse}
+        if self.victim:  # who is told their own words, with rights of their own
+            del kinds["hard"]
+        for name in ("case", "truth", "perf.data", "injected.data", "maps", "capture", "outcome",
+                     "crash", "env.json", "ktap.txt", "watched", "intervals", "elf/index",
+                     "jit-12329.dump"):
+            folder = self.folder("growth")
+            for what, make in kinds.items():
+                with self.subTest(name=name, what=what):
+                    path = os.path.join(folder, name)
+                    kept = files.read_bytes(path) if os.path.isfile(path) else b""
+                    self.plant(path, make)
+                    self.judge(folder)
+                    os.unlink(path)
+                    if kept:
+                        files.write_bytes(path, kept)
+
+    def test_index(self) -> None:
+        """Of elf/: names that lead out, files that are others."""
+        folder = self.folder()
+        index = os.path.join(folder, "elf", "index")
+        ident = re.match(r"[0-9a-f]+", files.read(index))
+        assert ident
+        for line in ("../../../secret", "/" + self.secret, "..", ident.group().upper()):
+            files.write(index, re.sub(r"(?m)^[0-9a-f]+", line, files.read(index), count=1))
+            self.judge(folder)
+        folder = self.folder()
+        kinds: tuple[other_users.Make, ...] = (self.link, self.hard, os.mkfifo)
+        for make in kinds:
+            path = self.plant(os.path.join(folder, "elf", ident.group()), make)
+            self.judge(folder)
+            os.unlink(path)
+
+    def test_swapped(self) -> None:
+        """A case's file and folder that are now theirs, now lead to root's."""
+        folder = self.folder()
+        self.plant("other", self.link)
+        with self.swapping(os.path.join(folder, "case"), self.their("other")):
+            for _ in range(20):
+                self.judge(folder)
+        self.ours("ours")
+        shutil.copy(self.secret, self.place("ours", "case"))
+        folder = self.folder()
+        self.plant("dir", lambda path: os.symlink(self.place("ours"), path))
+        with self.swapping(folder, self.their("dir")):
+            for _ in range(20):
+                self.judge(folder)
+
+    def test_jitdumps(self) -> None:
+        """A marker leads to a link, a FIFO, another's file, a hard link, or an endless one."""
+        growth = self.fixture("growth")
+        kinds: dict[str, other_users.Make] = {
+            "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
+            "another's": lambda path: shutil.copy(growth + "/jit-12329.dump", path),
+            "sparse": other_users.sparse}
+        for what, make in kinds.items():
+            with self.subTest(what):
+                self.plant("jit-12329.dump", make)
+                done = self.run_it("inject", "--jitdump-dir", self.theirs, "-i",
+                                   growth + "/perf.data", "-o", self.place("out"))
+                if not done.returncode:
+                    self.assertIn(" 0 loads", done.stdout)
+
+    def test_sparse(self) -> None:
+        for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
+                        ["lint"]):
+            path = self.plant("huge.data", other_users.sparse)
+            with self.subTest(command):
+                self.refused(*command, path)
+
+    def test_sockets(self) -> None:
+        path = self.plant("socket", other_users.listening)
+        for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
+                        ["lint"], ["judge", "--truth", path], ["judge", "--elf", path]):
+            with self.subTest(command):
+                self.refused(*command, path)
+
+    def test_planted_results(self) -> None:
+        """What says of itself that all is well is not believed, and not written into."""
+        folder = self.folder("growth")
+        line = '{"case": "fixture/forged", "outcome": "PASS"}\n'
+        for name in ("results.jsonl", "ktap.txt", "report.html", "junit.xml", "notes"):
+            self.plant(os.path.join(folder, name), lambda path: files.write(path, line))
+            self.plant(self.their(name), lambda path: files.write(path, "ok 1 fixture/forged\n"))
+        self.plant(os.path.join(folder, "outcome"), lambda path: files.write(path, "PASS\n"))
+        done = self.run_it("judge", *self.known(), self.theirs)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertNotIn("forged", done.stdout + done.stderr)
+        self.assertNotRegex(done.stdout, "(?m)^ok ")
+        self.assertEqual(files.read(os.path.join(folder, "results.jsonl")), line)
+
+    def test_fifos(self) -> None:
+        """Nobody waits for another user's FIFO, by its name or a link's, whatever it stands for."""
+        anon, memfd = self.fixture("anon"), self.fixture("memfd")
+        capture, truth = memfd + "/perf.data", memfd + "/truth"
+        for owner in (other_users.USER, 65534):
+            fifo, link = self.plant("fifo", os.mkfifo), self.their("link")
+            self.plant("link", lambda path: os.symlink(fifo, path))
+            os.makedirs(self.their("cases"), exist_ok=True)
+            self.plant("cases/s", os.mkfifo)
+            for path in (fifo, self.their("cases/s")):
+                os.chown(path, owner, owner)
+            cases = ["--expected", self.their("cases")]
+            for command in (["run", *cases], ["judge", *cases, anon],
+                            ["repro", "fixture/anon", *cases, "--from", anon, "-o",
+                             self.place("x.tar")],
+                            *([name, "--truth", truth, "--injected", path, capture]
+                              for name in ("judge", "explain") for path in (fifo, link)),
+                            ["judge", "--truth", fifo, capture], ["judge", "--truth", truth, fifo],
+                            ["score", "--profiler=jitproof", "--scenes", fifo],
+                            ["score", "--list", "--scenes", link]):
+                with self.subTest(command=command, owner=owner):
+                    self.assertIn("FIFO", self.refused(*command, timeout=10))
+
+    def test_own_pipes(self) -> None:
+        """With and without a name."""
+        os.mkfifo(self.place("mine"))
+        os.chown(self.place("mine"), self.victim, self.victim)
+        line = "case mine full : anon_exec : attach"
+        for script in (f"echo '{line}' >mine & exec \"$@\" --scenes mine",
+                       f"exec \"$@\" --scenes <(echo '{line}')",
+                       f"echo '{line}' | \"$@\" --scenes /dev/stdin"):
+            done = self.run_it("-c", script, "-", self.program, "score", "--list", program="bash",
+                               cwd=self.home)
+            self.assertIn("mine\n", done.stdout, done.stderr)
+
+    def test_folders(self) -> None:
+        """A run directory whose folders lead round, down for ever, to ours, or have odd names."""
+        folder = self.folder()
+        ours = self.ours("ours")
+        shutil.copytree(self.fixture("growth"), os.path.join(ours, "case"))
+        for name, to in (("round", "."), ("up", ".."), ("ours", ours), ("root", "/"),
+                         ("self", "/proc/self/cwd")):
+            os.symlink(to, self.their(name))
+        deep = self.theirs
+        for _ in range(200):
+            deep = os.path.join(deep, "d" * 10)
+            os.mkdir(deep)
+        os.rename(folder, self.their("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
+        self.give(self.theirs)
+        done = self.run_it("judge", *self.known(), self.theirs)
+        self.assertNotRegex(done.stdout + done.stderr, OBEYED)
+        self.assertNotRegex(done.stdout, r"(?m)^ok 9")
+        self.assertNotIn("fixture/growth", done.stdout)
+
+
+class Archives(Inputs):
+    def test_repro(self) -> None:
+        """Links, hard links and names that lead out do not come into an archive."""
+        kinds: tuple[tuple[str, other_users.Make], ...] = (
+            ("perf.data", self.link), ("truth", self.hard), ("maps", os.mkfifo),
+            ("elf/..x", self.link), ("capture", self.link))
+        for name, make in kinds:
+            folder = self.folder()
+            with self.subTest(name):
+                self.plant(os.path.join(folder, name), make)
+                archive = self.place("case.tar")
+                self.run_it("repro", "fixture/anon", *self.known(), "--from", folder, "-o", archive)
+                if os.path.exists(archive):
+                    self.assertNotIn(other_users.SECRET.encode(), files.read_bytes(archive))
+                    os.unlink(archive)
+
+    def test_archive(self) -> None:
+        """An archive with absolute names, links that lead out, devices, of other users."""
+        tar = self.place("evil.tar")
+        with tarfile.open(tar, "w") as archive:
+            archive.add(self.fixture("anon"), "run/fixture/anon")
+            for name, kind, to in (
+                    ("run/fixture/anon/elf", tarfile.SYMTYPE, "/"),
+                    ("run/fixture/link", tarfile.SYMTYPE, self.home),
+                    ("run/fixture/two/case", tarfile.SYMTYPE, self.secret),
+                    ("run/fixture/two/perf.data", tarfile.LNKTYPE, "../../secret"),
+                    ("run/fixture/two/truth", tarfile.FIFOTYPE, ""),
+                    ("run/fixture/two/maps", tarfile.SYMTYPE, "../../../secret"),
+                    ("run/../../secret", tarfile.REGTYPE, ""),
+                    (self.secret, tarfile.REGTYPE, "")):
+                info = tarfile.TarInfo(name)
+                info.type, info.linkname = kind, to
+                info.uid = info.gid = other_users.USER
+                archive.addfile(info)
+        self.ours("unpacked", 0o755)
+        subprocess.run(["tar", "-xpf", tar, "-C", self.place("unpacked")], check=False,
+                       stderr=subprocess.DEVNULL, **self.as_victim())
+        self.assertTrue(os.path.isdir(self.place("unpacked", "run")))
+        for command in (["judge", self.place("unpacked", "run")],
+                        ["judge", self.place("unpacked", "run", "fixture", "two")],
+                        ["repro", "fixture/anon", *self.known(), "--from",
+                         self.place("unpacked", "run"), "-o", self.place("out.tar")]):
+            with self.subTest(command):
+                self.run_it(*command)
+        if os.path.exists(self.place("out.tar")):
+            self.assertNotIn(other_users.SECRET.encode(), files.read_bytes(self.place("out.tar")))
+
+    def test_what_is_packed(self) -> None:
+        """All that unpacks an archive of ours makes what lies below, of nobody's, and no link."""
+        archive = self.place("case.tar")
+        self.run_it("repro", "fixture/anon", *self.known(), "--from", self.folder(), "-o", archive)
+        with tarfile.open(archive) as packed:
+            members = packed.getmembers()
+        self.assertGreater(len(members), 5)
+        tops = {member.name.split("/")[0] for member in members}
+        self.assertEqual(len(tops), 1, tops)
+        for member in members:
+            self.assertTrue(member.isfile() or member.isdir(), member.name)
+            self.assertNotIn("..", member.name.split("/"))
+            self.assertFalse(member.name.startswith("/"))
+            self.assertEqual((member.uid, member.gid, member.mode & 0o7022), (0, 0, 0))
+
+
+class Named(Inputs):
+    """What a capture names."""
+
+    def named(self, *names: str, owner: int) -> str:
+        """A perf.data whose mappings and thread have such names, with nobody's build ids."""
+        data = rd.PerfData.load(self.fixture("memfd", "perf.data"))
+        first = data.maps()[0]
+        for nth, name in enumerate(names):
+            data.insert(data.map(first.pid, (1 << 32) + (nth << 20), 1 << 20, name, first.time))
+            data.insert(data.comm(first.pid, first.pid, name[:15], first.time))
+        data.sort()
+        path = self.place("named.data")
+        data.save(path)
+        os.chown(path, owner, owner)
+        return path
+
+    def test_names_of_files(self) -> None:
+        """What a perf.data names is opened only where it is a regular file, and root's not read."""
+        fifo = self.plant("fifo", os.mkfifo)
+        link = self.plant("link", self.link)
+        device = self.place("device")
+        os.mknod(device, 0o20666, os.makedev(1, 5))  # /dev/zero
+        for owner in (self.victim, other_users.USER):
+            path = self.named(fifo, link, device, self.secret, "/etc/shadow", "/dev/watchdog",
+                              "/dev/st0", self.theirs, "/" + "a" * 4000, owner=owner)
+            for command in (["judge", "--unwind"], ["judge", "--json", "--stacks",
+                                                    self.place("stacks")], ["explain"],
+                            ["explain", "--json"]):
+                with self.subTest(owner=owner, command=command):
+                    self.run_it(*command, path)
+        self.assertNotIn(other_users.SECRET, self.read("stacks"))
+
+    def test_opened(self) -> None:
+        """strace sees no device, and nobody but nobody opens what is named."""
+        if not shutil.which("strace"):
+            self.skipTest("no strace")
+        log = self.place("strace")
+        path = self.named("/dev/watchdog", "/dev/st0", self.secret, owner=self.victim)
+        done = subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
+                               self.program, "judge", "--unwind", path], capture_output=True,
+                              check=False)
+        if done.returncode == 1 and b"ptrace" in done.stderr:
+            self.skipTest("strace may not trace here")
+        opened = [line for line in self.read("strace").splitlines()
+                  if re.search(r'"/dev/(watchdog|st0)"', line) and "O_PATH" not in line]
+        self.assertEqual(opened, [])
+        # What is read of the kernel's log is gone from it.
+        path = self.sampled("/proc/kmsg", self.victim)
+        for command in (["judge", "--unwind"], ["explain"]):
+            subprocess.run(["strace", "-f", "-qq", "-y", "-e", "trace=openat", "-o", log,
+                            self.program, *command, path], capture_output=True, check=False)
+            looked = [line for line in self.read("strace").splitlines() if "</proc/kmsg>" in line]
+            self.assertTrue(looked)
+            self.assertEqual([line for line in looked if "O_PATH" not in line], [])
+
+    def test_escapes(self) -> None:
+        """Names, words and paths with control characters reach no terminal."""
+        path = self.named("/tmp/" + ESCAPE, ESCAPE + "\nok 1 - forged", TURNS,
+                          "/tmp/" + TURNS, owner=other_users.USER)
+        names = self.plant("perf-1.map", lambda to: files.write(to, f"10 5 {TURNS}\n10 x {TURNS}"))
+        evil = self.plant(ESCAPE + ".data", lambda to: shutil.copy(path, to))
+        empty = self.plant(ESCAPE + TURNS, os.mkdir)
+        output = self.place(ESCAPE + TURNS)
+        for command in (["judge", empty], ["score", "--again", empty],
+                        ["judge", "--fail-if", "samples>0", evil],
+                        ["inject", "-i", path, "-o", output + ".data"],
+                        ["record", "-o", output + ".record", "--", "true"],
+                        ["repro", "fixture/anon", *self.known(), "--from", self.folder(),
+                         "-o", output + ".tar"],
+                        ["judge", path], ["judge", "--json", path], ["explain", path],
+                        ["explain", "--json", path], ["judge", evil], ["judge", evil + "none"],
+                        ["inject", "-i", path, "-o", self.place("out")],
+                        ["lint", evil], ["judge", self.their("none" + ESCAPE)],
+                        ["lint", "--all", names], ["lint", "--json", "--all", names],
+                        ["judge", self.their("none" + TURNS)], ["explain", evil + TURNS]):
+            with self.subTest(command):
+                done = self.run_it(*command)
+                self.assertNotRegex(done.stdout + done.stderr, OBEYED)
+                self.assertNotRegex(done.stdout, r"(?m)^ok 1 - forged")
+        folder = self.folder()
+        for name, text in (("outcome", "ERROR " + ESCAPE + "\nok 7 - forged\n"),
+                           ("outcome", "SKIP " + TURNS), ("crash", "record SIGSEGV " + TURNS),
+                           ("crash", "record SIGSEGV " + ESCAPE + "\nok 7 - forged\n")):
+            files.write(os.path.join(folder, name), text)
+            said = self.judge(folder)
+            self.assertNotRegex(said, OBEYED)
+            self.assertNotRegex(said, r"(?m)^ok 7")
+            os.unlink(os.path.join(folder, name))
+
+    def sampled(self, path: str, owner: int) -> str:
+        """A capture whose samples lie in the file @path."""
+        data = rd.PerfData.load(os.path.join(FIXTURES, "memfd", "perf.data"))
+        data.features.pop(2, None)  # build ids
+        for record in data.maps():
+            if "/memfd:" in record.name:
+                record.name, record.ino = path, 0
+        made = self.place("sampled.data")
+        data.save(made)
+        os.chown(made, owner, owner)
+        return made
+
+    def why(self, *arguments: str) -> dict[str, int]:
+        """Why samples have no names."""
+        done = self.run_it("judge", "--json", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        why: dict[str, int] = json.loads(done.stdout)["names"]["why"]
+        return why
+
+    def private(self) -> str:
+        """A program in a folder of ours that nobody else may enter."""
+        program = os.path.join(self.ours("private", 0o700), "program")
+        shutil.copy("/bin/true", program)
+        os.chmod(program, 0o700)
+        os.chown(program, self.victim, self.victim)
+        return program
+
+    def test_root_folder(self) -> None:
+        """Links below --root lead out: to the root, to ours, up, by way of /proc."""
+        program = self.private()
+        folder = os.path.dirname(program)
+        root = self.ours("root", 0o755)
+        os.mkdir(os.path.join(root, "up"))
+        os.mkdir(os.path.join(root, "locked"), 0o700)  # who reads cannot go there, root can
+        up = os.path.relpath(folder, os.path.join(root, "up"))
+        for name, to in (("straight", folder), ("up/opt", up), ("locked/opt", folder),
+                         ("proc", "/proc/self/root" + folder),
+                         ("file", program)):
+            os.symlink(to, os.path.join(root, name))
+            where = "/" + name + ("" if name == "file" else "/program")
+            with self.subTest(name):
+                why = self.why("--root", root, self.sampled(where, self.victim))
+                self.assertEqual((why["stripped"], why["no-symbol"]), (0, 0))
+                self.assertGreater(why["missing-file"] + why["bad-file"], 0)
+        # And what does lie there is found.
+        shutil.copy(program, os.path.join(root, "program"))
+        os.chmod(os.path.join(root, "program"), 0o755)
+        why = self.why("--root", root, self.sampled("/program", self.victim))
+        self.assertGreater(why["stripped"] + why["no-symbol"], 0)
+
+    def test_odd_elf_folder(self) -> None:
+        """--elf: FIFOs, devices, sockets, links, rounds, and an ELF file without an end."""
+        folder = self.their("elf")
+        os.mkdir(folder)
+        makes: dict[str, other_users.Make] = {
+            "fifo": os.mkfifo, "socket": other_users.listening, "link": self.link,
+            "hard": self.hard, "round": lambda path: os.symlink(".", path),
+            "all": lambda path: os.symlink("/", path), "sparse": other_users.sparse,
+            "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
+            "elf": lambda path: shutil.copy("/bin/true", path), ESCAPE.replace("/", ""): os.mkfifo}
+        for name, make in makes.items():
+            self.plant(os.path.join(folder, name), make)
+        os.truncate(os.path.join(folder, "elf"), other_users.TERABYTE)
+        deep = folder
+        for _ in range(100):
+            deep = os.path.join(deep, "d")
+            os.mkdir(deep)
+        self.give(folder)
+        for name in (*makes, "nothing"):
+            path = self.sampled("/usr/lib/" + name, self.victim)
+            for command in (["judge", "--unwind"], ["explain"]):
+                with self.subTest(name=name, command=command):
+                    self.run_it(*command, "--elf", folder, path)
+
+    def test_full_elf_folder(self) -> None:
+        """Of 20,000 files, none of which is wanted."""
+        os.mkdir(self.their("elf"))
+        for nth in range(20000):
+            os.symlink("/bin/true", self.their("elf", str(nth)))
+        self.give(self.theirs)
+        self.run_it("judge", "--unwind", "--elf", self.their("elf"),
+                    self.sampled("/usr/lib/none", self.victim), timeout=10)
+
+    def test_leases(self) -> None:
+        """Who holds a lease of a file has all wait who open it, for 45 s."""
+        path = self.plant("leased", lambda to: shutil.copy("/bin/true", to))
+        code = "signal.signal(signal.SIGIO, signal.SIG_IGN)\nfile = open(a[0], 'r+b')\n" \
+            "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\non()\nsignal.pause()\n"
+        with self.their_python(code, path):
+            self.assertIn("holds a lease", self.refused("judge", path))
+            self.run_it("judge", "--unwind", self.sampled(path, self.victim), timeout=15)
+            self.run_it("judge", "--unwind", "--elf", self.theirs,
+                        self.sampled("/x/leased", self.victim), timeout=15)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The same attacks on an ordinary user's jitproof, by another ordinary user; and how many there are
+in all."""
+
+import glob
+import importlib
+import os
+import unittest
+
+from harness.selftest.support import other_users
+from harness.selftest.hostile import test_other_users as ours
+from harness.selftest.hostile import test_other_users_inputs as inputs
+from harness.selftest.hostile import test_other_users_live as live
+from harness.selftest.support.scratch import HERE
+
+LEAST = 40
+setUpModule = other_users.prepare
+
+
+class Outputs(ours.Outputs):
+    victim = other_users.ORDINARY
+
+
+class Folders(ours.Folders):
+    victim = other_users.ORDINARY
+
+
+class Code(ours.Code):
+    victim = other_users.ORDINARY
+
+
+class Cases(inputs.Cases):
+    victim = other_users.ORDINARY
+
+
+class Archives(inputs.Archives):
+    victim = other_users.ORDINARY
+
+
+class Named(inputs.Named):
+    victim = other_users.ORDINARY
+
+
+class Changing(live.Changing):
+    victim = other_users.ORDINARY
+
+
+class Count(unittest.TestCase):
+    def test_how_many(self) -> None:
+        """Kinds of attacks: each test that stands in one of these files."""
+        found = set()
+        for path in sorted(glob.glob(os.path.join(HERE, "hostile/test_other_users*.py"))):
+            module = importlib.import_module(
+                "harness.selftest.hostile." + os.path.basename(path).partition(".")[0])
+            for kind in vars(module).values():
+                if isinstance(kind, type) and issubclass(kind, other_users.OtherUsers):
+                    found |= {name for name in vars(kind) if name.startswith("test_")}
+        print(f"| {len(found)} kinds of attacks; on an ordinary user as well: "
+              f"{unittest.defaultTestLoader.loadTestsFromName(__name__).countTestCases() - 1}")
+        self.assertGreaterEqual(len(found), LEAST)

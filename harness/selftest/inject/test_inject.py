@@ -1,0 +1,756 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof inject`: what each address of each process is after each record, beside a reference
+that keeps books byte by byte; what it writes; what it refuses."""
+
+from __future__ import annotations
+
+import collections
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+from typing import Any, Callable, Iterator
+import unittest
+
+from ci.base import files, process
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import byte_order
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import JITPROOF, Folder
+from harness.selftest.validators.test_jit_order import elf_symbols
+
+BASE, SPAN = 0x7f0000000000, 256
+ANONYMOUS = ("//anon", "/memfd:jit (deleted)", "/dev/zero (deleted)", "/dev/shm/jit", "[heap]",
+             "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)", "[anon:code]", "[stack]")
+FILES = ("/usr/lib/libc.so.6", "/opt/a b.so")
+PID = 100
+SEEDS = 40
+
+Mapping = collections.namedtuple("Mapping", "name delta prot ino")
+
+
+def anonymous(name: str) -> bool:
+    return name in ANONYMOUS
+
+
+class Injecting(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.input, self.output = self.place("perf.data"), self.place("out.data")
+
+    def run_inject(self, *options: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        done = process.run([JITPROOF, "inject", *options, "-i", self.input, "-o", self.output],
+                           timeout=60)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def dump_path(self, pid: int = PID) -> str:
+        return self.place(f"jit-{pid}.dump")
+
+    def marker(self, perf: rd.PerfData, pid: int = PID, time: int = 1,
+               named: int | None = None) -> rd.Map:
+        path = self.dump_path(named or pid)
+        ino = os.lstat(path).st_ino if os.path.lexists(path) else 1
+        return perf.map(pid, 0x1000, 0x1000, path, time, ino=ino)
+
+    def record(self, perf: rd.PerfData, *markers: rd.Map) -> None:
+        """The input: a capture that tells of jitdumps alone, of the process's own if no other."""
+        perf.records = [*(markers or (self.marker(perf),))]
+        perf.save(self.input)
+
+    def files(self) -> list[str]:
+        """Every path below the folder."""
+        return sorted(os.path.relpath(os.path.join(folder, name), self.home)
+                      for folder, folders, names in os.walk(self.home)
+                      for name in names + folders)
+
+
+class Reader:
+    """The output, replayed by perf's rules: which name an address has."""
+
+    def __init__(self, path: str) -> None:
+        self.perf = rd.PerfData.load(path)
+        self.symbols: dict[str, dict[int, str]] = {}
+
+    def symbol(self, path: str, offset: int) -> str:
+        if path not in self.symbols:
+            self.symbols[path] = {at: name for start, size, name in elf_symbols(path)
+                                  for at in range(start, start + size)}
+        return self.symbols[path].get(offset)
+
+    def states(self) -> Iterator[tuple[int | None, collections.defaultdict[int, list[Any]]]]:
+        """After the last record of each time: (time, {pid: what lies at each byte})."""
+        spaces: collections.defaultdict[int, list[Any]] = collections.defaultdict(
+            lambda: [None] * SPAN)
+        last = None
+        for record in self.perf.records:
+            if not isinstance(record, rd.Side):
+                continue
+            if last is not None and record.time != last:
+                yield last, spaces
+            last = record.time
+            if isinstance(record, rd.Map):
+                start, end = record.start - BASE, record.start - BASE + record.size
+                for at in range(max(start, 0), min(end, SPAN)):
+                    spaces[record.pid][at] = Mapping(record.name,
+                                                     record.pgoff - record.start & 2**64 - 1,
+                                                     record.prot, record.ino)
+            elif record.kind == rd.FORK:
+                pid, parent = struct.unpack_from("<II", record.body)
+                if pid != parent:
+                    spaces[pid] = list(spaces[parent])
+            elif record.kind == rd.COMM and record.misc & rd.COMM_EXEC:
+                spaces[struct.unpack_from("<I", record.body)[0]] = [None] * SPAN
+        yield last, spaces
+        yield None, spaces
+
+    def resolve(self, mapping: Any, at: int) -> str:
+        """A mapping as itself, code by its name."""
+        if mapping is None or ".jit/" not in mapping.name:
+            return mapping
+        return self.symbol(mapping.name, BASE + at + mapping.delta & 2**64 - 1)
+
+
+class Books:
+    """What must be so: each byte of each process, and whether code lives there."""
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+        self.bytes: collections.defaultdict[int, list[Any]] = collections.defaultdict(
+            lambda: [None] * SPAN)
+        self.alive: collections.defaultdict[int, list[bool]] = collections.defaultdict(
+            lambda: [False] * SPAN)
+        self.functions: dict[Any, Any] = {}
+
+    def map(self, pid: int, start: int, size: int, mapping: Any) -> None:
+        alive, places = self.alive[pid], range(start, start + size)
+        if not anonymous(mapping.name):
+            for at in places:
+                alive[at] = False
+        elif self.mode == "strip" and any(alive[at] for at in places):
+            return
+        for at in places:
+            if self.mode == "keep" or not alive[at]:
+                self.bytes[pid][at] = mapping
+
+    def load(self, pid: int, start: int, size: int, name: str, index: int) -> None:
+        self.functions[index] = (name, size)
+        for at in range(start, start + size):
+            self.bytes[pid][at], self.alive[pid][at] = name, True
+
+    def move(self, pid: int, old: int, new: int, index: int) -> None:
+        name, size = self.functions[index]
+        for at in range(old, old + size):
+            self.alive[pid][at] = False
+        for at in range(new, new + size):
+            self.bytes[pid][at], self.alive[pid][at] = name, True
+
+    def fork(self, pid: int, parent: int) -> None:
+        self.bytes[pid], self.alive[pid] = list(self.bytes[parent]), list(self.alive[parent])
+
+    def execute(self, pid: int) -> None:
+        self.bytes[pid], self.alive[pid] = [None] * SPAN, [False] * SPAN
+
+
+class Random:
+    """A capture and its jitdumps by chance, and what is in them as calls of Books."""
+
+    def __init__(self, seed: int, folder: str) -> None:
+        self.chance = random.Random(seed)
+        self.folder = folder
+        self.perf = mj.capture()
+        self.dumps: dict[int, mj.Made] = {}
+        # (time, order, name of a method, its arguments)
+        self.events: list[tuple[int, int, str, tuple[Any, ...]]] = []
+        self.names = self.index = 0
+
+    def start(self, pid: int, time: int) -> None:
+        """The process writes a jitdump of its own from now on."""
+        self.dumps[pid] = mj.Made(pid)
+        path = os.path.join(self.folder, f"jit-{pid}.dump")
+        self.dumps[pid].save(path)
+        self.perf.records.append(self.perf.map(pid, 0x1000, 0x1000, path, time,
+                                               ino=os.stat(path).st_ino))
+
+    def piece(self, least: int = 1, most: int = 64) -> tuple[int, int]:
+        size = self.chance.randint(least, most)
+        return self.chance.randrange(SPAN - size + 1), size
+
+    def act(self, time: int, pids: set[int], loaded: dict[int, list[tuple[int, int, int]]]) -> None:
+        chance, pid = self.chance, self.chance.choice(sorted(pids))
+        what = chance.choices(("map", "load", "move", "fork", "exec", "file"),
+                              (40, 40, 8, 4, 2, 6))[0]
+        order, add = 0, self.perf.records.append
+        arguments: tuple[Any, ...]
+        if what in ("map", "file"):
+            start, size = self.piece(16, 160)
+            name = chance.choice(ANONYMOUS[:3] if what == "map" and chance.random() < .5 else
+                                 ANONYMOUS if what == "map" else FILES)
+            prot = chance.choice((5, 5, 5, 7))
+            ino = 0 if name in ("//anon", "[heap]") else 9
+            pgoff = BASE + start if name == "//anon" else start
+            add(self.perf.map(pid, BASE + start, size, name, time, prot, pgoff, ino))
+            arguments = (pid, start, size, Mapping(name, pgoff - BASE - start & 2**64 - 1, prot,
+                                                   ino))
+            what = "map"
+        elif what == "fork":
+            child = max(pids) + 1
+            pids.add(child)
+            add(self.perf.fork(child, pid, time))
+            if chance.random() < .5:
+                self.start(child, time)
+            else: # it writes on into its parent's
+                self.dumps[child] = self.dumps[pid]
+            loaded[child] = [one for one in loaded[pid] if self.dumps[child] is self.dumps[pid]]
+            arguments = (child, pid)
+        elif what == "exec":
+            add(self.perf.comm(pid, pid, "next", time, True))
+            loaded[pid] = []
+            what, arguments = "execute", (pid,)
+        elif what == "move" and loaded[pid]:
+            order = 1
+            at = chance.randrange(len(loaded[pid]))
+            index, old, size = loaded[pid][at]
+            new = chance.randrange(SPAN - size + 1)
+            loaded[pid][at] = (index, new, size)
+            self.dumps[pid].move(time, BASE + old, BASE + new, size, index, pid)
+            arguments = (pid, old, new, index)
+        else:
+            what, order = "load", 1
+            start, size = self.piece()
+            self.index += 1
+            name = f"f{self.index}"
+            if chance.random() < .3:
+                self.dumps[pid].unwinding(time, size)
+            self.dumps[pid].load(time, BASE + start, chance.randbytes(size), self.index, name, pid)
+            loaded[pid].append((self.index, start, size))
+            arguments = (pid, start, size, name, self.index)
+        self.events.append((time, order, what, arguments))
+
+    def make(self, acts: int = 60) -> Random:
+        pids = {PID}
+        loaded: dict[int, list[tuple[int, int, int]]] = {PID: []}
+        self.start(PID, 1)
+        time = 10
+        for _ in range(acts):
+            self.act(time, pids, loaded)
+            time += self.chance.choice((0, 1, 1, 5))
+        for pid in pids:
+            self.dumps[pid].save(os.path.join(self.folder, f"jit-{self.dumps[pid].pid}.dump"))
+        self.perf.save(os.path.join(self.folder, "perf.data"))
+        # Of the same time, what the kernel told is first.
+        self.events.sort(key=lambda event: event[:2])
+        return self
+
+
+class Replayed(Injecting):
+    """For each instant and byte, what the output says is what the books say."""
+
+    def compare(self, made: Random, mode: str) -> int:
+        reader, books = Reader(self.output), Books(mode)
+        checked, at = 0, 0
+        for time, spaces in reader.states():
+            # What was stripped last has no record.
+            while at < len(made.events) and (time is None or made.events[at][0] <= time):
+                getattr(books, made.events[at][2])(*made.events[at][3])
+                at += 1
+            for pid, expected in books.bytes.items():
+                found = [reader.resolve(mapping, place)
+                         for place, mapping in enumerate(spaces[pid])]
+                for place in range(SPAN):
+                    if found[place] != expected[place]:
+                        self.fail(f"{mode}: process {pid}, time {time}, byte {place}: "
+                                  f"{found[place]}, expected {expected[place]}")
+                checked += SPAN
+        self.assertEqual(at, len(made.events))
+        return checked
+
+    def test_random(self) -> None:
+        hidden = 0
+        for seed in range(SEEDS):
+            made = Random(seed, self.home).make()
+            for mode in ("keep", "strip", "cut"):
+                with self.subTest(seed=seed, mode=mode):
+                    self.run_inject(f"--anon={mode}")
+                    self.assertGreater(self.compare(made, mode), 1000)
+            shutil.rmtree(self.output + ".jit", ignore_errors=True)
+        # The reference itself: that keep hides code, and cut does not.
+        for seed in range(SEEDS):
+            made, ends = Random(seed, self.home).make(), []
+            for mode in ("keep", "cut"):
+                books = Books(mode)
+                for event in made.events:
+                    getattr(books, event[2])(*event[3])
+                ends.append(sum(isinstance(what, str) for space in books.bytes.values()
+                                for what in space))
+            hidden += ends[1] > ends[0]
+        self.assertGreater(hidden, SEEDS // 2)
+
+    def test_code_is_there(self) -> None:
+        """The bytes that a mapping leads to are the code's."""
+        made = Random(1, self.home).make()
+        self.run_inject()
+        loads = {rd.Jitdump.load(record)[3]: bytes(record[-rd.Jitdump.load(record)[2]:])
+                 for name in os.listdir(self.home) if name.endswith(".dump")
+                 for record in rd.Jitdump(self.place(name)).loads()}
+        found = 0
+        for record in rd.PerfData.load(self.output).maps():
+            if ".jit/" not in record.name:
+                continue
+            with open(record.name, "rb") as file:
+                file.seek(record.pgoff)
+                code = file.read(record.size)
+            self.assertEqual(code, loads[Reader(self.output).symbol(record.name, record.pgoff)])
+            found += 1
+        self.assertEqual(found, sum(event[2] in ("load", "move") for event in made.events))
+
+
+class Records(Injecting):
+    """What becomes of the input's records."""
+
+    def one_load(self, *records: Callable[..., Any], **more: Any) -> rd.PerfData:
+        perf = mj.capture(**more)
+        dump = mj.Made(PID).load(100, BASE + 0x40, b"\x90" * 32, 1, "one")
+        dump.save(self.dump_path())
+        perf.records = [self.marker(perf), perf.map(PID, BASE, 0x80, "//anon", 50),
+                        *(record(perf) for record in records)]
+        perf.save(self.input)
+        return perf
+
+    def maps(self, name: str = "//anon") -> list[str]:
+        return [record.range() for record in rd.PerfData.load(self.output).maps()
+                if record.name == name]
+
+    def test_all_stay(self) -> None:
+        """Ids, features and records are the input's; ours come between."""
+        perf = self.one_load(lambda perf: perf.comm(PID, PID, "name", 120))
+        perf.features[11] = b"\1\0\0\0" + struct.pack("<I64s", 64, b"perf")
+        perf.records.append(rd.Record(rd.FINISHED_ROUND, 0, b""))
+        perf.save(self.input)
+        self.run_inject()
+        found = rd.PerfData.load(self.output)
+        self.assertEqual([bytes(attr.raw) for attr in found.attrs],
+                         [bytes(attr.raw) for attr in perf.attrs])
+        self.assertEqual([attr.ids for attr in found.attrs], [attr.ids for attr in perf.attrs])
+        self.assertEqual(found.features, perf.features)
+        ours = [record for record in found.records
+                if isinstance(record, rd.Map) and ".jit/" in record.name]
+        for rounds in (True, False):
+            self.assertEqual([record.pack() for record in found.records if record not in ours and
+                              (record.kind == rd.FINISHED_ROUND) == rounds],
+                             [record.pack() for record in perf.records
+                              if (record.kind == rd.FINISHED_ROUND) == rounds])
+        self.assertEqual([(record.time, record.pid, record.start, record.size, record.prot)
+                          for record in ours], [(100, PID, BASE + 0x40, 32, 5)])
+        self.assertEqual(bytes(ours[0].body[-8:]), struct.pack("<Q", 7))
+
+    def test_growth(self) -> None:
+        """The seed: the merged region is recorded after the code was loaded."""
+        grown = lambda perf: perf.map(PID, BASE, 0x100, "//anon", 110)  # noqa: E731
+        self.one_load(grown)
+        whole, first = (f"{BASE:x}-{BASE + end:x}" for end in (0x100, 0x80))
+        added = f"{BASE + 0x80:x}-{BASE + 0x100:x}"
+        for mode, wanted in (("keep", [first, whole]), ("strip", [first]), ("cut", [first, added])):
+            with self.subTest(mode):
+                done = self.run_inject(f"--anon={mode}")
+                self.assertEqual(self.maps(), wanted)
+                self.assertIn(f"anonymous executable records: 2 before, {len(wanted)} after",
+                              done.stdout)
+
+    def test_other_protection(self) -> None:
+        """Not the same mapping: each piece that is not code is told again."""
+        self.one_load(lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, prot=7))
+        self.run_inject()
+        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}", f"{BASE:x}-{BASE + 0x40:x}",
+                                       f"{BASE + 0x60:x}-{BASE + 0x80:x}"])
+        pgoffs = [record.pgoff for record in rd.PerfData.load(self.output).maps()
+                  if record.name == "//anon"]
+        self.assertEqual(pgoffs, [0, 0, 0x60])
+
+    def test_threads_share(self) -> None:
+        """A thread's FORK copies nothing, and its records are its process's."""
+        self.one_load(lambda perf: perf.fork(PID, PID, 105, tid=PID + 1),
+                      lambda perf: perf.map(PID, BASE, 0x80, "//anon", 110, tid=PID + 1))
+        self.run_inject()
+        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}"])
+
+    def test_grandchild(self) -> None:
+        """Code that it inherited twice is cut out of its records, too."""
+        self.one_load(lambda perf: perf.fork(PID + 1, PID, 105),
+                      lambda perf: perf.fork(PID + 2, PID + 1, 106),
+                      lambda perf: perf.map(PID + 2, BASE, 0x100, "//anon", 110))
+        self.run_inject("--anon=cut")
+        self.assertEqual(self.maps(), [f"{BASE:x}-{BASE + 0x80:x}",
+                                       f"{BASE + 0x80:x}-{BASE + 0x100:x}"])
+
+    def test_other_process(self) -> None:
+        """Without a jitdump a process keeps its records under each mode."""
+        self.one_load(lambda perf: perf.map(PID + 1, BASE, 0x80, "//anon", 50),
+                      lambda perf: perf.map(PID + 1, BASE, 0x100, "//anon", 110))
+        for mode in ("keep", "strip", "cut"):
+            self.run_inject(f"--anon={mode}")
+            self.assertEqual(self.maps()[-1], f"{BASE:x}-{BASE + 0x100:x}")
+
+    def test_namespace(self) -> None:
+        """The writer knows itself as 7; the capture, which counts, as another."""
+        perf = mj.capture()
+        mj.Made(7).load(100, BASE, b"\xc3", 1, "inside") \
+            .load(101, BASE + 16, b"\xc3", 2, "child", pid=8).save(self.dump_path(7))
+        self.record(perf, self.marker(perf, named=7))
+        done = self.run_inject()
+        self.assertIn("1 records of pids of another namespace", done.stderr)
+        self.assertEqual([(record.pid, record.start) for record in
+                          rd.PerfData.load(self.output).maps() if ".jit/" in record.name],
+                         [(PID, BASE)])
+
+    def test_two_claim_one_dump(self) -> None:
+        """Who has the name's pid is its writer."""
+        perf = mj.capture()
+        mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
+        self.record(perf, self.marker(perf, pid=55, time=1, named=PID), self.marker(perf, time=2))
+        done = self.run_inject()
+        self.assertIn("mapped by process 55 too", done.stderr)
+        self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
+                          if ".jit/" in record.name], [PID])
+
+    def test_one_dump_by_many_paths(self) -> None:
+        """It is read once, and nothing is said: nothing is missing."""
+        perf = mj.capture()
+        mj.Made(PID).load(100, BASE, b"\xc3", 1, "one").save(self.dump_path())
+        ino = os.lstat(self.dump_path()).st_ino
+        paths = [os.path.join(self.home, "./" * many + f"jit-{PID}.dump") for many in range(4)]
+        self.record(perf, *(perf.map(PID, 0x1000, 0x1000, path, time, ino=ino)
+                            for time, path in enumerate(paths)))
+        done = self.run_inject()
+        self.assertNotIn("mapped by", done.stderr)
+        self.assertEqual([record.pid for record in rd.PerfData.load(self.output).maps()
+                          if ".jit/" in record.name], [PID])
+
+    def test_counter(self) -> None:
+        """Times of the CPU's counter, by TIME_CONV."""
+        perf = mj.capture(monotonic=False)
+        mj.Made(PID, flags=1).load(1000, BASE, b"\xc3", 1, "one").save(self.dump_path())
+        self.record(perf)
+        self.assertIn("no TIME_CONV", self.run_inject(status=1).stderr)
+        perf.records.insert(0, rd.Record(79, 0, struct.pack("<QQQ", 4, 8, 50)))
+        perf.save(self.input)
+        self.run_inject()
+        self.assertEqual([record.time for record in rd.PerfData.load(self.output).maps()
+                          if ".jit/" in record.name], [50 + 1000 // 2])
+
+    def test_other_clock(self) -> None:
+        self.one_load(monotonic=False)
+        done = self.run_inject(status=1)
+        self.assertIn("record with -k mono", done.stderr)
+        self.assertFalse(os.path.exists(self.output + ".jit"))
+
+    def test_jitdump_dir(self) -> None:
+        """Where the file is not where it was mapped, nor the same inode."""
+        self.one_load()
+        os.mkdir(self.place("kept"))
+        shutil.copy(self.dump_path(), self.place("kept"))
+        os.rename(self.dump_path(), self.place("gone"))
+        self.assertIn("No such file", self.run_inject(status=1).stderr)
+        self.assertIn("1 loads", self.run_inject("--jitdump-dir", self.place("kept")).stdout)
+        shutil.copy(self.place("gone"), self.dump_path())
+        self.assertIn("another file than process 100 mapped", self.run_inject(status=1).stderr)
+
+    def test_copied_root(self) -> None:
+        """Where it was mapped, below another root; links there stay there."""
+        self.one_load()
+        path = self.place("root", *self.dump_path().strip("/").split("/"))
+        os.makedirs(os.path.dirname(path))
+        os.rename(self.dump_path(), path)
+        root = ("--root", self.place("root"))
+        self.assertIn("No such file", self.run_inject(status=1).stderr)
+        self.assertIn("1 loads", self.run_inject(*root).stdout)
+        folder = os.path.dirname(path)
+        os.rename(folder, self.place("root", "real"))
+        os.symlink("/real", folder)
+        self.assertIn("1 loads", self.run_inject(*root).stdout)
+        os.rename(self.place("root", "real"), self.place("outside"))
+        os.remove(folder)
+        os.symlink("../../outside", folder)
+        self.assertIn("No such file", self.run_inject(*root, status=1).stderr)
+        self.assertIn("expected the folder",
+                      self.run_inject("--root", self.place("none"), status=99).stderr)
+
+    def test_pipe(self) -> None:
+        """Attrs and features that came as records."""
+        perf = self.one_load()
+        attr = perf.attrs[0]
+        head = struct.pack("<8sQ", b"PERFILE2", 16)
+        head += rd.Record(64, 0, bytes(attr.raw) + struct.pack("<Q", 7)).pack()
+        head += rd.Record(80, 0, struct.pack("<Q", 6) + perf.features[6]).pack()
+        # The end of the features: the number of the first that this perf does not know.
+        head += rd.Record(80, 0, struct.pack("<Q", 32)).pack()
+        self.run_inject()
+        from_file = rd.PerfData.load(self.output)
+        files.write_bytes(self.input, head + b"".join(record.pack() for record in perf.records))
+        self.run_inject()
+        from_pipe = rd.PerfData.load(self.output)
+        self.assertEqual([record.pack() for record in from_pipe.records],
+                         [record.pack() for record in from_file.records])
+        self.assertEqual(from_pipe.features, from_file.features)
+        self.assertEqual([(bytes(one.raw), one.ids) for one in from_pipe.attrs],
+                         [(bytes(one.raw), one.ids) for one in from_file.attrs])
+
+    def test_other_byte_order(self) -> None:
+        perf = self.one_load()
+        files.write_bytes(self.input, byte_order.turn_file(perf))
+        self.assertIn("this machine's byte order", self.run_inject(status=99).stderr)
+
+
+@unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
+class ElfFiles(Injecting):
+    def inject_dump(self, dump: mj.Made) -> subprocess.CompletedProcess[str]:
+        perf = mj.capture()
+        dump.save(self.dump_path())
+        self.record(perf)
+        return self.run_inject()
+
+    def readelf(self, option: str) -> str:
+        names = sorted(os.listdir(self.output + ".jit"))
+        done = process.run(["readelf", "-W", option,
+                            *(os.path.join(self.output + ".jit", name) for name in names)])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotRegex(done.stdout, "Warning|Error")
+        return done.stdout
+
+    def lies_at(self, name: str) -> tuple[str, int]:
+        """(file, offset) of a symbol."""
+        for file in os.listdir(self.output + ".jit"):
+            for offset, _, text in elf_symbols(os.path.join(self.output + ".jit", file)):
+                if text == name:
+                    return file, offset
+        return self.fail(name)
+
+    def test_one_file(self) -> None:
+        dump = mj.Made(PID)
+        for i in range(1000):
+            dump.load(100 + i, BASE + 48 * i, b"\xc3" * 33, i, f"f{i}")
+        self.assertIn("1000 loads, 0 moves, 0 bad records", self.inject_dump(dump).stdout)
+        self.assertEqual(len(os.listdir(self.output + ".jit")), 1)
+        shown = self.readelf("--all")
+        self.assertRegex(shown, r"LOAD +0x000000 .* R E 0x1000")
+        self.assertRegex(shown, r"Build ID: [0-9a-f]{40}")
+
+    def test_generations(self) -> None:
+        """Code at an address that had other code is in another file; the difference of address and
+        offset is one for each file."""
+        dump = mj.Made(PID)
+        for i in range(30):
+            dump.load(100 + i, BASE + 64 * (i % 10), b"\xc3" * (50 + i), i, f"f{i}")
+        self.inject_dump(dump)
+        differences = collections.defaultdict(set)
+        for record in rd.PerfData.load(self.output).maps():
+            if ".jit/" in record.name:
+                differences[record.name].add(record.start - record.pgoff)
+        self.assertEqual(len(differences), 5)
+        self.assertEqual({len(found) for found in differences.values()}, {1})
+        self.assertEqual({found.pop() % 4096 for found in differences.values()}, {0})
+
+    def test_lines(self) -> None:
+        dump = mj.Made(PID).debug(99, BASE, [(BASE, 10, "a.js"), (BASE + 4, 11, "a.js"),
+                                             (BASE + 2000, 5000, "b.js"), (BASE + 2100, 1, "a.js"),
+                                             (BASE + 9999, 7, "outside.js")])
+        dump.load(100, BASE, b"\x90" * 3000, 1, "one")
+        # In disorder, and for another address first: only what is the LOAD's own counts.
+        dump.debug(101, BASE + 0x9000, [(BASE + 0x9000, 77, "stray.js")])
+        dump.debug(102, BASE + 0x4000, [(BASE + 0x4008, 9, "c.js"), (BASE + 0x4000, 8, "\xff")])
+        dump.load(103, BASE + 0x4000, b"\x90" * 16, 2, "two")
+        done = self.inject_dump(dump)
+        self.assertIn("1 DEBUG_INFO records of code that no LOAD follows", done.stderr)
+        _, one = self.lies_at("one")
+        _, two = self.lies_at("two")
+        rows = re.findall(r"(?m)^(\S+\.js|\S+) +(\d+) +(0x[0-9a-f]+)",
+                          self.readelf("--debug-dump=decodedline"))
+        rows = [(name, int(line), int(at, 0)) for name, line, at in rows]
+        self.assertEqual(rows[:4], [("a.js", 10, one), ("a.js", 11, one + 4),
+                                    ("b.js", 5000, one + 2000), ("a.js", 1, one + 2100)])
+        self.assertEqual([row[1:] for row in rows[-2:]], [(8, two), (9, two + 8)])
+        self.assertNotIn(77, [row[1] for row in rows])
+
+    def test_lines_of_v8(self) -> None:
+        """V8 adds 0x40 to each address."""
+        dump = mj.Made(PID, pad=0xdeadbeef).debug(99, BASE, [(BASE + 0x40, 10, "a.js")])
+        dump.load(100, BASE, b"\x90" * 8, 1, "one")
+        self.inject_dump(dump)
+        self.assertIn(hex(self.lies_at("one")[1]), self.readelf("--debug-dump=decodedline"))
+
+    def test_unwinding(self) -> None:
+        dump = mj.Made(PID)
+        for i in range(3):
+            dump.unwinding(99 + i, 33).load(100 + i, BASE + 64 * i, b"\x90" * 33, i, f"f{i}")
+        self.inject_dump(dump)
+        shown = self.readelf("--debug-dump=frames")
+        self.assertEqual(shown.count(" CIE"), 1)
+        starts = sorted(int(found, 16) for found in re.findall(r"pc=([0-9a-f]+)\.\.", shown))
+        self.assertEqual(starts, [self.lies_at(f"f{i}")[1] for i in range(3)])
+        self.assertEqual(shown.count("DW_CFA_offset: r6 (rbp) at cfa-16"), 3)
+
+    def test_mapped_tables(self) -> None:
+        """Where the process has them behind the code: in sight, but over no code that lives."""
+        dump = mj.Made(PID).unwinding(99, 33, True).load(100, BASE, b"\x90" * 33, 1, "alone")
+        dump.load(101, BASE + 0x1010, b"\x90", 2, "neighbour")
+        dump.unwinding(102, 33, True).load(103, BASE + 0x1000 - 32, b"\x90" * 33, 3, "beside")
+        self.inject_dump(dump)
+        sizes = {Reader(self.output).symbol(record.name, record.pgoff): record.size
+                 for record in rd.PerfData.load(self.output).maps() if ".jit/" in record.name}
+        self.assertEqual(sizes["beside"], 33)
+        self.assertGreater(sizes["alone"], 33 + len(mj.CIE))
+
+    def test_bad_unwinding(self) -> None:
+        """Of other kinds, or of other code: the function goes without."""
+        dump = mj.Made(PID).unwinding(99, 4000).load(100, BASE, b"\x90" * 33, 1, "one")
+        dump.add(mj.UNWINDING_INFO, 101, struct.pack("<QQQ", 64, 0, 0) + b"\xee" * 64)
+        dump.load(102, BASE + 64, b"\x90", 2, "two")
+        done = self.inject_dump(dump)
+        self.assertIn("UNWINDING_INFO of 2 functions cannot be used", done.stderr)
+        self.assertNotIn(" FDE", self.readelf("--debug-dump=frames"))
+
+
+class Hostile(Injecting):
+    """What is refused, and that nothing is written elsewhere."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = mj.capture()
+        self.dump = mj.Made(PID).load(100, BASE, b"\xc3" * 8, 1, "good")
+
+    def refused(self, pattern: str, loads: int = 0, raw: bytes | None = None) -> None:
+        """Says why, uses the loads before; nothing but the output comes to be."""
+        if raw is not None:
+            files.write_bytes(self.dump_path(), raw)
+        self.record(self.perf)
+        before = self.files()
+        done = self.run_inject(status=0 if loads else 1)
+        self.assertRegex(done.stderr, pattern)
+        self.assertIn(f" {loads} loads", done.stdout)
+        new = [path for path in self.files() if path not in before]
+        self.assertTrue(all(path in ("out.data", "out.data.jit") or
+                            path.startswith("out.data.jit/jit-") for path in new), new)
+        self.assertEqual("out.data.jit" in new, loads > 0)
+
+    def test_damaged(self) -> None:
+        good = bytes(self.dump.raw)
+        load = good[40:]
+        huge = 2**64 - 1
+        for name, more in (
+                ("cut short", load[:30]),
+                ("size over the end", struct.pack("<IIQ", 0, 2**31, 1) + bytes(64)),
+                ("code size", struct.pack("<IIQIIQQQQ", 0, 80, 1, PID, PID, 0, BASE, huge, 1) +
+                 bytes(24)),
+                ("address and size overflow", struct.pack("<IIQIIQQQQ", 0, 80, 1, PID, PID, 0, huge,
+                                                          16, 1) + b"name\0" + bytes(19)),
+                ("name without end", struct.pack("<IIQIIQQQQ", 0, 80, 1, PID, PID, 0, BASE, 8, 1) +
+                 b"n" * 24),
+                ("2^60 entries", struct.pack("<IIQQQ", 2, 48, 1, BASE, 2**60) + bytes(16)),
+                ("tables over the end", struct.pack("<IIQQQQ", 4, 40, 1, huge, huge, huge)),
+                ("size 0", struct.pack("<IIQ", 0, 0, 1))):
+            with self.subTest(name):
+                shutil.rmtree(self.output + ".jit", ignore_errors=True)
+                self.refused(r"jit-100\.dump: offset 1\d\d: .*expected", 1, good + more)
+
+    def test_header(self) -> None:
+        for name, raw, pattern in (
+                ("empty", b"", "offset 0: expected a jitdump header"),
+                ("magic", b"JUNK" + bytes(60), "offset 0: expected magic"),
+                ("version", struct.pack("<II", 0x4a695444, 9) + bytes(60), "expected version 1"),
+                ("size", struct.pack("<III", 0x4a695444, 1, 2**32 - 1) + bytes(60), "header size")):
+            with self.subTest(name):
+                self.refused(pattern, raw=raw)
+
+    def test_no_file(self) -> None:
+        ways: tuple[tuple[str, Callable[[str], None], str], ...] = (
+                ("link", lambda path: os.symlink(self.place("elsewhere"), path), "symbolic link"),
+                ("fifo", os.mkfifo, "a FIFO where a regular file was expected"),
+                ("folder", os.mkdir, "a directory where a regular file was expected"),
+                ("nothing", lambda path: None, "No such file"))
+        for name, make, pattern in ways:
+            with self.subTest(name):
+                self.dump.save(self.place("elsewhere"))
+                make(self.dump_path())
+                self.refused(pattern)
+                if os.path.isdir(self.dump_path()):
+                    os.rmdir(self.dump_path())
+                elif os.path.lexists(self.dump_path()):
+                    os.unlink(self.dump_path())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_owner(self) -> None:
+        self.dump.save(self.dump_path())
+        os.chown(self.dump_path(), 65534, 65534)
+        self.refused("belongs to user 65534, expected user 0")
+
+    def test_moves(self) -> None:
+        """Of code that was never loaded."""
+        self.dump.move(101, BASE, BASE + 64, 8, 99).move(102, BASE, BASE + 64, 0, 1)
+        self.refused("2 MOVE records of code that was never loaded", 1, self.dump.raw)
+
+    def test_far_apart(self) -> None:
+        """Addresses without bounds make neither files nor memory without bounds."""
+        for i in range(5000):
+            self.dump.load(200 + i, (i + 1) << 40, b"\xc3", 2 + i, f"far{i}")
+        self.refused("^$", 5001, self.dump.raw)
+        self.assertLess(len(os.listdir(self.output + ".jit")), 5000)
+
+    def test_one_address(self) -> None:
+        for i in range(5000):
+            self.dump.load(200 + i, BASE, b"\xc3" * 64, 2 + i, f"again{i}")
+        self.refused("^$", 5001, self.dump.raw)
+        self.assertLess(len(os.listdir(self.output + ".jit")), 100)
+
+    def times(self) -> dict[str, int]:
+        """When each file was written; of folders, that they are there."""
+        return {path: (0 if os.path.isdir(self.place(path))
+                       else os.lstat(self.place(path)).st_mtime_ns)
+                for path in self.files()}
+
+    def outputs(self, pattern: str) -> None:
+        """Refuses to write, and leaves all as it was."""
+        self.dump.save(self.dump_path())
+        self.record(self.perf)
+        before = self.times()
+        self.assertRegex(self.run_inject(status=99).stderr, pattern)
+        self.assertEqual(self.times(), before)
+
+    def test_output_is_input(self) -> None:
+        self.output = self.input
+        self.dump.save(self.dump_path())
+        self.perf.save(self.input)
+        self.assertIn("the same file", self.run_inject(status=99).stderr)
+
+    def test_output_is_link(self) -> None:
+        os.symlink(self.place("victim"), self.output)
+        self.outputs("expected a regular file")
+
+    def test_folder_is_link(self) -> None:
+        os.mkdir(self.place("victim"))
+        os.symlink(self.place("victim"), self.output + ".jit")
+        self.outputs("expected a folder for ELF files")
+
+    def test_folder_is_open(self) -> None:
+        os.mkdir(self.output + ".jit")
+        os.chmod(self.output + ".jit", 0o777)
+        self.outputs("nobody else may write into")
+
+    def test_elf_file_is_there(self) -> None:
+        """The same again is fine; other contents are left alone."""
+        self.dump.save(self.dump_path())
+        self.record(self.perf)
+        self.run_inject()
+        self.run_inject()
+        name, = os.listdir(self.output + ".jit")
+        path = os.path.join(self.output + ".jit", name)
+        os.unlink(self.output)
+        contents = files.read_bytes(path)
+        for other in (contents[:-1] + bytes([contents[-1] ^ 1]), contents + b"mine"):
+            files.write_bytes(path, other)
+            self.outputs("it is left alone")
+            self.assertEqual(files.read_bytes(path), other)
+        os.unlink(path)
+        os.symlink(self.place("victim"), path)
+        self.outputs("it is left alone")

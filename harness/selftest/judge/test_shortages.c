@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
+#include <dirent.h>
+#include <limits.h>
+#include <link.h>
+
+#include "harness/base/own_machine.h"
+#include "harness/explain/explain.h"
+#include "harness/inject/inject.h"
+#include "harness/model/files/elf_folder.h"
+#include "harness/model/oracle/executable_load.h"
+#include "harness/model/oracle/tasks.h"
+#include "harness/model/space/ranges.h"
+#include "harness/model/unwind/call_sites.h"
+#include "harness/model/unwind/elf_store.h"
+#include "harness/outcome/outcome.h"
+#include "harness/selftest/support/made_events.h"
+#include "harness/selftest/support/shortages.h"
+#include "validators/coverage_plain.h"
+#include "validators/files.h"
+
+/* Who gives all errors to its caller was not short of anything where it gives none. */
+static int short_of_nothing(int ret)
+{
+	if (!ret)
+		jp_shortage_begin();
+	return ret;
+}
+
+static int truth(const char *path, struct jp_error *err)
+{
+	struct jp_truth *truth = jp_truth_load(path, err);
+	struct jp_executables executables = {0};
+	struct jp_tasks tasks = {0};
+	int ret = truth ? 0 : -EINVAL;
+
+	if (truth) {
+		mix(truth->nr_activations + truth->torn + truth->gaps + truth->unpaired);
+		ret = jp_tasks_of(truth, &tasks);
+		if (ret)
+			jp_fail(err, -ret, "tasks");
+		mix(tasks.count + tasks.nr_names);
+		ret = ret ?: jp_executables_load(&executables, truth, err);
+		mix(executables.count + executables.nr_marks);
+	}
+	jp_executables_free(&executables);
+	jp_tasks_free(&tasks);
+	jp_truth_free(truth);
+	return short_of_nothing(ret);
+}
+
+static int elf_folder(const char *path, struct jp_error *err)
+{
+	struct jp_elf_folder *folder = jp_elf_folder_open(path, err);
+	struct jp_build_id none = {0};
+	char found[4096];
+	uint64_t size;
+	int ret;
+
+	if (!folder)
+		return -EINVAL;
+	ret = jp_elf_folder_find(folder, "/usr/bin/program.elf", &none, 1, found, &size, err);
+	jp_elf_folder_free(folder);
+	mix(ret >= 0 ? size : 0);
+	if (ret >= 0)
+		close(ret);
+	return ret >= 0 ? 0 : ret;
+}
+
+/* Of two that share all they have one is changed, in the middle of each range. */
+static int ranges(const char *path, struct jp_error *err)
+{
+	enum { MANY = 100, APART = 16 };
+	struct jp_ranges *one = jp_ranges_new(), *other = NULL;
+	int ret = one ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; i < MANY && !ret; i++)
+		ret = jp_ranges_set(&one, i * APART, i * APART + 8, 1 + i % 3);
+	other = one ? jp_ranges_share(one) : NULL;
+	for (uint64_t i = 0; i < MANY && !ret; i++)
+		ret = jp_ranges_clear(&other, i * APART + 2, i * APART + 4);
+	for (const struct jp_range *range = NULL; !ret; mix(range->start)) {
+		range = jp_ranges_from(other, range ? range->end : 0);
+		if (!range)
+			break;
+	}
+	jp_ranges_free(other);
+	jp_ranges_free(one);
+	short_of_nothing(ret);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+/* Each page is mapped, moved and mapped again: what each act touches is noted for the ones before.
+ */
+static int plains(const char *path, struct jp_error *err)
+{
+	enum { MANY = 20, PAGE = 0x1000, APART = 2 * PAGE };
+	struct jp_event acts[3 * MANY];
+	struct jp_truth truth = {.acts = acts, .nr_acts = 3 * MANY};
+	struct jp_plains all = {0};
+	int ret;
+
+	for (uint64_t i = 0; i < MANY; i++) {
+		const uint64_t from = i * APART, to = (MANY + i) * APART, time = 10 * i;
+
+		acts[3 * i] = (struct jp_event)MADE_ACT(MAP, 1, 1, time, time + 1,
+							MADE_MAP(to, PAGE, JP_PROT_READ, ""));
+		acts[3 * i + 1] = (struct jp_event)MADE_ACT(
+			REMAP, 1, 1, time + 2, time + 3,
+			.map = {.addr = from, .len = PAGE, .to = to, .to_len = PAGE});
+		acts[3 * i + 2] = (struct jp_event)MADE_ACT(MAP, 1, 1, time + 4, time + 5,
+							    MADE_MAP(from, PAGE, JP_PROT_READ, ""));
+	}
+	ret = jp_plains_of(&truth, &all);
+	for (size_t i = 0; i < all.count && !ret; i++)
+		mix(all.list[i].untouched);
+	jp_plains_free(&all);
+	short_of_nothing(ret);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+static bool all_seen(const void *context, uint32_t pid, uint64_t time)
+{
+	return true;
+}
+
+/* One that no mapping of the capture is of. */
+static int missing_file(const char *path, struct jp_error *err)
+{
+	struct jp_truth_file file = {.pid = 1,
+				     .addr = 0x1000,
+				     .len = 0x1000,
+				     .from = 10,
+				     .until = 20,
+				     .build_id = "- /bin/a",
+				     .path = "/bin/a"};
+	struct jp_truth truth = {.files = &file, .nr_files = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info.stopped = UINT64_MAX};
+	const struct jp_spans none = {0};
+	struct jp_view view = {.evidence = &evidence, .known = &none};
+	struct jp_files *files = jp_files_begin(&view);
+	int ret = files ? jp_truth_index_files(&truth) : -ENOMEM;
+
+	ret = ret ?: jp_files_end(files, all_seen, NULL);
+	if (!ret && view.findings.failed)
+		ret = -ENOMEM;
+	mix(view.findings.nr_exceptions);
+	mix(view.findings.nr_metrics);
+	jp_files_free(files);
+	jp_findings_free(&view.findings);
+	jp_boxes_free(&truth.files_at);
+	short_of_nothing(ret);
+	return ret ? jp_fail(err, -ret, "no memory") : 0;
+}
+
+static void say_nothing(void *context, const char *line)
+{
+	mix_text(line);
+}
+
+static bool unfinished; /* something that nobody finished was left */
+
+static bool is_unfinished(const char *folder)
+{
+	jp_cleanup_closedir DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] == '.' && strcmp(entry->d_name, ".") &&
+		    strcmp(entry->d_name, ".."))
+			return true;
+	return false;
+}
+
+static int inject(const char *path, struct jp_error *err)
+{
+	char output[128], folder[128];
+	struct jp_inject_options options = {.anon = JP_ANON_CUT,
+					    .input = FIXTURES "growth/perf.data",
+					    .output = output,
+					    .folder = folder,
+					    .jitdumps = path};
+	struct jp_inject_summary summary = {0};
+	struct jp_injection *inject;
+	int ret;
+
+	snprintf(output, sizeof(output), "%s", scratch_path("output"));
+	snprintf(folder, sizeof(folder), "%s", scratch_path("jit"));
+	inject = jp_injection_open(&options, err);
+	ret = inject ? jp_injection_run(inject, &summary, say_nothing, NULL, err) : -EINVAL;
+	jp_injection_close(inject);
+	unfinished |= is_unfinished(folder);
+	mix(summary.loads + summary.elf_bytes);
+	return short_of_nothing(ret);
+}
+
+static int explain(const char *path, struct jp_error *err)
+{
+	const struct jp_explain_options options = {.elf = FIXTURES "anon/elf"};
+	struct jp_explanation explanation = {0};
+	int ret = jp_explain(path, &options, &explanation, err);
+
+	mix(explanation.nr_causes);
+	jp_explanation_free(&explanation);
+	return ret;
+}
+
+static char program[PATH_MAX];
+static struct jp_mapping own_code = {.name = program};
+
+static int note_text(struct dl_phdr_info *info, size_t size, void *context)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+			continue;
+		own_code.start = info->dlpi_addr + part->p_vaddr;
+		own_code.end = own_code.start + part->p_filesz;
+		own_code.pgoff = part->p_offset;
+	}
+	return 1; /* the program comes first */
+}
+
+static __attribute__((noinline)) uint64_t here(void)
+{
+	return (uintptr_t)__builtin_return_address(0);
+}
+
+static bool framed;
+
+/* here() has a frame, as all of this program. */
+static int call_site(const char *path, struct jp_error *err)
+{
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_elf_store *store = jp_elf_store_new(NULL, finder);
+	struct jp_call_sites *sites = jp_call_sites_new(store, finder);
+	const uint64_t site = here();
+	int ret = finder && store && sites ? 0 : jp_fail(err, ENOMEM, "no memory");
+
+	if (!ret)
+		framed = jp_call_sites_frame_behind(sites, &own_code, site);
+	mix(framed);
+	jp_call_sites_free(sites);
+	jp_elf_store_free(store);
+	jp_file_finder_free(finder);
+	return ret;
+}
+
+static int judge(const char *path, struct jp_error *err)
+{
+	struct jp_result result = {0};
+	struct jp_cases *cases;
+	char file[PATH_MAX];
+	size_t size;
+
+	snprintf(file, sizeof(file), "%s/case", path);
+	jp_cleanup_free char *text = jp_file_read(file, 1 << 12, &size, NULL);
+
+	cases = text ? jp_cases_parse(NULL, "case", NULL, text, size, err) : NULL;
+	if (!cases)
+		return jp_fail(err, ENOMEM, "the case");
+	jp_judge_case(&cases->cases[0], path, &result);
+	mix(result.outcome);
+	mix_text(result.why);
+	jp_findings_free(&result.findings);
+	jp_cases_free(cases);
+	return 0;
+}
+
+static const struct subject subjects[] = {
+	{"truth", CORPUS "native.truth", truth},
+	{"truth of a fixture", FIXTURES "mappings/truth", truth},
+	{"folder of ELF files", CORPUS, elf_folder},
+	{"ranges", "", ranges},
+	{"plain mappings", "", plains},
+	{"missing file", "", missing_file},
+	{"inject", FIXTURES "growth", inject},
+	{"explain", FIXTURES "anon/perf.data", explain},
+	{"call site", "", call_site},
+	{"judge", FIXTURES "pathless", judge},
+	{"judge injected", FIXTURES "growth", judge},
+	{"judge gated", FIXTURES "gated", judge},
+	{"judge other places", FIXTURES "reuse", judge},
+};
+
+int main(int argc, char **argv)
+{
+	struct jp_error err;
+
+	if (!realpath("/proc/self/exe", program) || dl_iterate_phdr(note_text, NULL) != 1)
+		return 99;
+	scratch_make("");
+	check(!call_site("", &err) && framed == (jp_own_machine() == EM_X86_64),
+	      "where calls are known, what is called has a frame");
+	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
+	check(!unfinished, "no file of inject's is left half-written");
+	return check_done();
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Executable mappings for as long as they were exactly that, of acts made by hand. */
+#include "harness/judge/spans.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/clock.h"
+#include "harness/base/order.h"
+#include "harness/base/search.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/growth.h"
+#include "harness/selftest/support/made_events.h"
+
+enum { PID = 5, OTHER = 6, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+/* Those of @pid: from what it returns up to *@end. */
+static const struct jp_span *spans_of(const struct jp_spans *spans, uint32_t pid,
+				      const struct jp_span **end)
+{
+	size_t first, last;
+
+	jp_search(first, spans->count, spans->spans[first].pid < pid);
+	jp_search(last, spans->count, spans->spans[last].pid <= pid);
+	*end = spans->spans + last;
+	return spans->spans + first;
+}
+
+static void list(const struct jp_spans *spans)
+{
+	const struct jp_span *end, *span = spans_of(spans, PID, &end);
+
+	check(end - span == 2, "one mapping that loses its second half has two spans, %d",
+	      (int)(end - span));
+	check(span[0].mapping.start == 0x1000 && span[0].mapping.end == 0x3000 &&
+		      span[0].open_before == 20 && span[0].open_after == 21 &&
+		      span[0].close_before == 30 && span[0].close_after == 33,
+	      "the whole of it until then");
+	check(span[1].mapping.start == 0x1000 && span[1].mapping.end == 0x2000 &&
+		      span[1].open_before == 30 && span[1].open_after == 33 &&
+		      span[1].close_before == UINT64_MAX && span[1].close_after == UINT64_MAX,
+	      "the first half from then on");
+	span = spans_of(spans, OTHER, &end);
+	check(end - span == 1 && span->close_before == 40 && span->close_after == UINT64_MAX,
+	      "what ends with its process is never stale");
+	span = spans_of(spans, 7, &end);
+	check(span == end, "nobody else has any");
+}
+
+static void told(const struct jp_spans *spans)
+{
+	check(jp_spans_told(spans, PID, 0x1000, 20, 20) && jp_spans_told(spans, PID, 0x2fff, 0, 20),
+	      "told when it opened, from its first byte to its last");
+	check(!jp_spans_told(spans, PID, 0xfff, 0, 100) &&
+		      !jp_spans_told(spans, PID, 0x3000, 0, 100),
+	      "and of nothing beside it");
+	check(!jp_spans_told(spans, PID, 0x2000, 0, 19) &&
+		      !jp_spans_told(spans, PID, 0x2000, 21, 100),
+	      "nor before or after");
+	check(!jp_spans_told(spans, PID, 0x8000, 0, 100), "nor of what is not executable");
+	check(!jp_spans_told(spans, PID, 0x9000, 0, 100), "nor of what is no act");
+}
+
+enum { ACTS = 400, PAGES = 40, PAGE = 0x1000 };
+
+static uint64_t some_page(uint64_t *seed)
+{
+	return (uint64_t)(1 + check_random(seed) % PAGES) * PAGE;
+}
+
+/* Mappings that cut, meet and cover each other, in two processes. */
+static struct jp_event some_act(uint64_t *seed, uint64_t time)
+{
+	static const enum jp_event_type types[] = {JP_EVENT_MAP,     JP_EVENT_MAP,
+						   JP_EVENT_MAP,     JP_EVENT_UNMAP,
+						   JP_EVENT_PROTECT, JP_EVENT_REMAP};
+	static const char *const names[] = {"//anon", "/memfd:jit (deleted)"};
+	uint32_t pid = check_random(seed) % 2 ? PID : OTHER;
+	struct jp_event act = {.type = types[check_random(seed) % 6],
+			       .pid = pid,
+			       .tid = pid,
+			       .before = time,
+			       .after = time};
+
+	if (check_random(seed) % 50 == 0) {
+		act.type = check_random(seed) % 2 ? JP_EVENT_FORK : JP_EVENT_EXEC;
+		act.task.ppid = act.task.ptid = pid == PID ? OTHER : PID;
+		return act;
+	}
+	act.map.addr = some_page(seed);
+	act.map.len = some_page(seed) / 4 / PAGE * PAGE + PAGE;
+	act.map.to = some_page(seed);
+	act.map.to_len = act.map.len;
+	act.map.prot = check_random(seed) % 3 ? RX : JP_PROT_READ;
+	act.map.name = names[check_random(seed) % 2];
+	return act;
+}
+
+/* Of @pid as it is in @space at @time: as many open spans as executable mappings, each one of them.
+ */
+static bool equal(const struct jp_spans *spans, struct jp_replay *space, uint32_t pid,
+		  uint64_t time)
+{
+	const struct jp_span *end, *first = spans_of(spans, pid, &end);
+	size_t open = 0, found = 0, executable = 0;
+	const struct jp_mapping *map;
+
+	for (const struct jp_span *one = first; one < end; one++)
+		open += one->open_before <= time && time < one->close_before;
+	for (map = jp_replay_from(space, pid, 0); map; map = jp_replay_from(space, pid, map->end)) {
+		executable += !!(map->prot & JP_PROT_EXEC);
+		for (const struct jp_span *one = first; one < end; one++)
+			found += (map->prot & JP_PROT_EXEC) && one->open_before <= time &&
+				 time < one->close_before && one->mapping.start == map->start &&
+				 one->mapping.end == map->end && one->mapping.pgoff == map->pgoff &&
+				 strcmp(one->mapping.name, map->name) == 0;
+	}
+	return open == executable && found == executable;
+}
+
+/* Following what each act changed comes to what the whole of the spaces is. */
+static void whole(uint64_t seed)
+{
+	struct jp_event acts[ACTS];
+	struct jp_truth truth = {.acts = acts, .nr_acts = ACTS};
+	struct jp_replay *space = jp_replay_new();
+	struct jp_spans spans;
+	size_t bad = 0;
+
+	for (size_t i = 0; i < ACTS; i++)
+		acts[i] = some_act(&seed, i + 1);
+	check(space && !jp_spans_of_truth(&truth, &spans) && spans.count > ACTS / 2,
+	      "spans of many acts");
+	for (size_t i = 0; i < ACTS; i++)
+		bad += jp_replay_apply(space, &acts[i]) || !equal(&spans, space, PID, i + 1) ||
+		       !equal(&spans, space, OTHER, i + 1);
+	check(!bad, "after %zu of them they are not what is mapped", bad);
+	jp_spans_free(&spans);
+	jp_replay_free(space);
+}
+
+static double cost(size_t count)
+{
+	struct jp_event *acts = calloc(count, sizeof(*acts));
+	struct jp_truth truth = {.acts = acts, .nr_acts = count};
+	struct jp_spans spans;
+	uint64_t begin;
+	double spent;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	for (uint64_t i = 0; i < count; i++)
+		acts[i] = (struct jp_event)MADE_ACT(
+			MAP, PID, PID, i + 1, i + 1,
+			MADE_MAP((count - i) * 2 * PAGE, PAGE, RX, "//anon"));
+	begin = jp_clock_thread_cpu();
+	check(!jp_spans_of_truth(&truth, &spans) && spans.count == count, "a span of each");
+	jp_spans_free(&spans);
+	spent = (double)(jp_clock_thread_cpu() - begin);
+	free(acts);
+	return spent;
+}
+
+/* All in one address space, and nothing is mapped once they are there. */
+static double cost_of_sharers(size_t count)
+{
+	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
+	struct jp_truth truth = {.acts = acts, .nr_acts = count + 1};
+	struct jp_spans spans;
+	uint64_t begun, least = UINT64_MAX;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 1, 1,
+					    MADE_MAP(0x1000, 0x1000, RX, "//anon"));
+	for (size_t i = 1; i <= count; i++)
+		acts[i] = (struct jp_event)MADE_ACT(FORK, (uint32_t)(1000 + i),
+						    (uint32_t)(1000 + i), i + 1, i + 1,
+						    .task = {.ppid = PID, .how = JP_HOW_SHARE});
+	/* The first time takes the memory from the kernel, which is work of another kind. */
+	for (int i = 0; i < 3; i++) {
+		begun = jp_clock_thread_cpu();
+		check(!jp_spans_of_truth(&truth, &spans) && spans.count == count + 1,
+		      "a span of each");
+		jp_spans_free(&spans);
+		least = jp_min(least, jp_clock_thread_cpu() - begun);
+	}
+	free(acts);
+	return (double)least;
+}
+
+int main(void)
+{
+	struct jp_event acts[] = {
+		MADE_ACT(MAP, OTHER, OTHER, 10, 11, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
+		MADE_ACT(MAP, PID, PID, 20, 21, MADE_MAP(0x1000, 0x2000, RX, "//anon")),
+		MADE_ACT(MAP, PID, PID, 25, 26, MADE_MAP(0x8000, 0x1000, JP_PROT_READ, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, 30, 33, .map = {.addr = 0x2000, .len = 0x1000}),
+		MADE_ACT(END, OTHER, OTHER, 40, 44),
+		/* Behind the end: nobody may look here. */
+		MADE_ACT(MAP, PID, PID, 50, 51, MADE_MAP(0x9000, 0x1000, RX, "//anon")),
+	};
+	struct jp_truth truth = {.acts = acts, .nr_acts = sizeof(acts) / sizeof(*acts) - 1};
+	struct jp_spans spans;
+
+	if (check(jp_spans_of_truth(&truth, &spans) == 0, "spans of five acts")) {
+		list(&spans);
+		told(&spans);
+	}
+	jp_spans_free(&spans);
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		whole(seed);
+	check_growth("acts", cost);
+	check_growth("processes that share", cost_of_sharers);
+	return check_done();
+}

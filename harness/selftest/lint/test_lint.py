@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`jitproof lint`: a right file has no finding; each rule finds the one thing that is wrong in a
+file made for it; running processes."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import time
+from typing import Any, Callable
+
+from ci.base import files, process
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support.scratch import JITPROOF, ROOT, Folder
+
+PID = 4711
+NOW = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+WALL = time.time_ns()
+CODE = b"\x90" * 16
+Spoil = Callable[[mj.Made], object]
+
+
+def made() -> mj.Made:
+    """A right jitdump: lines, tables and code of two functions, the first one moved."""
+    dump = mj.Made(PID)
+    struct.pack_into("<Q", dump.raw, 24, NOW - 100)
+    dump.debug(NOW + 1, 0x1000, [(0x1000, 1, "a.js"), (0x1008, 2, "a.js")])
+    dump.unwinding(NOW + 2, 16)
+    dump.load(NOW + 3, 0x1000, CODE, 1, "one")
+    dump.load(NOW + 4, 0x2000, CODE, 2, "zwei: \u00e4")
+    return dump.move(NOW + 5, 0x1000, 0x3000, 16, 1)
+
+
+def close(dump: mj.Made) -> mj.Made:
+    return dump.add(mj.CLOSE, NOW + 9, b"")
+
+
+def patch(form: str, at: int, value: int) -> Spoil:
+    return lambda dump: struct.pack_into(form, dump.raw, at, value)
+
+
+def cut(dump: mj.Made) -> None:
+    dump.load(NOW + 6, 0x4000, CODE, 3, "cut")
+    del dump.raw[-4:]
+
+
+def padded(dump: mj.Made) -> None:
+    at = len(dump.raw)
+    dump.load(NOW + 6, 0x4000, CODE + b"\0" * 3, 3, "three")
+    struct.pack_into("<Q", dump.raw, at + 40, 16)
+
+
+def debug_before(dump: mj.Made, lines: list[tuple[int, int, str]], more: bytes = b"") -> None:
+    at = len(dump.raw)
+    dump.debug(NOW + 6, 0x5000, lines)
+    dump.raw += more
+    struct.pack_into("<I", dump.raw, at + 4, len(dump.raw) - at)
+    dump.load(NOW + 7, 0x5000, CODE, 3, "three")
+
+
+def bad_record(dump: mj.Made) -> None:
+    dump.add(mj.LOAD, NOW + 6, struct.pack("<IIQQQQ", PID, PID, 0x4000, 0x4000, 999, 3) + b"x\0")
+    dump.load(NOW + 7, 0x6000, CODE, 4, "behind")
+
+
+def coarse(dump: mj.Made) -> None:
+    del dump.raw[40:]
+    for i in range(20):
+        dump.load((NOW // 1000 + 1 + i // 2) * 1000, 0x1000 * (i + 1), CODE, i, f"f{i:03}")
+
+
+def vma(dump: mj.Made) -> None:
+    at = len(dump.raw)
+    dump.load(NOW + 6, 0x4000, CODE, 3, "three")
+    struct.pack_into("<Q", dump.raw, at + 24, 0)
+
+
+def load(**changed: Any) -> Spoil:
+    what: dict[str, Any] = {"time": NOW + 6, "addr": 0x4000, "code": CODE, "index": 3,
+                            "name": "three", **changed}
+    return lambda dump: dump.load(**what)
+
+
+# Rule -> what makes the right jitdump break it. A CLOSE is put behind, but where None follows.
+DUMPS: dict[str, Spoil] = {
+    "dump.version": patch("<I", 4, 2),
+    "dump.header-size": patch("<I", 8, 39),
+    "dump.flags": patch("<Q", 32, 6),
+    "dump.arch-clock": patch("<Q", 32, 1),
+    "dump.machine": patch("<I", 12, 0),
+    "dump.padding": patch("<I", 16, 7),
+    "dump.pid": load(pid=PID + 1),
+    "dump.record": bad_record,
+    "dump.unknown": lambda dump: dump.add(9, NOW + 6, b"new"),
+    "dump.close-middle": lambda dump: load(time=NOW + 9)(close(dump)),
+    "dump.load-padding": padded,
+    "dump.debug-order": lambda dump: dump.debug(NOW + 6, 0x2000, [(0x2000, 1, "b.js")]),
+    "dump.debug-size": lambda dump: debug_before(dump, [(0x5000, 1, "a")], b"\1" * 8),
+    "dump.debug-range": lambda dump: debug_before(dump, [(0x5011, 1, "a")]),
+    "dump.unwinding-order": lambda dump: dump.unwinding(NOW + 6, 16),
+    "dump.move": lambda dump: dump.move(NOW + 6, 0x1000, 0x4000, 16, 1),
+    "dump.clock": load(time=WALL),
+    "dump.header-clock": patch("<Q", 24, WALL // 1000),
+    "dump.time-order": load(time=NOW - 50),
+    "code.size": load(code=b""),
+    "code.address": load(addr=2**64 - 64),
+    "dump.vma": vma,
+    "dump.overlap": lambda dump: (load()(dump), load(addr=0x4008, index=4)(dump)),
+    "dump.reuse": load(addr=0x2008),
+    "dump.index": load(index=2**32 + 1),
+    "name.empty": load(name=""),
+    "name.control": load(name="a\tb"),
+    "name.long": load(name="x" * 65536),
+}
+OPEN: dict[str, Spoil] = {
+    "dump.no-close": lambda dump: None,
+    "dump.coarse-time": coarse,
+    "dump.cut-short": cut,
+    "dump.no-record": lambda dump: dump.raw.extend(mj.Made(PID).raw),
+    "dump.zero-tail": lambda dump: close(dump).raw.extend(bytes(64)),
+}
+# With one that is broken these cannot be right.
+WITH = {
+    "dump.cut-short": {"dump.no-close"},
+    "dump.no-record": {"dump.no-close"},
+    "dump.coarse-time": {"dump.no-close"},
+    "dump.clock": {"dump.time-order"},
+}
+GOOD = "7000 40 one\n7040 40 two with blanks\n"
+MAPS: dict[str, bytes] = {
+    "map.line": b"7080 40\x00 three\n",
+    "map.prefix": b"0x7080 0x40 three\n",
+    "map.upper": b"70A0 40 three\n",
+    "map.blanks": b"7080  40\tthree\n",
+    "map.crlf": b"7080 40 three\r\n",
+    "map.short-name": b"7080 40 ab\n",
+    "map.last-line": b"7080 40 three",
+    "map.overlap": b"7060 40 three\n",
+    "map.reuse": b"7040 40 three\n",
+    "map.repeat": b"7040 40 two with blanks\n",
+    "code.size": b"7080 0 three\n",
+    "code.address": b"0 40 three\n",
+    "name.empty": b"7080 40 \n",
+    "name.utf8": b"7080 40 \xff\xfe\xfd\n",
+    "name.control": b"7080 40 a\x1b[2J\n",
+    "name.long": b"7080 40 " + b"x" * 65536 + b"\n",
+}
+# A process that has a page of code, and files as its argument says.
+PROCESS = """
+import ctypes, mmap, os, sys
+exec_page = mmap.mmap(-1, 4096, prot=7)
+at = ctypes.addressof(ctypes.c_char.from_buffer(exec_page))
+fd = os.memfd_create("jit")
+os.ftruncate(fd, 4096)
+memfd = mmap.mmap(fd, 4096, prot=7)
+at_memfd = ctypes.addressof(ctypes.c_char.from_buffer(memfd))
+print(os.getpid(), at, at_memfd, flush=True)
+sys.stdin.readline()
+if sys.argv[1:]:
+    marker = open(sys.argv[1], "rb")
+    if sys.argv[2:]:
+        mapped = mmap.mmap(marker.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=5)
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Linting(Folder):
+    def lint(self, *arguments: str, status: int | None = None) -> dict[str, Any]:
+        done = process.run([JITPROOF, "lint", "--json", *arguments], timeout=60)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        return json.loads(done.stdout)
+
+    def rules(self, path: str, *options: str) -> dict[str, int]:
+        return self.lint(path, *options)["checked"][0]["rules"]
+
+    def dump(self, dump: mj.Made, name: str = f"jit-{PID}.dump") -> str:
+        path = self.place(name)
+        dump.save(path)
+        os.chmod(path, 0o600)
+        return path
+
+    def map(self, text: bytes, name: str = f"perf-{PID}.map") -> str:
+        os.makedirs(self.place("tmp"), exist_ok=True)
+        path = self.place(f"tmp/{name}")
+        files.write_bytes(path, text)
+        os.chmod(path, 0o600)
+        return path
+
+
+class Rules(Linting):
+    def test_right_files(self) -> None:
+        self.assertEqual(self.rules(self.dump(close(made()))), {})
+        self.assertEqual(self.rules(self.map(GOOD.encode())), {})
+
+    def test_each_rule_of_jitdumps(self) -> None:
+        for spoils, behind in ((DUMPS, close), (OPEN, lambda dump: dump)):
+            for rule, spoil in spoils.items():
+                dump = made()
+                spoil(dump)
+                with self.subTest(rule=rule):
+                    self.assertEqual(set(self.rules(self.dump(behind(dump)))),
+                                     {rule, *WITH.get(rule, ())})
+
+    def test_each_rule_of_maps(self) -> None:
+        for rule, line in MAPS.items():
+            with self.subTest(rule=rule):
+                self.assertEqual(self.rules(self.map(GOOD.encode() + line)), {rule: 1})
+
+    def test_files(self) -> None:
+        whole = close(made())
+        self.assertEqual(self.rules(self.dump(whole, "jit-1-2-XY")), {"dump.file-name": 1})
+        self.assertEqual(self.rules(self.dump(whole, "jit-1.dump")), {"dump.pid": 1})
+        self.assertEqual(self.rules(self.dump(close(mj.Made(PID)))).keys(),
+                         {"dump.header-clock", "dump.no-load"})
+        self.assertEqual(self.rules(self.map(b"")), {"map.empty": 1})
+        self.assertEqual(self.rules(self.map(GOOD.encode(), "my.map")), {"map.file-name": 1})
+        path = self.place(f"perf-{PID}.map")
+        files.write_bytes(path, GOOD.encode())
+        os.chmod(path, 0o622)
+        self.assertEqual(self.rules(path), {"map.folder": 1, "file.mode": 1})
+
+    def test_name_that_is_not_utf8_in_a_jitdump(self) -> None:
+        dump = made().load(NOW + 6, 0x4000, CODE, 3, "XXXX")
+        dump.raw = dump.raw.replace(b"XXXX", b"a\xc3(b")
+        self.assertEqual(self.rules(self.dump(close(dump))), {"name.utf8": 1})
+
+    def test_clocks(self) -> None:
+        for name, at in (("wall clock in ns", WALL), ("in microseconds", WALL // 1000),
+                         ("wall clock in ms", WALL // 10**6), ("in seconds", WALL // 10**9),
+                         ("CLOCK_MONOTONIC in microseconds",
+                          time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000), ("no clock", 0)):
+            dump = mj.Made(PID).load(at, 0x1000, CODE, 1, "one")
+            found = self.lint(self.dump(close(dump)))["checked"][0]["findings"]
+            text = [one["text"] for one in found if one["rule"] == "dump.clock"]
+            self.assertEqual(len(text), 1, name)
+            self.assertIn(name, text[0])
+
+    def test_goes_on_behind_a_bad_record(self) -> None:
+        dump = made()
+        bad_record(dump)
+        load(time=NOW + 8, addr=2**63, index=9)(dump)
+        found = self.lint(self.dump(close(dump)))["checked"][0]
+        self.assertEqual(found["rules"], {"dump.record": 1, "code.address": 1})
+        self.assertEqual(found["findings"][0]["rule"], "code.address")
+
+    def test_every_rule_has_a_test_and_a_section(self) -> None:
+        listed = process.run([JITPROOF, "lint", "--rules"], timeout=60).stdout
+        names = {line.split()[0] for line in listed.splitlines()}
+        page = files.read(os.path.join(ROOT, "docs", "lint.md"))
+        self.assertEqual(names, set(re.findall(r"^### (\S+)$", page, re.M)))
+        mine = files.read(__file__)
+        self.assertEqual([name for name in names if f'"{name}"' not in mine], ["file.owner"]
+                         if os.geteuid() else [])
+
+
+class Command(Linting):
+    def run_lint(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return process.run([JITPROOF, "lint", *arguments], timeout=60)
+
+    def test_status(self) -> None:
+        good = self.dump(close(made()))
+        warned = self.map(GOOD.encode() + MAPS["map.crlf"])
+        wrong = self.map(GOOD.encode() + b"nonsense\n", "perf-1.map")
+        self.assertEqual(self.run_lint(good).returncode, 0)
+        self.assertEqual(self.run_lint(good, warned).returncode, 0)
+        self.assertEqual(self.run_lint("--strict", good, warned).returncode, 1)
+        self.assertEqual(self.run_lint("--strict", "--allow", "map.crlf", warned).returncode, 0)
+        self.assertEqual(self.run_lint(warned, wrong).returncode, 1)
+        self.assertEqual(self.run_lint(wrong, self.place("absent")).returncode, 99)
+        self.assertEqual(self.run_lint().returncode, 2)
+        self.assertEqual(self.run_lint("--allow", "no.rule", good).returncode, 2)
+
+    def test_text(self) -> None:
+        path = self.map(GOOD.encode() + b"7080 0 a\x1b[2Jb\n" * 7)
+        out = self.run_lint(path).stdout
+        self.assertNotIn("\x1b", out)
+        self.assertIn(f"{path}: line 3: warning: 'a\\x1b[2Jb' has size 0", out)
+        self.assertIn("2 more of these [code.size]", out)
+        self.assertEqual(self.run_lint("--all", path).stdout.count("has size 0"), 7)
+
+    def test_refuses_what_is_neither(self) -> None:
+        os.mkfifo(self.place("perf-1.map"))
+        files.write_bytes(self.place("jit-2.dump"), b"JiT")
+        files.write_bytes(self.place("picture"), b"\x89PNG\r\n")
+        os.symlink(self.map(GOOD.encode()), self.place("perf-3.map"))
+        swapped = close(made())
+        swapped.raw[:4] = swapped.raw[3::-1]
+        files.write_bytes(self.place("jit-4.dump"), swapped.raw)
+        for name, why in (("perf-1.map", "a FIFO"), ("jit-2.dump", "the file ends"),
+                          ("picture", "expected a jitdump or a perf map"),
+                          ("perf-3.map", "symbolic link"), ("jit-4.dump", "other byte order")):
+            done = self.run_lint(self.place(name))
+            self.assertEqual(done.returncode, 99, name)
+            self.assertIn(why, done.stderr)
+
+
+class Processes(Linting):
+    def start(self, *arguments: str) -> tuple[subprocess.Popen[str], int, int, int]:
+        child = subprocess.Popen([sys.executable, "-c", PROCESS, *arguments], text=True,
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.communicate)
+        assert child.stdout
+        pid, at, at_memfd = map(int, child.stdout.readline().split())
+        return child, pid, at, at_memfd
+
+    def go_on(self, child: subprocess.Popen[str]) -> None:
+        assert child.stdin and child.stdout
+        child.stdin.write("\n")
+        child.stdin.flush()
+        child.stdout.readline()
+
+    def checked(self, pid: int) -> dict[str, dict[str, int]]:
+        return {one["kind"]: one["rules"] for one in self.lint("--pid", str(pid))["checked"]}
+
+    def test_without_names(self) -> None:
+        _, pid, at, at_memfd = self.start()
+        found = self.lint("--pid", str(pid), status=0)["checked"]
+        self.assertEqual({one["address"] for one in found[0]["findings"]}, {at, at_memfd})
+        self.assertEqual(found[0]["rules"], {"process.no-names": 2})
+
+    def test_perf_map(self) -> None:
+        _, pid, at, at_memfd = self.start()
+        path = f"/tmp/perf-{pid}.map"
+        try:
+            with open(path, "x") as out:
+                out.write(f"{at:x} 40 one\n{at_memfd:x} 40 two\n10000 40 gone\n")
+        except FileExistsError:
+            self.skipTest(f"{path} is there")
+        self.addCleanup(os.unlink, path)
+        os.chmod(path, 0o600)
+        self.assertEqual(self.checked(pid), {"perf map": {"code.unmapped": 1},
+                                             "process": {"process.unread-map": 1}})
+
+    def jitdump(self, pid: int, at: int, time_: int = NOW) -> str:
+        dump = mj.Made(pid).load(time_, at, CODE, 1, "one")
+        struct.pack_into("<Q", dump.raw, 24, NOW - 100)
+        return self.dump(dump, "made.dump")
+
+    def with_dump(self, *more: str, time_: int = NOW) -> tuple[int, str]:
+        # The name bears the pid, which is known once the process is there.
+        link = self.place("jit.dump")
+        child, pid, at, at_memfd = self.start(link, *more)
+        path = self.place(f"jit-{pid}.dump")
+        os.rename(self.jitdump(pid, at, time_), path)
+        os.symlink(path, link)
+        self.go_on(child)
+        return pid, path
+
+    def test_jitdump(self) -> None:
+        pid, path = self.with_dump("mapped")
+        self.assertEqual(self.checked(pid), {"jitdump": {}, "process": {"process.no-names": 1}})
+        os.unlink(path)
+        self.assertEqual(self.checked(pid)["process"],
+                         {"process.deleted": 1, "process.no-names": 2})
+
+    def test_jitdump_without_a_marker(self) -> None:
+        pid, path = self.with_dump()
+        self.assertEqual(self.checked(pid)["process"],
+                         {"process.marker": 1, "process.no-names": 1})
+        with open(path, "ab") as out:
+            out.write(b"\0\0\0\0\x40\0\0\0")
+        self.assertEqual(self.checked(pid)["jitdump"], {"dump.unfinished": 1})
+
+    def test_jitdump_of_the_future(self) -> None:
+        pid, _ = self.with_dump("mapped", time_=NOW + 10**13)
+        self.assertEqual(self.checked(pid)["jitdump"], {"dump.future": 1})
+
+    def test_no_such_process(self) -> None:
+        done = process.run([JITPROOF, "lint", "--pid", "4194304"], timeout=60)
+        self.assertEqual(done.returncode, 99)
+
+
+class Owner(Linting):
+    def test_other_owner(self) -> None:
+        if os.geteuid():
+            self.skipTest("only root gives files away")
+        path = self.map(GOOD.encode())
+        os.chown(path, 65534, 65534)
+        self.assertEqual(self.rules(path), {"file.owner": 1})

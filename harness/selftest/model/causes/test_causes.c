@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Why a capture knows no mapping: each cause is shown by what the capture holds. In every row one
+ * piece of code was made at some time, in a process that was attached to; the snapshot was read
+ * from 200 to 210, the events were on from 100 or from 300 on, and the question is of 1000.
+ */
+#include "harness/judge/findings.h"
+#include "harness/judge/unmapped.h"
+#include "harness/model/causes/causes.h"
+#include "harness/selftest/support/check.h"
+#include "validators/coverage.h"
+#include "validators/stack_fault.h"
+
+enum {
+	PID = 7,
+	OTHER = 8, /* shares the space of PID */
+	CODE = 0x1000,
+	SIZE = 0x1000,
+	SNAPSHOT = 200,
+	READ = 210,
+	ASKED = 1000,
+	NEVER = 0,
+	MAP = JP_EVENT_MAP,
+	REMAP = JP_EVENT_REMAP,
+	PROTECT = JP_EVENT_PROTECT
+};
+
+static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t before)
+{
+	struct jp_event act = {.type = type, .pid = pid, .tid = pid, .before = before};
+
+	act.after = before + 5;
+	act.map.addr = type == JP_EVENT_REMAP ? 16 * CODE : CODE;
+	act.map.len = act.map.to_len = SIZE;
+	act.map.to = CODE;
+	act.map.prot = JP_PROT_READ | JP_PROT_EXEC;
+	return act;
+}
+
+/* What the snapshot says of the code. */
+enum snapshot_entry { ABSENT, NAMED, PATHLESS, WRITABLE };
+
+static struct jp_procmap entry_of(enum snapshot_entry entry)
+{
+	return (struct jp_procmap){
+		.start = entry == ABSENT ? 8 * CODE : CODE,
+		.end = (entry == ABSENT ? 8 * CODE : CODE) + SIZE,
+		.prot = entry == WRITABLE ? JP_PROT_READ | JP_PROT_WRITE
+					  : JP_PROT_READ | JP_PROT_EXEC,
+		.name = entry == NAMED ? "/lib" : "",
+	};
+}
+
+/* One process, what its snapshot says of the code, what was told of it, and what the truth has. */
+static struct {
+	struct jp_event act;
+	struct jp_procmap map;
+	struct jp_snapshot snapshot;
+	struct jp_truth truth;
+	struct jp_span span;
+	struct jp_spans known;
+	struct jp_evidence evidence;
+} scene;
+
+/* @acted: when it was mapped, NEVER: the truth has none; @told: when a record told of it, NEVER:
+ * none did. */
+static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_entry entry,
+		      uint64_t told)
+{
+	scene.act = act_at(type, PID, acted);
+	scene.map = entry_of(entry);
+	scene.snapshot = (struct jp_snapshot){PID, SNAPSHOT, READ, &scene.map, 1};
+	scene.truth = (struct jp_truth){.acts = &scene.act, .nr_acts = acted != NEVER};
+	scene.span = (struct jp_span){
+		.pid = PID, .mapping = {.start = CODE, .end = CODE + SIZE}, .open_before = told};
+	scene.known = (struct jp_spans){.spans = &scene.span, .count = told != NEVER};
+	scene.evidence = (struct jp_evidence){.truth = &scene.truth,
+					      .snapshots = {.list = &scene.snapshot, .count = 1},
+					      .info = {.policy = "exec", .enabled = 100}};
+}
+
+static struct jp_unmapped unmapped(uint64_t ip, uint64_t time)
+{
+	struct jp_unmapped found = {.cause = "no memory"};
+
+	if (!jp_acts_at_index(&scene.truth.acts_at, scene.truth.acts, scene.truth.nr_acts))
+		found = jp_unmapped(&scene.evidence, &scene.known, PID, ip, time);
+	jp_acts_at_free(&scene.truth.acts_at);
+	scene.truth.acts_at = (struct jp_acts_at){0};
+	return found;
+}
+
+static const char *cause(uint64_t time)
+{
+	return unmapped(CODE, time).cause;
+}
+
+static void attached(void)
+{
+	static const struct {
+		const char *what, *policy;
+		uint64_t enabled, act; /* act: when it was mapped, NEVER: the truth has none */
+		int type;
+		enum snapshot_entry entry;
+		uint64_t told; /* when a record told of it, NEVER: none did */
+		const char *cause;
+	} table[] = {
+		{"older, skipped", "paths", 100, 50, MAP, PATHLESS, NEVER, "pathless"},
+		{"native, skipped", "paths", 100, NEVER, MAP, PATHLESS, NEVER, "pathless"},
+		{"older, with a path", "paths", 100, 50, MAP, NAMED, NEVER, "no-record"},
+		{"older, not executable then", "paths", 100, 50, MAP, WRITABLE, NEVER, "no-record"},
+		{"older, in no snapshot", "paths", 100, 50, MAP, ABSENT, NEVER, "no-record"},
+		{"older, and the policy takes all", "exec", 100, 50, MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"older, and the policy takes none", "none", 100, 50, MAP, NAMED, NEVER,
+		 "snapshot"},
+		{"as the events came on", "paths", 100, 100, MAP, PATHLESS, NEVER, "pathless"},
+		{"a record was to come, too", "paths", 100, 101, MAP, PATHLESS, NEVER, "no-record"},
+		{"moved there, of which no record comes", "paths", 100, 150, REMAP, PATHLESS, NEVER,
+		 "pathless"},
+		{"moved there as the snapshot ended", "paths", 100, READ, REMAP, PATHLESS, NEVER,
+		 "pathless"},
+		{"moved there behind the snapshot", "paths", 100, READ + 1, REMAP, PATHLESS, NEVER,
+		 "mremap"},
+		{"later", "paths", 100, 500, MAP, PATHLESS, NEVER, "no-record"},
+		{"told, and lost since", "paths", 100, 50, MAP, PATHLESS, 210, "no-record"},
+		{"told just now", "paths", 100, 50, MAP, PATHLESS, ASKED, "no-record"},
+		{"told later", "paths", 100, 50, MAP, PATHLESS, ASKED + 1, "pathless"},
+		{"told of what was there before", "paths", 100, 50, MAP, PATHLESS, 49, "pathless"},
+		{"told at that time", "paths", 100, 50, MAP, PATHLESS, 50, "no-record"},
+		{"moved", "exec", 100, 500, REMAP, ABSENT, NEVER, "mremap"},
+		{"moved just now", "exec", 100, ASKED, REMAP, ABSENT, NEVER, "mremap"},
+		{"moved later", "exec", 100, ASKED + 1, REMAP, ABSENT, NEVER, "no-record"},
+		{"moved, and in the snapshot since", "exec", 100, 195, REMAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"moved while that was read", "exec", 100, 196, REMAP, PATHLESS, NEVER, "mremap"},
+		{"moved, and not executable there", "exec", 100, 150, REMAP, WRITABLE, NEVER,
+		 "mremap"},
+		{"moved, told, and lost since", "exec", 100, 500, REMAP, ABSENT, 600, "no-record"},
+		{"between snapshot and events", "exec", 300, 250, MAP, ABSENT, NEVER, "window"},
+		{"as the snapshot began", "exec", 300, 195, MAP, ABSENT, NEVER, "window"},
+		{"before that", "exec", 300, 194, MAP, ABSENT, NEVER, "no-record"},
+		{"as the events came on", "exec", 300, 300, PROTECT, ABSENT, NEVER, "window"},
+		{"after that", "exec", 300, 301, MAP, ABSENT, NEVER, "no-record"},
+		{"in between, and in the snapshot", "exec", 300, 205, MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"in between, and told", "exec", 300, 250, MAP, ABSENT, 400, "no-record"},
+		{"moved in between", "exec", 300, 250, REMAP, ABSENT, NEVER, "window"},
+	};
+
+	static const uint64_t places[] = {CODE, CODE + SIZE - 1};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_unmapped found;
+		char text[256];
+
+		set_scene(table[i].type, table[i].act, table[i].entry, table[i].told);
+		strcpy(scene.evidence.info.policy, table[i].policy);
+		scene.evidence.info.enabled = table[i].enabled;
+		found = unmapped(places[i % 2], ASKED);
+		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
+		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
+	}
+}
+
+/* A snapshot tells nothing before it is read, a record nothing of what lies behind it. */
+static void not_yet_and_not_there(void)
+{
+	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 160);
+	scene.span.mapping = (struct jp_mapping){.start = CODE - SIZE, .end = CODE};
+	for (uint64_t time = READ - 1; time <= READ; time++)
+		check(strcmp(cause(time), time < READ ? "mremap" : "no-record") == 0, "%s: %s",
+		      time < READ ? "before it is read" : "once it is", cause(time));
+}
+
+/* Of the same pid's next incarnation nothing counts that was told of the one before. */
+static void told_before_the_exec(void)
+{
+	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
+						      {.pid = PID, .before = 100},
+						      {.pid = PID, .before = 2000}};
+
+	for (uint64_t told = 99; told <= 100; told++) {
+		set_scene(JP_EVENT_MAP, NEVER, NAMED, told);
+		scene.truth.incarnations = incarnations;
+		scene.truth.nr_incarnations = 3;
+		scene.evidence.info = (struct jp_capture_info){.policy = "none", .enabled = 150};
+		check(strcmp(cause(ASKED), told < 100 ? "snapshot" : "no-record") == 0,
+		      "told %s its exec: %s", told < 100 ? "before" : "at", cause(ASKED));
+	}
+}
+
+static void shared(void)
+{
+	for (int told = 0; told < 3; told++) {
+		struct jp_event acts[] = {act_at(JP_EVENT_FORK, OTHER, 100),
+					  act_at(JP_EVENT_MAP, OTHER, 200)};
+
+		set_scene(JP_EVENT_MAP, NEVER, ABSENT, told ? 205 : NEVER);
+		scene.span.pid = told == 1 ? OTHER : PID + 100;
+		scene.truth = (struct jp_truth){.acts = acts, .nr_acts = 2};
+		scene.evidence.snapshots.count = 0;
+		scene.evidence.info.enabled = 0;
+		acts[0].task.ppid = PID;
+		acts[0].task.how = JP_HOW_SHARE;
+		check(strcmp(cause(ASKED), told == 1 ? "shared-mm" : "no-record") == 0,
+		      "mapped by another process, of which %s tells: %s",
+		      told == 1 ? "a record" : "none", cause(ASKED));
+	}
+}
+
+/* One process announced itself at 150 and was let go at 220, its interval from 220 to 300;
+ * another's before it from 20 to 40. */
+static void gated(void)
+{
+	static const struct {
+		const char *what, *gate;
+		uint64_t act;
+		enum snapshot_entry entry;
+		const char *cause;
+	} table[] = {
+		{"before all", "none", 10, PATHLESS, "gate"},
+		{"before all, and nobody saw it", "none", 10, ABSENT, "no-record"},
+		{"before all, and not executable", "none", 10, WRITABLE, "no-record"},
+		{"in another's interval", "none", 25, PATHLESS, "no-record"},
+		{"as that began", "none", 19, PATHLESS, "gate"},
+		{"first in that", "none", 20, PATHLESS, "no-record"},
+		{"last in that", "none", 35, PATHLESS, "no-record"},
+		{"as that ended", "none", 36, PATHLESS, "gate"},
+		{"as the announcement's snapshot ended", "backfill", READ, PATHLESS, "no-record"},
+		{"before all, but told of at the announcement", "backfill", 10, PATHLESS,
+		 "no-record"},
+		{"after the announcement", "backfill", 212, PATHLESS, "gate"},
+		{"after it, in the interval", "backfill", 230, PATHLESS, "no-record"},
+		{"after it, behind the interval", "none", 400, PATHLESS, "gate"},
+		{"with mappings always on", "sideband", 10, PATHLESS, "no-record"},
+		{"never, by the truth", "none", NEVER, NAMED, "gate"},
+		{"never, by the truth, and told", "backfill", NEVER, NAMED, "no-record"},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_announced process = {.pid = PID, .asked = 150, .answered = 220};
+		struct jp_interval intervals[] = {{1, OTHER, 18, 20, 40, 42},
+						  {0, PID, 215, 220, 300, 302}};
+
+		set_scene(JP_EVENT_MAP, table[i].act, table[i].entry, NEVER);
+		scene.evidence.info = (struct jp_capture_info){.enabled = 0};
+		scene.evidence.intervals = (struct jp_intervals){.processes = &process,
+								 .nr_processes = 1,
+								 .intervals = intervals,
+								 .nr_intervals = 2};
+		strcpy(scene.evidence.intervals.gate, table[i].gate);
+		check(strcmp(cause(ASKED), table[i].cause) == 0, "gate %s, mapped %s: %s",
+		      table[i].gate, table[i].what, cause(ASKED));
+	}
+}
+
+/* A thread that was born while the events of all were on is nobody's to leave out. */
+static void gated_threads(void)
+{
+	struct jp_interval interval = {0, OTHER, 18, 20, 40, 42};
+
+	for (uint64_t born = 10; born <= 50; born += 20) {
+		struct jp_event act = act_at(JP_EVENT_FORK, PID, born);
+		struct jp_truth truth = {.acts = &act, .nr_acts = 1};
+		struct jp_evidence evidence = {
+			.truth = &truth,
+			.intervals = {.gate = "none", .intervals = &interval, .nr_intervals = 1},
+		};
+		const struct jp_control *control;
+
+		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "indexed");
+		control = jp_left_out_thread(&evidence, PID);
+		jp_acts_of_free(&truth.acts_of);
+		check(!control == (born == 30), "born at %d: %s", (int)born,
+		      control ? control->name : "none left it out");
+	}
+}
+
+/* From when on the capture can know. */
+static void told_from(void)
+{
+	static const struct {
+		uint64_t before, after, slack, from;
+	} table[] = {
+		{90, 95, 0, 210},   {100, 105, 0, 210}, {101, 106, 0, 106}, {101, 106, 9, 115},
+		{300, 310, 0, 310}, {90, 210, 0, 210},  {90, 211, 0, 211},  {100, 205, 9, 214},
+	};
+	struct jp_snapshot snapshots[] = {{.pid = OTHER, .after = 900},
+					  {.pid = PID, .after = READ}};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
+					       .info = {.enabled = 100, .slack = table[i].slack}};
+		uint64_t from =
+			jp_evidence_told_from(&evidence, PID, table[i].before, table[i].after);
+
+		check(from == table[i].from, "what came in %d to %d is told from %d on",
+		      (int)table[i].before, (int)table[i].after, (int)from);
+	}
+}
+
+/* When it knows: of a gate that keeps records out in the process's own intervals alone. */
+static void told_windows(void)
+{
+	static const struct {
+		const char *gate;
+		uint32_t pid;
+		uint64_t from, to; /* 0: never */
+	} rows[] = {
+		{"", PID, 106, 900},           {"", OTHER, 106, 900},   {"sideband", PID, 106, 900},
+		{"sideband", OTHER, 106, 900}, {"none", PID, 300, 400}, {"backfill", OTHER, 0, 0},
+	};
+	struct jp_interval interval = {0, PID, 290, 300, 400, 410};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_evidence evidence = {
+			.info = {.enabled = 100, .stopped = 900},
+			.intervals = {.intervals = &interval, .nr_intervals = 1}};
+		uint64_t from = 0, to = 0;
+		size_t at = 0;
+		bool told;
+
+		strcpy(evidence.intervals.gate, rows[i].gate);
+		told = jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
+		check(told == !!rows[i].to && (!told || (from == rows[i].from && to == rows[i].to)),
+		      "gate '%s': pid %u is told of from %d to %d", rows[i].gate, rows[i].pid,
+		      (int)from, (int)to);
+		check(!jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
+		      "and no other time");
+	}
+}
+
+/* A walk by wrong unwind information that led to the right place was stopped by a missing mapping;
+ * one that led elsewhere by the information. */
+static void ends(void)
+{
+	/* The last one is behind the end. */
+	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
+	static const struct {
+		const char *what;
+		uint64_t *whole;
+		uint32_t count;
+		uint64_t where;
+		const char *cause;
+	} table[] = {
+		{"to the caller", whole, 1, 0x200, "no-record"},
+		{"to the caller's caller", whole, 1, 0x300, "bad-cfi"},
+		{"to the caller, one step later", whole, 2, 0x300, "no-record"},
+		{"elsewhere", whole, 1, 0x250, "bad-cfi"},
+		{"to where it was, which calls itself", twice, 1, 0x100, "bad-cfi"},
+		{"beyond the root", whole, 3, 0x400, "bad-cfi"},
+	};
+	struct jp_truth truth = {.nr_acts = 0};
+	struct jp_evidence evidence = {.truth = &truth};
+	struct jp_spans known = {.count = 0};
+	struct jp_event event = {.pid = PID, .time = ASKED};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_truth_stack stack = {.whole = table[i].whole, .nr_whole = 3};
+		const struct jp_unwound unwound = {.frames = table[i].whole,
+						   .count = table[i].count,
+						   .stop = JP_UNWIND_BAD_CFI,
+						   .where = table[i].where};
+		struct jp_stack_fault fault =
+			jp_stack_fault_end(&evidence, &known, &stack, NULL, &event, &unwound);
+
+		check(strcmp(fault.cause, table[i].cause) == 0, "a walk that led %s: %s",
+		      table[i].what, fault.cause);
+		check(fault.kind != JP_FAULT_UNMAPPED ||
+			      fault.unmapped.left_out.ip == table[i].where - 1,
+		      "it asks for the call before the return address");
+	}
+}
+
+static void identical(void)
+{
+	static const struct {
+		const char *truth, *known;
+		enum jp_backing truth_is, known_is;
+		uint64_t truth_offset, known_offset;
+		bool identical;
+	} table[] = {
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, true},
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 4096, false},
+		{"/a", "/a", JP_BACKING_FILE, JP_BACKING_MEMFD, 0, 0, false},
+		{"/a", "/b", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a", "/ab", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/ab", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a", "/a (deleted)", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, true},
+		{"/a", "/a (deleted) ", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/a (deleted)", "/a", JP_BACKING_FILE, JP_BACKING_FILE, 0, 0, false},
+		{"/memfd:a", "/memfd:a (deleted)", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 0, 0, false},
+		{"/memfd:a", "/memfd:a", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 0, 0, true},
+		{"/memfd:a", "/memfd:a", JP_BACKING_MEMFD, JP_BACKING_MEMFD, 4096, 0, false},
+		{"//anon", "[anon:a]", JP_BACKING_ANON, JP_BACKING_ANON, 0, 4096, true},
+		{"[heap]", "//anon", JP_BACKING_HEAP, JP_BACKING_ANON, 0, 0, true},
+		{"//anon", "[heap]", JP_BACKING_ANON, JP_BACKING_HEAP, 0, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_mapping truth = {.start = CODE,
+						 .pgoff = table[i].truth_offset,
+						 .name = table[i].truth,
+						 .backing = table[i].truth_is};
+		/* It may begin elsewhere, as long as the same byte of the file is there. */
+		const struct jp_mapping known = {.start = CODE - 4096,
+						 .pgoff = table[i].known_offset - 4096,
+						 .name = table[i].known,
+						 .backing = table[i].known_is};
+
+		check(jp_coverage_identical(&truth, &known, CODE + 64) == table[i].identical,
+		      "%s at %d, known as %s at %d: %s", table[i].truth, (int)table[i].truth_offset,
+		      table[i].known, (int)table[i].known_offset,
+		      table[i].identical ? "the same" : "another");
+	}
+}
+
+/* Every word of validators means a cause, or has none that a capture tells. */
+static void words(void)
+{
+	static const struct {
+		const char *metric, *word, *id;
+	} table[] = {
+		{"broken.chain", "max-stack", "depth-limit"},
+		{"broken.dump", "max-stack", "depth-limit"},
+		{"coverage.stale", "max-stack", NULL},
+		{"brokenness", "max-stack", NULL},
+		{"broken.chain", "complete", "jit-no-frame-pointer"},
+		{"broken.dump_fp", "complete", "jit-no-frame-pointer"},
+		{"broken.dump", "complete", NULL},
+		{"broken.dump_cfi", "complete", NULL},
+		{"broken.chain", "mremap", NULL},
+		{"names.unnamed", "hidden", "jitdump-hidden"},
+		{"broken.chain", "nonsense", NULL},
+	};
+	const struct jp_cause_word *word;
+	char text[80];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		const struct jp_cause *cause = jp_cause_of_word(table[i].metric, table[i].word);
+
+		check(cause ? table[i].id && !strcmp(cause->id, table[i].id) : !table[i].id,
+		      "%s of %s: %s", table[i].word, table[i].metric, cause ? cause->id : "none");
+	}
+	for (size_t i = 0; (word = jp_cause_word_at(i)); i++)
+		check((!word->id || jp_cause_find(word->id)) && *word->text,
+		      "%s means a cause that there is", word->word);
+	check(!strcmp(jp_cause_text("broken.chain", "max-stack", text, sizeof(text)),
+		      "depth-limit (max-stack)") &&
+		      !strcmp(jp_cause_text("broken.chain", "mremap", text, sizeof(text)),
+			      "mremap"),
+	      "users see the cause, and the validator's word");
+}
+
+/* A validator may not invent a cause of what costs samples their stack or name. */
+static void invented(void)
+{
+	struct jp_findings findings = {.nr_metrics = 0};
+
+	check(!jp_findings_except(&findings, "names.unnamed", "hidden", "first") &&
+		      !*findings.error,
+	      "a cause of the table is one");
+	check(!jp_findings_except(&findings, "coverage.stale", "nonsense", "first") &&
+		      !*findings.error,
+	      "of what costs no sample anything is a cause");
+	check(!jp_findings_except(&findings, "names.unnamed", "nonsense", "first") &&
+		      strstr(findings.error, "nonsense"),
+	      "any other makes the case an error");
+	jp_findings_free(&findings);
+}
+
+int main(void)
+{
+	words();
+	invented();
+	attached();
+	not_yet_and_not_there();
+	told_before_the_exec();
+	shared();
+	gated();
+	gated_threads();
+	told_from();
+	told_windows();
+	ends();
+	identical();
+	return check_done();
+}

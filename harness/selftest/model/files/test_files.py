@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where `judge --unwind` finds ELF files: in folders of any layout, below a copied root; and what
+it says of those that it does not find."""
+
+import json
+import os
+import shutil
+import struct
+import subprocess
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+FIXTURE = "validators/fixtures/anon"
+PROGRAM = "/tmp/jitproof/jitproof"
+LIBC = "/usr/lib/x86_64-linux-gnu/libc.so.6"
+INODES = {PROGRAM: 10993795, LIBC: 332835}
+
+
+def build_ids() -> dict[str, str]:
+    lines = files.read(os.path.join(FIXTURE, "elf", "index")).splitlines()
+    return {line.split(" ", 3)[3]: line.split(" ")[0] for line in lines}
+
+
+IDS = build_ids()
+
+
+class Finding(Folder):
+    """The fixture's stacks need the program, then libc; without both no stack is whole."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = rd.PerfData.load(os.path.join(FIXTURE, "perf.data"))
+
+    def name_ids(self, ids: dict[str, str] | None = None) -> None:
+        """The feature BUILD_ID."""
+        raw = b""
+        for path, build_id in (ids or IDS).items():
+            name = path.encode() + b"\0"
+            name += bytes(-len(name) % 64)
+            raw += struct.pack("<IHHi", 67, 1 << 15 | rd.USER, 36 + len(name), -1)
+            raw += bytes.fromhex(build_id) + struct.pack("<BBH", 20, 0, 0) + name
+        self.perf.features[2] = raw
+
+    def put(self, path: str, build_id: str) -> str:
+        """One of the fixture's files at @path below a folder of ours, which is returned."""
+        place = self.place("given", *path.strip("/").split("/"))
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        shutil.copy(os.path.join(FIXTURE, "elf", build_id), place)
+        return self.place("given")
+
+    def run_judge(self, *options: str) -> subprocess.CompletedProcess[str]:
+        self.perf.save(self.place("perf.data"))
+        return process.run([JITPROOF, "judge", "--unwind", *options, self.place("perf.data")],
+                           env={**os.environ, "HOME": self.place("home")})
+
+    def unwind(self, *options: str) -> dict[str, Any]:
+        done = self.run_judge("--json", *options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)["unwind"]
+
+    def whole(self, *options: str) -> None:
+        found = self.unwind(*options)
+        self.assertEqual((found["stops"]["root"], found["missing_files"]), (40, []))
+
+    def missing(self, *options: str) -> list[dict[str, Any]]:
+        found = self.unwind(*options)
+        self.assertEqual(found["stops"]["no-elf"], 40)
+        self.assertEqual(sum(one["stacks"] for one in found["missing_files"]), 40)
+        return found["missing_files"]
+
+
+class Folders(Finding):
+    def test_of_a_run(self) -> None:
+        self.whole("--elf", os.path.join(FIXTURE, "elf"))
+        self.whole("--elf", FIXTURE)
+
+    def test_heap(self) -> None:
+        """Names say nothing where there are build ids."""
+        self.name_ids()
+        for number, path in enumerate(IDS):
+            given = self.put(f"deep/er/{number}", IDS[path])
+        self.whole("--elf", given)
+
+    def test_debug_cache(self) -> None:
+        self.name_ids()
+        for path, build_id in IDS.items():
+            given = self.put(f".debug{path}/{build_id}/elf", build_id)
+            link = self.place("given", ".debug", ".build-id", build_id[:2], build_id[2:])
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(f"../..{path}/{build_id}", link)
+        self.whole("--elf", os.path.join(given, ".debug"))
+        os.rename(given, self.place("home"))
+        self.whole()
+
+    def test_copied_root(self) -> None:
+        """With and without build ids; the inodes are others."""
+        for path, build_id in IDS.items():
+            given = self.put(path, build_id)
+        self.whole("--elf", given)
+        self.whole("--root", given)
+        self.name_ids()
+        self.whole("--elf", given)
+        self.whole("--root", given)
+
+    def test_private(self) -> None:
+        """Its owner alone may read it; root reads without root's rights what was named."""
+        for path, build_id in IDS.items():
+            given = self.put(path, build_id)
+            os.chmod(os.path.join(given, path.strip("/")), 0o600)
+        os.chmod(os.path.join(given, "tmp"), 0o700)
+        for option in ("--elf", "--root"):
+            self.whole(option, given)
+            self.whole(option, given + "/")
+
+    def test_perf_map_of_a_copied_root(self) -> None:
+        """Names: the pid is the recorded one, whoever has it here."""
+        given = self.place("given")
+        os.makedirs(os.path.join(given, "tmp"))
+        anon = [one for one in self.perf.maps() if one.name == "//anon"]
+        text = "".join(f"{one.start:x} {one.size:x} emitted\n" for one in anon)
+        self.write(text, "given", "tmp", f"perf-{anon[0].pid}.map")
+        self.perf.save(self.place("perf.data"))
+        for options, named in (((), 0), (("--root", given), 39)):
+            done = process.run([JITPROOF, "judge", "--json", *options, self.place("perf.data")])
+            self.assertEqual(json.loads(done.stdout)["names"]["by"]["map"], named)
+
+    def test_by_name_alone(self) -> None:
+        for path, build_id in IDS.items():
+            given = self.put("all/" + os.path.basename(path), build_id)
+        self.whole("--elf", given)
+        self.put("others/jitproof", IDS[PROGRAM])
+        self.whole("--elf", given)
+        self.put("others/jitproof", IDS[LIBC])
+        why = self.missing("--elf", given)[0]["why"]
+        self.assertIn("more than one file is called jitproof", why)
+
+    def test_another_build_id(self) -> None:
+        """At its path, but not it."""
+        self.name_ids()
+        self.put(LIBC, IDS[LIBC])
+        given = self.put(PROGRAM, IDS[LIBC])
+        for option in ("--elf", "--root"):
+            missing = self.missing(option, given)
+            self.assertEqual([(one["path"], one["build_id"]) for one in missing],
+                             [(PROGRAM, IDS[PROGRAM])])
+        self.assertIn(f"expected {IDS[PROGRAM]}", missing[0]["why"])
+
+    def test_removed(self) -> None:
+        """Its name tells so; its build id is the same."""
+        for one in self.perf.maps():
+            if one.name == PROGRAM:
+                one.name = PROGRAM + " (deleted)"
+        self.name_ids({PROGRAM + " (deleted)": IDS[PROGRAM], LIBC: IDS[LIBC]})
+        self.put(LIBC, IDS[LIBC])
+        self.whole("--root", self.put(PROGRAM, IDS[PROGRAM]))
+
+    def test_symbols_beside(self) -> None:
+        """A file of the same build id without call frame information does not hide the other."""
+        self.name_ids()
+        self.put(LIBC, IDS[LIBC])
+        given = self.put("b/real", IDS[PROGRAM])
+        raw = bytearray(files.read_bytes(self.place("given", "b", "real")))
+        raw = raw.replace(b".eh_frame\0", b".xh_frame\0").replace(b".eh_frame_hdr\0",
+                                                                  b".xh_frame_hdr\0")
+        at, count = struct.unpack_from("<Q", raw, 32)[0], struct.unpack_from("<H", raw, 56)[0]
+        for header in range(at, at + 56 * count, 56):
+            if struct.unpack_from("<I", raw, header)[0] == 0x6474e550:
+                struct.pack_into("<I", raw, header, 0)
+        files.write_bytes(os.path.join(given, "a.debug"), bytes(raw))
+        self.whole("--elf", given)
+
+
+class Hostile(Finding):
+    def test_no_folder(self) -> None:
+        for option in ("--elf", "--root"):
+            for path in (self.place("none"), os.path.abspath(__file__)):
+                done = self.run_judge(option, path)
+                self.assertEqual(done.returncode, 99)
+                self.assertIn("expected", done.stderr)
+
+    def test_links_stay_inside(self) -> None:
+        """An absolute one leads to what is below the root; none is followed at the end."""
+        self.put("/real/jitproof", IDS[PROGRAM])
+        given = self.put(LIBC, IDS[LIBC])
+        os.mkdir(os.path.join(given, "tmp"))
+        os.symlink("/real", os.path.join(given, "tmp", "jitproof"))
+        self.whole("--root", given)
+        os.remove(os.path.join(given, "tmp", "jitproof"))
+        outside = self.place("outside")
+        os.mkdir(outside)
+        shutil.copy(os.path.join(FIXTURE, "elf", IDS[PROGRAM]), os.path.join(outside, "jitproof"))
+        for target in (outside, "../../outside"):
+            os.symlink(target, os.path.join(given, "tmp", "jitproof"))
+            self.missing("--root", given)
+            os.remove(os.path.join(given, "tmp", "jitproof"))
+        self.name_ids()
+        os.symlink(outside, os.path.join(given, "elsewhere"))
+        os.remove(os.path.join(given, "real", "jitproof"))
+        self.missing("--elf", given)
+
+    def test_what_is_no_file(self) -> None:
+        """FIFOs are not waited for, nor is what is no ELF file read as one."""
+        self.name_ids()
+        given = self.put(LIBC, IDS[LIBC])
+        os.makedirs(os.path.join(given, "tmp", "jitproof"))
+        os.mkfifo(os.path.join(given, "tmp", "jitproof", "jitproof"))
+        files.write_bytes(os.path.join(given, "short"), b"\x7fELF")
+        files.write_bytes(os.path.join(given, "broken"), b"\x7fELF" + bytes(range(256)) * 9)
+        for option in ("--elf", "--root"):
+            self.assertEqual(self.missing(option, given)[0]["path"], PROGRAM)
+
+    def test_own_files_are_not_the_copied_roots(self) -> None:
+        """Nothing is found in an empty root, whatever lies here."""
+        os.mkdir(self.place("given"))
+        for one in self.perf.maps():
+            if one.name == PROGRAM:
+                one.name, one.ino = os.path.abspath(JITPROOF), os.stat(JITPROOF).st_ino
+        self.missing("--root", self.place("given"))
+
+
+class Said(Finding):
+    def test_text(self) -> None:
+        self.name_ids()
+        self.assertIn(IDS[PROGRAM], self.run_judge().stdout)
+
+    def test_other_machine(self) -> None:
+        self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
+        self.assertIn("not unwound: 40 dumps of aarch64", self.run_judge().stdout)
+        found = self.unwind()
+        self.assertEqual((found["samples"], found["not_unwound"]["other_machine"]), (0, 40))
+
+    def test_explain_does_not_call_it_healthy(self) -> None:
+        """What cannot be unwound is not known to be whole."""
+        for attr in self.perf.attrs:
+            attr.flags |= 1 << 22
+        for sample in self.perf.samples():
+            sample.chain = []
+        self.perf.features[6] = struct.pack("<I64s", 64, b"aarch64")
+        self.perf.save(self.place("perf.data"))
+        done = process.run([JITPROOF, "explain", self.place("perf.data")])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("40 of the 40 stacks are dumps of aarch64", done.stdout)
+        done = process.run([JITPROOF, "explain", "--json", self.place("perf.data")])
+        found = json.loads(done.stdout)
+        self.assertEqual((found["healthy"], found["unknown_stacks"]), (False, 40))
+
+    def test_32_bits(self) -> None:
+        for sample in self.perf.samples():
+            sample.abi = 1
+        self.assertIn("not unwound: 40 dumps of 32-bit tasks", self.run_judge().stdout)

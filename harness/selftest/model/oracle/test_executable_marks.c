@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
+ * makes these pieces, or contradicts itself. */
+
+#include "harness/base/clock.h"
+#include "harness/model/oracle/executable_load.h"
+#include "harness/selftest/support/growth.h"
+#include "harness/selftest/support/made_events.h"
+#include "harness/selftest/support/made_truth.h"
+
+enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };
+
+struct told_act {
+	enum jp_truth_type type;
+	uint64_t before, after;
+	uint64_t addr, len, prot; /* REMAP: prot is where to, of @to_len bytes */
+	const char *text;         /* of MAPS */
+	uint64_t to_len;
+};
+
+/* A piece that must come of it. @open 0: it may be as old as the process, which nobody saw begin;
+ * @close 0: it stays. */
+struct piece {
+	uint64_t start, end, open, close;
+	uint64_t moved; /* so far from where it was mapped */
+};
+
+#define ACT(kind, from, until, ...)                                                                \
+	{                                                                                          \
+		.type = JP_TRUTH_##kind, .before = from, .after = until, __VA_ARGS__               \
+	}
+#define MAPS(from, until, lines)        ACT(MAPS, from, until, .text = lines)
+#define MAP(from, until, at, size, how) ACT(MAP, from, until, .addr = at, .len = size, .prot = how)
+#define PROTECT(from, until, at, size, how)                                                        \
+	ACT(PROTECT, from, until, .addr = at, .len = size, .prot = how)
+#define UNMAP(from, until, at, size) ACT(UNMAP, from, until, .addr = at, .len = size)
+#define EXEC(from, until)            ACT(PROCESS_START, from, until, .len = JP_HOW_EXEC)
+#define REMAP(from, until, at, size, to, to_size)                                                  \
+	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
+
+/* Acts that make pieces, and those that cannot be. */
+#define LIST(...)                                                                                  \
+	{                                                                                          \
+		__VA_ARGS__                                                                        \
+	}
+#define MAKES(called, told, ...)                                                                   \
+	{                                                                                          \
+		.what = called, .acts = told, .pieces = { __VA_ARGS__ }                            \
+	}
+#define CONTRADICTS(called, words, ...)                                                            \
+	{                                                                                          \
+		.what = called, .contradiction = words, .acts = { __VA_ARGS__ }                    \
+	}
+
+static const struct story {
+	const char *what, *contradiction;
+	struct told_act acts[ACTS];
+	struct piece pieces[PIECES];
+} stories[] = {
+	MAKES("a mark alone", LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x3000, 0, 0, 0}),
+	MAKES("a mapping that a mark sees",
+	      LIST(MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x3000, 10, 0, 0}),
+	CONTRADICTS("one that it does not see", "mapped executable, but not in its maps",
+		    MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "")),
+	CONTRADICTS("one that it sees in part",
+		    "2000-3000 at 20: mapped executable, but not in its maps",
+		    MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")),
+	CONTRADICTS("one that it does not see, before a line",
+		    "1000-2000 at 20: mapped executable, but not in its maps",
+		    MAP(10, 11, 0x1000, 0x1000, X), MAP(12, 13, 0x3000, 0x1000, X),
+		    MAPS(20, 21, "3000-4000 r-xp 0 0:0 0 \n")),
+	CONTRADICTS("data that is executable there", "another protection in its maps",
+		    MAP(10, 11, 0x1000, 0x2000, R), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")),
+	MAKES("lines of data are passed over", LIST(MAPS(20, 21, "1000-3000 r--p 0 0:0 0 \n"))),
+	MAKES("a mapping while the text was read",
+	      LIST(MAP(10, 25, 0x1000, 0x2000, X), MAPS(20, 30, "")), {0x1000, 0x3000, 10, 0, 0}),
+	MAKES("one that began as the reading ended",
+	      LIST(MAP(30, 40, 0x1000, 0x2000, X), MAPS(20, 30, "1000-3000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x3000, 30, 0, 0}),
+	MAKES("one while two texts were read",
+	      LIST(MAP(10, 25, 0x1000, 0x2000, X), MAPS(15, 16, ""), MAPS(20, 30, "")),
+	      {0x1000, 0x3000, 10, 0, 0}),
+	CONTRADICTS("one while the first of two was read",
+		    "at 26: mapped executable, but not in its maps", MAP(10, 25, 0x1000, 0x2000, X),
+		    MAPS(15, 16, ""), MAPS(26, 30, "")),
+	MAKES("one in the middle of a line meanwhile",
+	      LIST(MAPS(5, 6, "1000-5000 r-xp 0 0:0 0 \n"), MAP(10, 25, 0x2000, 0x1000, X),
+		   MAPS(20, 30, "1000-5000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x2000, 0, 0, 0}, {0x2000, 0x3000, 0, 10, 0}, {0x2000, 0x3000, 10, 0, 0},
+	      {0x3000, 0x5000, 0, 0, 0}),
+	MAKES("a move while the text was read",
+	      LIST(MAP(1, 2, 0x1000, 0x1000, X), REMAP(10, 25, 0x1000, 0x1000, 0x8000, 0x2000),
+		   MAPS(20, 30, "1000-2000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x2000, 1, 10, 0}, {0x8000, 0xa000, 10, 0, 0x7000}),
+	MAKES("what one mark saw is gone at the next",
+	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"), MAPS(20, 21, "")),
+	      {0x1000, 0x3000, 0, 11, 0}),
+	MAKES("another file at the next",
+	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
+		   MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /b\n")),
+	      {0x1000, 0x3000, 0, 11, 0}, {0x1000, 0x3000, 11, 0, 0}),
+	CONTRADICTS("another file where a mapping is told of",
+		    "another file in its maps than before", MAP(5, 6, 0x1000, 0x2000, X),
+		    MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
+		    MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /a\n")),
+	MAKES("protected meanwhile, which nobody told of",
+	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"),
+		   MAPS(20, 21, "1000-3000 rwxp 0 0:0 0 \n")),
+	      {0x1000, 0x3000, 0, 11, 0}, {0x1000, 0x3000, 11, 0, 0}),
+	MAKES("more of it than before",
+	      LIST(MAPS(10, 11, "2000-3000 r-xp 1000 0:0 0 \n"),
+		   MAPS(20, 21, "1000-4000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x2000, 11, 0, 0}, {0x2000, 0x3000, 0, 0, 0}, {0x3000, 0x4000, 11, 0, 0}),
+	MAKES("protections and parts",
+	      LIST(MAP(1, 2, 0x1000, 0x3000, X), PROTECT(3, 4, 0x2000, 0x1000, R),
+		   PROTECT(5, 6, 0x1000, 0x1000, X), UNMAP(7, 8, 0x3000, 0x1000),
+		   MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")),
+	      {0x1000, 0x2000, 1, 0, 0}, {0x2000, 0x3000, 1, 3, 0}, {0x3000, 0x4000, 1, 7, 0}),
+	MAKES("what shrinks as it moves",
+	      LIST(MAP(1, 2, 0x1000, 0x3000, X), REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000)),
+	      {0x1000, 0x4000, 1, 3, 0}, {0x8000, 0x9000, 3, 0, 0x7000}),
+	MAKES("a move, and all of it back",
+	      LIST(MAPS(1, 2, "1000-2000 r-xp 5000 8:1 5 /a\n"),
+		   REMAP(3, 4, 0x1000, 0x1000, 0x8000, 0x1000),
+		   REMAP(5, 6, 0x8000, 0x1000, 0x1000, 0x1000),
+		   MAPS(10, 11, "1000-2000 r-xp 5000 8:1 5 /a\n")),
+	      {0x1000, 0x2000, 0, 3, 0}, {0x8000, 0x9000, 3, 5, 0x7000}, {0x1000, 0x2000, 5, 0, 0}),
+	MAKES("another program", LIST(MAP(1, 2, 0x1000, 0x1000, X), EXEC(10, 20)),
+	      {0x1000, 0x2000, 1, 10, 0}),
+	CONTRADICTS("an unmapping of nothing", "unmaps 1000-2000 at 7, and nothing mapped 1000",
+		    UNMAP(7, 8, 0x1000, 0x1000)),
+	CONTRADICTS("an unmapping of more", "unmaps 1000-4000 at 7, and nothing mapped 3000",
+		    MAP(1, 2, 0x1000, 0x1000, R), MAP(3, 4, 0x2000, 0x1000, X),
+		    UNMAP(7, 8, 0x1000, 0x3000)),
+	CONTRADICTS("or of what begins before", "unmaps 1000-3000 at 7, and nothing mapped 1000",
+		    MAP(1, 2, 0x2000, 0x1000, R), UNMAP(7, 8, 0x1000, 0x2000)),
+	MAKES("a move of nothing", LIST(REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000))),
+	CONTRADICTS("a text that is none", "a mark of pid", MAPS(10, 11, "1000 r-xp")),
+};
+
+static void put(const struct told_act *act)
+{
+	struct jp_truth_record record = {
+		.type = act->type, .before = act->before, .after = act->after};
+
+	if (act->type == JP_TRUTH_MAPS)
+		record.text.id = jp_truth_text(act->text);
+	else if (act->type == JP_TRUTH_MAP)
+		record.map = (struct jp_truth_mapping){
+			.addr = act->addr, .len = act->len, .prot = (uint8_t)act->prot};
+	else
+		memcpy(record.a, (uint64_t[]){act->addr, act->len, act->prot, act->to_len},
+		       sizeof(record.a));
+	jp_truth_append(&record);
+}
+
+static const struct story *telling;
+
+static void write_story(void)
+{
+	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_PROCESS_START,
+						  .before = 1,
+						  .after = 1,
+						  .start = {1, 1, JP_HOW_LAUNCH, 0}});
+	for (size_t i = 0; i < ACTS && telling->acts[i].type; i++)
+		put(&telling->acts[i]);
+}
+
+static bool has(const struct jp_executables *all, const struct piece *piece)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		const struct jp_executable *one = &all->list[i];
+
+		if (one->start == piece->start && one->end == piece->end &&
+		    one->open_before == piece->open && one->moved == piece->moved &&
+		    one->close_before == (piece->close ?: UINT64_MAX))
+			return true;
+	}
+	return false;
+}
+
+static void tell(const struct story *story)
+{
+	struct jp_executables all = {0};
+	struct jp_error err = {""};
+	size_t count = 0;
+	int failed;
+
+	telling = story;
+	truth = written("truth", 64, write_story) ? NULL : load("truth");
+	failed = truth ? jp_executables_load(&all, truth, &err) : -1;
+
+	if (story->contradiction) {
+		check(failed && strstr(err.text, story->contradiction), "%s: %s", story->what,
+		      err.text);
+	} else {
+		bool good = !failed;
+
+		for (; count < PIECES && story->pieces[count].end; count++)
+			good &= has(&all, &story->pieces[count]);
+		if (!check(good && all.count == count, "%s: %zu pieces %s", story->what, all.count,
+			   err.text))
+			for (size_t i = 0; i < all.count; i++)
+				printf("# %lx-%lx from %lu to %ld\n", all.list[i].start,
+				       all.list[i].end, all.list[i].open_before,
+				       (long)all.list[i].close_before);
+	}
+	jp_executables_free(&all);
+	jp_truth_free(truth);
+}
+
+enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+static double cost(size_t count)
+{
+	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
+	struct jp_truth made = {.acts = acts, .nr_acts = 3 * count};
+	struct jp_executables all = {0};
+	struct jp_error err = {""};
+	uint64_t begin;
+	double spent;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_event map = MADE_ACT(MAP, PID, PID, 2 * i + 1, 2 * i + 1,
+						     MADE_MAP(PAGE, PAGE, R, "//anon"));
+
+		acts[2 * i] = acts[2 * i + 1] = map;
+		acts[2 * i + 1].type = JP_EVENT_UNMAP;
+		acts[2 * count + i] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 2 * count + i,
+								2 * count + i, .maps.text = "");
+	}
+	begin = jp_clock_thread_cpu();
+	check(!jp_executables_load(&all, &made, &err) && all.nr_marks == count, "marks: %s",
+	      err.text);
+	jp_executables_free(&all);
+	spent = (double)(jp_clock_thread_cpu() - begin);
+	free(acts);
+	return spent;
+}
+
+static double load_cost(const struct jp_event *acts, size_t count)
+{
+	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = count};
+	struct jp_executables all = {0};
+	struct jp_error err = {""};
+	uint64_t begin = jp_clock_thread_cpu();
+
+	check(!jp_executables_load(&all, &made, &err), "%zu acts: %s", count, err.text);
+	jp_executables_free(&all);
+	return (double)(jp_clock_thread_cpu() - begin);
+}
+
+/* A mark with as many lines as acts while it was read. */
+static double cost_of_lines(size_t count)
+{
+	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
+	char *text = malloc(64 * count + 1), *end = text;
+	double spent;
+
+	if (!check(acts && text, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		/* Shuffled: acts come in no order of places. */
+		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
+
+		end += sprintf(end, "%zx-%zx r-xp 0 0:0 0 \n", (2 * i + 1) * PAGE,
+			       (2 * i + 2) * PAGE);
+		acts[i + 1] = (struct jp_event)MADE_ACT(MAP, PID, PID, i + 2, i + 2,
+							MADE_MAP(at, PAGE, RX, "//anon"));
+	}
+	acts[0] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 1, count + 3, .maps.text = text);
+	spent = load_cost(acts, count + 1);
+	free(text);
+	free(acts);
+	return spent;
+}
+
+/* Each fork after one more executable mapping that came and went. */
+static double cost_of_forks(size_t count)
+{
+	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
+	double spent;
+
+	if (!check(acts != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < 3 * count; i += 3) {
+		const uint32_t forked = (uint32_t)(PID + 1 + i);
+
+		acts[i] = acts[i + 1] = (struct jp_event)MADE_ACT(
+			MAP, PID, PID, i + 1, i + 1, MADE_MAP(PAGE, PAGE, RX, "//anon"));
+		acts[i + 1].type = JP_EVENT_UNMAP;
+		acts[i + 2] = (struct jp_event)MADE_ACT(FORK, forked, forked, i + 2, i + 2,
+							.task = {.ppid = PID, .ptid = PID});
+	}
+	spent = load_cost(acts, 3 * count);
+	free(acts);
+	return spent;
+}
+
+int main(void)
+{
+	scratch_make("");
+	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
+		tell(&stories[i]);
+	check_growth("marks", cost);
+	check_growth("lines of a mark and acts meanwhile", cost_of_lines);
+	check_growth("forks and mappings that are gone", cost_of_forks);
+	return check_done();
+}

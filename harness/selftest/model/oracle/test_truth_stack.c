@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a truth says of a thread's stack at an address, and of what is torn or was never written. */
+#include <elf.h>
+
+#include "harness/selftest/support/made_truth.h"
+
+/* Two functions, two paths, four activations; the code moves between the third and the fourth. */
+static void write_story(void)
+{
+	uint32_t outer = add_code(0x1000, "outer, whose name takes three parts of the file", 100);
+	uint32_t inner = add_code(0x2000, "inner", 110);
+	uint32_t one = jp_truth_path((uint32_t[]){outer, inner}, 2);
+	uint32_t other = jp_truth_path((uint32_t[]){outer, outer, inner}, 3);
+	uint64_t roots = add_roots();
+
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_at(JP_TRUTH_MAP, 60, 0x1000, 0x2000,
+	       JP_PROT_EXEC | JP_BACKING_MEMFD << 8 | (uint64_t)jp_truth_text("memfd") << 32,
+	       0x3000);
+	put_activation(1000, 2000, one, roots);
+	put_activation(2010, 3000, other, roots);
+	put_at(JP_TRUTH_ENTER, 3010, one, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, 4000, one | UINT64_C(40) << 32, 1 | 700 << 8, 0, 0);
+	put_at(JP_TRUTH_CODE_MOVE, 4100, outer, 0x9000, 0, 0);
+	put_at(JP_TRUTH_ENTER, 5000, one, SP, BP, roots);
+	put_at(JP_TRUTH_MARK, 5500, jp_truth_text("mark"), 7, 0, 0);
+	put_at(JP_TRUTH_MAPS, 5600, jp_truth_text("1000-2000 r-xp"), 0, 0, 0);
+	put_at(JP_TRUTH_COMM, 5700, jp_truth_text("name"), 0, 0, 0);
+}
+
+static bool are(const uint64_t *frames, uint32_t count, const char *expected)
+{
+	char text[256] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < count && used < sizeof(text); i++)
+		used += snprintf(text + used, sizeof(text) - used, i ? " %lx" : "%lx",
+				 (long)frames[i]);
+	return !strcmp(text, expected);
+}
+
+/* The whole stack, and what a method sees of it, in hex digits. */
+static bool is_stack(uint32_t depth, const char *whole, const char *seen)
+{
+	return stack.depth == depth && are(stack.whole, stack.nr_whole, whole) &&
+	       are(stack.seen, stack.nr_seen, seen);
+}
+
+static bool inside(uint32_t tid, uint64_t time, uint64_t slack)
+{
+	return jp_truth_is_inside(truth, tid, time, slack);
+}
+
+/* What is known of a sample without a stack pointer, and when a thread was surely within a path. */
+static void guesses(uint32_t pid)
+{
+	static const struct {
+		const char *what;
+		uint64_t ip, time, slack;
+		uint32_t apart; /* of another process than the thread's */
+		enum jp_method method;
+		enum jp_stack_answer answer;
+	} table[] = {
+		{"in a path", 0x2008, 1500, 0, 0, JP_CHAIN, JP_STACK_FOUND},
+		{"of any time", 0x2008, 1500, UINT64_MAX, 0, JP_DUMP, JP_STACK_FOUND},
+		{"in none of its functions", 0x3000, 1500, 0, 0, JP_CHAIN, JP_STACK_NO_DEPTH},
+		{"before the first", 0x2008, 500, 0, 0, JP_CHAIN, JP_STACK_NO_ACTIVATION},
+		{"of another process", 0x2008, 1500, 0, 1, JP_CHAIN, JP_STACK_NO_ACTIVATION},
+		{"whose root changed", 0x2008, 3500, 0, 0, JP_CHAIN, JP_STACK_UNJUDGED},
+		{"whose root changed for another method", 0x2008, 3500, 0, 0, JP_DUMP,
+		 JP_STACK_FOUND},
+	};
+	uint16_t machine = truth->e_machine;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		struct jp_truth_guess guess = {.ip = table[i].ip};
+		enum jp_stack_answer answer =
+			jp_truth_stack_guess(truth, pid + table[i].apart, pid, table[i].time,
+					     table[i].slack, table[i].method, &guess, &stack);
+
+		check(answer == table[i].answer, "a guess %s: %d", table[i].what, answer);
+	}
+	jp_truth_stack_free(&stack);
+	truth->e_machine = EM_386;
+	check(jp_truth_stack_at(truth, pid, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
+			      JP_STACK_UNJUDGED &&
+		      jp_truth_stack_guess(truth, pid, pid, 1500, 0, JP_CHAIN,
+					   &(struct jp_truth_guess){.ip = 0x2008},
+					   &stack) == JP_STACK_UNJUDGED,
+	      "a machine that is not built in judges nothing");
+	truth->e_machine = machine;
+	check(jp_truth_stack_at(truth, pid + 1, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
+		      JP_STACK_NO_ACTIVATION,
+	      "a thread of another process is in none");
+	check(inside(pid, 1500, 100) && inside(pid, 1110, 100) && inside(pid, 1890, 100),
+	      "surely within a path");
+	check(!inside(pid, 1090, 100) && !inside(pid, 1900, 100) && !inside(pid, 2000, 0) &&
+		      !inside(pid, 50, 100) && !inside(pid + 1, 1500, 100),
+	      "not about its ends, nor before all, nor of another thread");
+	check(inside(pid, 3060, 0) && !inside(pid, 3049, 0), "once it is entered");
+}
+
+static void test_story(void)
+{
+	uint32_t pid = truth->codes[0].pid;
+
+	check(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
+	check(truth->nr_acts == 5 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
+		      truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
+		      !strcmp(truth->acts[2].mark.text, "mark"),
+	      "acts come in time order with their names");
+	check(truth->acts[3].type == JP_EVENT_MAPS &&
+		      !strcmp(truth->acts[3].maps.text, "1000-2000 r-xp") &&
+		      truth->acts[4].type == JP_EVENT_COMM &&
+		      !strcmp(truth->acts[4].comm.name, "name"),
+	      "maps and names are told");
+	check(truth->activations[2].cpu == 700 && truth->activations[2].roots_changed &&
+		      truth->activations[0].cpu == 0 && truth->activations[3].cpu == UINT64_MAX,
+	      "CPU time goes from an enter to its leave");
+	check(truth->activations[2].enter == 3010 && truth->activations[2].inside == 3050,
+	      "a leave tells how long it took to enter");
+	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
+		      !strcmp(truth->codes[0].name,
+			      "outer, whose name takes three parts of the file"),
+	      "codes, stays and paths are all there");
+	check(code(pid, 0x1004, 4050) == &truth->codes[0] && !code(pid, 0x1004, 4101) &&
+		      !code(pid, 0x1020, 4050) && !code(pid, 0x9004, 4050) &&
+		      !code(pid + 1, 0x1004, 4050) && code(pid, 0x9004, 4101) == &truth->codes[2],
+	      "code is found where and while it lives");
+
+#define AT(time, slack, ip, sp, method)                                                            \
+	jp_truth_stack_at(truth, pid, pid, time, slack, ip, sp, method, &stack)
+	/* inner starts 40 + 8 below outer's start; in its body both frames are linked. */
+	check(AT(1500, 0, 0x2008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
+		      is_stack(1, "2008 100c 500 501 502 503", "2008 100c 500 501 502 503"),
+	      "in a body the rule sees every caller");
+	check(AT(1500, 0, 0x2001, SP - 48 - 8, JP_DUMP) == JP_STACK_FOUND &&
+		      is_stack(1, "2001 100c 500 601", "2001 500 601"),
+	      "in a prologue it misses one");
+	check(AT(1500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_FOUND &&
+		      is_stack(0, "1000 500 501 502 503", "1000 501 502 503"),
+	      "at the outermost start it misses the native entry");
+	check(AT(2500, 0, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_FOUND && stack.depth == 0 &&
+		      AT(2500, 0, 0x1008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.depth == 1,
+	      "in recursion sp tells the depth");
+	check(AT(1500, 0, 0x2008, SP - 40, JP_CHAIN) == JP_STACK_NO_DEPTH &&
+		      AT(1500, 0, 0x2009, SP - 88, JP_CHAIN) == JP_STACK_NO_DEPTH &&
+		      AT(1500, 0, 0x3000, SP, JP_CHAIN) == JP_STACK_NO_DEPTH,
+	      "no depth for another sp, between two instructions, or outside");
+	check(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
+		      AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
+		      jp_truth_stack_at(truth, pid, pid + 1, 1500, 0, 0x1000, SP, JP_CHAIN,
+					&stack) == JP_STACK_NO_ACTIVATION,
+	      "no stay before, between, and of another thread");
+	check(AT(2005, 20, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_UNJUDGED &&
+		      AT(2005, 20, 0x2008, SP - 88, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.activation->enter == 1000 &&
+		      AT(2005, 20, 0x2008, SP - 136, JP_CHAIN) == JP_STACK_FOUND &&
+		      stack.activation->enter == 2010,
+	      "between two stays only what both allow is unjudged");
+	check(AT(3500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_UNJUDGED &&
+		      AT(3500, 0, 0x1000, SP, JP_DUMP) == JP_STACK_FOUND,
+	      "a root that changed during the stay judges nothing");
+	check(AT(9999, 0, 0x9008, SP - 40, JP_DUMP) == JP_STACK_FOUND &&
+		      AT(9999, 0, 0x1008, SP - 40, JP_DUMP) == JP_STACK_NO_DEPTH,
+	      "a path follows its functions when they move");
+#undef AT
+	guesses(pid);
+}
+
+/* The story with one bit of slot @index turned; how many slots it @used. */
+static struct jp_truth *torn_story(size_t index, size_t *used)
+{
+	const char *path = scratch_path("torn");
+	jp_cleanup_free char *bytes = NULL;
+	struct jp_truth_record *slot;
+	size_t size;
+
+	written("torn", 256, write_story);
+	bytes = jp_file_read(path, 1 << 20, &size, NULL);
+	if (!bytes)
+		exit(99);
+	slot = (struct jp_truth_record *)(bytes + JP_TRUTH_PAGE) + index;
+	slot->a[1] ^= 4;
+	scratch_write(path, bytes, size);
+	*used = ((struct jp_truth_header *)bytes)->next_slot;
+	return load("torn");
+}
+
+static void test_torn(void)
+{
+	const char *path = scratch_path("torn");
+	struct jp_truth *torn;
+	size_t used, end;
+
+	torn = torn_story(0, &used); /* the layout's first part: no code can be believed */
+	check(torn && torn->torn > 1 && torn->gaps > 1 && !torn->nr_codes && !torn->nr_activations,
+	      "what hangs on a torn part is not believed either");
+	jp_truth_free(torn);
+	for (size_t i = 0, lost = 0; i < used; i++) {
+		torn = torn_story(i, &used);
+		lost += torn && torn->torn && (torn->gaps || i + 1 == used);
+		jp_truth_free(torn);
+		if (i + 1 == used)
+			check(lost == used, "every slot, when torn, is noticed");
+	}
+	torn = load("torn");
+	check(torn && torn->torn == 1 && !torn->gaps && torn->nr_acts == 4,
+	      "a torn last record is skipped and is no gap");
+	jp_truth_free(torn);
+	end = JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record);
+	/* Zeros where it was taken, and never written. */
+	check(!truncate(path, end - sizeof(struct jp_truth_record)) && !truncate(path, end) &&
+		      (torn = load("torn")) && torn->torn == 1 && !torn->gaps,
+	      "a slot that was taken and never written is torn; the tail may be cut off");
+	jp_truth_free(torn);
+	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load("torn")),
+	      "or be a hole of 4 GiB");
+	jp_truth_free(torn);
+	check(!truncate(path, end - 1) && !load("torn"),
+	      "a file that ends before its records is refused");
+	written("full", 20, write_story);
+	torn = load("full");
+	check(torn && torn->overflow == used - 20, "a full file tells how much it lost");
+	jp_truth_free(torn);
+}
+
+/* What leaves by a jump, what has something else in bp, what is misled by what is said of it. */
+static const struct jp_truth_insn tail_insns[] = {
+	{.offset = 0}, {.offset = 4, .pre = 8, .bp = JP_BP_OWN}, {.offset = 8, .bp = JP_INSN_TAIL}};
+static const struct jp_truth_insn other_insns[] = {
+	{.offset = 0},
+	{.offset = 4, .pre = 40, .bp = JP_BP_OTHER},
+	{.offset = 8, .pre = 40, .bp = JP_BP_OTHER | JP_INSN_RETURN}};
+static const struct jp_truth_insn misled_insns[] = {
+	{.offset = 0},
+	{.offset = 4, .pre = 56, .bp = JP_INSN_MISLED},
+	{.offset = 8, .pre = 56, .bp = JP_INSN_MISLED | JP_INSN_RETURN}};
+
+static uint32_t add_framed(uint64_t addr, const struct jp_truth_insn *layout, uint32_t frames)
+{
+	uint32_t id = jp_truth_id();
+
+	put_at(JP_TRUTH_CODE_LOAD, 100, addr, 32,
+	       jp_truth_layout(layout, 3) | (uint64_t)jp_truth_text("framed") << 32,
+	       id | (uint64_t)frames << 32);
+	return id;
+}
+
+static void write_misleading(void)
+{
+	static const uint64_t detour[] = {0x700, 0x701}, between[] = {0x500, 0x800};
+	uint32_t inner = add_code(0x1000, "in", 100), outer = add_code(0x2000, "out", 100);
+	uint32_t tail = add_framed(0x3000, tail_insns, 0);
+	uint32_t other = add_framed(
+		0x4000, other_insns,
+		jp_truth_frames(JP_CFI_NO_FILE, 1, jp_truth_root(JP_CHAIN, detour, 2), 0));
+	uint32_t stale =
+		add_framed(0x5000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0x2020, 0, 0));
+	uint32_t zero = add_framed(0x6000, misled_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, 0));
+	uint32_t none = add_framed(0x7000, other_insns, jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0));
+	uint32_t vdso =
+		add_framed(0x8000, tail_insns, jp_truth_frames(JP_CFI_RIGHT, 0, 0, JP_FRAMES_VDSO));
+	uint32_t paths[] = {jp_truth_path((uint32_t[]){outer, tail, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, other, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, stale, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, zero, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, none, inner}, 3),
+			    jp_truth_path((uint32_t[]){outer, vdso}, 2)};
+	uint32_t own = jp_truth_path(&inner, 1);
+	uint64_t roots = add_roots(), handler = roots & UINT32_MAX;
+
+	put_at(JP_TRUTH_PROCESS_START, 50, 1, JP_HOW_LAUNCH, 0, 0);
+	put_at(JP_TRUTH_FILE, 60, 0x5000, 0x3000, 1, jp_truth_text("- /library"));
+	for (int i = 0; i < 6; i++)
+		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
+	/* A handler over out+8 of the first path; once on the same stack, once on another. */
+	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
+	for (uint64_t flags = 0; flags < 2; flags++) {
+		uint64_t time = 2000 + flags * 1000;
+
+		put_at(JP_TRUTH_ENTER, time, paths[0], SP, BP, roots);
+		put_at(JP_TRUTH_LEAVE, time + 100, paths[0], JP_LEAVE_INTERRUPTED, 0x2008, SP - 40);
+		put_at(JP_TRUTH_ENTER, time + 200, own | (JP_ENTER_INTERRUPTED | flags) << 32,
+		       SP - 999, 0, handler);
+		put_at(JP_TRUTH_LEAVE, time + 300, own, 0, 0, 0);
+		put_activation(time + 400, time + 500, paths[0], roots);
+	}
+	put_at(JP_TRUTH_ENTER, 5000, own | (uint64_t)JP_ENTER_OTHER_STACK << 32, SP, BP, roots);
+	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
+}
+
+static char words_told[256];
+
+static void add_word(void *context, uint64_t at, uint64_t value)
+{
+	const size_t used = strlen(words_told);
+
+	snprintf(words_told + used, sizeof(words_told) - used, "%+ld:%lx ", (long)(at - SP),
+		 (long)value);
+}
+
+/* Others run the vDSO too, and its layout may lack instructions. */
+static void test_vdso(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t time, ip, sp;
+		enum jp_stack_answer answer;
+	} table[] = {
+		{"in its place in the path", 1550, 0x8004, SP - 56, JP_STACK_FOUND},
+		{"called in the path, from nowhere in it", 1550, 0x8004, SP - 64,
+		 JP_STACK_NO_DEPTH},
+		{"in an instruction that its layout lacks", 1550, 0x8006, SP - 64,
+		 JP_STACK_UNJUDGED},
+		{"by who called the path", 1550, 0x8004, SP + 64, JP_STACK_UNJUDGED},
+		{"outside of a path", 1595, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+		{"by a handler's caller", 2050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+		{"on another stack", 5050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+	};
+	const uint32_t pid = truth->codes[0].pid;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip, table[i].sp,
+					JP_DUMP, &stack) == table[i].answer,
+		      "the vDSO: %s", table[i].what);
+}
+
+/* What stands on the stack, at places from the thread's SP on, and where the frame pointer is. */
+static void test_words(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t time, ip, sp;
+		const char *words;
+		int64_t fp; /* 1: not known */
+	} table[] = {
+		{"what left by a jump kept nothing", 1050, 0x1008, SP - 88,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", -56},
+		{"who has no frame yet keeps nothing either", 1050, 0x1000, SP - 48,
+		 "+0:500 -8:7ff010 -48:200c ", -8},
+		{"the outermost begins with the native one's", 1050, 0x2001, SP - 8, "+0:500 ",
+		 BP - SP},
+		{"nobody knows what else is in it", 1150, 0x4004, SP - 88,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", 1},
+		{"nor what a callee saves of that", 1150, 0x1008, SP - 136,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", -104},
+		{"or leaves as it is", 1150, 0x1000, SP - 96,
+		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", 1},
+		{"call frame information changes nothing", 1250, 0x1008, SP - 152,
+		 "+0:500 -8:7ff010 -48:200c -112:5008 -120:7feff8 ", -120},
+	};
+	const uint32_t pid = truth->codes[0].pid;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		uint64_t fp = 0;
+		bool found = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
+					       table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
+		bool known =
+			found && (*words_told = 0, jp_truth_words(&stack, add_word, NULL, &fp));
+
+		check(found && !strcmp(words_told, table[i].words) && known == (table[i].fp != 1) &&
+			      (!known || fp == SP + (uint64_t)table[i].fp),
+		      "%s: %s %lx", table[i].what, words_told, (long)fp);
+	}
+}
+
+static void test_misleading(void)
+{
+	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
+	enum { SECOND = SP - 48, THIRD = SECOND - 48, DEEP = SECOND - 64 };
+	static const struct {
+		const char *what;
+		uint64_t time, sp;
+		enum jp_method method;
+		uint32_t at;
+		enum jp_truth_end end;
+		const char *whole, *seen;
+	} table[] = {
+		{"nothing is left of what left by a jump", 1050, SECOND - 40, JP_DUMP, 2,
+		 JP_END_ROOT, "1008 200c 500 601", "1008 200c 500 601"},
+		{"the rule goes where bp leads that is none", 1150, THIRD - 40, JP_CHAIN, 2,
+		 JP_END_BP, "1008 4008 200c 500 501 502 503", "1008 4008 700 701"},
+		{"but not within a dump", 1150, THIRD - 40, JP_DUMP, 2, JP_END_BP,
+		 "1008 4008 200c 500 601", "1008 4008"},
+		{"a stale word is a caller, also behind its last byte, then the truth goes on",
+		 1250, DEEP - 40, JP_DUMP, 2, JP_END_ROOT, "1008 5008 200c 500 601",
+		 "1008 5008 2020 500 601"},
+		{"a word of 0 is taken for the end", 1350, DEEP - 40, JP_DUMP, 2, JP_END_ZERO,
+		 "1008 6008 200c 500 601", "1008 6008"},
+		{"where nothing is said it stops", 1450, THIRD - 40, JP_DUMP, 2, JP_END_NO_CFI,
+		 "1008 7008 200c 500 601", "1008 7008"},
+		{"a handler's stack goes on in the interrupted one", 2250, SP - 999 - 40, JP_DUMP,
+		 0, JP_END_ROOT, "1008 500 800 2008 500 601", "1008 500 800 2008 500 601"},
+		{"or ends there, where that is another stack", 3250, SP - 999 - 40, JP_DUMP, 0,
+		 JP_END_STACK, "1008 500 800 2008 500 601", "1008 500 800 2008"},
+		{"as it does where the caller is on another", 5050, SP - 40, JP_DUMP, 0,
+		 JP_END_STACK, "1008 500 601", "1008 500"},
+	};
+	const uint32_t pid = truth->codes[0].pid;
+
+	check(!truth->torn && !truth->gaps && truth->nr_activations == 13,
+	      "frames, jumps and interrupted stays are read");
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		check(jp_truth_stack_at(truth, pid, pid, table[i].time, 0, 0x1008, table[i].sp,
+					table[i].method, &stack) == JP_STACK_FOUND &&
+			      stack.end == table[i].end &&
+			      stack.faithful ==
+				      (table[i].end == JP_END_ROOT && table[i].time != 1250) &&
+			      is_stack(table[i].at, table[i].whole, table[i].seen),
+		      "%s", table[i].what);
+	for (uint64_t slack = 3; slack < 10; slack += 6) {
+		struct jp_truth_guess guess = {.ip = 0x1008};
+		enum jp_stack_answer answer =
+			jp_truth_stack_guess(truth, pid, pid, 1095, slack, JP_DUMP, &guess, &stack);
+
+		check(answer == (slack < 5 ? JP_STACK_NO_ACTIVATION : JP_STACK_FOUND),
+		      "5 from each of two activations, the clocks differ by %d", (int)slack);
+	}
+	test_vdso();
+	test_words();
+}
+
+static void write_long(void)
+{
+	uint32_t functions[300], shallow, deep;
+	uint64_t roots = add_roots();
+
+	for (unsigned i = 0; i < 300; i++)
+		functions[i] = add_code(0x10000 + i * 64, "f", 1);
+	shallow = jp_truth_path(functions, 16);
+	deep = jp_truth_path(functions, 300);
+	for (uint64_t i = 0; i < 100000; i++)
+		put_activation(1000 + i * 100, 1090 + i * 100, i % 2 ? shallow : deep, roots);
+}
+
+/* In the order of time, in random order, so that no hint helps, and deep. */
+static void test_long(void)
+{
+	uint64_t found = 0, random = 1;
+	uint32_t pid = truth->codes[0].pid;
+
+	check(truth->nr_activations == 100000 && !truth->torn, "100,000 stays are read");
+	for (unsigned kind = 0; kind < 3; kind++) {
+		uint32_t depth = kind == 1 ? 300 : 16;
+
+		for (uint64_t i = 0; i < 20000; i++) {
+			uint64_t n =
+				(kind == 2 ? check_random(&random) % 50000 : i) * 2 + (kind != 1);
+
+			found +=
+				jp_truth_stack_at(truth, pid, pid, 1050 + n * 100, 10,
+						  0x10000 + (depth - 1) * 64, SP - (depth - 1) * 48,
+						  JP_CHAIN, &stack) == JP_STACK_FOUND &&
+				stack.nr_whole == depth + 4;
+		}
+	}
+	for (unsigned i = 0; i < 100000; i++)
+		found += code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
+	check(found == 160000, "every stack and every function is found");
+}
+
+int main(void)
+{
+	static const struct told_test tests[] = {
+		{256, write_story, test_story},
+		{256, write_misleading, test_misleading},
+		{1 << 18, write_long, test_long},
+	};
+
+	told_run(tests, sizeof(tests) / sizeof(*tests));
+	test_torn();
+	return check_done();
+}

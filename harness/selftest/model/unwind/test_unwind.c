@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The unwinder against libgcc's, in this process: a timer interrupts qsort, printf and recursion,
+ * the handler notes what _Unwind_Backtrace() sees and keeps registers and stack, as a capture
+ * would.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unwind.h>
+
+#include "harness/format/elf/elf_file.h"
+#include "harness/model/files/file_finder.h"
+#include "harness/model/machine/machine.h"
+#include "harness/model/unwind/unwind.h"
+#include "harness/selftest/support/made_events.h"
+#include "harness/selftest/support/scratch.h"
+
+enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
+enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
+
+/* What one interruption gave. */
+struct sample {
+	struct jp_regs regs;
+	size_t size;
+	bool inside; /* taken in the handler: the walk has to cross the signal's frame */
+	uint64_t truth[FRAMES];
+	int nr_truth;
+	unsigned char stack[DUMP];
+};
+static struct sample *samples;
+static volatile sig_atomic_t nr_samples;
+static uintptr_t stack_end;
+static volatile unsigned sink;
+
+static _Unwind_Reason_Code note(struct _Unwind_Context *context, void *argument)
+{
+	struct sample *sample = argument;
+
+	/* It ends with an address of 0, the caller of _start. */
+	if (sample->nr_truth < FRAMES && _Unwind_GetIP(context))
+		sample->truth[sample->nr_truth++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+/* Not memcpy(): a sanitizer would object to reading across the frames of others. */
+static __attribute__((no_sanitize("address"), noinline)) void keep(struct sample *sample,
+								   const greg_t *from)
+{
+	static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+				    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+				    REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+	const volatile unsigned char *at = (const unsigned char *)from[REG_RSP];
+
+	sample->regs.machine = jp_machine_find(EM_X86_64);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		sample->regs.r[i] = from[order[i]];
+		sample->regs.known |= 1u << i;
+	}
+	sample->size = stack_end - (uintptr_t)at;
+	if (sample->size > DUMP)
+		sample->size = DUMP;
+	for (size_t i = 0; i < sample->size; i++)
+		sample->stack[i] = at[i];
+}
+
+static void interrupted(int signal, siginfo_t *info, void *context)
+{
+	struct sample *sample = &samples[nr_samples];
+	ucontext_t here;
+
+	if (nr_samples == SAMPLES)
+		return;
+	_Unwind_Backtrace(note, sample);
+	sample->inside = nr_samples % 2;
+	if (sample->inside)
+		getcontext(&here);
+	keep(sample, (sample->inside ? &here : (ucontext_t *)context)->uc_mcontext.gregs);
+	nr_samples++;
+}
+
+static int compare(const void *left, const void *right)
+{
+	for (int i = 0; i < 20; i++)
+		sink += i;
+	return *(const int *)left - *(const int *)right;
+}
+
+static __attribute__((noinline)) int recurse(int depth)
+{
+	char text[200];
+	int numbers[50];
+
+	for (int i = 0; i < 50; i++)
+		numbers[i] = rand();
+	qsort(numbers, 50, sizeof(*numbers), compare);
+	if (depth)
+		sink += recurse(depth - 1);
+	return snprintf(text, sizeof(text), "%f %u", numbers[3] / 3.0, sink);
+}
+
+static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
+		uint64_t ino, const char *name)
+{
+	const struct jp_event event = MADE_EVENT(
+		MAP, PID, 0, .map.addr = start, .map.len = end - start, .map.pgoff = offset,
+		.map.ino = ino, .map.has_identity = ino != 0, .map.prot = 5, .map.name = name);
+
+	if (jp_replay_apply(replay, &event))
+		abort();
+}
+
+/* Our own mappings as events; with @dir, their ELF files are saved there too. */
+static struct jp_replay *own_mappings(const char *dir)
+{
+	struct jp_replay *replay = jp_replay_new();
+	jp_cleanup_fclose FILE *maps = fopen("/proc/self/maps", "re"), *list = NULL;
+	char line[4200], name[4096], text[4200];
+	struct jp_build_id id;
+
+	if (!replay || !maps)
+		abort();
+	if (dir)
+		list = fopen(scratch_path("index"), "we");
+	while (fgets(line, sizeof(line), maps)) {
+		uint64_t start, end, offset, ino;
+		char prot[8];
+		jp_cleanup_close int fd = -1;
+
+		*name = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %*s %" SCNu64 " %[^\n]",
+			   &start, &end, prot, &offset, &ino, name) < 5)
+			abort();
+		if (strcmp(name, "[stack]") == 0)
+			stack_end = end;
+		if (prot[2] != 'x' || strcmp(name, "[vsyscall]") == 0)
+			continue;
+		map(replay, start, end, offset, ino, name);
+		if (!dir)
+			continue;
+		if (name[0] == '/')
+			fd = open(name, O_RDONLY | O_CLOEXEC);
+		if (jp_elf_save(fd, fd < 0 ? (void *)(uintptr_t)start : NULL, end - start, dir, &id,
+				NULL) == 0)
+			fprintf(list, "%s 0:0 %" PRIu64 " %s\n", jp_build_id_text(&id, text), ino,
+				name);
+	}
+	return replay;
+}
+
+static void take_samples(void)
+{
+	struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	struct sigaction action = {.sa_sigaction = interrupted,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
+	static struct sample warm;
+
+	jp_replay_free(own_mappings(NULL)); /* finds the stack's end */
+	samples = calloc(SAMPLES, sizeof(*samples));
+	if (!samples)
+		abort();
+	_Unwind_Backtrace(note, &warm); /* loads libgcc_s outside the handler */
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &every, NULL);
+	for (int i = 0; nr_samples < SAMPLES; i++)
+		recurse(i % 25);
+	setitimer(ITIMER_PROF, &never, NULL);
+}
+
+static struct jp_event sample_event(const struct jp_regs *regs, const void *stack, size_t size,
+				    size_t asked)
+{
+	return (struct jp_event)MADE_EVENT(
+		SAMPLE, PID, 0,
+		.sample = {.regs = regs, .stack = stack, .stack_size = size, .stack_asked = asked});
+}
+
+/* libgcc's walk starts somewhere in the handler; from our second or first frame on (the first is
+ * getcontext()'s own) they must be one, to the end. */
+static bool same_walk(const struct sample *sample, const uint64_t *frames, uint32_t count)
+{
+	uint32_t first = sample->inside ? 1 : 0;
+	int at;
+
+	for (at = 0; at < sample->nr_truth && sample->truth[at] != frames[first]; at++)
+		;
+	return count > first && at + (int)(count - first) == sample->nr_truth &&
+	       memcmp(&sample->truth[at], &frames[first], (count - first) * sizeof(*frames)) == 0;
+}
+
+static void compare_walks(const char *dir, bool system, const char *what)
+{
+	struct jp_replay *replay = own_mappings(NULL);
+	struct jp_file_finder *finder = system ? jp_file_finder_new() : NULL;
+	struct jp_unwinder *unwinder = jp_unwinder_new(dir, finder);
+	struct jp_unwound unwound;
+	uint64_t frames[FRAMES];
+	int same = 0;
+
+	for (int i = 0; i < SAMPLES; i++) {
+		const struct sample *sample = &samples[i];
+		struct jp_event event =
+			sample_event(&sample->regs, sample->stack, sample->size, DUMP);
+		bool good;
+
+		jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+		good = same_walk(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
+		if (!good && i - same < 3)
+			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
+			       jp_unwind_stop_text(unwound.stop), unwound.where, unwound.count,
+			       sample->nr_truth);
+		same += good;
+	}
+	printf("# %d of %d walks are libgcc's\n", same, SAMPLES);
+	check(same == SAMPLES, "%s", what);
+	jp_unwinder_free(unwinder);
+	jp_file_finder_free(finder);
+	jp_replay_free(replay);
+}
+
+/* What a walk came by holds as long as the address space does, and in that one alone. */
+static void test_another_file(void)
+{
+	const struct sample *sample = &samples[0];
+	struct jp_replay *replay = own_mappings(NULL), *other = own_mappings(NULL);
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, finder);
+	struct jp_event event = sample_event(&sample->regs, sample->stack, sample->size, DUMP);
+	const uint64_t page = sample->regs.r[RIP] & ~UINT64_C(0xfff);
+	struct jp_unwound unwound;
+	uint64_t frames[FRAMES];
+
+	/* As many changes as of the other. */
+	map(replay, 0x10000, 0x11000, 0, 0, "//anon");
+	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_ROOT, "a walk, whose steps are known then");
+	map(other, page, page + 0x1000, 0, 99, "/no/such/file");
+	jp_unwind(unwinder, other, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_NO_ELF && unwound.count == 1, "not in another replay");
+	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_ROOT, "but in this one");
+	map(replay, page, page + 0x1000, 0, 0, "//anon");
+	jp_unwind(unwinder, replay, &event, JP_DUMP_CFI, frames, FRAMES, &unwound);
+	check(unwound.stop == JP_UNWIND_NO_CFI && unwound.count == 1,
+	      "and not where memory took the file's place");
+	jp_unwinder_free(unwinder);
+	jp_file_finder_free(finder);
+	jp_replay_free(replay);
+	jp_replay_free(other);
+}
+
+static void test_saved(void)
+{
+	scratch_make("");
+	jp_replay_free(own_mappings(scratch));
+	compare_walks(scratch, false, "saved copies alone give libgcc's walks");
+	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are gone again");
+}
+
+int main(void)
+{
+	take_samples();
+	compare_walks(NULL, true, "files at their paths give libgcc's walks");
+	test_another_file();
+	test_saved();
+	free(samples);
+	return check_done();
+}

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A broken adapter is an ERROR with its last words, never a SKIP; one that lies is found out."""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from typing import Any
+from unittest import mock
+
+from ci.base import files, process
+from harness.selftest.support.scratch import HERE, JITPROOF, Folder
+
+# Answers each verb by what @answers says of it: lines, and how it ends.
+ADAPTER = """import sys
+answers = {answers!r}
+said, ends = answers.get(sys.argv[1], ("", "exit"))
+sys.stdout.write(said)
+sys.stdout.flush()
+if ends == "raise":
+    raise RuntimeError("broken on purpose")
+if ends == "wait":
+    for line in sys.stdin:
+        sys.stdout.write({{"stop": "stopped\\n", "finish": "done\\n"}}.get(line.strip(), ""))
+        sys.stdout.flush()
+"""
+
+# perf's adapter, and then another `capture`.
+LIAR = """import importlib.util, sys
+spec = importlib.util.spec_from_file_location("perf", {perf!r})
+perf = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(perf)
+facts = perf.Recording.facts
+perf.Recording.facts = lambda self: {{**facts(self), **{lie!r}}}
+sys.exit(perf.main())
+"""
+
+# Says what it was asked with.
+ECHO = """import sys
+print("skip" if sys.argv[2:] else "version 1", *sys.argv[2:])
+"""
+
+VERSION = ("version 1\n", "exit")
+CASES = """
+case launch check : anon_exec : launch-by fake --freq=999 : samples=1 seconds=10
+	broken.chain =0
+case attach check : anon_exec : attach-by fake --freq=999 : samples=1 seconds=10
+	broken.chain =0
+case inject check : anon_exec : launch --freq=999 : samples=1 seconds=10 publish=jitdump inject=fake
+	names.right =100%
+case with.launch check : anon_exec : launch-by fake --freq=999 -z --threads : samples=1 seconds=10
+	broken.chain =0
+case with.attach check : anon_exec : attach-by fake -a : samples=1 seconds=10
+	broken.chain =0
+case with.inject check : anon_exec : launch : samples=1 publish=jitdump inject=fake,-b,--of=x
+	names.right =100%
+"""
+
+
+class Adapters(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(CASES, "expected", "adapter")
+
+    def run_cases(self, adapter: str, *names: str) -> list[dict[str, Any]]:
+        """With profilers/fake.py; the lines of results.jsonl."""
+        self.write(adapter, "profilers", "fake.py")
+        out = self.place("run")
+        shutil.rmtree(out, ignore_errors=True)
+        done = process.run(
+            [JITPROOF, "run", "-o", out, "--expected", os.path.join(self.home, "expected"),
+             *("adapter/" + name for name in names)], timeout=90,
+            env={**os.environ, "JITPROOF_PROFILERS": os.path.join(self.home, "profilers")})
+        self.assertEqual(done.stderr, "")
+        return [json.loads(line) for line in files.read(os.path.join(out, "results.jsonl"))
+                .splitlines()]
+
+    def errs(self, adapter: str, said: str, *names: str) -> None:
+        for result in self.run_cases(adapter, *names):
+            if result["outcome"] == "SKIP" and re.search("perf_event_open|: not found$",
+                                                         result["why"]):
+                self.skipTest(result["why"])
+            self.assertEqual(result["outcome"], "ERROR", result["why"])
+            self.assertRegex(result["why"], said)
+
+    def answers(self, **answers: tuple[str, str]) -> str:
+        return ADAPTER.format(answers=answers)
+
+    def test_syntax(self) -> None:
+        self.errs("def broken(:\n", r"its last words: .*SyntaxError: ", "*")
+
+    def test_version(self) -> None:
+        for answer, said in (
+                (("", "raise"), "fake: ended with status 1 when asked for its version; expected "
+                                "'version ...' or 'skip WHY'; .*broken on purpose"),
+                (("", "exit"), "ended with status 0 when asked for its version"),
+                (("\n", "exit"), "said '' when asked for its version"),
+                (("version \n", "exit"), "said 'version ' when asked for its version"),
+                (("version 1\n", "raise"), "ended with status 1 after its version; expected its "
+                                           "end; .*broken on purpose"),
+                (("vers 1\n", "exit"), "said 'vers 1' when asked for its version")):
+            with self.subTest(answer):
+                self.errs(self.answers(version=answer), said, "launch", "attach", "inject")
+
+    def test_missing_is_a_skip(self) -> None:
+        for result in self.run_cases(self.answers(version=("skip no such tool\n", "exit")), "*"):
+            self.assertEqual(result["outcome"], "SKIP")
+            self.assertIn("no such tool", result["why"])
+
+    def test_options_of_a_case(self) -> None:
+        """They go to the profiler as they are; what it cannot do is a SKIP."""
+        for result in self.run_cases(ECHO, "with.*"):
+            kind = result["case"].split(".")[1]
+            said = {"launch": "--for=launch --with=-z --with=--threads",
+                    "attach": "--for=attach --with=-a",
+                    "inject": "--for=inject --with=-b --with=--of=x"}[kind]
+            self.assertEqual((result["outcome"], result["why"]), ("SKIP", "profiler fake: " + said))
+
+    def test_recording(self) -> None:
+        for answer, said in (
+                (("", "raise"), "ended with status 1 before it sampled; expected 'sampling'; "
+                                ".*broken on purpose"),
+                (("samples 5\n", "wait"), "said 'samples 5' before it sampled"),
+                (("exited\n", "wait"), "said 'exited' before it sampled"),
+                (("error \n", "wait"), "said 'error ' before it sampled"),
+                (("skip it\n", "wait"), "said 'skip it' before it sampled"),
+                (("error no reason\n", "wait"), "^no reason")):
+            with self.subTest(answer):
+                self.errs(self.answers(version=VERSION, launch=answer, attach=answer), said,
+                          "launch", "attach")
+
+    def test_words_while_it_records(self) -> None:
+        """Answers to what nobody asked would be believed later."""
+        for word in ("stopped", "done", "enabled", "samples -5", "samples 2x", "skip it"):
+            with self.subTest(word):
+                answer = ("sampling\n%s\n" % word, "wait")
+                self.errs(self.answers(version=VERSION, attach=answer),
+                          "said '%s' while it recorded" % word, "attach")
+
+    def test_dies_while_it_records(self) -> None:
+        answer = ("sampling\nsamples 0\n", "raise")
+        self.errs(self.answers(version=VERSION, attach=answer),
+                  "ended with status 1 while it recorded; .*broken on purpose", "attach")
+
+    def test_writes_nothing(self) -> None:
+        answer = ("sampling\nsamples 1000\n", "wait")
+        self.errs(self.answers(version=VERSION, attach=answer), "perf.data: No such file", "attach")
+
+    def test_injecting(self) -> None:
+        for answer, said in ((("", "raise"), "ended with status 1 when asked to inject; expected "
+                                             "'done'; its last words: .*on purpose"),
+                             (("\n", "exit"), "said '' when asked to inject"),
+                             (("merged\n", "exit"), "said 'merged' when asked to inject"),
+                             (("done\n", "raise"), "ended with status 1 after it was done"),
+                             (("error no jitdump\n", "exit"), "^no jitdump"),
+                             (("done\n", "exit"), "injected.data: No such file")):
+            with self.subTest(answer):
+                self.errs(self.answers(version=VERSION, inject=answer), said, "inject")
+
+    def test_lies(self) -> None:
+        """Of times, of the clocks, and of what was asked for."""
+        hour = 3600 * 10**9
+        for lie, said in (
+                ({"enabled": 1, "sampling": 2, "stopped": 3}, r"states enabled 1; the runner saw"),
+                ({"sampling": hour << 16, "stopped": hour << 16}, "states sampling"),
+                ({"stopped": hour << 16}, "states stopped"),
+                ({"slack": 99_999}, "states slack 99999; the runner saw"),
+                ({"max_stack": 3}, "states max_stack 3; the runner saw"),
+                ({"stack_dump": 8192}, "states stack_dump 8192; the runner saw 0 to 0")):
+            with self.subTest(lie):
+                perf = os.path.join(os.path.dirname(os.path.abspath(JITPROOF)), "profiler/perf.py")
+                adapter = LIAR.format(perf=os.path.realpath(perf), lie=lie)
+                self.errs(adapter, said, "attach")
+
+
+# Of broken_adapter.py: what comes of each fault, at each place when, and what was expected there.
+CAME = {"word": "said 'wrong'", "empty": "said ''", "long": "said 1024 bytes without a newline",
+        "nul": r"said '[\w ]*' and a NUL byte", "exit0": "ended with status 0",
+        "exit3": "ended with status 3", "killed": r"was killed by signal 9 \(Killed\)",
+        "closes": "closed its standard output and lived on"}
+PLACES = {"sampling": ("before it sampled", "'sampling'"),
+          "recording": ("while it recorded", "'samples N' or 'exited'"),
+          "stop": ("when told to stop", "'stopped'"),
+          # The next order follows at once.
+          "stopped": ("(after it had stopped|when told to finish)",
+                      "('samples N' or 'exited'|'done')"),
+          "finish": ("when told to finish", "'done'"),
+          "done": ("after it was done", "its end"),
+          "enable": ("when told to enable its events", "'enabled'"),
+          "disable": ("when told to disable its events", "'disabled'")}
+ALWAYS = list(PLACES)[:6]
+MORE = {"twice.sampling": ("said 'sampling'", "recording"),
+        "early.sampling": ("said 'stopped'", "sampling"),
+        "twice.stop": ("said 'stopped'", "stopped"), "early.stop": ("said 'done'", "stop"),
+        "twice.finish": ("said 'done'", "done"), "lives.done": ("lived on", "done")}
+ASKED = {"version": ("when asked for its version", "'version ...' or 'skip WHY'"),
+         "versioned": ("after its version", "its end")}
+
+
+def remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
+
+
+def message(came: str, place: tuple[str, str]) -> str:
+    return "profiler broken: %s %s; expected %s; its last words: last words" % (came, *place)
+
+
+class Broken(Folder):
+    """In one way, in one place: an ERROR at once that tells all, and nothing is left running."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(files.read(os.path.join(HERE, "support", "broken_adapter.py")),
+                   "profilers", "broken.py")
+
+    def jitproof(self, *arguments: str, fault: str = "") -> Any:
+        return process.run([JITPROOF, *arguments], timeout=90, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"), "JITPROOF_FAULT": fault})
+
+    def run_faults(self, way: str, faults: dict[str, str], fault: str = "") -> None:
+        watched, gate = (("fork_exec --tasks=2", way), "control=gate") if way == "gated" else \
+            (("anon_exec", way), "")
+        self.write("".join(
+            "case %s check : %s : %s-by broken --freq=999 : samples=1 seconds=60 %s\n"
+            "\tbroken.chain =0\n" % (name, *watched, gate) for name in faults),
+            "expected", "broken")
+        out = self.place(way + fault)
+        self.jitproof("run", "-o", out, "--expected", self.place("expected"), "broken/*",
+                      fault=fault)
+        for line in files.read(os.path.join(out, "results.jsonl")).splitlines():
+            result = json.loads(line)
+            with self.subTest(way=way, case=result["case"], fault=fault):
+                if result["outcome"] == "SKIP":
+                    self.skipTest(result["why"])
+                self.assertEqual(result["outcome"], "ERROR", result["why"])
+                self.assertRegex(result["why"], "^" + faults[result["case"].split("/")[1]])
+                self.assertLess(result["seconds"], 20 if "lives" in result["case"] else 8)
+
+    def test_recording(self) -> None:
+        faults = {fault + "." + place: message(came, PLACES[place]) for fault, came in CAME.items()
+                  for place in ALWAYS if (fault, place) != ("exit0", "done")}
+        faults.update((name, message(came, PLACES[place])) for name, (came, place) in MORE.items())
+        self.run_faults("attach", faults)
+        self.run_faults("launch", faults)
+
+    def test_gated(self) -> None:
+        faults = {fault + "." + place: message(CAME[fault], PLACES[place])
+                  for fault in ("word", "nul", "killed", "closes")
+                  for place in ("sampling", "enable", "disable")}
+        faults["early.enable"] = message("said 'disabled'", PLACES["enable"])
+        self.run_faults("gated", faults)
+
+    def test_version(self) -> None:
+        for fault, came in CAME.items():
+            for place, told in ASKED.items():
+                if (fault, place) != ("exit0", "versioned"):
+                    self.run_faults("attach", {"it": message(came, told)}, fault + "." + place)
+
+    def test_links(self) -> None:
+        """What a killed adapter leaves in /tmp goes, if it is this case's, and nothing else."""
+        with tempfile.TemporaryDirectory(dir="/tmp") as other:
+            maps = ["/tmp/perf-%d.map" % (2 ** 31 - number) for number in range(2, 6)]
+            for path in maps:
+                self.addCleanup(remove, path)
+            theirs, elsewhere, plain, case = maps
+            os.symlink(os.path.join(other, os.path.basename(theirs)), theirs)
+            # The folder is this case's, the file is not what adapters link to.
+            os.symlink(self.place("attach/broken/killed.stop/truth"), elsewhere)
+            files.write(plain, "")
+            with mock.patch.dict(os.environ, JITPROOF_LINK=os.path.basename(case)):
+                self.run_faults("attach", {"killed.stop": message(CAME["killed"], PLACES["stop"])})
+            self.assertEqual([os.path.lexists(path) for path in maps], [True, True, True, False])
+
+    def test_score(self) -> None:
+        for fault in ("word.recording", "killed.stop", "closes.sampling", "twice.finish"):
+            for way in ("--attach", "--launch"):
+                done = self.jitproof("score", "--profiler=broken", "--json", way, "anon_exec",
+                                     fault=fault)
+                row, = json.loads(done.stdout)["workloads"]
+                with self.subTest(fault=fault, way=way):
+                    self.assertEqual((done.returncode, row["outcome"]), (1, "ERROR"), row)
+                    self.assertRegex(row["why"], "^profiler broken: .* expected .*last words$")
+        done = self.jitproof("score", "--profiler=broken", "anon_exec", fault="word.version")
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("score: profiler broken: said 'wrong' when asked", done.stderr)
+
+    def test_check(self) -> None:
+        for fault in ("word.recording", "exit0.stop", "nul.sampling"):
+            done = self.jitproof("adapter", "check", "broken", fault=fault)
+            place = PLACES[fault.split(".")[1]]
+            with self.subTest(fault=fault):
+                self.assertEqual(done.returncode, 1, done)
+                self.assertEqual(len(re.findall("(?m)^# " + message(CAME[fault.split(".")[0]],
+                                                                    place), done.stdout)), 2, done)
+                self.assertRegex(done.stdout, "(?m)^not ok 2 attach\n(.*\n)*not ok 3 launch")
+        done = self.jitproof("adapter", "check", "broken", "none", fault="exit0.stop")
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("no workload is called 'none'", done.stderr)
+        done = self.jitproof("adapter", "check", "broken", fault="long.version")
+        self.assertRegex(done.stdout, "# profiler broken: said 1024 .*\nnot ok 1 version\nBail out")

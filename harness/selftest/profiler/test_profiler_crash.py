@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A profiler that crashes is a CRASH with its signal and its last words, and no failure."""
+
+import json
+import os
+import re
+import subprocess
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+# Starts what it is to record, if anything, and ends as $JITPROOF_FAKE_END says.
+FAKE = """#!/bin/sh
+verb=$1
+case "$verb" in
+--version)
+	echo "perf version 9.9.1"
+	exit ;;
+record)
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do shift; done
+	if [ $# -gt 0 ]; then
+		shift
+		"$@" &
+	fi ;;
+*)
+	verb=inject ;; # options come first there
+esac
+echo "first words of $verb" >&2
+echo "last words of $verb" >&2
+case "$JITPROOF_FAKE_END" in
+SEGV | ABRT) kill -s "$JITPROOF_FAKE_END" $$ ;;
+*) exit "$JITPROOF_FAKE_END" ;;
+esac
+"""
+
+CASES = """
+case inject check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
+	names.right =100%
+
+case inject.allowed check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
+	record allow tool-crash <=1	# of another verb
+	when perf 9.9..: inject allow tool-crash <=1	# known
+
+case inject.not_this check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
+	when perf ..9.8: inject allow tool-crash <=1	# mended
+
+case inject.other_verb check : anon_exec : launch --freq=999 : samples=1 publish=jitdump inject=perf
+	record allow tool-crash <=1	# of another verb
+
+case launch check : anon_exec : launch-by perf --freq=999 : samples=1
+	broken.chain =0
+
+case launch.allowed check : anon_exec : launch-by perf --freq=999 : samples=1
+	record allow tool-crash <=1	# known
+
+case attach check : anon_exec : attach-by perf --freq=999 : samples=1
+	broken.chain =0
+
+case gated check : fork_exec --tasks=2 : gated-by perf --freq=999 : samples=1 control=gate seconds=6
+	broken.chain =0
+"""
+
+
+class Crash(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        self.perf = self.write(FAKE, "fake-perf", runs=True)
+        self.write(CASES, "expected", "crash")
+        self.run_dir = self.place("run")
+
+    def jitproof(self, *arguments: str, end: str = "0") -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "JITPROOF_PERF": self.perf, "JITPROOF_FAKE_END": end}
+        return process.run([JITPROOF, *arguments], timeout=90, env=environment)
+
+    def run_cases(self, end: str, *globs: str) \
+            -> tuple[dict[str, dict[str, Any]], subprocess.CompletedProcess[str]]:
+        """Runs, judges again, and returns the lines of results.jsonl by case, with the KTAP."""
+        done = self.jitproof("run", "-o", self.run_dir, "--seed", "1", "--expected",
+                             os.path.join(self.home, "expected"), *globs, end=end)
+        if done.returncode == 4:
+            self.skipTest("perf is denied here: " + done.stdout.splitlines()[3])
+        self.assertEqual(done.stderr, "")
+        again = self.jitproof("judge", self.run_dir)
+        self.assertEqual(again.returncode, done.returncode)
+        told = [re.findall(r"(?m)^(?:not )?ok .*|^# Totals.*", text)
+                for text in (done.stdout, again.stdout)]
+        self.assertEqual(told[0], told[1])
+        with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
+            results = {result["case"].removeprefix("crash/"): result
+                       for result in map(json.loads, file)}
+        return results, done
+
+    def check(self, result: dict[str, Any], outcome: str, crashed: str | None, words: str) -> None:
+        self.assertEqual((result["outcome"], result.get("crashed")), (outcome, crashed),
+                         result["why"])
+        self.assertRegex(result["why"], words)
+        self.assertEqual(result["metrics"], {})
+
+    def test_killed(self) -> None:
+        results, done = self.run_cases("SEGV", "*")
+        self.assertEqual(done.returncode, 1)
+        words = r"^perf %s was killed by signal 11 \(Segmentation fault\): .*last words of %s$"
+        for name in ("inject", "inject.not_this", "inject.other_verb", "launch", "attach", "gated"):
+            verb = "inject" if "inject" in name else "record"
+            self.check(results[name], "CRASH", "SIGSEGV", words % (verb, verb))
+            self.assertRegex(done.stdout,
+                             r"(?m)^not ok \d+ crash/%s # CRASH SIGSEGV$" % re.escape(name))
+        for name in ("inject.allowed", "launch.allowed"):
+            self.check(results[name], "XFAIL", "SIGSEGV", "last words of .*\nexpected to fail: kn")
+        self.assertIn("FAIL:0 SKIP:0 ERROR:0 XFAIL:2 XPASS:0 TIMEOUT:0 CRASH:6", done.stdout)
+        # What the one that is gone had launched is gone as well.
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                self.assertNotIn(self.run_dir.encode(), files.read_bytes("/proc/%s/cmdline" % pid))
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+
+    def test_aborted(self) -> None:
+        results, _ = self.run_cases("ABRT", "crash/inject", "crash/launch")
+        for name in ("inject", "launch"):
+            self.check(results[name], "CRASH", "SIGABRT", r"killed by signal 6 \(Aborted\)")
+
+    def test_failed_is_no_crash(self) -> None:
+        results, done = self.run_cases("3", "crash/inject", "crash/inject.allowed",
+                                       "crash/launch", "crash/attach")
+        self.check(results["inject"], "ERROR", None,
+                   "^perf inject ended with 3: .*last words of inject$")
+        self.check(results["inject.allowed"], "XFAIL", None, "expected to fail: known")
+        for name in ("launch", "attach"):
+            self.check(results[name], "ERROR", None, "perf record ended .*last words of record")
+        self.assertIn("ERROR:3 XFAIL:1 XPASS:0 TIMEOUT:0 CRASH:0", done.stdout)
+
+    def test_nothing_written_is_no_crash(self) -> None:
+        results, _ = self.run_cases("0", "crash/inject")
+        self.check(results["inject"], "ERROR", None, "^perf inject wrote nothing: ")
+
+    def test_torn_words(self) -> None:
+        self.run_cases("SEGV", "crash/inject")
+        self.write("inject", "run", "crash", "inject", "crash")
+        done = self.jitproof("judge", self.run_dir)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not ok 1 crash/inject # ERROR", done.stdout)
+        self.assertIn("/crash: expected what was done", done.stdout)

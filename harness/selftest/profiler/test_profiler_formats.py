@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What adapters make of what profilers write, without the profilers."""
+
+import argparse
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import unittest
+from typing import Any
+from unittest import mock
+
+sys.path[:0] = [os.path.abspath(__file__ + "/../../../profiler"),
+                os.path.abspath(__file__ + "/../../../profiler/runtimes")]
+import async_profiler
+import austin
+import otel
+import py_spy
+import samply
+from adapting import family, gecko, native
+from adapting.protocol import Adapter, Failed, Published
+from harness.selftest.support.scratch import HERE, Folder
+
+GOLDEN = os.path.join(HERE, "golden")
+# jit_b is called by jit_a, which a native function calls; frame 3 is the kernel's.
+TABLES: dict[str, Any] = {
+    "stringArray": ["0x1234", "jit_a", "jit_b", "do_syscall_64"],
+    "funcTable": {"name": [0, 1, 2, 3], "resource": [0, None, -1, -1]},
+    "resourceTable": {"lib": [0]},
+    "frameTable": {"func": [0, 1, 2, 3], "category": [0, 0, 0, 1],
+                   "address": [4660, -1, -1, -1]},
+    "stackTable": {"frame": [0, 1, 2, 3], "prefix": [None, 0, 1, 2]},
+}
+META = {"categories": [{"name": "User"}, {"name": "Kernel"}], "preprocessedProfileVersion": 49}
+SAMPLES: dict[str, list[Any]] = {
+    "stack": [2, 3, None, 1], "time": [1.000001, 2.5, 3, 4], "weight": [1, 1, 1, 0]}
+
+
+def profile(thread: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"meta": META, "threads": [{"pid": "7.1", "tid": "8", "samples": SAMPLES, **thread}],
+            "libs": [{"codeId": None, "path": "//anon"}], **more}
+
+
+class Gecko(Folder):
+    expected = [(1.000001, 7, 8, ["jit_b", "jit_a", "?"]), (2.5, 7, 8, ["jit_b", "jit_a", "?"]),
+                (3, 7, 8, [])]
+
+    def test_samples(self) -> None:
+        self.assertEqual(list(gecko.samples_of(profile(TABLES))), self.expected)
+
+    def test_shared_tables_and_deltas(self) -> None:
+        samples = {"stack": SAMPLES["stack"][:3], "timeDeltas": [1, 1.5, 0.5]}
+        found = list(gecko.samples_of(profile({"samples": samples}, shared=TABLES)))
+        self.assertEqual([time for time, _, _, _ in found], [1, 2.5, 3])
+        self.assertEqual([sample[1:] for sample in found],
+                         [sample[1:] for sample in self.expected])
+
+    def test_other_layout(self) -> None:
+        with self.assertRaisesRegex(Failed, "version 49: KeyError"):
+            list(gecko.samples_of(profile({})))
+
+    def test_what_samply_wrote(self) -> None:
+        """Three samples of a profile of samply 0.13.1, and what it put beside it when asked to."""
+        with open(os.path.join(GOLDEN, "samply-0.13.1.json"), encoding="utf-8") as file:
+            stored = json.load(file)
+        codes = [["program0_fp_4_00000024"],
+                 ["program0_long_19_00000024", "program0_fp_6_00000024",
+                  "program0_large_21_00000024", "program0_fp_4_00000024"],
+                 ["program0_large_21_00000024", "program0_no_fp_12_00000024"]]
+        root = ["jp_arch_enter", "jp_path_run", "run_paths", "live", "start_thread", "_clone3"]
+        above = [root, root, root[1:]]
+        for symbols in (None, gecko.Symbols(stored["symbols"])):
+            with mock.patch.object(native, "is_program", return_value=False):
+                found = list(gecko.samples_of(stored["profile"], symbols))
+            self.assertEqual([sample[:3] for sample in found], [
+                (time, 31258, 31282) for time in (49165155.503895, 49165158.727391,
+                                                  49165165.667167)])
+            self.assertEqual([sample[3] for sample in found], [
+                code + (names if symbols else ["?"] * len(names))
+                for code, names in zip(codes, above)])
+        with self.assertRaises(Failed):
+            gecko.Symbols.load(self.write("{}", "none") + ".syms.json")
+
+    def test_libraries(self) -> None:
+        """A frame in a program needs no name to be told from emitted code; one in a memfd does."""
+        program = os.path.realpath(sys.executable)
+        for path, name in ((program, "[%s]" % os.path.basename(program)), ("[vdso]", "[vdso]"),
+                           (os.path.join(GOLDEN, "samply-0.13.1.json"), "?"), ("/dev/zero", "?"),
+                           ("/memfd:code (deleted)", "?"), ("", "?")):
+            made = {**profile(TABLES), "libs": [{"codeId": None, "path": path}]}
+            self.assertEqual(list(gecko.samples_of(made))[0][3][-1], name)
+
+    def test_samply(self) -> None:
+        with gzip.open(os.path.join(self.home, "profile.json.gz"), "wt") as file:
+            json.dump(profile(TABLES), file)
+        self.write("Lost 4 events.\n", "profiler.txt")
+        # The third sample came after the stop.
+        self.assertEqual(written(samply.Samply, self.home, 1000001, 2600000).splitlines()[1:], [
+            "profiler samply 1", "declares no-addresses no-mappings no-tasks",
+            "unwinder cfi-or-frame-pointers", "period 1000000",
+            "sample 1000001 7 8 jit_b jit_a ?", "sample 2500000 7 8 jit_b jit_a ?",
+            "lost 2600000 samples 4"])
+
+
+def written(kind: type[Adapter], home: str, enabled: int, stopped: int) -> str:
+    """What an adapter writes of the files in @home."""
+    with mock.patch.object(kind, "version", return_value="1"):
+        made = kind(argparse.Namespace(dir=home, freq=1000))
+        made.enabled, made.stopped, made.pid = enabled, stopped, 7
+        file = io.StringIO()
+        made.write(file)
+    return file.getvalue()
+
+
+class Family(unittest.TestCase):
+    def test_strangers(self) -> None:
+        """Who descends from a process is none, by whichever thread of it; who comes later is none
+        yet."""
+        script = "import os; pid = os.fork(); os.write(1, b'%d ' % pid); " \
+                 "os.read(0, 1)"
+        with subprocess.Popen([sys.executable, "-S", "-c", script], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as process:
+            assert process.stdin and process.stdout
+            said = b""
+            while said.count(b" ") < 2:
+                said += os.read(process.stdout.fileno(), 100)
+            child = max(map(int, said.split()))
+            self.assertLessEqual({process.pid, child}, {process.pid,
+                                                        *family.threads_of(process.pid)})
+            strangers = family.strangers(process.pid)
+            self.assertFalse({process.pid, child} & strangers)
+            self.assertIn(os.getpid(), strangers)
+            self.assertNotIn(os.getpid(), family.strangers(os.getpid()))
+            process.stdin.close()
+
+
+class Maps(Folder):
+    def test_published(self) -> None:
+        """Links where profilers look, gone again; where another's map lies nothing is measured."""
+        name = "perf-%d.map" % (2 ** 22 + os.getpid())  # of a process that cannot be
+        link = os.path.join("/tmp", name)
+        self.write("1 1 a\n", name)
+        self.write("1 1 a\n", "notes.map")
+        os.symlink(self.place("gone"), link)  # as a killed run leaves it
+        published = Published(self.home)
+        published.look()
+        published.look()
+        self.assertEqual(os.readlink(link), self.place(name))
+        with self.assertRaisesRegex(Failed, "%s is there already" % name):
+            Published(self.home).look()
+        published.remove()
+        self.assertFalse(os.path.lexists(link))
+
+
+class Formats(Folder):
+    def samples(self, kind: type[Adapter], name: str, text: str) -> list[str]:
+        self.write(text, name)
+        return [line for line in written(kind, self.home, 0, 1 << 62).splitlines()
+                if line.startswith("sample")]
+
+    def test_otel(self) -> None:
+        self.assertEqual(self.samples(otel.Otel, "profiler.txt", "level=INFO msg=\"1 2 3\"\n"
+                                      "100 7 8 a%20b ? !\n101 7 8\n102 7 8 ! ? !\n103 7"), [
+            "sample 100 7 8 a%20b ?", "sample 101 7 8", "sample 102 7 8 ? ?"])
+
+    def test_otel_and_tracefs(self) -> None:
+        """Where nobody mounted it, the profiler gets one of its own; elsewhere it is left alone."""
+        with mock.patch.object(os, "listdir", return_value=[]):
+            self.assertIn("mount -t tracefs", " ".join(otel.beside_no_tracefs()))
+        with mock.patch.object(os, "listdir", return_value=["events"]):
+            self.assertEqual(otel.beside_no_tracefs(), ())
+
+    def test_py_spy(self) -> None:
+        self.assertEqual(self.samples(py_spy.PySpy, "profile.txt", "<module> (a b.py:1);main (c:2) "
+                                      "12\nprocess 3:\"x y\";f (g) 2\n"), [
+            "sample 12 7 - main <module>", "sample 2 7 - f process%203:\"x%20y\""])
+
+    def test_austin(self) -> None:
+        self.assertEqual(self.samples(austin.Austin, "profile.txt", "# austin: 3.7.0\n\n"
+                                      "P7;T0:8 70\nP7;T0:8;/a b.py:<module>:1;/c.py:main:10 "
+                                      "1200\n"), [
+            "sample 70 7 -", "sample 1200 7 - main <module>"])
+
+    def test_async_profiler(self) -> None:
+        self.assertEqual(self.samples(async_profiler.AsyncProfiler, "profile.txt",
+                                      "Shares.main;Shares.hot 3\n[unknown] 1\n"), [
+            "sample 3 7 - Shares.hot Shares.main", "sample 1 7 - [unknown]"])

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Real profilers by their adapters, where they are; and what adapters make of their output."""
+
+import argparse
+import io
+import os
+import struct
+import sys
+import unittest
+from unittest import mock
+
+sys.path.insert(0, os.path.abspath(__file__ + "/../../../profiler"))
+import bpftrace
+import bpftrace_counts
+import eu_stackprof
+import hotspot
+import libbpf_profile
+import perf_script
+import sysprof
+from ci.base import process
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+SAMPLES = """Attaching 2 probes...
+T 100
+S 250 7 8
+
+\t7f10 jit_a+33 (/tmp/perf-7.map)
+\t7f20 operator new(unsigned long)+0x12 (/lib/a b.so)
+\t7f30 0x7f30 ([unknown])
+
+S 260 7 8
+
+
+T 300
+"""
+SUMS = """T 100
+
+@[7, 8,
+\t7f10 jit_a+33 (/tmp/perf-7.map)
+\t7f30 0x7f30 ([unknown])
+\t7f40 0x7f40 ([unknown])
+]: 12
+@[7, 9,
+]: 3
+"""
+SCRIPT = """    7/8     1.000000250:
+        ffffffff81000000 do_syscall_64 ([kernel.kallsyms])
+                    7f10 jit_a (/tmp/perf-7.map)
+                    82f0 [unknown] (/memfd:a (b) (deleted))
+                    92f0 [unknown] ([vdso])
+
+    7/8     1.000000260:
+
+"""
+
+PROFILE = b"""Sampling at 999 Hertz of PID [7] by user... Hit Ctrl-C to end.
+    jit_a(int, int)
+    [unknown]
+    main
+    -                a (b) (7)
+        12
+
+    -                a (b) (7)
+        3
+
+"""
+STACKPROF = """Starting stack profile collection pid 7
+find_dwfl newly seen pid 7 (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+* frame 0: rel_pc=10 raw_pc=7f10 sp=7ffc+0 [initial]
+* pid 7 pc=7f10 -> MODULE NOT FOUND
+* frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [ebl]
+find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+* frame 0: rel_pc=10 raw_pc=7f10 sp=7ffc+0 [initial]
+* frame 1: rel_pc=1f raw_pc=7f1f sp=7ffc+30 [eh_frame]
+find_dwfl newly seen pid 9 (a): hdr_size=8384 size=8192 pc=7f30 sp=7ffc+0
+* frame 0: rel_pc=30 raw_pc=7f30 sp=7ffc+0 [initial]
+* frame 1: rel_pc=ffffffffffffffff raw_pc=ffffffffffffffff sp=7ffc+30 [eh_frame]
+find_dwfl pid 7 (cached) (a): hdr_size=8384 size=8192 pc=7f10 sp=7ffc+0
+WARNING: find_dwfl pid 8 (b) (failed)
+TOTAL -- received 5 samples, lost 5 samples, loaded 2 processes
+"""
+
+
+def hotspot_stream(*records: tuple[int, bytes]) -> bytes:
+    return hotspot.MAGIC + bytes(4) + b"".join(
+        struct.pack("<IB", len(body) + 1, kind) + body for kind, body in records)
+
+
+class Parsing(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        version = mock.patch.object(bpftrace.Bpftrace, "version", return_value="1")
+        version.start()
+        self.addCleanup(version.stop)
+
+    def adapter(self, kind: type[bpftrace.Bpftrace], output: str) -> str:
+        self.write(output, "bpftrace.txt")
+        self.write("Lost 4 events\n", "profiler.txt")
+        made = kind(argparse.Namespace(dir=self.home, freq=1000))
+        made.enabled, made.stopped = 0, 10**18
+        if isinstance(made, bpftrace_counts.Counts):
+            made.mappings = {7: [(range(0x7f40, 0x7f50), "[vdso]")]}
+        file = io.StringIO()
+        made.write(file)
+        return file.getvalue()
+
+    def test_bpftrace(self) -> None:
+        text = self.adapter(bpftrace.Bpftrace, SAMPLES)
+        self.assertIn("sample 250 7 8 0x7f10=jit_a 0x7f20=operator%20new(unsigned%20long) 0x7f30\n"
+                      "sample 260 7 8\n", text)
+        self.assertIn(" samples 4\n", text)
+        self.assertIn("period 1000000\n", text)
+
+    def test_counts(self) -> None:
+        text = self.adapter(bpftrace_counts.Counts, SUMS)
+        self.assertIn("declares no-time no-addresses no-losses\n", text)
+        self.assertIn("sample 12 7 8 jit_a ? [vdso]\nsample 3 7 9\n", text)
+
+    def test_mappings(self) -> None:
+        """Those of a process; of who is gone nothing is known."""
+        found = {path: where for where, path in bpftrace_counts.mappings_of(os.getpid())}
+        with open("/proc/self/auxv", "rb") as file:
+            vectors = {key: value for key, value in struct.iter_unpack("QQ", file.read())}
+        self.assertEqual(found["[vdso]"].start, vectors[33])  # AT_SYSINFO_EHDR
+        self.assertIn(os.path.realpath(sys.executable), found)
+        self.assertEqual(bpftrace_counts.mappings_of(2 ** 22 + os.getpid()), [])
+
+    def test_libbpf_profile(self) -> None:
+        with mock.patch.object(libbpf_profile.Profile, "version", return_value="1"):
+            made = libbpf_profile.Profile(argparse.Namespace(dir=self.home, freq=1000))
+            made.output = PROFILE
+            file = io.StringIO()
+            made.write(file)
+        self.assertIn("\nsample 12 7 - jit_a(int,%20int) ? main\nsample 3 7 -\n", file.getvalue())
+
+    def test_eu_stackprof(self) -> None:
+        """Equal stacks are one; a caller's address is where the call returns to. Lost is what has
+        no frame: who was gone, and who could not be walked."""
+        self.write(STACKPROF, "stackprof.txt")
+        with mock.patch.object(eu_stackprof.StackProf, "version", return_value="1"):
+            made = eu_stackprof.StackProf(argparse.Namespace(dir=self.home))
+            file = io.StringIO()
+            made.write(file)
+        self.assertTrue(file.getvalue().endswith(
+            "\nsample 2 7 - 0x7f10 0x7f20\nsample 1 9 - 0x7f30 0x0\nsample 1 7 -\n"))
+        self.assertEqual(made.lost, 2)
+
+    def test_hotspot(self) -> None:
+        """A frame has the name of the real function, not of one inlined there; the kernel's go.
+        Without a name it has its program's."""
+        def location(number: int, address: int, parent: int) -> tuple[int, bytes]:
+            return hotspot.LOCATION, struct.pack(">iQiIiii", number, address, -1, 7, 0, 0, parent)
+        frames = 3, 1, 4, 5
+        parsed = hotspot.Parsed(hotspot_stream(
+            (hotspot.STRING, struct.pack(">iI", 9, 5) + b"jit_a"),
+            (hotspot.STRING, struct.pack(">iI", 10, 6) + b"[vdso]"),
+            (hotspot.STRING, struct.pack(">iI", 11, 6) + b"//anon"),
+            location(0, 0x7f00, -1), (hotspot.SYMBOL, struct.pack(">iiii?", 0, 9, -1, -1, False)),
+            location(2, 0, 0), location(1, 0x7f10, 2), location(4, 0x82f0, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 4, -1, -1, 11, False)), location(5, 0x92f0, -1),
+            (hotspot.SYMBOL, struct.pack(">iiii?", 5, -1, -1, 10, False)),
+            location(3, 0xffffffff81000000, -1), (99, b"what"),
+            (hotspot.SAMPLE, struct.pack(">IIQII4i", 7, 8, 250, 0, 4, *frames) + bytes(9))))
+        self.assertEqual(list(parsed.samples()),
+                         [(250, 7, 8, ["jit_a", "?", "[vdso]"])])
+        with self.assertRaisesRegex(hotspot.protocol.Failed, "is cut"):
+            list(hotspot.Parsed(parsed.data + b"12345").samples())
+
+    def test_sysprof(self) -> None:
+        """Of a capture that grows: what is ours, the user's part of each chain, no threads, and
+        no FORK of who was gone when the window began."""
+        def frame(kind: int, when: int, pid: int, payload: bytes = b"", cpu: int = 0) -> bytes:
+            return sysprof.HEAD.pack(sysprof.HEAD.size + len(payload), cpu, pid, when,
+                                     kind) + payload
+        chain = struct.pack("<HHi5Q", 5, 0, 8, 2**64 - 128, 0xffffffff81000000,
+                            sysprof.CONTEXT_USER, 0x7f10, 0x7f20)
+        data = struct.pack("<I", sysprof.MAGIC) + bytes(252) + b"".join((
+            frame(sysprof.FORK, 80, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 85, 9),
+            frame(sysprof.FORK, 90, 7, struct.pack("<i4x", 9)), frame(sysprof.EXIT, 95, 9, cpu=1),
+            frame(sysprof.FORK, 99, 7, struct.pack("<i4x", 8)),
+            frame(sysprof.FORK, 100, 7, struct.pack("<i4x", 9)),
+            frame(sysprof.MAP, 110, 9, struct.pack("<4Q", 0x7000, 0x8000, 0, 3) + b"/a b\0"),
+            frame(sysprof.SAMPLE, 250, 7, chain), frame(sysprof.SAMPLE, 250, 6, chain)))
+        with open(self.place("sysprof.syscap"), "wb") as out:
+            out.write(data[:-3])
+        with mock.patch.object(sysprof.Sysprof, "version", return_value="1"):
+            made = sysprof.Sysprof(argparse.Namespace(dir=self.home))
+            made.capture = sysprof.Capture(self.place("sysprof.syscap"))
+            made.ours, made.counted, made.count = {7}, 0, 0
+            made.enabled, made.stopped = 105, 10**18
+            self.assertEqual(made.samples(), 1)
+            with open(self.place("sysprof.syscap"), "ab") as out:
+                out.write(data[-3:])
+            file = io.StringIO()
+            made.write(file)
+        self.assertTrue(file.getvalue().endswith(
+            "exit 85 9 9\nexit 95 9 9\nfork 100 9 9 7 7\n"
+            "map 110 9 7000-8000 r-xp 00000000 00:00 3 /a b\n"
+            "sample 250 7 8 0x7f10 0x7f20\n"), file.getvalue())
+
+    def test_perf_script(self) -> None:
+        self.assertEqual(list(perf_script.parse(SCRIPT)), [
+            (1000000250, 7, 8, ["jit_a", "?", "[vdso]"]), (1000000260, 7, 8, [])])
+
+
+# Attached, samply has no name for code that is there already (results/PROFILERS.md).
+NAMELESS = "samply", "codspeed_samply"
+
+
+class Real(unittest.TestCase):
+    def test_right(self) -> None:
+        """Attached to a workload and launching it."""
+        for name in ("perf", "perf_script", "bpftrace", "bpftrace_counts", "hotspot", "codspeed",
+                     "samply", "samply_import", "codspeed_samply"):
+            with self.subTest(name):
+                done = process.run([JITPROOF, "adapter", "check", name], timeout=240)
+                if done.returncode == 4 or "perf_event_open" in done.stdout:
+                    self.skipTest(done.stdout)
+                if name in NAMELESS:
+                    self.assertIn("\nnot ok 2 attach\n", done.stdout)
+                    self.assertRegex(done.stdout, "# found: names.unnamed, no-name: [0-9]+,")
+                else:
+                    self.assertIn("\nok 2 attach\n", done.stdout)
+                self.assertIn("\nok 3 launch\n", done.stdout)

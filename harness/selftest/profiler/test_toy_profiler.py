@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The profiler of docs/profiler-adapters.md works, and `jitproof adapter check` says what is wrong
+with each change that breaks a rule."""
+
+import os
+import platform
+import re
+import sys
+import unittest
+
+from ci.base import files, process
+from harness.selftest.support.scratch import HERE, JITPROOF, Folder
+
+TOY = files.read(os.path.join(HERE, "support", "toy_profiler.py"))
+
+
+DATA = """
+    def write_data(self, file: IO[bytes]) -> None:
+        # Samples of (ip, tid, time, chain, bp, sp, ip), all records with an id, CLOCK_MONOTONIC.
+        attr = struct.pack("<IIQQQQQ32xQIi40x", 1, 136, 0, 1_000_000, 0x1027, 0, 1 << 18 | 1 << 25,
+                           0x1c0, 0, 1)
+        body = b""
+        for now, tid, frames, bp, sp in self.seen:
+            sample = struct.pack("<QIIQQQ%dQQ" % len(frames), frames[0], self.pid, tid, now,
+                                 len(frames) + 1, 2**64 - 512, *frames, 2) + bp + sp
+            body += struct.pack("<IHH", 9, 2, 16 + len(sample)) + sample
+            body += struct.pack("<Q", frames[0])
+        file.write(struct.pack("<8s8Q32x", b"PERFILE2", 104, 152, 104, 152, 256, len(body), 0, 0) +
+                   attr + bytes(16) + body)
+
+
+"""
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "the toy reads x86-64's registers")
+class Toy(Folder):
+    def check(self, text: str, *workload: str) -> tuple[int, str]:
+        self.write(text, "profilers", "toy.py")
+        done = process.run([JITPROOF, "adapter", "check", "toy", *workload], timeout=120, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers")})
+        self.assertEqual(done.stderr, "")
+        if "perf_event_open" in done.stdout:
+            self.skipTest("the clocks cannot be compared here")
+        return done.returncode, done.stdout
+
+    def test_length(self) -> None:
+        lines = [line for line in TOY.splitlines() if line.strip() and not line.startswith("#")]
+        self.assertLessEqual(len(lines), 60)
+
+    def test_works(self) -> None:
+        """Attached to, and launched: nothing is found."""
+        status, text = self.check(TOY)
+        self.assertEqual(status, 0, text)
+        self.assertIn("ok 2 attach\n", text)
+        self.assertIn("ok 3 launch\n", text)
+        self.assertNotIn("# found", text)
+        self.assertEqual(len(re.findall("(?m)^# not judged \\(no-mappings\\):.* mapping_coverage",
+                                        text)), 2, text)
+        self.assertEqual(len(re.findall(
+            "(?m)^# seen -, mapped -, right -, .*, whole 100 %, invented 0,", text)), 2, text)
+
+    def test_wrong(self) -> None:
+        for old, new, said in (
+                ("frames.append(ip)", "frames.append(ip + 1)", "# found: wrong.chain, wrong-frame"),
+                ("[ip], time", "[ip + 1], time", "# found: wrong.chain, no-depth"),
+                ("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk"),
+                ("(now, tid, frames))", "(now, self.pid, frames))",
+                 "# found: wrong.chain, no-stay"),
+                ("time.monotonic_ns()", "time.time_ns()", "times are CLOCK_MONOTONIC in ns"),
+                ('"no-names", ', "", "# found: names.unnamed, no-name"),
+                ('"no-names"', '"no-addresses"',
+                 "observations: line 5: expected names alone: the header declares no-addresses"),
+                ('"no-mappings", ', "", "# found: broken.chain, no-record"),
+                ('"no-tasks"', '"no-task"', "observations: line 3: expected no-registers, "),
+                ('number = "1"', "number = 1 / 0", "ZeroDivisionError")):
+            with self.subTest(new or old):
+                self.assertIn(old, TOY)
+                self.assertRegex(self.check(TOY.replace(old, new))[1], said)
+
+    def test_missing(self) -> None:
+        done = process.run([JITPROOF, "adapter", "check", "none"], timeout=30)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stdout, "# no profiler 'none': there is no none.py in /.*/profiler\n")
+
+    def test_data(self) -> None:
+        """It writes a perf.data, without mappings."""
+        begin, end = TOY.index("    def write("), TOY.index("main(Toy)")
+        text = TOY[:begin] + DATA + TOY[end:]
+        told = self.check(text.replace("(now, tid, frames)", "(now, tid, frames, registers[32:40], "
+                                       "registers[152:160])"))[1]
+        self.assertRegex(told, "# found: broken.chain, no-record: ")
+        self.assertRegex(told, "(?m)^# seen -, mapped 0 %!, .*, whole 0 %!, invented 0,")
+
+
+# The profiler that docs/profiler-adapters.md describes: it has one stack, of which $MINE says.
+MINE = """#!%s
+import os, signal, sys
+if sys.argv[1] == "--version":
+    print("mine 1.0")
+    sys.exit()
+if os.environ["MINE"] == "end":
+    sys.exit(3)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+print("Sampling", flush=True)
+signal.sigwait([signal.SIGINT])
+if os.environ["MINE"] != "silent":
+    with open("/tmp/perf-%%s.map" %% sys.argv[2]) as names:
+        name = names.readline().split()[2]
+    with open(sys.argv[6], "w") as file:
+        file.write(os.environ["MINE"].replace("JIT", name) + " 100\\n")
+""" % sys.executable
+
+
+class Page(Folder):
+    """Its adapter, as it stands there."""
+
+    def check(self, mine: str, old: str = "", new: str = "") -> tuple[int, str]:
+        """With @new in place of @old."""
+        page = files.read(os.path.join(HERE, "../../docs/profiler-adapters.md"))
+        begin = page.index("import os\n")
+        text = page[begin:page.index("```", begin)]
+        self.assertIn(old, text)
+        self.write(text.replace(old, new) if old else text, "profilers", "mine.py")
+        os.chmod(self.write(MINE, "mine"), 0o755)
+        done = process.run([JITPROOF, "adapter", "check", "mine"], timeout=120, env={
+            **os.environ, "JITPROOF_PROFILERS": self.place("profilers"),
+            "JITPROOF_MINE": self.place("mine"), "MINE": mine})
+        if "perf_event_open" in done.stdout:
+            self.skipTest("the clocks cannot be compared here")
+        return done.returncode, done.stdout
+
+    def test_messages(self) -> None:
+        for mine, said in (
+                ("end", "mine ended with 3, and did not print 'Sampling': without a word"),
+                ("silent", "# the profiler wrote no profile.txt\n"),
+                ("JIT;JIT;main", "1 native frames, and then a stack that cannot be; a stream has "
+                 "the innermost frame first"),
+                ("bash;JIT;JIT", "samples of pid [0-9]+ in [a-z0-9_]+: 3 frames seen, [0-9]+ must "
+                 "be, equal up to frame 1; then comes [a-z0-9_]+\n")):
+            with self.subTest(mine):
+                self.assertRegex(self.check(mine)[1], said)
+
+    def test_kernel_and_suffix(self) -> None:
+        """What flamegraph tools put behind names: neither is a frame of its own, nor another
+        name."""
+        said = self.check("JIT_[j];JIT;do_syscall_64_[k]")[1]
+        self.assertRegex(said, "in [a-z0-9_]+: 2 frames seen, ")
+        self.assertNotIn("misnamed", said)
+
+    def test_no_version(self) -> None:
+        status, said = self.check("JIT", "^mine (", "^Mine v(")
+        self.assertEqual(status, 4)
+        self.assertRegex(said, r"# profiler mine: mine: does not tell its version: '/.*/mine "
+                         r"--version' printed 'mine 1\.0', and '\^Mine v\(\\S\+\)' was expected\n")
+
+    def test_no_program(self) -> None:
+        """Nobody is told to install what no `ci/peers` has."""
+        status, said = self.check("JIT", 'name = "mine"', 'name = "mi-ne"')
+        self.assertEqual(status, 4)
+        self.assertIn("# profiler mine: mi-ne: not found in PATH; set JITPROOF_MI_NE\n", said)

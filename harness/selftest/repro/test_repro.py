@@ -1,0 +1,510 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""jitproof repro: what an archive holds and what it does not, that its bytes depend on nothing but
+what is packed, that it is judged where there is nothing but a shell, and that a hostile run
+directory gets nothing into it."""
+
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import tarfile
+import time
+from typing import Any, Callable
+
+from ci.base import files, process
+from harness.selftest.support import run_directory
+from harness.selftest.support.scratch import (BINARY, DENY, FIXTURES, Folder, HERE, PROGRAMS,
+                                              run_binary)
+
+CASES = os.path.join(HERE, "cases")
+SECRET = "hunter2-correct-horse"
+HOST = "sesame.example.org"
+COREUTILS = ("ls", "cat", "mkdir", "env", "head")
+
+
+def verdict(text: str) -> list[str]:
+    """Of KTAP: all but what is about no case."""
+    of_none = r"# (seed|run directory:|books:|Totals|The clocks|A host took)|#$|$"
+    return [line for line in text.splitlines() if not re.match(of_none, line)]
+
+
+def block(readme: str, title: str) -> list[str]:
+    """The lines that are moved in, below a heading."""
+    part = readme.split("\n## %s\n" % title)[1].split("\n## ")[0]
+    return [line[4:] for line in part.splitlines() if line.startswith("    ")]
+
+
+def seen(readme: str) -> list[str]:
+    return verdict("\n".join(block(readme, "Seen")))
+
+
+class Packing(Folder):
+    def fixture(self, name: str = "anon", study: str = "fixture") -> str:
+        """A run directory of ours that holds one recorded case."""
+        target = self.place("run", study, name)
+        shutil.copytree(os.path.join(FIXTURES, name), target)
+        return target
+
+    def repro(self, case: str = "fixture/anon", output: str = "x.tar", **more: Any) -> str:
+        done = run_binary("repro", case, "-o", self.place(output), "--from", self.place("run"),
+                        **more)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def packed(self, output: str = "x.tar") -> bytes:
+        return files.read_bytes(self.place(output))
+
+    def unpack(self, output: str = "x.tar", into: str = "there") -> str:
+        with tarfile.open(self.place(output), "r:") as tar:
+            tar.extractall(self.place(into))
+            return self.place(into, tar.getnames()[0])
+
+    def readme(self, folder: str) -> str:
+        return files.read(os.path.join(folder, "README"))
+
+
+class Archive(Packing):
+    def test_members(self) -> None:
+        """A plain ustar that says nothing of who packed it, and when."""
+        self.fixture()
+        self.repro()
+        with tarfile.open(self.place("x.tar"), "r:") as tar:
+            members = tar.getmembers()
+        for member in members:
+            self.assertEqual((member.uid, member.gid, member.mtime, member.uname, member.gname),
+                             (0, 0, 0, "", ""), member.name)
+            self.assertTrue(member.isfile() or member.isdir(), member.name)
+            self.assertRegex(member.name, r"^fixture-anon(/|$)")
+            self.assertNotIn("..", member.name.split("/"))
+        names = [member.name.split("/", 1)[1] for member in members if "/" in member.name]
+        self.assertEqual(len(names), len(set(names)))
+        for name in ("README", "reproduce", "jitproof", "loader", "expected/fixture",
+                     "case/case", "case/truth", "case/perf.data", "case/maps", "case/capture",
+                     "case/env.json", "case/elf/index", "libraries/libc.so.6", "profiler/perf.py"):
+            self.assertIn(name, names)
+        self.assertEqual(len(self.packed()) % 512, 0)
+        self.assertEqual(self.packed()[-1024:], bytes(1024))
+
+    def test_same_bytes(self) -> None:
+        """Whoever packs, wherever, whenever: only the files count."""
+        self.fixture("growth")
+        case = "fixture/growth"
+        self.repro(case)
+        shutil.copytree(self.place("run"), self.place("moved", "elsewhere"))
+        os.mkdir(self.place("tmp"))
+        for number, source in enumerate((("run",), ("moved", "elsewhere"),
+                                         ("run", "fixture", "growth"))):
+            # O_EXCL order, time stamps and permissions differ.
+            os.chmod(self.place(*source), 0o700)
+            done = run_binary("repro", case, "-o", self.place(f"{number}.tar"),
+                            "--from", os.path.relpath(self.place(*source), self.place("tmp")),
+                            cwd=self.place("tmp"),
+                            env={"TMPDIR": self.place("tmp"), "HOME": "/", "NUMBER": str(number)})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.packed(f"{number}.tar"), self.packed(), source)
+        self.assertEqual(os.listdir(self.place("tmp")), [])
+
+    def test_packed_again(self) -> None:
+        """The program of an archive packs what the archive holds."""
+        self.fixture()
+        self.repro()
+        folder = self.unpack()
+        done = process.run(["./jitproof", "repro", "fixture/anon", "-o", self.place("y.tar"),
+                            "--from", "case"], cwd=folder, stderr=subprocess.STDOUT, timeout=60,
+                           env={"JITPROOF_PROFILERS": os.path.join(folder, "profiler")})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        again = self.unpack("y.tar", "again")
+        with open(os.path.join(again, "jitproof"), "rb") as one, \
+                open(os.path.join(folder, "jitproof"), "rb") as other:
+            self.assertEqual(one.read(), other.read())
+        done = process.run([os.path.join(again, "reproduce")], timeout=60)
+        self.assertIn("ok 1 fixture/anon", done.stdout)
+
+    def test_definition(self) -> None:
+        """The definition in force is the one that is packed and judged by."""
+        self.fixture()
+        text = files.read(os.path.join(FIXTURES, "anon", "case")).replace("case fixture/", "case ")
+        self.write(text.rstrip("\n") + "\n\tbroken.dump >=95%\t# it is healthy\n",
+                   "expected", "fixture")
+        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+                        self.place("run"), "--expected", self.place("expected"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("FAIL", done.stdout)
+        folder = self.unpack()
+        for source in ("case/case", "expected/fixture"):
+            self.assertIn("broken.dump >=95%\t# it is healthy",
+                          files.read(os.path.join(folder, source)))
+        done = process.run([os.path.join(folder, "reproduce")], timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
+        self.assertIn("not ok 1 fixture/anon", done.stdout)
+        self.assertIn("it is healthy", self.readme(folder))
+
+
+class Machine(Packing):
+    """What stays at home."""
+
+    def hide(self, folder: str) -> None:
+        """A capture as others make them: the environment in a stack, and who recorded it."""
+        path = os.path.join(folder, "perf.data")
+        data = run_directory.PerfData.load(path)
+        text = b"\0\0SECRET=%s\0http_proxy=http://me:%s@proxy/\0" % ((SECRET.encode(),) * 2)
+        for sample in data.samples()[:3]:
+            sample.stack[-len(text):] = text
+        # Cut off by the end of the dump.
+        data.samples()[5].stack[-16:] = b"\0\0CUT=" + SECRET.encode()[:10]
+        data.features[3] = HOST.encode() + b"\0"
+        data.save(path)
+
+    def test_environment_and_host(self) -> None:
+        folder = self.fixture()
+        self.hide(folder)
+        for secret in (SECRET, HOST, SECRET[:10]):
+            self.assertIn(secret.encode(), files.read_bytes(os.path.join(folder, "perf.data")))
+        self.repro()
+        for secret in (SECRET, HOST, SECRET[:10]):
+            self.assertNotIn(secret.encode(), self.packed())
+        there = self.unpack()
+        listed = self.readme(there)
+        for name in ("SECRET", "http_proxy", "CUT"):
+            self.assertRegex(listed, r"(?m)^      %s$" % name)
+        data = run_directory.PerfData.load(os.path.join(there, "case", "perf.data"))
+        self.assertEqual(sorted(data.features), [6, 7, 12, 21, 23])
+        original = run_directory.PerfData.load(os.path.join(FIXTURES, "anon", "perf.data"))
+        self.assertEqual(data.features, original.features)
+        self.assertEqual(len(data.records), len(original.records))
+
+    def test_addresses(self) -> None:
+        """What looks like a short text may be an address, and is left alone."""
+        folder = self.fixture()
+        path = os.path.join(folder, "perf.data")
+        data = run_directory.PerfData.load(path)
+        addresses = (b"As=BB~\0\0", b"|s=\x81\x48\x7f\0\0", b"ab=def\0\0", b"ABCD=V\0\0")
+        for address, sample in zip(addresses, data.samples()):
+            sample.stack[-16:] = bytes(8) + address
+        long = b"\0LATIN=caf\xe9 \xe9t \xe9t\xe9\0"
+        data.samples()[4].stack[-len(long):] = long
+        data.save(path)
+        self.repro()
+        packed = run_directory.PerfData.load(os.path.join(self.unpack(), "case", "perf.data"))
+        for address, sample in zip(addresses, packed.samples()):
+            self.assertEqual(sample.stack[-8:], address)
+        self.assertEqual(packed.samples()[4].stack[-len(long):],
+                         b"\0LATIN=" + b"x" * (len(long) - 8) + b"\0")
+
+    def test_paths_are_listed(self) -> None:
+        folder = self.fixture()
+        self.repro()
+        listed = self.readme(self.unpack())
+        data = run_directory.PerfData.load(os.path.join(folder, "perf.data"))
+        for mapping in data.maps():
+            self.assertIn("      %s\n" % mapping.name, listed)
+
+    def test_what_cannot_be_read(self) -> None:
+        """Damage may be the point of a report: it is packed as it is, and said to be."""
+        folder = self.fixture()
+        with open(os.path.join(folder, "perf.data"), "r+b") as file:
+            file.truncate(20000)
+        said = self.repro()
+        self.assertIn("packed as it is: perf.data", said)
+        there = self.unpack()
+        self.assertIn("* ALL that was recorded as `case/perf.data`", self.readme(there))
+        done = process.run([os.path.join(there, "reproduce")], timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"# \./case/perf\.data: .*")
+        self.assertEqual(verdict(done.stdout), block(self.readme(there), "Seen"))
+
+
+    def test_workloads_environment(self) -> None:
+        """What is not there cannot be recorded."""
+        self.write("case a check : bad silent : attach : seconds=60\n", "expected", "s")
+        with subprocess.Popen([BINARY, "run", "-o", self.place("run"), "--expected",
+                               self.place("expected")], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": self.home,
+                                   "PATH": "/usr/bin:/bin"}) as run:
+            found: dict[str, Any] = {}
+            end = time.monotonic() + 20
+            while not found and run.poll() is None and time.monotonic() < end:
+                found = self.environments(self.place("run", "s", "a", "truth"))
+                time.sleep(0.01)
+            run.send_signal(signal.SIGINT)
+            said = run.communicate()[0]
+        if "# SKIP" in said:
+            self.skipTest("perf is denied here")
+        self.assertEqual(len(found), 1, said)
+        for text in found.values():
+            self.assertNotIn(b"MY_TOKEN", text)
+            self.assertIn(b"\0TMPDIR=%s\0" % self.home.encode(), b"\0" + text)
+            self.assertIn(b"\0PATH=/usr/bin:/bin\0", b"\0" + text)
+
+    def environments(self, truth: str) -> dict[str, bytes]:
+        """Of workloads that write this truth, by pid."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as command, \
+                        open(f"/proc/{pid}/environ", "rb") as environment:
+                    words = command.read().split(b"\0")
+                    # Between fork and exec it is the runner still.
+                    if truth.encode() in words and b"workload" in words:
+                        found[pid] = environment.read()
+            except OSError:
+                pass
+        return found
+
+
+class Place(Packing):
+    """Where the archive goes: what is there stays until a whole one takes its place."""
+
+    def repro_to(self, path: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        return run_binary("repro", "fixture/anon", "-o", path, "--from", self.place("run"),
+                        before=before)
+
+    def test_cut_short(self) -> None:
+        self.fixture()
+        kept = self.write("an older one\n", "x.tar")
+        done = self.repro_to(kept, ("prlimit", "--fsize=1000000"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(self.read("x.tar"), "an older one\n")
+        self.assertEqual(self.repro_to(kept).returncode, 0)
+        self.assertGreater(os.path.getsize(kept), 1000000)
+        self.assertFalse(os.path.exists(kept + ".part"))
+
+    def test_no_file(self) -> None:
+        self.fixture()
+        os.mkfifo(self.place("fifo"))
+        for path in (self.place("fifo"), "/dev/null", self.home):
+            done = self.repro_to(path)
+            self.assertEqual(done.returncode, 99, done.stdout)
+            self.assertIn("expected a regular file, or nothing, to write to", done.stderr)
+
+
+class Hostile(Packing):
+    """Whoever made the run directory may want a file of ours."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.dir = self.fixture()
+        files.write(self.place("mine"), SECRET)
+
+    def refused(self, message: str) -> None:
+        done = run_binary("repro", "fixture/anon", "-o", self.place("x.tar"), "--from",
+                        self.place("run"))
+        self.assertEqual(done.returncode, 99, done.stdout)
+        self.assertRegex(done.stderr, message)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertFalse(os.path.exists(self.place("x.tar")))
+
+    def replace(self, name: str, make: Callable[..., Any], *arguments: str) -> None:
+        path = os.path.join(self.dir, name)
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        elif os.path.exists(path):
+            os.unlink(path)
+        make(*arguments, path)
+
+    def test_links(self) -> None:
+        for name in ("perf.data", "truth", "maps", "env.json", "jit-1.dump", "elf/index",
+                     "elf/0123"):
+            with self.subTest(name):
+                self.replace(name, os.symlink, self.place("mine"))
+                self.refused(re.escape(name) + ": a symbolic link")
+                shutil.rmtree(self.place("run"))
+                self.fixture()
+
+    def test_link_to_a_folder(self) -> None:
+        os.mkdir(self.place("ours"))
+        shutil.copy(self.place("mine"), self.place("ours", "index"))
+        self.replace("elf", os.symlink, self.place("ours"))
+        self.refused("elf: a folder was expected, and no link")
+
+    def test_link_as_study(self) -> None:
+        os.rename(self.place("run", "fixture"), self.place("ours"))
+        os.symlink(self.place("ours"), self.place("run", "fixture"))
+        self.refused("'fixture/anon' is not in it")
+
+    def test_other_names_of_a_file(self) -> None:
+        self.replace("maps", os.link, self.place("mine"))
+        self.refused("maps: has 2 names")
+
+    def test_fifo(self) -> None:
+        self.replace("capture", os.mkfifo)
+        self.refused("capture: not a regular file")
+
+    def test_folder_as_file(self) -> None:
+        self.replace("maps", os.mkdir)
+        self.refused("maps: not a regular file")
+
+    def test_huge(self) -> None:
+        with open(os.path.join(self.dir, "perf.data"), "r+b") as file:
+            file.truncate(1 << 40)
+        self.refused(r"perf\.data: 1099511627776 bytes; at most 1 GiB")
+
+    def test_truth_of_any_size(self) -> None:
+        """Room that nobody has written to is left out; what the header claims is not believed."""
+        with open(os.path.join(self.dir, "truth"), "r+b") as file:
+            file.truncate(300 << 20)
+        self.repro()
+        self.assertLess(len(self.packed()), 30 << 20)
+        os.unlink(self.place("x.tar"))
+        with open(os.path.join(self.dir, "truth"), "r+b") as file:
+            for field in (16, 32):  # capacity, next_slot
+                file.seek(field)
+                file.write(b"\xff" * 8)
+            file.truncate(2 << 30)
+        self.refused(r"truth: 2147483648 bytes; at most 1 GiB")
+
+    def test_damage(self) -> None:
+        """Sizes, offsets and counts of a capture that do not fit: said or survived, sanitized."""
+        binary = os.path.join(PROGRAMS[-1], "jitproof")
+        if not os.path.exists(binary):
+            self.skipTest("there is no sanitized jitproof: make sanitized")
+        path = os.path.join(self.dir, "perf.data")
+        whole = files.read_bytes(path)
+        data_at, data_size = struct.unpack_from("<QQ", whole, 40)
+        table = data_at + data_size
+        for at, value in ((40, 2**63), (48, 2**63), (48, 8), (72, 2**64 - 1), (16, 0),
+                          (table, 2**64 - 8), (table + 8, 2**62), (table + 16, 0), (table, 104),
+                          (len(whole), 0), (len(whole) - 20, 2**40), (table + 4, 2**32)):
+            with self.subTest(at=at, value=value):
+                damaged = bytearray(whole)
+                damaged[at:at + 8] = struct.pack("<Q", value)
+                files.write_bytes(path, damaged)
+                done = process.run([binary, "repro", "fixture/anon", "-o", self.place("x.tar"),
+                                    "--from", self.dir], stderr=subprocess.STDOUT, timeout=60)
+                self.assertIn(done.returncode, (0, 99), done.stdout)
+                self.assertNotRegex(done.stdout, "runtime error|Sanitizer")
+                self.assertEqual(os.path.exists(self.place("x.tar")), done.returncode == 0)
+
+    def test_names(self) -> None:
+        """What no run leaves is left out, and named so that it harms no terminal."""
+        for name in ("new\nline", "\x1b[2Jx", "id_rsa", ".hidden", "elf/new\nline", "-o"):
+            files.write(os.path.join(self.dir, name), SECRET)
+        os.symlink(self.place("mine"), os.path.join(self.dir, "link"))
+        os.mkdir(os.path.join(self.dir, "deep"))
+        said = self.repro()
+        self.assertEqual(said.count("# left out"), 8, said)
+        self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f]")
+        self.assertNotIn(SECRET.encode(), self.packed())
+
+    def test_output(self) -> None:
+        """Nothing is written through a link, or into what is no file."""
+        os.symlink(self.place("mine"), self.place("x.tar"))
+        os.mkfifo(self.place("fifo"))
+        for output in ("x.tar", "fifo", "no/x.tar"):
+            done = run_binary("repro", "fixture/anon", "-o", self.place(output), "--from",
+                            self.place("run"))
+            self.assertEqual(done.returncode, 99, output)
+        self.assertEqual(files.read(self.place("mine")), SECRET)
+
+    def test_command_line(self) -> None:
+        for arguments, message in ((["fixture/anon"], "expected -o FILE"),
+                                   (["-o", "x"], "expected CASE"),
+                                   (["a/b", "c/d", "-o", "x"], "one operand too many"),
+                                   (["no/such", "-o", "x"], "no case 'no/such'"),
+                                   (["a/b", "--seed", "x", "-o", "x"], "expected a number")):
+            done = run_binary("repro", *arguments, cwd=self.home)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(message, done.stderr)
+        done = run_binary("repro", "fixture/other", "-o", self.place("x"), "--from", self.dir)
+        self.assertEqual(done.returncode, 99)
+        self.assertIn("holds the case 'fixture/anon'; expected 'fixture/other'", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.home)), ["mine", "run"])
+
+
+class Elsewhere(Packing):
+    """On a machine that has a shell and coreutils."""
+
+    def needs(self, program: str) -> list[str]:
+        """The files that @program is linked with."""
+        done = process.run(["ldd", program])
+        return re.findall(r"(?:=> |^\t)(/\S+) \(", done.stdout, re.M)
+
+    def make_root(self) -> str:
+        root = self.place("root")
+        for program in ("sh", *COREUTILS):
+            path = shutil.which(program)
+            for file, target in [(path, f"/bin/{program}"),
+                                 *((library, library) for library in self.needs(path))]:
+                os.makedirs(os.path.dirname(root + target), exist_ok=True)
+                shutil.copy(os.path.realpath(file), root + target)
+        # What the shell has must not be what serves us.
+        for folder, _, names in os.walk(root):
+            for name in names:
+                self.assertNotRegex(name, r"^lib(dw|elf|z|zstd|lzma|bz2|gcc_s|m)\.so", folder)
+        return root
+
+    def inside(self, root: str, *command: str) -> subprocess.CompletedProcess[str]:
+        chroot = ["chroot", root] if os.geteuid() == 0 else ["unshare", "-r", "chroot", root]
+        return process.run([*chroot, "/bin/sh", "-c", " ".join(command)], timeout=60,
+                           env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"})
+
+    def empty_root(self) -> str:
+        root = self.make_root()
+        done = self.inside(root, "ls /")
+        if done.returncode:
+            self.skipTest("no root of one's own here: " + done.stderr.strip())
+        self.assertLessEqual(set(done.stdout.split()), {"bin", "lib", "lib64", "usr"})
+        return root
+
+    def same_there(self, root: str, archive: str, status: int) -> str:
+        folder = self.unpack(archive, "root/" + archive.split(".")[0])
+        done = self.inside(root, "/%s/reproduce" % os.path.relpath(folder, root))
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(done.returncode, status, done.stdout)
+        self.assertEqual(verdict(done.stdout), seen(self.readme(folder)))
+        # Beside it, as a file that the shell finds; from elsewhere; and by the judge at home.
+        for command in (f"cd /{os.path.relpath(folder, root)} && sh reproduce",
+                        f"cd /{os.path.relpath(folder, root)}/case && ../reproduce"):
+            self.assertEqual(self.inside(root, command).stdout, done.stdout)
+        here = run_binary("judge", "./case", cwd=folder)
+        self.assertEqual(here.returncode, status)
+        self.assertEqual(verdict(here.stdout), verdict(done.stdout))
+        return folder
+
+    def test_passing(self) -> None:
+        root = self.empty_root()
+        self.fixture()
+        self.repro(output="good.tar")
+        self.same_there(root, "good.tar", 0)
+        self.fixture("growth")
+        self.repro("fixture/growth", "names.tar")
+        self.same_there(root, "names.tar", 0)
+
+    def test_failing_case(self) -> None:
+        """Run here, by repro itself; our variables are no part of it."""
+        root = self.empty_root()
+        tmp = self.place("tmp")
+        os.mkdir(tmp)
+        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                        self.place("bad.tar"), "--seed", "1",
+                        env={**os.environ, "MY_TOKEN": SECRET, "TMPDIR": tmp})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(tmp), [])
+        if "SKIP" in done.stdout:
+            self.skipTest("perf is denied here")
+        self.assertNotIn(SECRET.encode(), self.packed("bad.tar"))
+        self.assertNotIn(b"MY_TOKEN", self.packed("bad.tar"))
+        folder = self.same_there(root, "bad.tar", 1)
+        readme = self.readme(folder)
+        self.assertIn("# bad/wrong.expectation: FAIL", readme)
+        self.assertRegex(readme, r"broken\.dump: expected >=95%, seen \d")
+        # The whole of it, with the archive's own program.
+        done = process.run(["./%s/reproduce" % os.path.relpath(folder, self.home), "--run",
+                            "again"], cwd=self.home, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("not ok 1 bad/wrong.expectation\n", done.stdout)
+        index = files.read(self.place("again", "bad", "wrong.expectation", "elf", "index"))
+        for name in ("jitproof", "loader", "libraries/libc.so.6"):
+            self.assertIn(os.path.join(folder, name) + "\n", index)
+
+    def test_skipped(self) -> None:
+        done = run_binary("repro", "bad/wrong.expectation", "--expected", CASES, "-o",
+                        self.place("x.tar"), before=[*DENY, "EPERM"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        folder = self.unpack()
+        done = process.run([os.path.join(folder, "reproduce")], timeout=60)
+        self.assertEqual(done.returncode, 4)
+        self.assertRegex(done.stdout, "ok 1 bad/wrong.expectation # SKIP .*EPERM")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runner watches until the judge has enough samples in emitted code, whatever their share."""
+
+import json
+import re
+from typing import Any
+
+from ci.base import files, process
+from harness.selftest.support.scratch import JITPROOF, Folder
+
+# Paths of some microseconds, with native code of the same length between them; and a clock that
+# needs more than half of the case's time for as many samples.
+CASES = """# SPDX-License-Identifier: GPL-2.0-only
+case scarce check : anon_exec --turns=2000 : attach --stack=8192 --freq=1999 : samples=300
+	broken.dump =0
+case slow check : anon_exec : attach --stack=8192 --freq=97 : samples=200 seconds=4
+	broken.dump =0
+"""
+
+
+class Enough(Folder):
+    def run_case(self, name: str) -> tuple[dict[str, Any], str]:
+        """The figures of the case, and what was printed."""
+        self.write(CASES, "cases", "enough")
+        run = process.run([JITPROOF, "run", "-o", self.place("run"), "--expected",
+                           self.place("cases"), "enough/" + name], timeout=60)
+        if run.returncode == 4:
+            self.skipTest(run.stdout)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        result = json.loads(files.read(self.place("run", "results.jsonl")))
+        return result["metrics"], run.stdout
+
+    def test_scarce(self) -> None:
+        metrics, text = self.run_case("scarce")
+        self.assertGreaterEqual(metrics["judged.dump"]["k"], 300)
+        samples = re.search(r"(?m)^# books: samples: .* = (\d+)$", text)
+        assert samples
+        self.assertGreater(int(samples[1]), metrics["judged.dump"]["k"] * 1.3, text)
+        self.assertNotIn("# sampled for", text)
+
+    def test_slow(self) -> None:
+        """Samples are counted by the capture's clock, not by the witness's faster one."""
+        metrics, text = self.run_case("slow")
+        self.assertGreaterEqual(metrics["judged.dump"]["k"], 200)
+        self.assertLess(metrics["judged.dump"]["k"], 200 * 1.5)
+        self.assertIn("\n# sampled for more than half of the case's 4 s\n", text)

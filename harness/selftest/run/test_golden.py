@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The runner among cases that fail, crash, hang or check nothing: its words against golden ones.
+
+Environment: O. UPDATE=1 writes the golden files anew, to be looked at in the difference.
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from ci.base import files
+from harness.selftest.support.scratch import BINARY, DENY, HERE, run_binary
+
+CASES = os.path.join(HERE, "cases")
+
+
+def without_figures(text: str) -> str:
+    """What differs from run to run, by a name."""
+    text = re.sub(r"\d+\.\d+ % \(\d+ of \d+, 95 % interval \d+\.\d+ to \d+\.\d+ %\)", "RATE", text)
+    text = re.sub(r"^#   .*(?:, ip | of mapping |: there is ).*$", "#   FIRST", text, flags=re.M)
+    text = re.sub(r"\d+\.\d % broken \(\d+ of \d+\)", "BROKEN", text)
+    text = re.sub(r"differed by at most \d+ ns", "differed by at most N ns", text)
+    text = re.sub(r"^# (run directory:|seed|books:|the host|A host) .*\n", "", text, flags=re.M)
+    text = re.sub(r"\bits pid is \d+", "its pid is N", text)
+    text = re.sub(r": \d+ with cause", ": N with cause", text)
+    text = re.sub(r"caught: \d+ ", "caught: N ", text)
+    text = re.sub(r"is \d+, the case needs", "is N, the case needs", text)
+    text = re.sub(r": \d+; expected", ": N; expected", text)
+    text = re.sub(r"added back, \d+ remain", "added back, N remain", text)
+    # Columns are as wide as their figures.
+    return re.sub(r"^#  .*$", lambda row: re.sub("--+", "--", re.sub("   +", "  ", row.group(0))),
+                  text, flags=re.M)
+
+
+def processes() -> dict[int, str]:
+    """Command lines of all processes, by pid."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            found[int(pid)] = files.read(f"/proc/{pid}/cmdline", "replace").replace("\0", " ")
+        except OSError:
+            pass
+    return found
+
+
+class Golden(unittest.TestCase):
+    dir: str
+    run_dir: str
+    done: subprocess.CompletedProcess[str]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.dir = tempfile.mkdtemp()
+        cls.run_dir = os.path.join(cls.dir, "run")
+        cls.done = run_binary("run", "-o", cls.run_dir, "--seed", "1", "--expected", CASES)
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        shutil.rmtree(cls.dir)
+
+    def setUp(self) -> None:
+        if self.done.returncode == 4:
+            self.skipTest("perf is denied here: " + self.done.stdout.splitlines()[3])
+
+    def test_words(self) -> None:
+        """Outcome and words of every bad case."""
+        self.assertEqual(self.done.returncode, 1, self.done.stdout + self.done.stderr)
+        self.assertEqual(self.done.stderr, "")
+        golden = os.path.join(HERE, "golden", "bad.ktap")
+        said = without_figures(self.done.stdout).replace(self.run_dir, "DIR")
+        if os.environ.get("UPDATE"):
+            files.write(golden, said)
+        self.assertEqual(said.splitlines(), files.read(golden).splitlines())
+
+    def test_none_passes(self) -> None:
+        for line in self.done.stdout.splitlines():
+            if line.startswith("ok "):
+                self.assertRegex(line, "# XFAIL| bad/skip(|.launched) # SKIP what no machine has$")
+
+    def test_no_process_is_left(self) -> None:
+        for pid, command in processes().items():
+            self.assertNotIn(self.run_dir, command, f"pid {pid} is left over")
+
+    def test_judged_again(self) -> None:
+        """The directory alone gives the same words and the same exit status."""
+        again = run_binary("judge", "--expected", CASES, self.run_dir)
+        self.assertEqual(again.returncode, 1, again.stderr)
+        self.assertEqual(without_figures(again.stdout), without_figures(self.done.stdout))
+        once = run_binary("judge", self.run_dir).stdout
+        self.assertEqual(once, run_binary("judge", self.run_dir).stdout)
+
+    def test_one_case_judged_again(self) -> None:
+        done = run_binary("judge", os.path.join(self.run_dir, "bad", "crash"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("not ok 1 bad/crash # ERROR", done.stdout)
+        done = run_binary("judge", "--expected", CASES, os.path.join(self.run_dir, "bad", "crash"))
+        # Of the table there are the rows that this case is in, and those that no case is in.
+        self.assertRegex(done.stdout, r"(?m)^#  a label +- +ERROR$")
+        self.assertRegex(done.stdout, r"(?m)^#  no case +- +impossible \[1\]$")
+        self.assertNotIn("another label", done.stdout)
+
+    def test_results(self) -> None:
+        with open(os.path.join(self.run_dir, "results.jsonl"), encoding="utf-8") as file:
+            results = [json.loads(line) for line in file]
+        told = re.findall(r"^(?:not )?ok \d+ (\S+)", self.done.stdout, re.M)
+        self.assertEqual([result["case"] for result in results], told)
+        for result in results:
+            self.assertEqual(result["study"], "bad")
+            self.assertIn(result["outcome"], ("FAIL", "ERROR", "TIMEOUT", "XFAIL", "XPASS",
+                                               "SKIP"))
+            self.assertTrue(result["why"])
+            self.assertEqual(result["lost"]["sideband"], 0)
+        wrong = next(r for r in results if r["case"] == "bad/wrong.expectation")
+        self.assertEqual(wrong["metrics"]["broken.dump"]["expect"], [0.95, None])
+        self.assertGreaterEqual(wrong["metrics"]["judged.dump"]["k"], 100)
+
+
+class Command(unittest.TestCase):
+    def test_perf_denied(self) -> None:
+        """Everything is skipped, with what is missing, and judging again says so too."""
+        for number in ("EPERM", "EACCES", "ENOSYS"):
+            with tempfile.TemporaryDirectory() as folder:
+                run_dir = os.path.join(folder, "run")
+                done = run_binary("run", "-o", run_dir, "--expected", CASES, before=[*DENY, number])
+                self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+                lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+                self.assertGreater(len(lines), 10)
+                for line in lines[2:]:
+                    self.assertRegex(line, rf"^ok \d+ bad/\S+ # SKIP .*perf_event_open.*{number}")
+                again = run_binary("judge", "--expected", CASES, run_dir)
+                self.assertEqual(again.returncode, 4, again.stdout + again.stderr)
+
+    def test_no_match(self) -> None:
+        done = run_binary("run", "--expected", CASES, "bad/crash", "no/such*")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no case matches 'no/such*'", done.stderr)
+
+    def test_no_case(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run_binary("run", "--expected", folder).returncode, 99)
+
+    def test_bad_expectation_names_its_line(self) -> None:
+        for text, message in (("case a check : bad : attach\n\tm <5\n", ":2: range '<5'"),
+                              ("\ncase a check : nobody : attach\n", ":2: no workload 'nobody'"),
+                              ("case a check : bad : nothing\n", ":1: no capture 'nothing'"),
+                              ("case a check : bad : attach --stack=7\n", ":1: --stack=7"),
+                              ("case a check : bad : attach : control=all\n",
+                               ":1: no control 'all'"),
+                              ("case a check : bad : attach : at=noon:map\n",
+                               ":1: at 'noon:map'; expected BOUNDARY:STEP, the boundary "
+                               "before-open, before-enable, before-threads, before-snapshot, "
+                               "within-snapshot or before-sampling"),
+                              ("case a check : bad : gated : at=before-open:map\n",
+                               ":1: at 'before-open:map'; expected BOUNDARY:STEP, and"),
+                              ("case a check : bad : attach : publish=all\n",
+                               ":1: publish 'all'; expected none, jitdump, map or both, maybe"),
+                              ("case a check : bad : attach : publish=map:\n",
+                               ":1: publish 'map:'"),
+                              ("case a check : bad : attach : publish=maps\n",
+                               ":1: publish 'maps'"),
+                              ("case a check : bad : attach : publish=map:never\n",
+                               ":1: publish 'map:never'"),
+                              ("case a check : bad : attach\n" * 2, ":2: second case 's/a'"),
+                              ("table t | c\nrow r | a\n", "no case 's/a'")):
+            with tempfile.TemporaryDirectory() as folder:
+                files.write(os.path.join(folder, "s"), text)
+                done = run_binary("run", "--expected", folder)
+                self.assertEqual(done.returncode, 99, done.stdout)
+                self.assertIn(message, done.stderr)
+
+    def test_output_directory_is_new(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            files.write(os.path.join(folder, "mine"), "precious")
+            done = run_binary("run", "-o", folder, "--expected", CASES, "bad/crash")
+            self.assertEqual(done.returncode, 99)
+            self.assertEqual(os.listdir(folder), ["mine"])
+
+    def test_interrupted(self) -> None:
+        """SIGINT in the middle of a case leaves no process and no folder."""
+        with tempfile.TemporaryDirectory() as folder:
+            files.write(folder + "/s", "case a check : bad silent : attach : seconds=60\n")
+            tmp = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, tmp)
+            with subprocess.Popen([BINARY, "run", "--expected", folder], text=True,
+                                  stdout=subprocess.PIPE, env={**os.environ, "TMPDIR": tmp}) as run:
+                # Its truth is there: the workload runs, and will never say that it is ready.
+                end = time.monotonic() + 20
+                while run.poll() is None and time.monotonic() < end:
+                    if glob.glob(os.path.join(tmp, "jitproof.*", "s", "a", "truth")):
+                        run.send_signal(signal.SIGINT)
+                        break
+                    time.sleep(0.01)
+                rest = run.stdout.read()
+                status = run.wait(timeout=20)
+            if "# SKIP" in rest:
+                self.skipTest("perf is denied here")
+            self.assertEqual(status, -signal.SIGINT, rest)
+            self.assertIn("Bail out!", rest)
+            self.assertEqual(os.listdir(tmp), [])
+            for pid, command in processes().items():
+                self.assertNotIn(tmp, command, f"pid {pid} is left over")

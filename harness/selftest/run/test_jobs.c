@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which cases may run beside others. */
+#include "harness/run/jobs.h"
+#include "harness/selftest/support/check.h"
+
+static char *one_process[] = {"attach", "--freq=1999", NULL};
+static char *all_ours[] = {"attach", "--system-wide", NULL};
+static char *all_theirs[] = {"attach-by", "perf", "-a", NULL};
+static const struct jp_case small = {.capture_argv = one_process, .capture_argc = 2};
+static const struct jp_case ours = {.capture_argv = all_ours, .capture_argc = 2};
+static const struct jp_case theirs = {.capture_argv = all_theirs, .capture_argc = 3};
+
+int main(void)
+{
+	struct jp_jobs jobs = {.most = 2};
+
+	check(jp_jobs_may_start(&jobs, &small) && jp_jobs_may_start(&jobs, &ours) &&
+		      jp_jobs_may_start(&jobs, &theirs),
+	      "any as the first");
+	jobs.running = 1;
+	check(jp_jobs_may_start(&jobs, &small), "a second one");
+	check(!jp_jobs_may_start(&jobs, &ours) && !jp_jobs_may_start(&jobs, &theirs),
+	      "none that watches the whole machine");
+	jobs.alone = true;
+	check(!jp_jobs_may_start(&jobs, &small), "none beside one that does");
+	jobs.alone = false;
+	jobs.running = 2;
+	check(!jp_jobs_may_start(&jobs, &small), "no third one");
+	return check_done();
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hosts that deny something: each case passes there, or its SKIP names reason and remedy."""
+
+import os
+import platform
+import shutil
+import tempfile
+import unittest
+
+from ci.base import process
+from harness.selftest.support.scratch import JITPROOF, Folder, needs_namespaces
+
+# PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN (linux/prctl.h), then the command.
+MDWE = """import ctypes, os, sys
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
+    sys.exit(77)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+class OddHosts(Folder):
+    def run_there(self, *before: str, cases: tuple[str, ...], folder: str = "") -> str:
+        command = [*before, JITPROOF, "run", *cases]
+        ran = process.run(command, timeout=90, env={**os.environ, "TMPDIR": folder or self.home})
+        if ran.returncode == 77 or "perf_event_open" in ran.stdout:
+            self.skipTest("this kernel denies it: " + ran.stdout)
+        return ran.stdout
+
+    def test_noexec(self) -> None:
+        needs_namespaces(self)
+        script = 'mount -t tmpfs -o noexec none "$TMPDIR" && exec "$0" "$@"'
+        text = self.run_there("unshare", "-Urm", "sh", "-c", script,
+                              cases=("frame-pointers/big.touched", "process-tree/replaced.none"))
+        for name in ("frame-pointers/big.touched", "process-tree/replaced.none"):
+            self.assertRegex(text, r"(?m)^ok \d %s # SKIP executable files in \S+, which is "
+                                   r"mounted noexec: run with TMPDIR or -o elsewhere$" % name)
+
+    def test_memory_deny_write_execute(self) -> None:
+        """Code in a memfd runs: it is written through another mapping."""
+        denied = ("growth/anon.map", "process-tree/exec.none", "tree/short_lived.launch",
+                  "tree/namespaces.launch")
+        text = self.run_there("python3", "-c", MDWE,
+                              cases=(*denied, "preexisting/memfd.attach.exec"))
+        for name in denied:
+            self.assertRegex(text, r"(?m)^ok \d %s # SKIP (memory that becomes executable: "
+                                   r"PR_SET_MDWE denies it|.*EPERM)" % name)
+        self.assertRegex(text, r"(?m)^ok \d preexisting/memfd.attach.exec$")
+
+    def test_time_namespace(self) -> None:
+        there = ("unshare", "-Ur", "--time", "--monotonic", "1000", "--fork")
+        if process.run([*there, "true"]).returncode:
+            self.skipTest("no time namespace")
+        text = self.run_there(*there, cases=("growth/anon.map",))
+        self.assertRegex(text, r"(?m)^ok 1 growth/anon.map # SKIP one clock for truth and capture: "
+                               r"this time namespace moves CLOCK_MONOTONIC by 1000 s")
+
+    def test_fixed_addresses(self) -> None:
+        """After an exec of the same program every mapping looks like the one before."""
+        text = self.run_there("setarch", platform.machine(), "-R",
+                              cases=("process-tree/exec.backfill",))
+        self.assertRegex(text, r"(?m)^ok 1 process-tree/exec.backfill # SKIP random addresses, by "
+                               r"which backfill sees an exec \(run without setarch -R")
+
+    def test_unlimited_stack(self) -> None:
+        """The C library's threads then have 2 MiB, less than the largest frames take."""
+        text = self.run_there("sh", "-c", 'ulimit -s unlimited || exit 77; exec "$0" "$@"',
+                              cases=("frame-pointers/big.touched",))
+        self.assertIn("\nok 1 frame-pointers/big.touched\n", text)
+
+    def test_shared_memory(self) -> None:
+        """A library below /dev/shm is a file and no JIT's memory."""
+        if not os.path.ismount("/dev/shm") or not os.access("/dev/shm", os.W_OK):
+            self.skipTest("no /dev/shm")
+        folder = tempfile.mkdtemp(prefix="jitproof-", dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, folder)
+        text = self.run_there(cases=("frame-pointers/big.touched",), folder=folder)
+        self.assertRegex(text, r"\nok 1 frame-pointers/big.touched(\n| # SKIP executable files)")
+
+
+if __name__ == "__main__":
+    unittest.main()

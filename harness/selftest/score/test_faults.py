@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A profiler whose perf.data lacks some samples, or has some twice, has one red cell in a score."""
+
+import bisect
+import collections
+import copy
+import json
+import os
+import shutil
+from typing import Any, Callable
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+from harness.selftest.score.test_wrong_profilers import red_of
+
+SCENES = """case one full : anon_exec : attach
+case threads full : anon_exec --threads=3 : attach
+case forks full : fork_exec --tasks=3 : launch : seconds=4
+"""
+MS = 1_000_000
+Samples = list[rd.Sample]
+Fault = Callable[["Faults", Samples], Samples]
+
+
+def busiest(samples: Samples, key: Callable[[rd.Sample], Any]) -> Any:
+    return collections.Counter(map(key, samples)).most_common(1)[0][0]
+
+
+class Faults(Folder):
+    def score(self, *options: str) -> list[dict[str, Any]]:
+        done = process.run([JITPROOF, "score", "--json", *options], timeout=120)
+        if done.returncode == 4:
+            self.skipTest(done.stderr)
+        found: list[dict[str, Any]] = json.loads(done.stdout)["workloads"]
+        return found
+
+    def one_thread(self, samples: Samples) -> Samples:
+        tid = busiest(samples, lambda one: one.tid)
+        return [one for one in samples if one.tid == tid]
+
+    def one_function(self, samples: Samples) -> Samples:
+        starts = sorted(addresses.start for addresses in self.truth.code())
+
+        def function(one: rd.Sample) -> int:
+            return bisect.bisect_right(starts, one.regs.get(rd.X86_IP, one.ip))
+        inside = [one for one in samples
+                  if any(one.regs.get(rd.X86_IP, 0) in code for code in self.truth.code())]
+        most = busiest(inside, function)
+        return [one for one in inside if function(one) == most]
+
+    def after_a_fork(self, samples: Samples) -> Samples:
+        begun: dict[int, int] = {}
+        for one in samples:
+            begun.setdefault(one.pid, one.time)
+        first = samples[0].pid
+        return [one for one in samples
+                if one.pid != first and one.time < begun[one.pid] + 50 * MS]
+
+    def gone(self, kept: str, fault: Fault) -> dict[str, Any]:
+        """The row of the kept run without the samples that @fault chooses."""
+        perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
+        self.truth = rd.Truth(os.path.join(kept, "truth"))
+        samples = sorted(perf.samples(), key=lambda one: one.time)
+        # The file states when its first and its last sample were.
+        chosen = {id(one) for one in fault(self, samples[1:-1])}
+        self.assertGreater(len(chosen), 4)
+        perf.records = [one for one in perf.records if id(one) not in chosen]
+        return self.again(kept, perf, -len(chosen))
+
+    def again(self, kept: str, perf: rd.PerfData, more: int) -> dict[str, Any]:
+        facts, path = rd.read_facts(kept), os.path.join(kept, "perf.data")
+        whole = files.read_bytes(path), dict(facts)
+        if "samples" in facts:
+            facts["samples"] = str(int(facts["samples"]) + more)
+        rd.write_facts(kept, facts)
+        perf.save(path)
+        row, = self.score("--again", self.place("kept"))
+        files.write_bytes(path, whole[0])
+        rd.write_facts(kept, whole[1])
+        return row
+
+    def test_each_fault(self) -> None:
+        faults: dict[str, tuple[Fault, ...]] = {
+            "one": (lambda _, samples: samples[::5], lambda _, samples: samples[::20],
+                    Faults.one_function),
+            "threads": (Faults.one_thread,),
+            "forks": (Faults.after_a_fork,)}
+        for profiler in ("jitproof", "perf"):
+            for scene, kinds in faults.items():
+                row, = self.score("--profiler", profiler, "-o", self.place("kept"), "--samples=800",
+                                  "--scenes", self.write(SCENES, "scenes"), scene)
+                self.assertEqual(red_of(row), set(), row)
+                kept = self.place("kept", "a", "runs", "score", scene)
+                for number, fault in enumerate(kinds):
+                    with self.subTest(profiler=profiler, scene=scene, fault=number):
+                        row = self.gone(kept, fault)
+                        self.assertEqual(red_of(row), {"seen"}, row)
+                with self.subTest(profiler=profiler, scene=scene, fault="twice"):
+                    row = self.each_tenth_twice(kept)
+                    self.assertEqual(red_of(row), {"invented"}, row)
+                shutil.rmtree(self.place("kept"))
+
+    def each_tenth_twice(self, kept: str) -> dict[str, Any]:
+        perf = rd.PerfData.load(os.path.join(kept, "perf.data"))
+        samples = sorted(perf.samples(), key=lambda one: one.time)
+        # The file states when its last sample was, so that sample keeps its time.
+        doubles = [copy.deepcopy(one) for one in samples[:-1:10]]
+        for one in doubles:
+            one.time += 1000
+        perf.records += doubles
+        perf.sort()
+        return self.again(kept, perf, len(doubles))

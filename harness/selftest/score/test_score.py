@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A score is a row for each workload, of figures that are measured, with a fault marked as one."""
+
+import json
+import os
+import subprocess
+from typing import Any
+
+from ci.base import process
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+BROKEN = """import sys
+print("version 1" if sys.argv[1] == "version" else "error it broke", flush=True)
+"""
+MISSING = 'print("skip apt-get install nothing", flush=True)\n'
+
+
+class Score(Folder):
+    def score(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
+        return process.run([JITPROOF, "score", *arguments], timeout=120, **more)
+
+    def adapter(self, text: str) -> dict[str, str]:
+        self.write(text, "profilers", "fake.py")
+        return {**os.environ, "JITPROOF_PROFILERS": self.place("profilers")}
+
+    def own(self, *arguments: str) -> Any:
+        done = self.score("--profiler", "jitproof", "--json", "--samples=60", "--seconds=20",
+                          *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)["workloads"]
+        if "perf_event_open" in rows[0]["why"]:
+            self.skipTest(rows[0]["why"])
+        return rows
+
+    def test_own(self) -> None:
+        """Our own capture, and a workload whose memory no perf map names."""
+        anon, memfd = self.own("anon_exec", "memfd_double")
+        for row in (anon, memfd):
+            for column in ("mapped", "whole"):
+                self.assertEqual(row[column]["k"], row[column]["n"], row)
+                self.assertTrue(row[column]["good"])
+            self.assertEqual(row["invented"]["k"], 0)
+            self.assertGreater(row["seen"]["n"], 20)
+            self.assertGreater(row["cpu_ns"], 0)
+        self.assertEqual(anon["right"]["k"], anon["right"]["n"])
+        self.assertEqual(memfd["right"]["k"], 0)
+        self.assertFalse(memfd["right"]["good"])
+        self.assertIn("names.unnamed", {one["metric"] for one in memfd["exceptions"]})
+
+    def test_stacks(self) -> None:
+        """bad_chain ends the kernel's walk: with a dump they are whole."""
+        chain, = self.own("bad_chain")
+        dump, = self.own("--stack=8192", "native_holes")
+        self.assertFalse(chain["whole"]["good"])
+        self.assertGreater(dump["whole"]["n"], 0)
+
+    def test_libraries(self) -> None:
+        """Nobody can name what a library without symbols holds: JIT code beside it is judged."""
+        library, tails = self.own("replaced_binary", "tail_calls")
+        self.assertGreater(tails["right"]["n"], 10)
+        self.assertEqual(tails["right"]["k"], tails["right"]["n"])
+        self.assertNotIn("right", library)
+
+    def test_table(self) -> None:
+        done = self.score("--profiler", "jitproof", "--samples=20", "anon_exec")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^jitproof +seen +mapped +right +wrong +whole")
+        self.assertRegex(done.stdout, r"(?m)^anon_exec ")
+        self.assertRegex(done.stdout, r"\njitproof itself: \d of \d workloads without a fault; ")
+
+    def test_scenes(self) -> None:
+        """Lines of a file: a workload by its own name stands for it, others come beside it."""
+        scenes = self.write("case anon_exec full : anon_exec --depth=3 : launch\n"
+                            "case older full : anon_exec --depth=2 : attach : publish=none\n",
+                            "scenes")
+        rows = self.own("--scenes", scenes, "anon_*", "older")
+        self.assertEqual([(row["workload"], row["way"]) for row in rows],
+                         [("anon_exec", "launch"), ("older", "attach")])
+        self.assertEqual(rows[0]["right"]["k"], rows[0]["right"]["n"])
+        self.assertEqual(rows[1]["right"]["k"], 0)  # nothing was published
+        for text, said in (("case a full : b : attach\n" * 2, "scenes:2: second case 'score/a'"),
+                           ("case a some : b : attach\n", "check or full")):
+            self.write(text, "scenes")
+            done = self.score("--profiler", "jitproof", "--scenes", scenes)
+            self.assertEqual(done.returncode, 99)
+            self.assertIn(said, done.stderr)
+        self.assertEqual(self.score("--profiler", "jitproof", "--scenes", "none").returncode, 99)
+
+    def test_built_in_scenes(self) -> None:
+        """Where attaching would show nothing, the profiler starts the workload."""
+        runner, = self.own("fork_exec")
+        self.assertEqual(runner["way"], "launch")
+        self.assertTrue(runner["seen"]["good"], runner)
+
+    def test_missing(self) -> None:
+        done = self.score("--profiler", "fake", env=self.adapter(MISSING))
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("fake: apt-get install nothing", done.stderr)
+
+    def test_broken(self) -> None:
+        """What could not be judged is a row that says why, and no figure."""
+        done = self.score("--profiler", "fake", "--json", "anon_exec", env=self.adapter(BROKEN))
+        row, = json.loads(done.stdout)["workloads"]
+        self.assertIn(row["outcome"], ("ERROR", "SKIP"))
+        self.assertRegex(row["why"], "it broke|perf_event_open")
+        self.assertNotIn("whole", row)
+        self.assertEqual(done.returncode, 1 if row["outcome"] == "ERROR" else 0)
+
+    def test_nothing_to_judge(self) -> None:
+        """Where all went wrong it does not end as if all were well, and what it printed is told:
+        here an option that there is not, then memory."""
+        scenes = self.write("case wrong full : anon_exec --none : attach\n", "scenes")
+        own = ["score", "--profiler=jitproof", "--samples=20", "--scenes", scenes]
+        short = ["prlimit", "--as=65536000"]
+        for command, status, said in (
+                ([JITPROOF, *own, "wrong"], 1, ".*'--none'"),
+                ([JITPROOF, *own, "wrong", "anon_exec"], 0, ".*'--none'"),
+                ([*short, JITPROOF, *own, "anon_exec"], 1, ".*: mmap: Cannot allocate.*")):
+            with self.subTest(command=command):
+                done = process.run(command, timeout=60)
+                if "perf_event_open" in done.stdout:
+                    self.skipTest(done.stdout)
+                self.assertEqual(done.returncode, status, done.stdout)
+                self.assertRegex(done.stdout, r"(?m)^\w+ +ERROR: the workload exited .*\n"
+                                 " +it printed: " + said)
+
+    def test_judged_later(self) -> None:
+        """--no-judge leaves to --again what a score says at once: the same of the same run."""
+        done = self.score("--profiler", "jitproof", "--no-judge", "-o", self.place("kept"),
+                          "--samples=20", "--seed=1", "anon_exec", "memfd_double")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if "perf_event_open" in self.score("--again", self.place("kept")).stdout:
+            self.skipTest("perf_event_open")
+        self.assertEqual(done.stdout, "# 1 of 2: score/anon_exec: watched\n"
+                         "# 2 of 2: score/memfd_double: watched\n")
+        anon, memfd = json.loads(self.score("--again", self.place("kept"), "--json").stdout)[
+            "workloads"]
+        self.assertTrue(anon["right"]["good"], anon)
+        self.assertEqual(memfd["right"]["k"], 0)
+
+    def test_usage(self) -> None:
+        own = ("--profiler", "jitproof")
+        for arguments in ((), ("--compare", "perf"), ("--profiler", "perf", "--freq=x"), ("--no",),
+                          (*own, "none*"), (*own, "anon_exec", "none"), ("--list", "none"),
+                          (*own, "--launch", "--attach"), (*own, "--no-judge"),
+                          ("--again", self.place("kept"), "--no-judge"),
+                          ("--again", self.place("kept"), "anon_exec")):
+            done = self.score(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("usage: jitproof score", done.stderr)
+        self.assertEqual(self.score("--help").returncode, 0)

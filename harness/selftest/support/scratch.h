@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#pragma once
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/cleanup.h"
+#include "harness/base/file.h"
+#include "harness/format/rundir/run_dir.h"
+#include "harness/selftest/support/check.h"
+
+/* A folder of one test program, and files in it. */
+static char scratch[] = "/tmp/jitproof-test-XXXXXX";
+
+/* Good until the eighth call from now. */
+__attribute__((unused)) static const char *scratch_path(const char *name)
+{
+	static char paths[8][128];
+	static unsigned int next;
+	char *path = paths[next++ % 8];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", scratch, name);
+	return path;
+}
+
+static void scratch_remove(void)
+{
+	if (jp_run_dir_remove(scratch))
+		perror(scratch);
+}
+
+/* Makes the folder, which goes when the program ends; children are to use _exit(). The path of
+ * @name in it, for good. */
+__attribute__((unused)) static const char *scratch_make(const char *name)
+{
+	static char path[128];
+
+	if (!mkdtemp(scratch) || atexit(scratch_remove)) {
+		perror(scratch);
+		exit(99);
+	}
+	snprintf(path, sizeof(path), "%s/%s", scratch, name);
+	return path;
+}
+
+/* Just @bytes, whatever was there. */
+__attribute__((unused)) static bool scratch_write(const char *path, const void *bytes, size_t size)
+{
+	jp_cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	return fd >= 0 && !jp_file_write(fd, bytes, size);
+}

@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What stands around the stacks is accounted for: events, CPUs, snapshots, kept files, acts, and
+who was there. Each test alters one thing of a fixture that passes."""
+
+import copy
+import os
+import re
+import struct
+from typing import Callable
+
+from ci.base import files
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import Recorded
+
+FORK, COMM = rd.FORK, rd.COMM
+PAGE = 4096
+CONFIG = 8  # of struct perf_event_attr
+
+
+class Attached(Recorded):
+    """A capture of ours of a process with two threads that ran already."""
+
+    fixture = "clock"
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.dir, name)
+
+    def edit(self, name: str, change: Callable[[str], str]) -> None:
+        text = files.read(self.path(name))
+        self.assertNotEqual(change(text), text)
+        files.write(self.path(name), change(text))
+
+    def asked(self, cpus: int = 2, task_clock: int = 0, synth: int = 2) -> None:
+        self.edit("watched", lambda text: text + "cpus %d\ntask_clock %d\nsynth %d\n" %
+                  (cpus, task_clock, synth))
+
+    def sides(self, kind: int) -> list[rd.Side]:
+        return [one for one in self.perf.records if isinstance(one, rd.Side) and one.kind == kind]
+
+    def test_as_recorded(self) -> None:
+        self.passes()
+        self.asked()
+        self.passes()
+
+    def test_no_such_cpu(self) -> None:
+        self.asked(cpus=2)
+        self.perf.samples()[7].cpu = 2
+        self.fails(self.exactly(1, "modes.bad", "no-such-cpu"))
+
+    def test_another_clock(self) -> None:
+        struct.pack_into("<Q", self.perf.attrs[0].raw, CONFIG, 1)
+        self.passes()  # nobody tells what was wanted
+        self.asked()
+        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
+        self.edit("watched", lambda text: text.replace("task_clock 0", "task_clock 1"))
+        self.passes()
+
+    def test_breakpoints_of_a_clock(self) -> None:
+        self.facts["breakpoints"] = "1000"
+        self.errs("not asked for the clock, or the breakpoints, that the runner wanted")
+
+    def test_another_frequency(self) -> None:
+        self.facts["frequency"] = "1000"
+        self.errs("not asked for the frequency that the capture states")
+
+    def test_more_than_the_runner_saw(self) -> None:
+        self.asked(cpus=2)
+        watched = dict(line.split() for line in files.read(self.path("watched")).splitlines())
+        most = 2 * (int(watched["ended"]) - int(watched["started"]))
+        for key, value, said in (
+                ("cpus", "3", "states 3 CPUs; the runner saw 2"),
+                ("counted", str(most + 1),
+                 "its events counted %d ns; the CPUs had %d" % (most + 1, most)),
+                ("first_enabled", "1", "states first_enabled 1; its window began at")):
+            with self.subTest(key):
+                before = self.facts[key]
+                self.facts[key] = value
+                self.errs(said)
+                self.facts[key] = before
+        self.passes()
+
+    def test_another_policy(self) -> None:
+        self.asked(synth=1)
+        self.errs("states that it synthesized exec, the runner asked for paths")
+
+    def test_doubles_were_counted_too(self) -> None:
+        self.facts["duplicates"] = "1000"
+        self.fails(self.exactly(1, "event.samples", "too-many"))
+
+    def test_doubles_of_another_profiler(self) -> None:
+        self.asked()
+        self.facts["duplicates"] = "1"
+        self.passes()
+        del self.facts["first_enabled"]
+        self.errs("states 1 duplicates; none but ours drops any")
+
+    def test_record_that_ends_within_a_mapping(self) -> None:
+        """All that it tells is so, but a mapping is whole."""
+        record = next(one for one in self.perf.maps() if one.name == "//anon")
+        record.size -= 4096
+        self.fails(self.exactly(1, "mappings.invented", "part"))
+
+    def test_other_number_than_was_written(self) -> None:
+        for _ in ("of ours", "of a profiler's"):
+            for self.miscounted in (-1, 1):
+                self.fails(self.exactly(1, "event.samples", "not-written"))
+            # Ours states none where it wrote none; others may leave it out.
+            self.miscounted = -len(self.perf.samples())
+            if "first_enabled" in self.facts:
+                self.fails(self.exactly(1, "event.samples", "not-written"))
+            else:
+                self.passes()
+            self.facts.pop("first_enabled", None)
+
+    def test_no_snapshot(self) -> None:
+        files.write(self.path("maps"), "")
+        self.fails(self.exactly(1, "snapshots.missing", "no-snapshot"))
+
+    def without(self, name: str) -> None:
+        self.edit("maps", lambda text: "".join(
+            line for line in text.splitlines(True) if not (name in line and "r-xp" in line)))
+
+    def test_snapshot_without_a_line(self) -> None:
+        self.without("/libz.so")
+        self.fails(self.exactly(1, "snapshots.missing", "not-shown"))
+
+    def test_snapshot_with_a_line_more(self) -> None:
+        more = "10000-20000 r-xp 00000000 00:00 0 \n"
+        self.edit("maps", lambda text: text.replace("\n", "\n" + more, 1))
+        text = self.fails(self.exactly(1, "snapshots.invented", "not-there"),
+                          self.exactly(1, "snapshots.missing", "not-told"))
+        self.only(text, "snapshots.invented", "snapshots.missing")
+
+    def test_a_line_shared_that_is_private(self) -> None:
+        self.edit("maps", lambda text: "".join(
+            line.replace("r-xp", "r-xs") if "/libz.so" in line else line
+            for line in text.splitlines(True)))
+        # The process's own maps have it, too: a gate's records leave out what is known.
+        own = (self.exactly(1, "snapshots.missing", "not-shown"),
+               self.exactly(1, "snapshots.invented", "not-there"))
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"), *own)
+        del self.facts["first_enabled"]
+        self.fails(*own)
+
+    def test_a_line_that_no_record_tells(self) -> None:
+        for record in self.perf.maps():
+            if record.name == "[vsyscall]":
+                self.perf.records.remove(record)
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+
+    def test_a_generation_that_no_reading_knows(self) -> None:
+        record = next(one for one in self.perf.maps() if "/libz.so" in one.name)
+        struct.pack_into("<Q", record.body, 48, 1)
+        self.fails(self.exactly(1, "snapshots.missing", "not-told"))
+        record.time = 0
+        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+
+    def test_made_fork_of_another_time(self) -> None:
+        first = int(self.facts["first_enabled"])
+        for time in (0, first + 1):
+            for fork in self.sides(FORK):
+                struct.pack_into("<Q", fork.body, 16, time)
+            self.fails(self.exactly(3, "fork.records", "other-time"))
+        for fork in self.sides(FORK):
+            struct.pack_into("<Q", fork.body, 16, first)
+        self.passes()
+
+    def test_made_name_by_an_exec(self) -> None:
+        self.sides(COMM)[0].misc |= rd.COMM_EXEC
+        self.fails(self.exactly(1, "comm.records", "other-exec"))
+
+    def test_names_that_are_missing(self) -> None:
+        """Of threads that were there before: nobody else will tell."""
+        for gone in self.sides(COMM):
+            self.perf.records.remove(gone)
+        self.fails(self.exactly(3, "comm.missing", "no-record"))
+
+    def test_one_of_both(self) -> None:
+        """Of a thread that ended while others were looked for, which no name or FORK is owed."""
+        for kind, missing in ((COMM, "comm.missing"), (FORK, "fork.missing")):
+            gone = self.sides(kind)[-1]
+            tid = struct.unpack_from("<I", gone.body, 4 if kind == COMM else 8)[0]
+            for index in self.truth.of(rd.Truth.THREAD_EXIT):
+                slot = list(self.truth.get(index))
+                if slot[3] == tid:
+                    slot[4] = slot[5] = int(self.facts["sampling"]) - 1
+                    self.truth.set(index, *slot)
+            where = self.perf.records.index(gone)
+            self.perf.records.remove(gone)
+            self.assertIn("%s: 1 with cause no-record" % missing, self.judge()[1])
+            self.perf.records.insert(where, gone)
+
+    def test_name_of_nobody(self) -> None:
+        struct.pack_into("<I", self.sides(COMM)[1].body, 4, 4000000)
+        self.fails(self.exactly(1, "comm.records", "unknown"))
+
+
+class Launched(Recorded):
+    """Each record came live, and its file is kept."""
+
+    fixture = "mappings"
+
+    def test_events_on_before_the_answer(self) -> None:
+        """perf's events are on before it says so, and what it reads in /proc then has no time."""
+        forks = [one for one in self.perf.records if one.kind == FORK]
+        read = forks[0].copy()
+        read.time = 0
+        struct.pack_into("<Q", read.body, 16, 0)
+        self.perf.records.insert(0, read)
+        del self.facts["first_enabled"]
+        answered = str(forks[-1].time + 1000)
+        self.facts["enabled"] = self.facts["sampling"] = answered
+        watched = os.path.join(self.dir, "watched")
+        files.write(watched, re.sub(r"begun \d+", "begun " + answered, files.read(watched)))
+        self.passes()
+
+    def anonymous(self) -> list[rd.Map]:
+        return [one for one in self.perf.maps() if one.name == "//anon"]
+
+    def test_act_without_a_record_of_its_time(self) -> None:
+        """The mapping grows: a record that is gone is covered by the next."""
+        self.anonymous()[2].time -= 50_000_000
+        self.fails(self.exactly(1, "acts.records", "no-record"))
+
+    def test_records_of_no_act(self) -> None:
+        """What they tell is so, and no act of then made it."""
+        last = self.anonymous()[-1]
+        self.passes()
+        again = copy.deepcopy(last)
+        again.time += 1_000_000
+        self.perf.insert(again)
+        self.fails(self.exactly(1, "records.acts", "no-act"))
+        self.perf.records.remove(again)
+        # One act, told as two mappings, of which it made one.
+        rest = copy.deepcopy(last)
+        last.size, rest.start, rest.size = PAGE, last.start + PAGE, last.size - PAGE
+        self.perf.records.insert(self.perf.records.index(last) + 1, rest)
+        self.fails(self.exactly(1, "records.acts", "no-act"))
+
+    def test_act_of_another_thread(self) -> None:
+        record = self.anonymous()[2]
+        sample = next(one for one in self.perf.samples() if one.tid != record.tid)
+        record.tid = sample.tid
+        struct.pack_into("<I", record.body, record.tail()[rd.TID] + 4, sample.tid)
+        self.fails(self.exactly(1, "records.acts", "other-thread"))
+
+    def test_act_that_is_told_twice(self) -> None:
+        """Not at one time, but in the bracket of the one act that makes both."""
+        again = copy.deepcopy(self.anonymous()[2])
+        again.time += 1
+        self.perf.insert(again)
+        self.fails(self.exactly(1, "records.acts", "twice"))
+        # If it went in that bracket, it may have come again.
+        act = self.truth.get(self.truth.of(rd.Truth.MAP)[3])
+        self.truth.append(rd.Truth.UNMAP, *act[1:8], 0, 0)
+        self.assertNotIn("records.acts: ", self.judge()[1])
+
+    def test_act_that_the_truth_does_not_tell(self) -> None:
+        """Its own maps show the memory, and its unmapping."""
+        acts = self.truth.of(rd.Truth.MAP)
+        for index in acts[-1], acts[0]:  # the page, and all that was reserved for it
+            del self.truth.slots[index]
+        self.truth.next_slot = len(self.truth.slots)
+        self.errs("executable in its maps, and the truth does not tell who mapped it")
+
+    def test_unmapping_what_nothing_mapped(self) -> None:
+        index = self.truth.of(rd.Truth.UNMAP)[0]
+        slot = list(self.truth.get(index))
+        slot[6] -= 1 << 30
+        self.truth.set(index, *slot)
+        self.errs(r"pid \d+ unmaps \S+ at \d+, and nothing mapped ")
+
+    def test_sample_of_a_thread_that_never_was(self) -> None:
+        self.perf.samples()[20].tid = 4000000
+        self.fails(self.exactly(1, "tasks.strangers", "unknown"))
+
+    def test_sample_on_the_way_to_the_exec(self) -> None:
+        """The kernel turns events on before it changes the name: perf's child is perf-exec yet."""
+        at, record = next((at, one) for at, one in enumerate(self.perf.records)
+                          if one.kind == COMM)
+        early = self.perf.samples()[0]
+        early.misc, early.ip, early.time = rd.KERNEL, 2**64 - 4096, record.time - 1
+        early.pid = early.tid = pid = struct.unpack_from("<I", record.body)[0]
+        early.regs[rd.X86_IP] = user = 0x7f0000001000
+        early.chain = [rd.CONTEXT_KERNEL, early.ip, rd.CONTEXT_USER, user]
+        self.perf.records.remove(early)
+        name = self.perf.comm(pid, pid, "perf-exec", 0)
+        self.perf.records[at:at] = [name, early]
+        self.passes()
+        name.body[8:18] = b"perf_5.10\0"  # before 5.15
+        self.passes()
+        name.body[8:18] = b"perfect\0\0\0"
+        self.fails(self.exactly(1, "comm.records", "other-text"))
+        name.body[8:18] = b"perf-exec\0"
+        name.body[8:16] = b"tampered"
+        self.fails(self.exactly(1, "comm.threads", "other-text"))
+
+    def test_name_that_a_thread_inherits(self) -> None:
+        record = next(one for one in self.perf.records if one.kind == COMM)
+        record.body[8:16] = b"tampered"
+        self.fails(self.exactly(1, "comm.records", "other-text"),
+                   self.exactly(r"\d", "comm.threads", "other-text"))
+
+    def test_protection_that_the_memory_never_had(self) -> None:
+        self.anonymous()[1].prot = rd.READ | rd.EXECUTE
+        self.fails(self.exactly(r"\d", "mappings.differs", "protection"),
+                   self.exactly(1, "mappings.invented", "protection"))
+
+    def test_window_without_samples(self) -> None:
+        self.facts["stopped"] = str(int(self.facts["sampling"]) + 10_000_000)
+        self.errs("window: the window that the capture states holds 0 of 137 samples")
+
+    def test_impossible_records(self) -> None:
+        record = self.anonymous()[1]
+        record.misc = record.misc & ~7 | rd.KERNEL
+        self.fails(self.exactly(1, "mappings.invented", "mode"))
+        record.misc = record.misc & ~7 | rd.USER
+        record.size, size = 0, record.size
+        self.fails(self.exactly(1, "mappings.invented", "length"))
+        record.size = size
+        self.passes()
+
+    def test_generation_that_is_not_the_kept_files(self) -> None:
+        record = next(one for one in self.perf.maps() if "/libc.so" in one.name)
+        index = os.path.join(self.dir, "elf/index")
+        generation = 7
+        struct.pack_into("<Q", record.body, 48, generation)
+        text = files.read(index).replace(str(record.ino), "%d.%d" % (record.ino, generation))
+        files.write(index, text)
+        self.passes()
+        struct.pack_into("<Q", record.body, 48, generation + 1)
+        self.fails(self.exactly(1, "mappings.generation", "not-told"))
+        files.write(index, text.replace(".%d " % generation, ".%ds " % generation))
+        self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+
+    def test_two_generations_of_one_file(self) -> None:
+        record = next(one for one in self.perf.maps() if one.name.endswith("/jitproof"))
+        again = rd.Map(record.kind, record.misc, bytes(record.body), record.attr)
+        again.time += 50_000_000
+        self.perf.insert(again)
+        self.passes()
+        was, = struct.unpack_from("<Q", again.body, 48)
+        for other in (0, was + 1):
+            struct.pack_into("<Q", again.body, 48, other)
+            self.fails(self.exactly(1, "mappings.generation", "other-generation"))
+        # Once its process has ended, the number may be another file's.
+        pid, = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)}
+        for index in self.truth.of(rd.Truth.PROCESS_EXIT):
+            slot = list(self.truth.get(index))
+            slot[4] = slot[5] = again.time - 1
+            self.truth.set(index, *slot)
+        self.assertEqual(pid, again.pid)
+        self.assertNotIn("mappings.generation: ", self.judge()[1])
+
+    def test_no_file_is_kept(self) -> None:
+        files.write(os.path.join(self.dir, "elf/index"), "")
+        for _ in ("of ours", "of a profiler's"):
+            self.fails(self.exactly(1, "elf.files", "none"))
+            self.facts.pop("first_enabled", None)
+
+    def test_kept_file_that_nothing_mapped(self) -> None:
+        index = os.path.join(self.dir, "elf/index")
+        lines = files.read(index).splitlines()
+        for at, line in enumerate(lines):
+            with self.subTest(line):
+                files.write(index, "\n".join([*lines[:at], line + "x", *lines[at + 1:], ""]))
+                self.fails(self.exactly(1, "elf.files", "not-mapped"))
+        # Its name says that it was removed meanwhile.
+        files.write(index, "\n".join(line + (" (deleted)" if "/" in line.split()[-1] else "")
+                                     for line in lines) + "\n")
+        self.passes()
+
+    def test_kept_file_that_was_altered(self) -> None:
+        index = os.path.join(self.dir, "elf/index")
+        text = files.read(index)
+        files.write(index, re.sub(r"^(\S+ \S+ \S+)", r"\1 #0", text, count=1))
+        self.fails(self.exactly(1, "elf.files", "altered"))
+        files.write(index, text)
+        self.passes()
+
+    def test_kept_file_is_no_elf(self) -> None:
+        name = files.read(os.path.join(self.dir, "elf/index")).split()[0]
+        path = os.path.join(self.dir, "elf", name)
+        files.write_bytes(path, bytes(os.path.getsize(path)))
+        self.fails(self.exactly(1, "elf.files", "unreadable"))
+
+
+class Published(Recorded):
+    """What a process published, and what injecting made of that: no sample needs each line."""
+
+    fixture = "reuse"
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.dir, name)
+
+    def loads(self) -> list[tuple[int, int, int, str]]:
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        return [rd.Jitdump.load(one) for one in rd.Jitdump(self.place(self.fixture, name)).loads()]
+
+    def first_code(self) -> bytes:
+        """Of the first load."""
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        load = rd.Jitdump(self.place(self.fixture, name)).loads()[0]
+        return bytes(load[len(load) - rd.Jitdump.load(load)[2]:])
+
+    def test_load_that_was_not_injected(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        pid, addr = next((pid, addr) for pid, addr, _, _ in self.loads()
+                         if sum(one[1] == addr for one in self.loads()) > 2)
+        record = [one for one in injected.maps() if one.pid == pid and one.start == addr and
+                  "jit" in one.name][1]
+        injected.records.remove(record)
+        injected.save(path)
+        self.fails(self.exactly(1, "injected.absent", "no-record"))
+
+    def test_more_than_the_code(self) -> None:
+        """Tables may stand behind it, at a multiple of 8."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        pid, addr, size, _ = self.loads()[0]
+        record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
+                      "jit" in one.name)
+        for more, right in ((7, True), (4096, False)):
+            record.size = size + more
+            injected.save(path)
+            if right:
+                self.passes()
+            else:
+                self.fails(self.exactly(1, "injected.mappings", "longer"))
+
+    def test_other_protection(self) -> None:
+        """Who injects writes it: ours as of a private mapping, perf with the mode of its file."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        record = next(one for one in injected.maps() if "jit-" in one.name and
+                      one.prot & rd.EXECUTE and not one.name.endswith(".dump"))
+        right = (record.prot, 2, record.tid)
+        for prot, flags, tid, good in ((*right, True), (0o100644, 1, record.tid, True),
+                                       (record.prot | rd.WRITE, 2, record.tid, False),
+                                       (record.prot, 1, record.tid, False),
+                                       (*right[:2], record.tid + 1, False)):
+            record.prot, record.tid = prot, tid
+            struct.pack_into("<I", record.body, 60, flags)
+            injected.save(path)
+            if good:
+                self.passes()
+            else:
+                self.fails(self.exactly(1, "injected.mappings", "other-protection"))
+
+    def test_file_of_other_code(self) -> None:
+        """Whoever shows or unwinds code reads it there, and the jitdump has it, too."""
+        folder = self.place(self.fixture, "jit")
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            raw = files.read_bytes(path)
+            code = self.first_code()
+            at = raw.index(code)
+            files.write_bytes(path, raw[:at] + b"\xcc" + raw[at + 1:])
+            self.fails(self.exactly(r"\d+", "injected.mappings", "other-bytes"))
+            files.write_bytes(path, raw[:18] + b"\xb7" + raw[19:])
+            self.fails(self.exactly(r"\d+", "injected.mappings", "other-machine"))
+            files.write_bytes(path, raw)
+        self.passes()
+
+    def test_file_of_other_tables(self) -> None:
+        """Where the record shows what is behind the code, it is what the jitdump has of it."""
+        pid, addr, size, _ = self.loads()[0]
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        dump = rd.Jitdump(self.path(name))
+        load = dump.loads()[0]
+        made = mj.Made(pid).unwinding(rd.Jitdump.time(load), size)
+        dump.records.insert(dump.records.index(load), bytearray(made.raw[rd.Jitdump.HEADER:]))
+        dump.save(self.path(name))
+        injected = rd.PerfData.load(self.path("injected.data"))
+        record = next(one for one in injected.maps() if one.pid == pid and one.start == addr and
+                      "jit" in one.name)
+        path = os.path.join(self.dir, "jit", os.path.basename(record.name))
+        behind = (size + 7) & ~7
+        at = record.pgoff + behind
+        raw, tables = files.read_bytes(path), bytes(made.raw[rd.Jitdump.HEADER + 40:])
+        files.write_bytes(path, (raw[:at] + tables).ljust(at + len(tables), b"\0") +
+                          raw[at + len(tables):])
+        record.size = behind + len(tables)
+        injected.save(self.path("injected.data"))
+        wrong = "# injected.mappings: 1 with cause other-tables, "
+        self.assertNotIn(wrong, self.judge()[1])
+        self.assertIn("with cause other-bytes", self.judge()[1])  # what lay there before
+        files.write_bytes(path, raw)
+        self.assertIn(wrong, self.judge()[1])
+        record.size = size  # nobody sees them
+        injected.save(self.path("injected.data"))
+        self.assertNotIn(wrong, self.judge()[1])
+
+    def test_samples_that_injecting_altered(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        sample = injected.samples()[10]
+        sample.ip += 1
+        injected.save(path)
+        self.fails(self.exactly(1, "samples.injected", "altered"))
+        injected.records.remove(sample)
+        injected.save(path)
+        self.fails(self.exactly(1, "samples.injected", "changed"),
+                   self.exactly(1, "inject.lost", "dropped"))
+
+    def test_name_that_injecting_forgets(self) -> None:
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        name = next(one for one in injected.records if one.kind == COMM)
+        injected.records.remove(name)
+        injected.save(path)
+        self.fails(self.exactly(1, "injected.records", "absent"))
+        injected.records += [name, name.copy()]
+        injected.sort()
+        injected.save(path)
+        self.fails(self.exactly(1, "injected.records", "added"))
+
+    def test_records_that_injecting_altered(self) -> None:
+        """Of a file's mapping at least as much as is there must be; of all others as much."""
+        path = self.place(self.fixture, "injected.data")
+        for change, said in (
+                (lambda one: setattr(one, "pgoff", one.pgoff + PAGE), "absent"),
+                (lambda one: setattr(one, "ino", one.ino + 1), "other-file"),
+                (lambda one: setattr(one, "name", one.name + "x"), "absent"),
+                (lambda one: setattr(one, "time", one.time + 1), "absent")):
+            injected = rd.PerfData.load(path)
+            whole = files.read_bytes(path)
+            change(next(one for one in injected.maps() if "/libc" in one.name))
+            injected.save(path)
+            self.fails(self.exactly(1, "injected.records", said))
+            files.write_bytes(path, whole)
+
+    def test_build_id_for_an_inode(self) -> None:
+        """As `perf inject` may put it there: the records of that file are the same."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        for one in injected.maps():
+            if "/libc" in one.name:
+                one.misc |= 1 << 14
+                one.body[32:56] = bytes([20, 0, 0, 0]) + b"\x77" * 20
+        injected.save(path)
+        self.assertNotIn("injected.records", self.judge()[1])
+
+    def test_event_that_injecting_altered(self) -> None:
+        """Its period, its clock, and what it counts."""
+        path = self.place(self.fixture, "injected.data")
+        for at, layout, value in ((16, "<Q", 5), (92, "<i", 4), (8, "<Q", 1)):
+            injected = rd.PerfData.load(path)
+            whole = files.read_bytes(path)
+            struct.pack_into(layout, injected.attrs[0].raw, at, value)
+            injected.save(path)
+            self.assertIn("say something else", self.judge()[1], at)
+            files.write_bytes(path, whole)
+
+    def test_sample_that_injecting_names_worse(self) -> None:
+        """A wrong name is worse than none: the record leads to another function's code."""
+        path = self.place(self.fixture, "injected.data")
+        injected = rd.PerfData.load(path)
+        sample = injected.samples()[20]
+        records = [one for one in injected.maps() if "/jit-" in one.name and
+                   not one.name.endswith(".dump") and one.pid == sample.pid]
+        mine = [one for one in records if one.start <= sample.ip < one.start + one.size and
+                one.time <= sample.time][-1]
+        mine.pgoff = next(one.pgoff for one in records if one.start != mine.start and
+                          one.pgoff != mine.pgoff)
+        injected.save(path)
+        self.fails(r"(?m)^# inject\.worse: \d+ with cause was-\w+, which nothing allows$")
+
+    def test_jitdump_that_is_cut(self) -> None:
+        name = next(one for one in os.listdir(self.dir) if one.endswith(".dump"))
+        path = self.place(self.fixture, name)
+        files.write_bytes(path, files.read_bytes(path)[:-10])
+        self.fails(self.exactly(1, "order.bad", "jitdump"))
+
+    def test_lines_of_a_perf_map(self) -> None:
+        """Each load has its line, and each line its load: as often."""
+        loads = self.loads()
+        lines = ["%x %x %s\n" % one[1:] for one in loads]
+        path = self.place(self.fixture, "perf-%d.map" % loads[0][0])
+        files.write(path, "".join(lines))
+        self.passes()
+        files.write(path, "".join(lines[:100] + lines[101:]))
+        self.fails(self.exactly(1, "published.absent", "no-line"))
+        files.write(path, "".join(lines + ["1000 100 invented\n"]))
+        self.fails(self.exactly(1, "published.invented", "no-code"))
+        files.write(path, "1000 100 invented\n")
+        self.passes()  # nothing says that it is this process's

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Samples whose dump leads to another caller than their callchain, before what a process does. */
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
+#include "harness/selftest/support/made_events.h"
+
+enum {
+	MANY = 12,
+	PID = 9,
+	OTHER,
+	SP = 0x1000,
+	IP = 0x400000,
+	CALLER = 0x400100,
+	WRITTEN = 0x400200
+};
+enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_IP = 16 };
+
+static const struct jp_event_asked asked = {.user_chain = true};
+static struct jp_truth truth;
+static const struct jp_evidence evidence = {.truth = &truth, .info = {.first_enabled = 1}};
+/* What the frame pointer points at: the next one, which leads nowhere, and a return address. */
+static const uint64_t dumps[2][2] = {{0, CALLER}, {0, WRITTEN}};
+static const uint64_t chain[] = {JP_CONTEXT_USER, IP, CALLER};
+static struct jp_regs regs = {.known = 1 << DWARF_BP | 1 << DWARF_SP | 1 << DWARF_IP,
+			      .r = {[DWARF_BP] = SP, [DWARF_SP] = SP, [DWARF_IP] = IP}};
+
+static struct jp_event sample(uint64_t time, bool user, bool differs)
+{
+	return (struct jp_event)MADE_EVENT(SAMPLE, PID, time, .asked = &asked,
+					   .sample = {.user = user,
+						      .ip = IP,
+						      .regs = &regs,
+						      .chain = chain,
+						      .nr_chain = 3,
+						      .stack = (const void *)dumps[differs],
+						      .stack_size = sizeof(*dumps)});
+}
+
+static void judged(const char *what, const struct jp_event *events, size_t count, uint64_t bad,
+		   uint64_t leaving)
+{
+	const struct jp_metric found = judge("chain_dump", &evidence, events, count, "chain.dump");
+	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
+	uint64_t samples = 0;
+
+	for (size_t i = 0; i < count; i++)
+		samples += events[i].type == JP_EVENT_SAMPLE;
+	check(found.k == bad && found.n == samples && exception_counts == bad && left == leaving,
+	      "%s: %d differ, %d as it leaves", what, (int)found.k, (int)left);
+}
+
+int main(void)
+{
+	const struct jp_event fork = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1});
+	const struct jp_event there = MADE_EVENT(FORK, PID, 1, .task = {.ppid = 1, .there = true});
+	const struct jp_event exec = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x", .exec = true});
+	const struct jp_event named = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x"});
+	const struct jp_event gone = MADE_EVENT(EXIT, PID, 8, .task = {.ppid = 1});
+	const struct jp_event right = sample(6, false, false), wrong = sample(6, false, true);
+	const struct jp_event user = sample(6, true, true);
+	struct jp_event thread = wrong, others = exec, beside = fork, many[2 * MANY];
+
+	regs.machine = jp_machine_find(EM_X86_64);
+	thread.tid = OTHER;
+	others.pid = others.tid = OTHER;
+	beside.tid = OTHER;
+	for (uint32_t i = 0; i < MANY; i++) {
+		many[i] = fork;
+		many[MANY + i] = wrong;
+		many[i].pid = many[i].tid = many[MANY + i].pid = many[MANY + i].tid = PID + i;
+	}
+#define JUDGED(what, bad, left, ...)                                                               \
+	judged(what, (const struct jp_event[]){__VA_ARGS__},                                       \
+	       sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event), bad,      \
+	       left)
+	JUDGED("as the dump says", 0, 0, fork, right, exec);
+	JUDGED("the last before an exec", 0, 1, fork, wrong, exec);
+	JUDGED("the last before its end", 0, 1, fork, right, wrong, gone);
+	JUDGED("of user's code", 1, 0, fork, user, exec);
+	JUDGED("of another thread", 1, 0, fork, thread, exec);
+	JUDGED("not the last", 1, 0, fork, wrong, right, exec);
+	JUDGED("of two the first", 1, 1, fork, wrong, wrong, exec);
+	JUDGED("no exec", 1, 0, fork, wrong, named);
+	JUDGED("another process's exec", 1, 0, fork, wrong, others);
+	JUDGED("after its exec", 1, 0, fork, exec, wrong, gone);
+	JUDGED("nobody saw its fork", 1, 0, wrong, exec);
+	JUDGED("of who was there before", 1, 0, there, wrong, exec);
+	JUDGED("of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
+	JUDGED("a thread's fork", 1, 0, beside, wrong, exec);
+	judged("many that did nothing more", many, 2 * MANY, MANY, 0);
+	return check_done();
+}

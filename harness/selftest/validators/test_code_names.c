@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Names of code, and what covers it, on evidence that no recorded run has. */
+#include "harness/base/clock.h"
+#include "harness/selftest/support/growth.h"
+#include "harness/selftest/support/judged.h"
+#include "harness/selftest/support/made_events.h"
+#include "validators/code_names.h"
+#include "validators/frame_names.h"
+#include "validators/last_image.h"
+
+enum { PID = 9, SLACK = 10 };
+#define CODE(at, called, ...)                                                                      \
+	{                                                                                          \
+		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
+	}
+
+/* A load is of the last life that may have begun by then, whatever others have there. */
+static void loads(void)
+{
+	struct jp_truth_code codes[] = {
+		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
+		CODE(0x1000, "f", .loaded = 3000, .ready = 3001, .ending = 4000),
+		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 4000),
+	};
+	struct jp_truth truth = {.codes = codes, .nr_codes = 3};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .info = {.slack = SLACK, .stopped = 9999}};
+	const struct jp_spans none = {0};
+	const struct jp_view view = {.evidence = &evidence, .truth = &none};
+
+	codes[2].pid = PID + 1;
+	for (uint64_t time = 2989; time <= 2991; time++) {
+		struct jp_code_load load = CODE(0x1000, "f", .owner = PID, .time = time);
+		const struct jp_code_loads all = {.loads = &load, .count = 1};
+		struct jp_incarnations lives;
+		const bool second = time >= 2990;
+
+		if (jp_incarnations_of(&view, &all, &lives))
+			exit(99);
+		check(lives.incarnations[second].published == time &&
+			      lives.incarnations[!second].published == UINT64_MAX &&
+			      lives.incarnations[2].published == UINT64_MAX,
+		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
+		jp_incarnations_free(&lives);
+	}
+}
+
+/* By names alone a function of a file is as good as any other that no JIT emitted. */
+static void frames(void)
+{
+	struct jp_truth_code codes[] = {CODE(0x1000, "emitted"),
+					CODE(0x2000, "native", .in_file = true)};
+	struct jp_truth truth = {.codes = codes, .nr_codes = 2};
+	struct jp_frame_names names = {0};
+
+	if (jp_frame_names_init(&names, &truth))
+		exit(99);
+	check(jp_frame_number(&names, "emitted") >= JP_FRAME_FIRST, "a name of emitted code");
+	check(jp_frame_number(&names, "native") == JP_FRAME_NATIVE &&
+		      jp_frame_number(&names, "unheard") == JP_FRAME_NATIVE,
+	      "names of native code");
+	check(jp_frame_number(&names, NULL) == JP_FRAME_UNNAMED, "no name");
+	jp_frame_names_free(&names);
+}
+
+/* What a later record covers of code is from its first byte to its last. */
+static void covered(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_life life = {.code = &code, .low = 0x1010, .high = 0x1020};
+	const struct jp_view view = {.spaces = jp_replay_new()};
+	struct jp_file_finder *finder = jp_file_finder_new();
+	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
+
+	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
+		if (ip < 0x1011 || ip > 0x101e)
+			check(jp_code_name_at(&naming, &life, ip).covered ==
+				      (ip >= 0x1010 && ip <= 0x101f),
+			      "what covers 1010 to 1020: %x", (int)ip);
+	jp_names_free(naming.names);
+	jp_file_finder_free(finder);
+	jp_replay_free(view.spaces);
+}
+
+/* Later records cover from the first byte of any of them to the last. */
+static void cover(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = (struct jp_truth *)&truth};
+	struct jp_life life = {.code = &code, .published = 10, .begin = 11, .end = UINT64_MAX};
+	struct jp_incarnations lives = {
+		.evidence = &evidence, .incarnations = &life, .count = 1, .largest = 64};
+	static const struct {
+		uint64_t from, to, low, high;
+	} rows[] = {{0x1018, 0x1020, 0x1018, 0x1020},
+		    {0x1010, 0x1014, 0x1010, 0x1020},
+		    {0x1018, 0x1030, 0x1010, 0x1030},
+		    {0x103f, 0x2000, 0x1010, 0x1040}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event map =
+			MADE_EVENT(MAP, PID, 100 + i,
+				   .map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from});
+
+		jp_incarnations_cover(&lives, &map, "//anon");
+		check(life.low == rows[i].low && life.high == rows[i].high, "covered from %x to %x",
+		      (int)life.low, (int)life.high);
+	}
+	check(life.hider.time == 100, "by the first of them");
+}
+
+/* Of as many records, each of which covers one function. */
+static double cost_of_covering(size_t count)
+{
+	enum { SIZE = 16 };
+	struct jp_truth_code *codes = calloc(count, sizeof(*codes));
+	struct jp_life *all = calloc(count, sizeof(*all));
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = &truth};
+	struct jp_incarnations lives = {
+		.evidence = &evidence, .incarnations = all, .count = count, .largest = SIZE};
+	size_t covered_once = 0;
+	uint64_t spent;
+
+	if (!check(codes && all, "memory"))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
+		all[i] = (struct jp_life){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
+	}
+	spent = jp_clock_thread_cpu();
+	for (size_t i = 0; i < count; i++) {
+		const struct jp_event map =
+			MADE_EVENT(MAP, PID, 100 + i, .map = {.addr = i * SIZE, .len = SIZE});
+
+		jp_incarnations_cover(&lives, &map, "//anon");
+	}
+	spent = jp_clock_thread_cpu() - spent;
+	for (size_t i = 0; i < count; i++)
+		covered_once += all[i].hider.time == 100 + i;
+	check(covered_once == count, "each function is covered by its own record");
+	free(all);
+	free(codes);
+	return (double)spent;
+}
+
+/* Code in a file has any name, or none; its callers have theirs. */
+static void callers_of_files(void)
+{
+	struct jp_truth_code codes[] = {
+		CODE(0x1000, "of a file", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX, .in_file = true),
+		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
+	};
+	static const uint64_t reach[] = {0x1010, 0x2010};
+	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x1008, 0x2008};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+	const char *names[] = {NULL, "f"};
+	const struct jp_observed observed = {.names = names, .nr_names = 2};
+	const struct jp_event event =
+		MADE_EVENT(SAMPLE, PID, 100, .observed = &observed,
+			   .sample = {.ip = 0x1008, .user = true, .chain = chain, .nr_chain = 3});
+
+	check(judge("observed_names", &evidence, &event, 1, "callers.right").k == 1 &&
+		      judge("observed_names", &evidence, &event, 1, "names.right").n == 0,
+	      "a caller is judged where what it calls is not");
+}
+
+/* A frame where a function begins was interrupted there: it is named after that, and not after what
+ * ends before it. */
+static void interrupted_at_its_begin(void)
+{
+	struct jp_truth_code codes[] = {
+		CODE(0x1ff0, "before", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
+		CODE(0x2000, "f", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
+		     .ending = UINT64_MAX),
+	};
+	static const uint64_t reach[] = {0x2000, 0x2010};
+	static const uint64_t chain[] = {JP_CONTEXT_USER, 0x2008, 0x2000};
+	struct jp_truth truth = {
+		.version = 3, .codes = codes, .nr_codes = 2, .code_reach = (uint64_t *)reach};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+
+	for (int i = 0; i < 3; i++) {
+		const char *names[] = {"f", i == 0 ? "f" : i == 1 ? "before" : "g"};
+		const struct jp_observed observed = {.names = names, .nr_names = 2};
+		const struct jp_event event = MADE_EVENT(
+			SAMPLE, PID, 100, .observed = &observed,
+			.sample = {.ip = 0x2008, .user = true, .chain = chain, .nr_chain = 3});
+
+		check(judge("observed_names", &evidence, &event, 1, "callers.right").k == (i < 2),
+		      "a caller at the begin of f, behind another, is called %s", names[1]);
+	}
+}
+
+/* Why code has no name, or another: by what the capture has, and when the code was published. */
+static void causes(void)
+{
+	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
+	const struct jp_event map = MADE_EVENT(
+		MAP, PID, 1, MADE_MAP(0x1000, 0x1000, JP_PROT_READ | JP_PROT_EXEC, "//anon"));
+	static const struct {
+		size_t dumps;
+		bool injected, mapped, covered;
+		uint64_t published, time;
+		const char *found;
+		enum jp_name_how how;
+		const char *cause;
+	} rows[] = {
+		{0, false, false, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAPPING, "no-mapping"},
+		{1, true, true, true, 10, 100, NULL, JP_NAME_NO_MAP, "hidden"},
+		{1, true, true, false, 10, 100, "g", JP_NAME_MAP, "other-name"},
+		{1, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "not-published"},
+		{0, true, true, false, UINT64_MAX, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{1, true, true, false, 101, 100, NULL, JP_NAME_NO_MAP, "late"},
+		{1, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "not-injected"},
+		{1, false, true, true, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{0, true, true, false, 100, 100, NULL, JP_NAME_NO_MAP, "no-map"},
+		{0, false, true, false, 100, 100, NULL, JP_NAME_NOT_IN_MAP, "not-published"},
+	};
+	struct jp_replay *spaces = jp_replay_new();
+	struct jp_file_finder *finder = jp_file_finder_new();
+	struct jp_names *found = jp_names_new(finder);
+	const struct jp_incarnations none = {.count = 0};
+
+	if (!spaces || !found || jp_replay_apply(spaces, &map))
+		exit(99);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_asked asked = {.names = true, .injected = rows[i].injected};
+		const struct jp_view view = {.asked = &asked, .spaces = spaces};
+		const struct jp_code_loads loads = {.folder.count = rows[i].dumps};
+		const struct jp_naming naming = {&view, found, &loads, &none};
+		const struct jp_life life = {.code = &code, .published = rows[i].published};
+		const struct jp_code_name name = {
+			.life = &life,
+			.ip = code.addr,
+			.mapping = rows[i].mapped ? jp_replay_find(spaces, PID, code.addr) : NULL,
+			.found = rows[i].found,
+			.how = rows[i].how,
+			.covered = rows[i].covered};
+		const char *cause = jp_code_name_cause(&naming, &name, rows[i].time);
+
+		check(!strcmp(cause, rows[i].cause), "%zu jitdumps, published at %lld: %s",
+		      rows[i].dumps, (long long)rows[i].published, cause);
+	}
+	jp_names_free(found);
+	jp_file_finder_free(finder);
+	jp_replay_free(spaces);
+}
+
+/* Of each of @count processes that have two images. */
+static double cost_of_images(size_t count)
+{
+	struct jp_truth_incarnation *all = calloc(2 * count, sizeof(*all));
+	const struct jp_truth truth = {.incarnations = all, .nr_incarnations = 2 * count};
+	size_t right = 0;
+	uint64_t spent;
+
+	if (!check(all != NULL, "memory"))
+		return 0;
+	for (size_t i = 0; i < 2 * count; i++)
+		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
+	spent = jp_clock_thread_cpu();
+	for (size_t i = 0; i < count; i++)
+		right += jp_last_image(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
+	spent = jp_clock_thread_cpu() - spent;
+	check(right == count && !jp_last_image(&truth, 0) &&
+		      !jp_last_image(&truth, (uint32_t)(count + 1)),
+	      "the last image of each, and none of others");
+	free(all);
+	return (double)spent;
+}
+
+int main(void)
+{
+	causes();
+	loads();
+	covered();
+	frames();
+	cover();
+	callers_of_files();
+	interrupted_at_its_begin();
+	check_growth("images", cost_of_images);
+	check_growth("records that cover", cost_of_covering);
+	return check_done();
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The gaps between spans beside a walk over all spans. */
+#include "harness/base/order.h"
+#include "harness/selftest/support/check.h"
+#include "validators/coverage_gaps.h"
+
+enum { ADDRESSES = 40, TIMES = 60, SPANS = 30, PIDS = 3, ROUNDS = 300, QUERIES = 100 };
+
+/* The first address that is in none of them. */
+static uint64_t walk(const struct jp_spans *spans, uint64_t slack, uint32_t pid, uint64_t start,
+		     uint64_t end, uint64_t time)
+{
+	for (uint64_t addr = start; addr < end; addr++) {
+		bool within = false;
+
+		for (size_t i = 0; i < spans->count; i++) {
+			const struct jp_span *span = &spans->spans[i];
+
+			within |= span->pid == pid && addr >= span->mapping.start &&
+				  addr < span->mapping.end && span->open_before <= time + slack &&
+				  time < span->close_after;
+		}
+		if (!within)
+			return addr;
+	}
+	return end;
+}
+
+/* That overlap, as brackets do; some never end. */
+static void add_spans(struct jp_spans *spans, uint64_t *chance)
+{
+	for (; spans->count < SPANS; spans->count++) {
+		struct jp_span *span = &spans->spans[spans->count];
+
+		*span = (struct jp_span){.pid = check_random(chance) % PIDS};
+		span->mapping.start = check_random(chance) % ADDRESSES;
+		span->mapping.end = span->mapping.start + 1 + check_random(chance) % ADDRESSES;
+		span->open_before = check_random(chance) % TIMES;
+		span->close_after = check_random(chance) % 8
+					    ? span->open_before + check_random(chance) % TIMES
+					    : UINT64_MAX;
+	}
+}
+
+static bool has_spans(const struct jp_spans *spans, uint32_t pid)
+{
+	for (size_t i = 0; i < spans->count; i++)
+		if (spans->spans[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* How many of @QUERIES are answered otherwise. */
+static size_t wrong(uint64_t *chance)
+{
+	static struct jp_span list[SPANS];
+	struct jp_spans spans = {.spans = list};
+	const uint64_t slack = check_random(chance) % 10;
+	struct jp_gaps gaps;
+	size_t differ = 0;
+
+	add_spans(&spans, chance);
+	if (jp_spans_index(&spans) || jp_gaps_of(&spans, slack, &gaps))
+		exit(99);
+	for (size_t i = 0; i < QUERIES; i++) {
+		const uint32_t pid = check_random(chance) % PIDS;
+		const uint64_t start = check_random(chance) % (2 * ADDRESSES);
+		const uint64_t end = start + check_random(chance) % ADDRESSES;
+		const uint64_t time = check_random(chance) % (2 * TIMES);
+
+		if (has_spans(&spans, pid))
+			differ += jp_gaps_first(&gaps, pid, start, end, time) !=
+				  walk(&spans, slack, pid, start, end, time);
+	}
+	jp_gaps_free(&gaps);
+	jp_boxes_free(&spans.boxes);
+	return differ;
+}
+
+int main(void)
+{
+	uint64_t chance = 1;
+	size_t differ = 0;
+
+	for (size_t i = 0; i < ROUNDS; i++)
+		differ += wrong(&chance);
+	check(!differ, "%d of %d first gaps differ from those of a walk", (int)differ,
+	      ROUNDS * QUERIES);
+	return check_done();
+}

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""As test_fixtures.py: what is asked of a case, evidence that lies elsewhere, and controls."""
+
+import json
+import os
+import re
+from typing import Any
+
+from ci.base import files
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import PAGE, Recorded
+
+
+class Counted(Recorded):
+    """What is bad is counted where it is, and leaves the other counts alone."""
+
+    judged = 0
+    verdicts: dict[str, dict[str, int]]
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        self.judge()
+        self.judged += 1
+        result = json.loads(self.results(self.judged).splitlines()[0])
+        self.verdicts = result["verdicts"]
+        return result["metrics"]
+
+    def test_forbidden(self) -> None:
+        """Fits no depth: judged, and wrong, by each method."""
+        before = self.metrics()
+        self.deep().regs[rd.X86_SP] += 8
+        after = self.metrics()
+        for method in ("chain", "dump"):
+            self.assertEqual(after[f"judged.{method}"]["k"], before[f"judged.{method}"]["k"])
+            self.assertEqual((after[f"wrong.{method}"]["k"], after[f"wrong.{method}"]["n"]),
+                             (1, before[f"judged.{method}"]["k"]))
+            self.assertEqual(self.verdicts[method]["wrong"], 1)
+            self.assertEqual(sum(self.verdicts[method].values()), before[f"judged.{method}"]["k"])
+
+    def test_acts(self) -> None:
+        """Only what ends executable memory can leave something stale."""
+        names = ("munmap", "mprotect", "mremap")
+        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [2, 0, 0])
+        record = self.emitted_maps()[0]
+        time = int(self.facts["sampling"]) + 100_000_000
+        for kind, prot in ((rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 3), (rd.Truth.PROTECT, 5),
+                           (rd.Truth.PROTECT, 3), (rd.Truth.UNMAP, 0)):
+            self.truth.append(kind, 0, record.pid, record.pid, time, time + 1000, record.start,
+                              record.size, prot, 0)
+            time += 1_000_000
+        # What was closed ends no more, and is not there any more when it is unmapped at the end.
+        self.assertEqual([self.metrics()[f"acts.{name}"]["k"] for name in names], [1, 2, 0])
+
+    def test_without_the_files(self) -> None:
+        """The walk ends in the program that was not kept: foretold, whatever else is."""
+        self.take("memfd")
+        judged = self.metrics()["predicted.dump"]["k"]
+        self.assertGreater(judged, 30)
+        for name in os.listdir(os.path.join(self.dir, "elf")):
+            os.unlink(os.path.join(self.dir, "elf", name))
+        metrics = self.metrics()
+        self.assertEqual((metrics["broken.dump"]["k"], metrics["predicted.dump"]["k"]),
+                         (judged, judged))
+        self.assertEqual(self.verdicts["dump"], {"short": judged})
+        # Another frame at its end is not.
+        self.deep(1, linked=True).put(self.frames(self.deep(1, linked=True), 1)[0] + 8, 0x5eed)
+        self.assertEqual(self.metrics()["predicted.dump"]["k"], judged - 1)
+
+    def test_known_samples(self) -> None:
+        """In a mapping that is executable, of the right kind and name."""
+        samples = len(self.perf.samples())
+        self.take("memfd")
+        known = self.metrics()["coverage.samples"]
+        self.assertEqual((known["k"], known["n"]), (samples, samples))
+        maps = self.emitted_maps()
+        ip = self.perf.samples()[0].regs[rd.X86_IP]
+        one = next(record for record in maps if 0 <= ip - record.start < record.size)
+        inside = sum(0 <= sample.regs[rd.X86_IP] - one.start < one.size
+                     for sample in self.perf.samples())
+        name, prot = one.name, one.prot
+        changes: list[dict[str, Any]] = [{"prot": rd.READ}, {"name": name + "x"},
+                                         {"pgoff": one.pgoff + PAGE}]
+        for change in changes:
+            with self.subTest(change):
+                kept = {key: getattr(one, key) for key in change}
+                for key, value in change.items():
+                    setattr(one, key, value)
+                known = self.metrics()["coverage.samples"]
+                self.assertEqual((known["k"], known["n"]), (samples - inside, samples))
+                for key, value in kept.items():
+                    setattr(one, key, value)
+        self.assertEqual((one.name, one.prot), (name, prot))
+
+
+class Elsewhere(Recorded):
+    """Samples that were taken, and are not where the truth has them: nobody lacks evidence."""
+
+    def astray(self, count: int) -> None:
+        for sample in self.perf.samples()[:count]:
+            sample.ip = sample.regs[rd.X86_IP] = 0x1234
+
+    def test_all_of_them(self) -> None:
+        self.astray(40)
+        self.fails("40 samples are not where the truth says that they must be, 0 are:",
+                   "40 of threads inside of a path, in no emitted code",
+                   "0 of processes that the truth does not know")
+
+    def test_as_many_as_are_needed_and_most_of_them(self) -> None:
+        self.astray(21)
+        self.fails("21 samples are not where .*, 19 are:")
+        self.take("memfd")
+        self.astray(20)
+        self.errs("too little evidence: judged.chain is 20, the case needs 30")
+
+    def test_too_few_anyway(self) -> None:
+        self.astray(40)
+        for sample in self.perf.samples()[29:]:
+            self.perf.records.remove(sample)
+        self.errs("nothing was checked: no sample was judged")
+        self.take("memfd")
+        self.astray(40)
+        for sample in self.perf.samples()[30:]:
+            self.perf.records.remove(sample)
+        self.fails("30 samples are not where the truth says")
+
+    def test_of_another_process(self) -> None:
+        for sample in self.perf.samples():
+            sample.pid = 1
+        self.fails("40 samples are not where .*, 0 are:",
+                   "  40 of processes that the truth does not know")
+
+    def test_without_registers(self) -> None:
+        """Nor has who leaves them out of what was asked for."""
+        for sample in self.perf.samples():
+            sample.abi = 0
+            sample.ip = 0xffffffff81000000
+        self.fails("40 of threads inside of a path, in no emitted code")
+
+
+class Controls(Recorded):
+    """A capture that is wrong on purpose passes only when it is wrong for that reason alone."""
+
+    fixture = "pathless"
+
+    def add_mapping(self) -> None:
+        slot = self.truth.get(self.truth.of(rd.Truth.MAP)[0])
+        one = self.perf.maps()[0]
+        self.perf.insert(self.perf.map(one.pid, slot[6], slot[7], "//anon",
+                                       one.time, rd.READ | rd.WRITE | rd.EXECUTE))
+
+    def test_not_caught(self) -> None:
+        """The profiler was mended: the control no longer shows anything."""
+        self.add_mapping()
+        self.fails("not caught: no exception has the cause pathless")
+
+    def test_another_cause_beside(self) -> None:
+        sample = self.deep()
+        sample.chain[sample.user() + 1] += 1
+        for record in self.perf.maps():
+            if record.name.endswith("/libc.so.6"):
+                self.perf.records.remove(record)
+        # Without the C library's mapping, unwinding from anonymous code added back ends there.
+        self.fails(r"with what was left out added back, \d+ remain")
+
+    def test_another_fault_beside(self) -> None:
+        sample = self.deep()
+        sample.regs[rd.X86_SP] += 8
+        self.fails(r"wrong\.\w+: 1 with cause no-depth; a control fails by pathless alone")
+
+    def test_added_back_at_the_time_of_a_sample(self) -> None:
+        """What was left out is there when the first sample that needs it comes."""
+        path = os.path.join(self.dir, "maps")
+        text = files.read(path)
+        first = min(sample.time for sample in self.perf.samples())
+        files.write(path, re.sub(r"before \d+ after \d+", f"before {first} after {first}", text,
+                                 count=1))
+        self.assertIn("all pathless; added back: 0 broken", self.passes())
+        files.write(path, re.sub(r"before \d+ after \d+",
+                                 f"before {first + 1} after {first + 1}", text, count=1))
+        self.fails("broken.chain: with what was left out added back, 1 remain")
+
+    def test_wrong_behind_unmapped(self) -> None:
+        """Each sampled address is in no mapping; that excuses no frame that cannot be."""
+        sample = self.deep()
+        chain, place = list(sample.chain), sample.user() + 1
+        sample.chain[place] += 1
+        self.fails("wrong.chain: 1 with cause wrong-frame; a control fails by pathless alone",
+                   f"#   wrong at {sample.time}, ")
+        self.assertIn("wrong.chain\": {\"k\": 1", self.results())
+        self.assertIn(f"\"unmapped\": {len(self.perf.samples())}}}", self.results(2))
+        sample.chain = chain[:place + 1] + [self.code()[0][0] + 1] + chain[place + 1:]
+        self.fails("extra.chain: 1 with cause extra-frame; a control fails by pathless alone",
+                   f"#   extra at {sample.time}, ")
+        self.assertIn("extra.chain\": {\"k\": 1", self.results(3))
+        sample.chain = chain
+        sample.ip += 1
+        self.fails("wrong.chain: 1 with cause sample-ip; a control",
+                   f"the sample's own address is {sample.ip:x}")
+
+    def test_what_was_left_out_is_not_the_cause(self) -> None:
+        """The mapping is missing, but it stands in no snapshot: nothing was skipped."""
+        path = os.path.join(self.dir, "maps")
+        start = self.truth.get(self.truth.of(rd.Truth.MAP)[0])[6]
+        with open(path, encoding="utf-8") as file:
+            lines = [line for line in file if not line.startswith(f"{start:x}-")]
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(lines)
+        self.fails("with cause no-record; a control fails by pathless alone",
+                   "not caught: no exception has the cause pathless")
+
+    def test_policy_that_skips_nothing(self) -> None:
+        self.facts["policy"] = "exec"
+        self.fails("with cause no-record; a control fails by pathless alone",
+                   "not caught: no exception has the cause pathless")

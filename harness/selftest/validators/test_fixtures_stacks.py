@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""As test_fixtures.py: callchains, dumped stacks, and samples where the truth has none."""
+
+import json
+import struct
+from typing import Callable
+
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import Recorded
+
+Chain = list[int]
+Frames = list[int]
+# (metric, cause, verdict) of a changed callchain, and of a changed stack dump.
+HOLE = ("broken.chain", "hole", "hole")
+SHORT = ("broken.chain", "kernel-walk", "short")
+SINGLE = ("broken.chain", "kernel-walk", "single")
+EXTRA = ("extra.chain", "extra-frame", "extra")
+WRONG = ("wrong.chain", "wrong-frame", "wrong")
+DUMP_WRONG = ("wrong.dump", "wrong-frame", "wrong")
+DUMP_BAD = ("broken.dump", "bad-frame|dump-end", "short")
+Expected = tuple[str, str, str]
+
+
+def without(place: int) -> Callable[[Chain, int], Chain]:
+    return lambda chain, at: chain[:at + place] + chain[at + place + 1:]
+
+
+def inserted(place: int) -> Callable[[Chain, int], Chain]:
+    return lambda chain, at: [*chain[:at + place], 0x12345678, *chain[at + place:]]
+
+
+def replaced(place: int) -> Callable[[Chain, int], Chain]:
+    return lambda chain, at: [*chain[:at + place], chain[at + place] + 1, *chain[at + place + 1:]]
+
+
+# What becomes of a chain whose user part begins at an index.
+CHAINS: tuple[tuple[str, Expected, Callable[[Chain, int], Chain]], ...] = (
+    ("caller removed", HOLE, without(1)),
+    ("caller's caller removed", HOLE, without(2)),
+    ("native caller removed", HOLE, lambda chain, at: chain[:-2] + chain[-1:]),
+    ("root cut", SHORT, lambda chain, at: chain[:-1]),
+    ("tail cut", SHORT, lambda chain, at: chain[:at + 2]),
+    ("only ip", SINGLE, lambda chain, at: chain[:at + 1]),
+    ("empty", SINGLE, lambda chain, at: []),
+    *((f"frame {place} invented", EXTRA, inserted(place)) for place in (1, 2, 4)),
+    ("root invented", EXTRA, lambda chain, at: [*chain, chain[-1] + 16]),
+    ("frame twice", EXTRA, lambda chain, at: chain[:at + 2] + chain[at + 1:]),
+    *((f"frame {place} replaced", WRONG, replaced(place)) for place in (0, 1, 3)),
+    ("root replaced", WRONG, lambda chain, at: [*chain[:-1], chain[-1] + 1]),
+    ("frame replaced by what looks like a marker", WRONG,
+     lambda chain, at: [*chain[:at + 1], rd.CONTEXT_MAX + 5, *chain[at + 2:]]),
+    ("frames swapped", WRONG,
+     lambda chain, at: [*chain[:at + 1], chain[at + 2], chain[at + 1], *chain[at + 3:]]),
+    ("first frame missing", WRONG, without(0)),
+)
+
+
+class Chains(Recorded):
+    """broken_stacks by the kernel's callchain: one sample is changed, one exception must come."""
+
+    def test_each_change(self) -> None:
+        sample = self.deep()
+        whole, at = sample.chain, sample.user()
+        for name, expected, change in CHAINS:
+            with self.subTest(name):
+                sample.chain = change(whole, at)
+                self.changed(*expected, sample)
+
+    def test_another_samples_chain(self) -> None:
+        sample = self.deep()
+        other = next(one for one in self.perf.samples()
+                     if one.regs[rd.X86_IP] != sample.regs[rd.X86_IP])
+        sample.chain = list(other.chain)
+        self.changed(*WRONG, sample)
+
+    def test_address_of_the_sample(self) -> None:
+        """What a flat profile shows: the sample's own address, not its registers'."""
+        sample = self.deep()
+        sample.ip += 1
+        self.changed("wrong.chain", "sample-ip", "wrong", sample)
+
+
+def swap_return_addresses(sample: rd.Sample, frames: Frames) -> None:
+    one, other = (sample.word(frame + 8) for frame in frames)
+    sample.put(frames[0] + 8, other)
+    sample.put(frames[1] + 8, one)
+
+
+def invent_frame(sample: rd.Sample, frames: Frames) -> None:
+    """In words that no frame needs: what stood there is a local variable."""
+    frame, caller = frames[0], sample.word(frames[0])
+    assert frame + 16 < caller - 8, "no space between two frames"
+    sample.put(frame + 16, caller)
+    sample.put(frame + 24, sample.word(frame + 8) + 1)
+    sample.put(frame, frame + 16)
+
+
+# What is done to a sample, whose two innermost frames by bp are known.
+DUMPS: tuple[tuple[str, Expected, Callable[[rd.Sample, Frames], None]], ...] = (
+    ("return address wrong", DUMP_WRONG,
+     lambda sample, frames: sample.put(frames[0] + 8, sample.word(frames[0] + 8) + 1)),
+    ("return address nowhere", DUMP_WRONG,
+     lambda sample, frames: sample.put(frames[1] + 8, 0x1000)),
+    ("return addresses swapped", DUMP_WRONG, swap_return_addresses),
+    # The second caller's return address now follows the first's: its own is gone.
+    ("frame skipped", ("broken.dump", "hole", "hole"),
+     lambda sample, frames: sample.put(frames[0], sample.word(sample.word(frames[0])))),
+    ("frame invented", ("extra.dump", "extra-frame", "extra"), invent_frame),
+    # A frame pointer of zero is how a walk by them ends well.
+    ("frame pointer 0", ("broken.dump", "complete", "short"),
+     lambda sample, frames: sample.put(frames[0], 0)),
+    ("frame pointer 1", DUMP_BAD, lambda sample, frames: sample.put(frames[0], 1)),
+    ("frame pointer below the stack", DUMP_BAD,
+     lambda sample, frames: sample.put(frames[0], sample.regs[rd.X86_SP] - 64)),
+    ("frame pointer -8", DUMP_BAD, lambda sample, frames: sample.put(frames[0], 2**64 - 8)),
+    ("dump cut", ("broken.dump", "dump-short", "short"),
+     lambda sample, frames: setattr(sample, "stack",
+                                    sample.stack[:frames[1] - sample.regs[rd.X86_SP]])),
+    ("dump empty", ("broken.dump", "dump-short", "single"),
+     lambda sample, frames: setattr(sample, "stack", bytearray())),
+    ("base pointer wrong", ("broken.dump", "complete", "single"),
+     lambda sample, frames: sample.regs.update({rd.X86_BP: 0})),
+)
+
+
+class Dumps(Recorded):
+    """broken_stacks by unwinding the dump: its bytes are changed, the chain is as it was."""
+
+    def test_each_change(self) -> None:
+        sample = self.deep(linked=True)
+        frames, stack, regs = self.frames(sample, 2), bytes(sample.stack), dict(sample.regs)
+        for name, expected, change in DUMPS:
+            with self.subTest(name):
+                sample.stack, sample.regs = bytearray(stack), dict(regs)
+                change(sample, frames)
+                self.changed(*expected, sample)
+
+    def test_cut_by_the_end_of_the_dump(self) -> None:
+        """Whoever reads such a stack sees that it is not whole: it is flagged."""
+        sample = self.deep(linked=True)
+        sample.put(self.frames(sample, 1)[0], sample.regs[rd.X86_SP] + len(sample.stack))
+        self.judge()
+        flagged = json.loads(self.results())["metrics"]["flagged.dump"]
+        self.assertEqual((flagged["k"], flagged["n"]), (1, 1))
+
+    def test_stack_pointer_wrong(self) -> None:
+        for change in (-8, 8, 4096, -4096):
+            with self.subTest(change):
+                sample = self.deep()
+                sample.regs[rd.X86_SP] += change
+                text = self.fails(self.exactly(1, "wrong.chain", "no-depth"),
+                                  self.exactly(1, "wrong.dump", "no-depth"),
+                                  rf"at {sample.time}, .*fits no depth of the path")
+                self.only(text, "wrong.chain", "wrong.dump")
+                sample.regs[rd.X86_SP] -= change
+
+    def test_instruction_pointer_between_instructions(self) -> None:
+        sample = self.deep()
+        start = next(start for start, end in self.code()
+                     if start <= sample.regs[rd.X86_IP] < end)
+        sample.regs[rd.X86_IP] = start + 2  # inside of the first or second instruction
+        self.fails(r"wrong\.(chain|dump): 1 with cause (no-depth|wrong-frame)")
+
+
+class Times(Recorded):
+    """Samples where the truth has none."""
+
+    def gap(self, tid: int) -> tuple[int, int]:
+        """The longest time in which a thread was in no path, between two stays."""
+        enters = sorted(slot[4] for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+                        if slot[3] == tid)
+        leaves = sorted(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))
+                        if slot[3] == tid)
+        first = int(self.facts["sampling"])
+        return max((enter - leave, leave) for leave, enter in zip(leaves, enters[1:])
+                   if leave > first)
+
+    def test_between_two_stays(self) -> None:
+        sample = self.deep()
+        length, start = self.gap(sample.tid)
+        self.assertGreater(length, 2)
+        sample.time = start + length // 2
+        self.perf.sort()
+        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
+                   self.exactly(1, "wrong.dump", "no-stay"),
+                   rf"at {sample.time}, .*in emitted code while the thread was in no path")
+
+    def test_in_another_thread(self) -> None:
+        sample = self.deep()
+        sample.tid += 1000
+        self.fails(self.exactly(1, "wrong.chain", "no-stay"),
+                   self.exactly(1, "wrong.dump", "no-stay"))
+
+    def test_in_another_stay(self) -> None:
+        """Another path, another depth, or another time round: the address must not fit by luck."""
+        sample = self.deep()
+        enters = [slot for slot in map(self.truth.get, self.truth.of(rd.Truth.ENTER))
+                  if slot[3] == sample.tid]
+        own = max((slot for slot in enters if slot[4] <= sample.time), key=lambda slot: slot[4])
+        other = next(slot for slot in enters if slot[6] != own[6] and
+                     slot[4] > int(self.facts["sampling"]))
+        sample.time = other[5] + 100_000
+        self.perf.sort()
+        self.fails(self.exactly(1, "wrong.dump", "no-depth|no-stay|wrong-frame"))
+
+
+class Words(Recorded):
+    """stack_words: what must stand there, whoever comes by."""
+
+    def test_frame_pointer_of_another_frame(self) -> None:
+        self.deep().regs[rd.X86_BP] += 16
+        self.fails(self.exactly(1, "registers.fp", "other-frame"))
+
+    def test_frame_pointer_that_no_method_follows(self) -> None:
+        self.take("mappings")
+        self.passes()
+        self.deep(0).regs[rd.X86_BP] += 16
+        self.only(self.fails(self.exactly(1, "registers.fp", "other-frame")))
+
+    def test_words_of_the_dump(self) -> None:
+        sample = self.deep(linked=True)
+        frame = self.frames(sample, 2)[1]
+        for at in frame, frame + 8:
+            word = sample.word(at)
+            sample.put(at, word + 8)
+            self.fails(self.exactly(1, "dump.words", "other-word"))
+            sample.put(at, word)
+        self.passes()
+
+    def test_no_frame_pointer_and_yet_callers(self) -> None:
+        """Where a function uses it for something else it may lead anywhere, but 0 leads nowhere."""
+        sample = self.deep()
+        load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
+                    if slot[6] <= sample.ip < slot[6] + slot[7])
+        for index in self.truth.of(rd.Truth.LAYOUT):
+            raw = self.truth.slots[index]
+            for at in (40, 52):
+                offset, bp = struct.unpack_from("<HB", raw, at)
+                if struct.unpack_from("<I", raw, 32)[0] == load[8] & 0xffffffff and \
+                        offset == sample.ip - load[6]:
+                    raw[at + 2] = bp & ~3 | 2
+                    self.truth.seal(index)
+        for self.facts["first_enabled"], sample.regs[rd.X86_BP], wrong in (
+                ("1", 8, False), ("1", 0, True), ("0", 0, False)):
+            said = self.judge()[1]
+            self.assertEqual("registers.fp: 1 with" in said, wrong, said)

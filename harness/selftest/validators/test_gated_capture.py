@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Gated captures and loss: a recorded run that is changed must fail for the change; perf keeps the
+gate too; rings that are too small make a case an ERROR."""
+
+import copy
+import json
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from ci.base import files, process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import PAGE, Recorded, judge
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+
+class Gated(Recorded):
+    fixture = "gated"
+
+    def intervals(self) -> list[tuple[int, int, int]]:
+        """Of each process: pid, enabled, disabling."""
+        with open(os.path.join(self.dir, "intervals"), encoding="utf-8") as file:
+            lines = [line.split() for line in file]
+        return [(int(line[1]), int(line[3]), int(line[4])) for line in lines
+                if line[0] == "interval"]
+
+    def backfilled(self, pid: int) -> list[rd.Map]:
+        enabled = [one[1] for one in self.intervals() if one[0] == pid][0]
+        return [record for record in self.perf.maps()
+                if record.pid == pid and record.time < enabled]
+
+    def live(self, pid: int) -> list[rd.Map]:
+        return [record for record in self.perf.maps()
+                if record.pid == pid and record not in self.backfilled(pid)]
+
+    def memfd(self, pid: int) -> list[rd.Map]:
+        return [record for record in self.backfilled(pid) if record.name.startswith("/memfd:")]
+
+    def test_is_what_it_should_be(self) -> None:
+        for pid, _, _ in self.intervals():
+            self.assertEqual(len(self.memfd(pid)), 1)
+            self.assertEqual([record.name for record in self.live(pid)],
+                             [self.memfd(pid)[0].name])
+        self.passes()
+
+    def test_second_mapping_of_a_recorded_file_left_out(self) -> None:
+        """As a backfill that asks for (path, pid) does."""
+        pid = self.intervals()[0][0]
+        self.perf.records.remove(self.memfd(pid)[0])
+        text = self.fails(self.exactly(1, "gated.older", "no-record"),
+                          self.exactly(1, "coverage.missing", "no-record"))
+        self.only(text, "gated.older", "coverage.missing", "broken.chain")
+
+    def program(self) -> rd.Map:
+        """The record of the second process's program."""
+        return next(one for one in self.backfilled(self.intervals()[1][0])
+                    if one.name.endswith("/jitproof"))
+
+    def test_credited_to_what_stands_at_the_path_now(self) -> None:
+        self.program().ino += 1
+        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
+
+    def test_build_id_in_place_of_an_inode(self) -> None:
+        """As perf asks for since 6.18."""
+        program = self.program()
+        program.misc |= rd.BUILD_ID
+        program.body[32:56] = bytes([20, 0, 0, 0]) + 20 * b"\7"
+        self.assertNotIn("# gated.older", self.judge()[1])
+
+    def test_another_offset_of_the_same_file(self) -> None:
+        self.program().pgoff += PAGE
+        self.only(self.fails(self.exactly(1, "gated.older", "no-record")), "gated.older")
+
+    def test_not_executable(self) -> None:
+        self.program().prot &= ~rd.EXECUTE
+        self.fails(self.exactly(1, "gated.older", "no-record"))
+
+    def test_deleted_is_one_name_more(self) -> None:
+        self.program().name += " (deleted)"
+        self.passes()
+
+    def test_samples_of_another_process_in_an_interval(self) -> None:
+        """They are no evidence for the process whose interval it is."""
+        self.passes()
+        before = json.loads(self.results())["metrics"]
+        first, second = (str(one[0]) for one in self.intervals())
+        path = os.path.join(self.dir, "intervals")
+        text = files.read(path)
+        files.write(path, text.replace(f" {first} ", f" {second} "))
+        self.judge()
+        after = json.loads(self.results(2))["metrics"]
+        for number, now in ((1, 0), (2, before["process.2.whole.chain"]["n"])):
+            self.assertGreater(before[f"process.{number}.whole.chain"]["n"], 0)
+            self.assertEqual(after[f"process.{number}.whole.chain"]["n"], now)
+
+    def test_no_name(self) -> None:
+        pid = self.intervals()[1][0]
+        comm = [record for record in self.perf.records if record.kind == rd.COMM and
+                struct.unpack_from("<I", record.body)[0] == pid]
+        self.perf.records.remove(comm[0])
+        self.only(self.fails(self.exactly(1, "gated.named", "nothing"),
+                             self.exactly(1, "processes.nameless", "no-comm")),
+                  "gated.named", "processes.nameless", "threads.nameless")
+
+    def test_told_too_late(self) -> None:
+        pid, enabled, disabling = self.intervals()[0]
+        record = self.memfd(pid)[0]
+        self.perf.records.remove(record)
+        record.time = (enabled + disabling) // 2
+        self.perf.insert(record)
+        self.perf.sort()
+        text = self.fails(self.exactly(1, "gated.older", "no-record"),
+                          self.exactly(1, "coverage.late", "no-record"))
+        self.only(text, "gated.older", "coverage.late", "broken.chain", "records.acts",
+                  "mappings.generation")
+
+    def test_not_told_inside(self) -> None:
+        self.perf.records.remove(self.live(self.intervals()[0][0])[0])
+        text = self.fails(self.exactly(1, "coverage.missing", "no-record"))
+        self.only(text, "coverage.missing", "broken.chain", "acts.records")
+
+    def test_interval_that_its_process_does_not_know(self) -> None:
+        path = os.path.join(self.dir, "intervals")
+        text = files.read(path)
+        process, interval = (next(line for line in text.splitlines() if line.startswith(kind))
+                             for kind in ("process ", "interval "))
+        for line, at, by, mark in ((process, 2, -10**9, "announce"),
+                                   (interval, 2, -1030000, "start"),
+                                   (interval, 5, 2 * 10**7, "stop")):
+            words = line.split()
+            words[at] = str(int(words[at]) + by)
+            with self.subTest(mark):
+                files.write(path, text.replace(line, " ".join(words)))
+                self.errs(f"interval 1 .* has no mark gate.{mark}")
+
+    def test_sample_outside(self) -> None:
+        sample = self.perf.samples()[0]
+        self.perf.records.remove(sample)
+        sample.time = self.intervals()[-1][2] + 50000000
+        self.perf.insert(sample)
+        self.errs("1 samples lie outside of the intervals, the first at")
+
+    def test_sample_in_another_processs_interval(self) -> None:
+        (pid, _, _), (_, enabled, _) = self.intervals()
+        sample = [one for one in self.perf.samples() if one.pid == pid][0]
+        self.perf.records.remove(sample)
+        sample.time = enabled + 1000
+        self.perf.insert(sample)
+        self.errs("samples lie outside of the intervals")
+
+    def test_runner_in_the_interval_of_its_child(self) -> None:
+        """It comes out of its fork late: nobody announced it, and no record tells of it."""
+        pid, enabled, _ = self.intervals()[1]
+        runner = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)][0][2]
+        for of in (runner, pid):
+            sample = copy.deepcopy(self.perf.samples()[0])
+            sample.pid, sample.tid = of, of + 100000
+            sample.time, sample.ip = enabled + 1000, 0x1000
+            sample.chain = [sample.chain[0], 0x1000]
+            sample.regs[rd.X86_IP] = 0x1000
+            self.perf.insert(sample)
+            self.perf.sort()
+            if of == runner:
+                self.passes()
+        self.fails(self.exactly(1, "threads.nameless", "no-record"))
+
+    def test_too_few_samples_of_one_process(self) -> None:
+        pid = self.intervals()[1][0]
+        mine = [sample for sample in self.perf.samples() if sample.pid == pid]
+        for sample in mine[99:]:
+            self.perf.records.remove(sample)
+        self.errs(r"process 2 \(pid \d+\) has 99 samples judged by chain in its interval, 100 are")
+
+    def rewrite(self, old: str, new: str) -> None:
+        path = os.path.join(self.dir, "intervals")
+        text = files.read(path)
+        files.write(path, re.sub(old, new, text, count=1))
+
+    def test_no_interval(self) -> None:
+        self.rewrite(r"(?s)\ninterval.*", "\n")
+        self.errs(r"process 1 \(pid \d+\) has 0 samples judged by chain in its interval")
+
+    def test_broken_file(self) -> None:
+        self.rewrite("interval", "intervall")
+        self.errs(r"intervals:3: expected .* found \"intervall")
+
+    def test_no_maps(self) -> None:
+        with open(os.path.join(self.dir, "maps"), "w", encoding="utf-8"):
+            pass
+        self.errs(r"process 1 \(pid \d+\) announced itself and has no maps")
+
+
+def permitted() -> bool:
+    """Whether this machine lets us watch a process of ours."""
+    with tempfile.TemporaryDirectory(prefix="jitproof-") as folder:
+        return process.run([JITPROOF, "record", "-o", os.path.join(folder, "data"), "--", "true"],
+                           timeout=30).returncode == 0
+
+
+@unittest.skipUnless(permitted(), "perf_event_open is denied")
+class Live(Folder):
+    def run_case(self, definition: str, prefix: tuple[str, ...] = ()) -> str:
+        self.write(f"case one check : {definition}\n", "expected", "live")
+        self.out = self.place("run")
+        return process.run([*prefix, JITPROOF, "run", "--expected", self.place("expected"), "-o",
+                            self.out], stderr=subprocess.STDOUT, timeout=60).stdout
+
+    def facts(self) -> dict[str, str]:
+        return rd.read_facts(os.path.join(self.out, "live/one"))
+
+    def test_fewer_samples_than_asked_for(self) -> None:
+        """A ring that holds no more lowers the rate: whoever looks at the count must know."""
+        notes = []
+        for ring in ("16384", "1048576"):
+            done = process.run([JITPROOF, "record", f"--ring={ring}", "-F", "499", "-o",
+                                self.place(ring), "--", "true"], timeout=30)
+            notes += re.findall(r"note: (\d+) samples a second and thread, not 499: ", done.stderr)
+        self.assertEqual(len(notes), 1)
+        self.assertLess(int(notes[0]), 100)
+
+    STORM = "storm --acts=20000 --forks=50 : launch --freq=999 --user-only"
+
+    def test_ring_of_one_page(self) -> None:
+        text = self.run_case(f"{self.STORM} --sideband-ring=4096 : samples=300")
+        facts = self.facts()
+        lost = int(facts["lost_sideband"])
+        self.assertEqual(facts["ring_sideband"], "4096", text)
+        self.assertGreater(lost, 0)
+        self.assertRegex(text, r"ERROR:1 ")
+        self.assertIn(f"# {lost} sideband records (mappings, processes, names) were lost\n", text)
+        # The kernel says less of it in records than it counted.
+        told = sum(struct.unpack_from("<QQ", record.body)[1] for record in
+                   rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).records
+                   if record.kind == rd.LOST)
+        if facts["format_lost"] == "yes":
+            self.assertLessEqual(told, lost)
+
+    def test_default_ring(self) -> None:
+        text = self.run_case(f"{self.STORM} : samples=300")
+        self.assertEqual(self.facts()["lost_sideband"], "0", text)
+        self.assertIn("\nok 1 live/one\n", text)
+
+    def test_gate_leaves_nothing(self) -> None:
+        text = self.run_case("fork_exec --tasks=2 --busy=80 : gated --freq=1999 : samples=200\n"
+                             "\tmappings.extra allow munmap <=acts.munmap\t# no record of it")
+        self.assertIn("\nok 1 live/one\n", text)
+        left = set(os.listdir(os.path.join(self.out, "live/one")))
+        self.assertEqual(left & {"gate.ctl", "gate.ack"}, set())
+
+    def test_names_at_the_gate(self) -> None:
+        """Fixtures have a truth without names: this one is recorded."""
+        text = self.run_case("fork_exec --tasks=2 --busy=80 : "
+                             "gated --gate=backfill --freq=1999 : samples=100")
+        self.assertIn("\nok 1 live/one\n", text)
+        folder = os.path.join(self.out, "live/one")
+        listed = files.read(os.path.join(folder, "intervals"))
+        first = re.findall(r"(?m)^process \S+ (\d+) (\d+)", listed)[0]
+        self.write(re.sub(r"(?m)^(process .*) \S+$", r"\1 other", listed), "run", "live", "one",
+                   "intervals")
+        self.assertRegex(judge(folder)[1], "gated.listed: 2 with cause other-text")
+        self.write(listed, "run", "live", "one", "intervals")
+        perf = rd.PerfData.load(os.path.join(folder, "perf.data"))
+        made = [one for one in perf.records
+                if one.kind == rd.COMM and int(first[0]) <= one.time <= int(first[1])]
+        self.assertEqual(len(made), 1)
+        made[0].misc ^= rd.COMM_EXEC
+        perf.save(os.path.join(folder, "perf.data"))
+        self.assertRegex(judge(folder)[1], "gated.anew: 1 with cause no-exec")
+
+    def test_workload_that_fails(self) -> None:
+        text = self.run_case("fork_exec --tasks=2 --busy=80 --replace=/nonexistent : "
+                             "gated --freq=1999 : samples=200 seconds=20")
+        self.assertRegex(text, r"ERROR:1 ")
+        self.assertIn("No such file", text)
+
+    def test_ring_that_cannot_be_had(self) -> None:
+        """Who asks for a size means it: nothing smaller is taken in its place."""
+        powers = ("setpriv", "--bounding-set=-all", "prlimit", "--memlock=1048576")
+        text = self.run_case("anon_exec : launch --freq=999 --ring=67108864 : samples=1", powers)
+        self.assertRegex(text, r"(?m)^ok 1 live/one # SKIP mmap of rings of \d+ \+ \d+ bytes")
+
+    def test_kernel_that_may_not_be_sampled(self) -> None:
+        """As root where that needs a capability, as an ordinary user at paranoid 2."""
+        if int(files.read("/proc/sys/kernel/perf_event_paranoid")) < 2:
+            self.skipTest("everyone may sample the kernel")
+        powers = ("setpriv", "--bounding-set=-all")
+        text = self.run_case("anon_exec : launch --kernel : samples=1", powers)
+        self.assertRegex(text, r"(?m)^ok 1 .* # SKIP perf_event_open of samples in the kernel")
+        done = process.run([*powers, JITPROOF, "record", "--kernel", "-o", self.place("data"), "--",
+                            "true"], timeout=30)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("the kernel may not be sampled", done.stderr)
+
+    def test_inside_of_namespaces(self) -> None:
+        """Nobody but them has such numbers there, and none is left."""
+        text = self.run_case("namespaces --depth=2 : launch --freq=999 : samples=100 inside=2")
+        if "# SKIP" in text:
+            self.assertRegex(text, "# SKIP (clone3 with CLONE_NEWPID|mount of /proc)")
+            self.skipTest(text)
+        self.assertIn("\nok 1 live/one\n", text)
+        pids = {sample.pid for sample in
+                rd.PerfData.load(os.path.join(self.out, "live/one/perf.data")).samples()}
+        self.assertGreaterEqual(len(pids), 2)
+        self.assertLess(max(pids), 32)

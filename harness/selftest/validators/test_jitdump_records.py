@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Each record of a jitdump says what the truth does, and none is missing. Each test alters one
+record of a fixture that passes."""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from harness.selftest.support import made_jitdump as mj
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import Recorded
+
+Lines = list[tuple[int, int, str]]
+FAR = 1 << 30
+
+
+class Records(Recorded):
+    """A process that only loads."""
+
+    fixture = "growth"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.path = next(os.path.join(self.dir, name) for name in os.listdir(self.dir)
+                         if name.endswith(".dump"))
+        self.dump = rd.Jitdump(self.path)
+        self.last = self.dump.loads()[-1]
+        self.at = next(at for at, one in enumerate(self.dump.records) if one is self.last)
+        self.pid, self.addr, self.size, self.name = rd.Jitdump.load(self.last)
+
+    def says(self, cause: str, count: int | str = 1, metric: str = "jitdump.records") -> None:
+        self.dump.save(self.path)
+        self.fails(self.exactly(count, metric, cause))
+
+    def put(self, at: int, layout: str, by: int) -> None:
+        """Adds @by to a field of the last load."""
+        old, = struct.unpack_from("<" + layout, self.last, at)
+        struct.pack_into("<" + layout, self.last, at, old + by)
+
+    def made(self) -> mj.Made:
+        return mj.Made(self.pid)
+
+    def before_last(self, made: mj.Made) -> None:
+        self.dump.records.insert(self.at, bytearray(made.raw[rd.Jitdump.HEADER:]))
+        self.at += 1
+
+    def test_as_it_is(self) -> None:
+        self.passes()
+
+    def test_time(self) -> None:
+        self.put(8, "Q", 1_000_000)
+        self.says("other-time")
+
+    def test_thread(self) -> None:
+        self.put(20, "I", 1)
+        self.says("other-thread")
+
+    def test_vma(self) -> None:
+        self.put(24, "Q", 16)
+        self.says("other-vma")
+
+    def test_index(self) -> None:
+        self.put(48, "Q", 1)
+        self.says("other-index")
+
+    def test_twice(self) -> None:
+        self.dump.records.insert(self.at, bytearray(self.last))
+        self.says("twice")
+
+    def test_deleted(self) -> None:
+        del self.dump.records[self.at]
+        self.says("no-record", metric="jitdump.absent")
+
+    def test_behind_close(self) -> None:
+        """CLOSE itself may be missing."""
+        close = next(one for one in self.dump.records if self.dump.kind(one) == mj.CLOSE)
+        self.dump.records.remove(close)
+        self.dump.save(self.path)
+        self.passes()
+        self.dump.records.insert(self.at, close)
+        self.says("behind-close")
+
+    def test_one_other_byte(self) -> None:
+        """Another function has the same layout."""
+        self.last[-1] ^= 0xff
+        self.says("other-code")
+
+    def test_no_call(self) -> None:
+        """All functions are alike, and none of them calls where it ought to."""
+        for one in self.dump.loads():
+            size = rd.Jitdump.load(one)[2]
+            one[-size:] = b"\x90" * size
+        self.says("other-code", r"\d+")
+
+    def test_machine(self) -> None:
+        self.dump.header = self.dump.header[:12] + struct.pack("<I", 183) + self.dump.header[16:]
+        self.says("other-machine")
+
+    def test_clock(self) -> None:
+        """Readers would take the times for the CPU's counter."""
+        self.dump.header = self.dump.header[:32] + struct.pack("<Q", 1) + self.dump.header[40:]
+        self.says("other-clock")
+
+    def lines(self) -> Lines:
+        """As the workload invents them."""
+        return [(self.addr + at, 10 * at + 10, "/jitproof/%s.jit" % self.name) for at in range(4)]
+
+    def test_lines(self) -> None:
+        """Of all functions or of none."""
+        for at in range(len(self.dump.records) - 1, -1, -1):
+            if self.dump.kind(self.dump.records[at]) == mj.LOAD:
+                _, addr, _, name = rd.Jitdump.load(self.dump.records[at])
+                time = rd.Jitdump.time(self.dump.records[at])
+                made = self.made().debug(time, addr, [(addr, 10, "/jitproof/%s.jit" % name)])
+                self.dump.records.insert(at, bytearray(made.raw[rd.Jitdump.HEADER:]))
+        self.dump.save(self.path)
+        self.passes()
+        del self.dump.records[0]
+        self.says("other-lines")
+
+    def test_other_lines(self) -> None:
+        """Each breaks another rule; and the other functions have none."""
+        plain = list(self.dump.records)
+        wrong: list[Lines] = [[], self.lines()[::-1], [(self.addr, 10, "/other/source.c")],
+                              [(self.addr + self.size, 10, self.lines()[0][2])]]
+        for lines in wrong:
+            self.dump.records = list(plain)
+            self.at = next(at for at, one in enumerate(plain) if one is self.last)
+            self.before_last(self.made().debug(rd.Jitdump.time(self.last), self.addr, lines))
+            self.says("other-lines", 2)
+
+    def test_lines_of_no_load(self) -> None:
+        self.dump.records.append(bytearray(self.made().debug(
+            rd.Jitdump.time(self.dump.records[-1]), self.addr, self.lines())
+            .raw[rd.Jitdump.HEADER:]))
+        self.dump.records.remove(next(one for one in self.dump.records
+                                      if self.dump.kind(one) == mj.CLOSE))
+        self.says("no-load")
+
+    def test_tables(self) -> None:
+        """All of them are mapped, or none; a header is where the sizes say, and leads to them."""
+        time = rd.Jitdump.time(self.last)
+        for mapped in (False, True):
+            self.before_last(self.made().unwinding(time, self.size, mapped))
+            self.dump.save(self.path)
+            self.passes()
+            self.at -= 1
+            tables = self.dump.records.pop(self.at)
+            for at, by in ((24, 8), (32, 8), (len(tables) - 20, 1), (len(tables) - 16, 4),
+                           (len(tables) - 8, 8)):
+                wrong = bytearray(tables)
+                struct.pack_into("<i", wrong, at, struct.unpack_from("<i", wrong, at)[0] + by)
+                self.dump.records.insert(self.at, wrong)
+                self.says("other-tables")
+                del self.dump.records[self.at]
+
+    def test_tables_twice(self) -> None:
+        for _ in range(2):
+            self.before_last(self.made().unwinding(rd.Jitdump.time(self.last), self.size))
+        self.says("no-load")
+
+    def move(self, from_: int) -> None:
+        """Once nobody runs any more the last function moves."""
+        load = next(slot for slot in map(self.truth.get, self.truth.of(rd.Truth.CODE_LOAD))
+                    if slot[6] == self.addr)
+        over = max(slot[5] for slot in map(self.truth.get, self.truth.of(rd.Truth.LEAVE))) + 1
+        identity = load[9] & 0xffffffff
+        self.truth.append(rd.Truth.CODE_MOVE, 0, self.pid, load[3], over, over + 10, identity,
+                          self.addr + FAR, 0, 0)
+        made = self.made().move(over + 5, from_, self.addr + FAR, self.size, identity)
+        record = bytearray(made.raw[rd.Jitdump.HEADER:])
+        struct.pack_into("<I", record, 20, load[3])
+        self.dump.records.insert(self.at + 1, record)
+
+    def test_move(self) -> None:
+        self.move(self.addr)
+        self.dump.save(self.path)
+        _, text = self.judge()
+        self.assertNotIn("jitdump.records", text)
+        del self.dump.records[self.at + 1]
+        self.says("no-record", metric="jitdump.absent")
+
+    def test_move_from_elsewhere(self) -> None:
+        self.move(self.addr + 4096)
+        self.says("other-origin")

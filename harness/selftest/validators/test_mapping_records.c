@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A record of two mappings that meet, as of one: what a mark finds later tells which it was. */
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
+#include "harness/selftest/support/made_events.h"
+
+enum { PID = 9, X = JP_PROT_READ | JP_PROT_EXEC, TIME = 2500 };
+
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+
+struct meeting {
+	const char *what;
+	uint64_t mark;  /* when it was written */
+	uint64_t unmap; /* of the second; 0: never */
+	bool toggled;   /* the second, between the record and the mark */
+	const char *maps;
+	bool wrong;
+};
+
+static const char two[] = "10000-14000 r-xp 00010000 00:00 0\n14000-18000 r-xp 00014000 00:00 0\n";
+
+static const struct meeting rows[] = {
+	{"two", 3000, 0, false, two, true},
+	{"one", 3000, 0, false, "10000-18000 r-xp 00010000 00:00 0\n", false},
+	{"two that were named later", 3000, 0, false,
+	 "10000-14000 r-xp 00010000 00:00 0\n14000-18000 r-xp 00014000 00:00 0 [anon:b]\n", false},
+	{"two until then", 2400, 0, false, two, false},
+	{"two, of which one is gone since", 3000, 4000, false, two, true},
+	{"two since then", 3000, 0, true, two, false},
+};
+
+static void judge_row(const struct meeting *row)
+{
+	static const char record[] = "of the kernel's";
+	const uint64_t toggled = row->toggled ? 2600 : 2002; /* both before the record, or behind */
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH}),
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, X, "//anon")),
+		MADE_ACT(MAP, PID, PID, 2000, 2001, MADE_MAP(0x14000, 0x4000, X, "//anon")),
+		MADE_ACT(PROTECT, PID, PID, toggled, toggled + 1,
+			 MADE_MAP(0x14000, 0x4000, JP_PROT_READ, "")),
+		MADE_ACT(PROTECT, PID, PID, toggled + 2, toggled + 3,
+			 MADE_MAP(0x14000, 0x4000, X, "")),
+		MADE_ACT(MAPS, PID, PID, row->mark, row->mark + 1, .maps = {.text = row->maps}),
+		MADE_ACT(UNMAP, PID, PID, row->unmap, row->unmap + 1,
+			 .map = {.addr = 0x14000, .len = 0x4000}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = row->unmap ? 7 : 6,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth, .info = {.enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
+	const struct jp_event event =
+		MADE_EVENT(MAP, PID, TIME, .record = record, .map.addr = 0x10000, .map.len = 0x8000,
+			   .map.pgoff = 0x10000, .map.prot = X, .map.flags = 2,
+			   .map.has_identity = true, .map.name = "//anon");
+	const struct jp_metric metric =
+		judge("mapping_records", &evidence, &event, 1, "mappings.invented");
+
+	check(metric.n == 1 && metric.k == row->wrong, "%s: %s", row->what,
+	      row->wrong ? "no record is of both" : "it may be");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		judge_row(&rows[i]);
+	return check_done();
+}

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Samples that no kernel takes, which nobody needs the truth to see: each test alters one of a
+fixture that passes."""
+
+import os
+import struct
+from typing import Any
+
+from ci.base import files
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.recorded import Recorded
+
+FLAGS, CS, SS = 9, 10, 11  # numbers of PERF_REG_X86_*
+GUEST = 2**64 - 2048
+MAX_STACK, ATTR_FLAGS = 108, 40
+NO_KERNEL_CHAIN = 1 << 21
+DATA_MAP = 0xffff888000001000  # of all memory: no code is there
+FIRMWARE = 0xffffffef00000000  # there code begins
+
+
+class Rules(Recorded):
+    """A capture of ours of a process with two threads that ran already."""
+
+    fixture = "clock"
+
+    def native(self) -> Any:
+        """A sample with callers of its own in its dump."""
+        return next(one for one in self.perf.samples() if one.misc & 7 == rd.USER and
+                    len(one.chain) > one.user() + 3 and
+                    one.word(one.regs[rd.X86_BP] + 8) == one.chain[one.user() + 1])
+
+    def kernel(self) -> Any:
+        return next(one for one in self.perf.samples() if one.misc & 7 == rd.KERNEL and
+                    len(one.chain) > 4)
+
+    def found(self, metric: str, cause: str, count: int = 1) -> None:
+        self.assertRegex(self.judge()[1], self.exactly(count, metric, cause))
+
+    def none(self, metric: str) -> None:
+        self.assertNotIn("# %s: " % metric, self.judge()[1])
+
+    def test_segments_and_flags(self) -> None:
+        regs = self.native().regs
+        for number, values in ((CS, (0x10, 0, 0x23)), (SS, (0x18,)), (FLAGS, (0, 2, 2**64 - 1))):
+            old = regs[number]
+            for value in values:
+                regs[number] = value
+                self.fails(self.exactly(1, "modes.bad", "kernel-registers"))
+            regs[number] = old
+        regs[CS], regs[SS] = 0xe033, 0xe02b  # Xen's
+        regs[FLAGS] = regs[FLAGS] & ~2 | 0xd5  # the kernel's, after an exec
+        self.passes()
+
+    def test_kernel_addresses(self) -> None:
+        sample = self.kernel()
+        ip, chain = sample.ip, list(sample.chain)
+        for address in (DATA_MAP, 2**63, FIRMWARE - 1):
+            sample.chain[2] = address
+            self.found("modes.bad", "other-kernel-chain")
+            sample.chain = [chain[0], address, *chain[2:]]
+            sample.ip = address
+            self.found("modes.bad", "user-address")
+            sample.ip, sample.chain = ip, list(chain)
+        sample.chain[2] = FIRMWARE
+        self.none("modes.bad")
+        sample.chain[2] = chain[2]
+        sample.chain.insert(2, GUEST)
+        self.found("modes.bad", "other-part")
+
+    def test_more_than_was_asked_for(self) -> None:
+        attr = self.perf.attrs[0]
+        kernels = sum(one.misc & 7 == rd.KERNEL for one in self.perf.samples())
+        flags, = struct.unpack_from("<Q", attr.raw, ATTR_FLAGS)
+        struct.pack_into("<Q", attr.raw, ATTR_FLAGS, flags | NO_KERNEL_CHAIN)
+        self.found("modes.bad", "other-part", kernels)
+        struct.pack_into("<Q", attr.raw, ATTR_FLAGS, flags)
+        most = max(len(one.chain) for one in self.perf.samples()) - 1
+        struct.pack_into("<H", attr.raw, MAX_STACK, most)
+        self.none("modes.bad")
+        struct.pack_into("<H", attr.raw, MAX_STACK, most - 2)
+        self.assertIn(" with cause other-part", self.judge()[1])
+
+    def test_chain_that_the_dump_does_not_lead_to(self) -> None:
+        sample = self.native()
+        begin, chain = sample.user(), list(sample.chain)
+        for changed in (chain[:begin + 1], [*chain[:begin + 1], 0x1234, *chain[begin + 2:]],
+                        chain[:begin], []):
+            sample.chain = changed
+            self.assertNotEqual(self.judge()[0], 0)
+        sample.chain = chain[:begin + 1]
+        self.found("chain.dump", "other-caller")
+        # As many as it may have: no more can be asked of it.
+        self.facts["max_stack"] = str(len(sample.chain) - 1)
+        self.none("chain.dump")
+        self.facts["max_stack"] = "127"
+        sample.chain, old = chain, bytes(sample.stack)
+        sample.stack = bytearray(len(old))
+        self.found("chain.dump", "other-caller")
+        # Where the first frame is beyond the dump, nobody knows what the kernel found.
+        sample.stack = bytearray(old[:8])
+        self.none("chain.dump")
+
+    def test_chain_of_a_kernel_that_could_not_look(self) -> None:
+        sample = self.kernel()
+        sample.chain = sample.chain[:sample.user() + 1]
+        self.none("chain.dump")
+
+    def test_place_where_nothing_is(self) -> None:
+        sample = self.native()
+        sample.chain = [0x1234 if one == sample.ip else one for one in sample.chain]
+        sample.ip = sample.regs[rd.X86_IP] = 0x1234
+        self.found("samples.nowhere", "not-executable")
+
+    def test_kernel_elsewhere(self) -> None:
+        record = next(one for one in self.perf.records if isinstance(one, rd.Side) and
+                      one.kind == rd.MMAP and one.misc & 7 == rd.KERNEL)
+        inside = self.perf.samples()[:8]
+        for one in inside:
+            one.misc = one.misc & ~7 | rd.KERNEL
+            one.ip = struct.unpack_from("<Q", record.body, 8)[0] + 0x1000
+        self.assertNotIn("kernel.elsewhere is", self.judge()[1])
+        begin, = struct.unpack_from("<Q", record.body, 8)
+        struct.pack_into("<Q", record.body, 8, begin - (1 << 30))
+        self.assertIn("kernel.elsewhere is", self.judge()[1])
+
+    def test_sample_of_no_event(self) -> None:
+        """Ours says when the first was on, and the runner when the last was off."""
+        sample, watched = self.perf.samples()[0], os.path.join(self.dir, "watched")
+        first, silent = int(self.facts["first_enabled"]), int(self.facts["stopped"]) + 500
+        files.write(watched, files.read(watched) +
+                    "cpus 2\ntask_clock 0\nsynth 2\nsilent %d\n" % silent)
+        for time in (first, silent):
+            sample.time = time
+            self.perf.sort()
+            self.assertNotIn("before the capture began", self.judge()[1])
+        for time in (first - 1, silent + 1):
+            sample.time = time
+            self.perf.sort()
+            self.assertIn("1 of %d samples are of before the capture began, or of after it ended" %
+                          len(self.perf.samples()), self.judge()[1])
+
+
+class Records(Recorded):
+    """Each record came live."""
+
+    fixture = "mappings"
+
+    def side(self, kind: int) -> Any:
+        return next(one for one in self.perf.records if isinstance(one, rd.Side) and
+                    one.kind == kind and one.time and one.misc & 7 != rd.KERNEL)
+
+    def bad(self, cause: str) -> None:
+        self.assertRegex(self.judge()[1], self.exactly(1, "records.bad", cause))
+
+    def test_bits_of_headers(self) -> None:
+        for one in (*map(self.side, (rd.MMAP2, rd.COMM, rd.FORK)), self.perf.samples()[3]):
+            old = one.misc
+            for bit in (1 << 3, 1 << 12):
+                one.misc = old | bit
+                self.bad("other-misc")
+            one.misc = old
+        self.perf.samples()[3].misc |= 1 << 14
+        self.bad("other-misc")
+
+    def test_executable_that_is_data(self) -> None:
+        self.side(rd.MMAP2).misc |= 1 << 13
+        self.bad("other-misc")
+
+    def test_flags_and_protection(self) -> None:
+        one = self.side(rd.MMAP2)
+        flags, = struct.unpack_from("<I", one.body, 60)
+        for value in (0, 3, 2 | 1 << 31, 2 | 0x20):
+            struct.pack_into("<I", one.body, 60, value)
+            self.bad("other-flags")
+        struct.pack_into("<I", one.body, 60, 2 | 0x2000 | 0x40000)
+        self.assertNotIn("# records.bad", self.judge()[1])
+        struct.pack_into("<I", one.body, 60, flags)
+        struct.pack_into("<I", one.body, 56, one.prot | 8)
+        self.bad("other-protection")
+
+    def test_record_that_no_event_wrote(self) -> None:
+        one = self.side(rd.MMAP2)
+        struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], 0)
+        self.bad("no-event")
+
+    def test_mapping_of_the_old_kind(self) -> None:
+        """Who asks for MMAP2 gets no other."""
+        one = self.side(rd.MMAP2)
+        time = one.time
+        name = one.name.encode() + bytes(8 - len(one.name) % 8)
+        self.perf.insert(self.perf.side(
+            rd.MMAP, struct.pack("<IIQQQ", one.pid, one.pid, one.start, one.size, 0) + name, time))
+        self.bad("not-asked")
+
+    def test_sample_of_a_thread_that_ended(self) -> None:
+        last = self.perf.samples()[-1]
+        self.assertNotEqual(last.pid, last.tid)
+        exit_record = self.perf.side(rd.EXIT, struct.pack(
+            "<4IQ", last.pid, 1, last.tid, 1, last.time - 1), last.time - 1)
+        body = exit_record.tail()[rd.TID]
+        struct.pack_into("<II", exit_record.body, body, last.pid, last.tid)
+        self.perf.insert(exit_record)
+        self.bad("after-exit")

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sums by thread, against the witness's samples of each. */
+#include "harness/judge/validator.h"
+#include "harness/selftest/support/check.h"
+#include "validators/summed_weights.h"
+
+enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
+
+/* One thread has the samples of the two others, in whatever order they are kept. */
+static void moved(void)
+{
+	struct jp_witness_sample samples[THREADS * DUE];
+	struct jp_truth_activation all[THREADS];
+	struct jp_truth truth = {.activations = all, .nr_activations = THREADS};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.declared = {.observed = true, .lacks = JP_LACKS_TIME, .period = PERIOD},
+		.info = {.stopped = UINT64_MAX},
+		.watched = {.started = 1, .ended = UINT64_MAX, .witness_since = 1},
+		.witnessed = {.samples = samples, .count = THREADS * DUE, .period = PERIOD}};
+
+	for (uint32_t i = 0; i < THREADS; i++)
+		all[i] = (struct jp_truth_activation){
+			.pid = PID, .tid = PID + i, .leave = (DUE + 2) * PERIOD};
+	for (uint32_t i = 0; i < THREADS * DUE; i++)
+		samples[i] = (struct jp_witness_sample){.time = (1 + i % DUE) * PERIOD,
+							.pid = PID,
+							.tid = PID + i / DUE,
+							.user = true};
+	for (uint32_t whose = 0; whose < THREADS; whose++) {
+		struct jp_summed_weights weights = {.moved = 0};
+		struct jp_findings findings = {.nr_metrics = 0};
+		char begin[64];
+
+		if (jp_summed_weights_due(&weights, &evidence) ||
+		    jp_summed_weights_add(&weights, PID, PID + whose, THREADS * DUE, true, false) ||
+		    jp_summed_weights_judge(&weights, &findings))
+			exit(99);
+		/* A thread with one gap may have 9.6 samples more or less. */
+		check(weights.moved > 2 * (DUE - 11) && weights.moved < 2 * DUE,
+		      "thread %u has %d samples of both others", PID + whose, (int)weights.moved);
+		snprintf(begin, sizeof(begin), "pid %u, thread %u has %u samples", PID, PID + whose,
+			 THREADS * DUE);
+		check(findings.nr_exceptions == 1 &&
+			      !strncmp(findings.exceptions->first, begin, strlen(begin)),
+		      "the finding: %s",
+		      findings.nr_exceptions ? findings.exceptions->first : "nothing");
+		jp_summed_weights_free(&weights);
+		jp_findings_free(&findings);
+	}
+}
+
+int main(void)
+{
+	moved();
+	return check_done();
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who is who: a recorded run passes; each change of a name, or of who made whom, is noticed."""
+
+import glob
+import os
+import re
+import shutil
+import struct
+import subprocess
+from typing import Callable
+
+from ci.base import process
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+# Forked, forked and exec'd, by each way there is; one is killed.
+TREE = """case tree full : short_lived --count=16 : launch --stack=8192 --freq=999 : samples=50
+	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of munmap
+"""
+# Each of three publishes what it makes, at the same places as the others.
+NAMES = """defaults : : launch --stack=8192 --freq=999 : publish=jitdump inject=strip samples=50
+case tree full : prefork --children=2
+	names.unnamed any, names.wrong any, load.right any
+"""
+
+
+def judge(directory: str) -> tuple[int, str]:
+    done = process.run([JITPROOF, "judge", directory], stderr=subprocess.STDOUT, timeout=60)
+    return done.returncode, done.stdout
+
+
+class Recorded(Folder):
+    case = TREE
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(self.case, "expected", "tree")
+        run = process.run([JITPROOF, "run", "--set=full", "--expected", self.place("expected"),
+                           "-o", self.place("run")], timeout=90)
+        self.dir = self.place("run", "tree", "tree")
+        if "# SKIP" in run.stdout:
+            self.skipTest(run.stdout)
+        self.assertIn(" ERROR:0 ", run.stdout)
+
+    def changed(self, change: Callable[[rd.PerfData], None], *said: str) -> str:
+        """@change alters a copy of what was recorded; what judging says of it."""
+        copy = self.place("copy")
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.dir, copy)
+        perf = rd.PerfData.load(os.path.join(copy, "perf.data"))
+        change(perf)
+        perf.save(os.path.join(copy, "perf.data"))
+        status, text = judge(copy)
+        self.assertEqual(status, 1, text)
+        for one in said:
+            self.assertRegex(text, one)
+        return text
+
+    @staticmethod
+    def of(perf: rd.PerfData, kind: int) -> list[rd.Side]:
+        return [record for record in perf.records
+                if isinstance(record, rd.Side) and record.kind == kind]
+
+
+class Identity(Recorded):
+    def test_as_recorded(self) -> None:
+        status, text = judge(self.dir)
+        self.assertEqual(status, 0, text)
+
+    def test_names(self) -> None:
+        count = len(self.of(rd.PerfData.load(os.path.join(self.dir, "perf.data")), rd.COMM))
+        self.assertGreaterEqual(count, 8)
+
+        def rename(record: rd.Side) -> None:
+            record.body[8:record.tail()[0]] = b"another\0"
+
+        def all_of_them(perf: rd.PerfData) -> None:
+            for record in self.of(perf, rd.COMM):
+                rename(record)
+        self.changed(all_of_them, rf"comm\.records: {count} with cause other-text",
+                     r"comm\.threads: \d+ with cause other-text")
+        def one_of_them(at: int) -> Callable[[rd.PerfData], None]:
+            return lambda perf: rename(self.of(perf, rd.COMM)[at])
+        for index in range(count):
+            with self.subTest(index):
+                self.changed(one_of_them(index), r"comm\.records: 1 with cause other-text")
+
+    @staticmethod
+    def word(record: rd.Side, at: int, change: int) -> None:
+        value, = struct.unpack_from("<I", record.body, at)
+        struct.pack_into("<I", record.body, at, value + change)
+
+    def test_forks_and_exits(self) -> None:
+        """Each of two records in the middle of those that there are is changed, one at a time."""
+        for kind, name in ((rd.FORK, "fork"), (rd.EXIT, "exit")):
+            def record(perf: rd.PerfData, kind: int = kind) -> rd.Side:
+                found = self.of(perf, kind)
+                return found[len(found) // 2]
+
+            def removed(perf: rd.PerfData) -> None:
+                perf.records.remove(record(perf))
+
+            def twice(perf: rd.PerfData) -> None:
+                perf.insert(record(perf).copy())
+
+            def later(perf: rd.PerfData) -> None:
+                record(perf).time += 400_000_000
+                perf.sort()
+
+            def field(at: int) -> Callable[[rd.PerfData], None]:
+                return lambda perf: self.word(record(perf), at, 1)
+            for change, said in ((removed, f"{name}.missing: 1 with cause no-record"),
+                                 (twice, rf"{name}.records: 1 with cause (twice|other-time)"),
+                                 (later, rf"{name}.records: 1 with cause (other-time|twice)"),
+                                 (field(0),
+                                  rf"{name}.records: 1 with cause (unknown|other-process)"),
+                                 (field(4), rf"{name}.records: 1 with cause other-parent"),
+                                 (field(12), rf"{name}.records: 1 with cause other-parent")):
+                with self.subTest(name, said=said):
+                    self.changed(change, said)
+
+    def test_strangers(self) -> None:
+        def invented_process(perf: rd.PerfData) -> None:
+            for sample in perf.samples()[10:20]:
+                sample.pid = sample.tid = 4_000_000
+
+        def invented_thread(perf: rd.PerfData) -> None:
+            sample = perf.samples()[10]
+            perf.insert(perf.fork(sample.pid, sample.pid, sample.time, 4_000_000))
+        self.changed(invented_process, r"tasks\.strangers: 10 with cause other-process")
+        self.changed(invented_thread, r"fork\.records: 1 with cause unknown")
+
+    def test_truth_without_a_name(self) -> None:
+        """No figure gets better because the truth lost its names."""
+        path = os.path.join(self.dir, "truth")
+        truth = rd.Truth(path)
+        truth.slots = [slot for slot in truth.slots
+                       if struct.unpack_from("<H", slot, 4)[0] != rd.Truth.COMM]
+        truth.next_slot = len(truth.slots)
+        truth.save(path)
+        status, text = judge(self.dir)
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"the truth has \d+ beginnings and ends of threads")
+        self.assertTrue(re.search(r"ERROR:1", text), text)
+
+
+class Names(Recorded):
+    """A function is its process's own, though others have theirs at the same address."""
+
+    case = NAMES
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.dumps = {path: rd.Jitdump(path) for path in
+                      sorted(glob.glob(os.path.join(self.dir, "jit-*.dump")))}
+        self.assertEqual(len(self.dumps), 3)
+        self.assertNotIn("order.stray", judge(self.dir)[1])
+
+    def test_unique(self) -> None:
+        names: set[str] = set()
+        for dump in self.dumps.values():
+            own = {dump.load(record)[3] for record in dump.loads()}
+            self.assertFalse(names & own)
+            names |= own
+
+    def test_in_anothers_dump(self) -> None:
+        """A child writes a record of its own, then one for its parent, into its parent's dump."""
+        (path, parent), (_, child), _ = self.dumps.items()
+        record = bytearray(child.loads()[0])
+        parent.records.insert(1, record)
+        for pid in (None, struct.unpack_from("<I", parent.header, 20)[0]):
+            if pid:
+                struct.pack_into("<I", record, 16, pid)
+            parent.save(path)
+            self.assertRegex(judge(self.dir)[1], r"order\.stray: 1 with cause wrong-owner")
+
+    def test_anothers_names(self) -> None:
+        """All of one process's functions get the names of another's."""
+        (path, one), _, (_, other) = self.dumps.items()
+        for mine, theirs in zip(one.loads(), other.loads()):
+            name = other.load(theirs)[3].encode()
+            self.assertEqual(len(name), len(one.load(mine)[3]))
+            mine[56:56 + len(name)] = name
+        one.save(path)
+        text = judge(self.dir)[1]
+        self.assertRegex(text, r"order\.stray: \d+ with cause wrong-owner")
+
+    def test_injected_into_another(self) -> None:
+        """Records of injected code, given to another process."""
+        path = os.path.join(self.dir, "injected.data")
+        perf = rd.PerfData.load(path)
+        injected = [record for record in perf.maps() if "/jit/jit-" in record.name]
+        pids = sorted({record.pid for record in injected})
+        self.assertEqual(len(pids), 3)
+        for record in injected[-3:]:
+            record.pid = pids[0] if record.pid != pids[0] else pids[1]
+        perf.save(path)
+        self.assertRegex(judge(self.dir)[1], r"inject\.stray: 3 with cause wrong-owner")

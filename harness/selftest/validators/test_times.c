@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Validators at the borders of their times, on evidence that no recorded run has. */
+#include <inttypes.h>
+
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
+#include "harness/selftest/support/made_events.h"
+
+enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
+
+#define LAUNCHED MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH})
+
+/* What one process did or had, of whose events all were on. */
+static const struct jp_capture_info always = {
+	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
+static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static struct jp_truth_file file = {.pid = PID,
+				    .addr = 0x1000,
+				    .len = 0x1000,
+				    .from = 1000,
+				    .until = 2000,
+				    .build_id = "- /bin/a",
+				    .path = "/bin/a"};
+
+static struct jp_announced asked[] = {
+	{.pid = PID, .asked = 900, .answered = 950, .comm = "old"},
+	{.pid = PID, .asked = 2100, .answered = 2150, .comm = "new"},
+};
+static struct jp_interval watched[] = {
+	{0, PID, 990, 1000, 2000, 2010},
+	{1, PID, 2190, 2200, 3000, 3010},
+};
+
+static struct jp_evidence gated(struct jp_truth *truth, size_t count)
+{
+	return (struct jp_evidence){.truth = truth,
+				    .info = {.slack = SLACK, .enabled = 1, .stopped = 9999},
+				    .intervals = {.gate = "none",
+						  .processes = asked,
+						  .nr_processes = count,
+						  .intervals = watched,
+						  .nr_intervals = count}};
+}
+
+/* A process that surely was there within its interval, by either clock. */
+static void within_an_interval(void)
+{
+	static const struct {
+		uint64_t after, until;
+		uint64_t images;
+	} rows[] = {{100, 1010, 0},        {100, 1011, 1},        {1000, 1500, 1},
+		    {1989, UINT64_MAX, 1}, {1990, UINT64_MAX, 0}, {100, UINT64_MAX, 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_truth_incarnation one = {.pid = PID,
+						   .before = rows[i].after - 1,
+						   .after = rows[i].after,
+						   .until = rows[i].until,
+						   .first = true};
+		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
+		const struct jp_evidence evidence = gated(&truth, 1);
+
+		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
+			      rows[i].images,
+		      "from %d to %lld: %d to be known", (int)rows[i].after,
+		      (long long)rows[i].until, (int)rows[i].images);
+	}
+}
+
+/* A sample is credited to a file from when it surely was there until it may have gone. */
+static void credited(void)
+{
+	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+	static const struct {
+		uint64_t time, samples;
+	} rows[] = {{1000, 0}, {1009, 0}, {1010, 1}, {1990, 1}, {1991, 0}};
+
+	check(!jp_truth_index_files(&truth), "files are found");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event events[] = {
+			MADE_EVENT(MAP, PID, 500, MADE_MAP(0x1000, 0x1000, RX, "/bin/a")),
+			MADE_EVENT(SAMPLE, PID, rows[i].time,
+				   .sample = {.ip = 0x1800, .user = true}),
+		};
+		const struct jp_metric metric =
+			judge("processes", &evidence, events, 2, "files.credited");
+
+		check(metric.n == rows[i].samples && metric.k == rows[i].samples,
+		      "a sample at %d: %d of %d credited", (int)rows[i].time, (int)metric.k,
+		      (int)metric.n);
+	}
+	jp_boxes_free(&truth.files_at);
+}
+
+/* A file that became known while it was there came late. */
+static void late(void)
+{
+	struct jp_truth truth = {.version = 3,
+				 .files = &file,
+				 .nr_files = 1,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+	static const struct {
+		uint64_t time, late, missing;
+	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
+
+	check(!jp_truth_index_files(&truth), "files are found");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, rows[i].time, .before = rows[i].time,
+				   MADE_MAP(0x1000, 0x1000, RX, "/bin/a"));
+
+		check(judge("processes", &evidence, &event, 1, "files.late").k == rows[i].late &&
+			      judge("processes", &evidence, &event, 1, "files.missing").k ==
+				      rows[i].missing,
+		      "a record at %d: %s", (int)rows[i].time,
+		      rows[i].late      ? "late"
+		      : rows[i].missing ? "none"
+					: "in time");
+	}
+	jp_boxes_free(&truth.files_at);
+}
+
+/* A thread whose FORK and EXIT the capture was to tell, and does not. */
+static void untold_thread(void)
+{
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(FORK, PID, PID + 1, 1000, 1001, .task = {.ppid = PID, .ptid = PID}),
+		MADE_ACT(EXIT, PID, PID + 1, 2000, 2000),
+		MADE_ACT(GONE, PID, PID + 1, 2001, 2010),
+	};
+	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 4};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+	static const char *const names[] = {"fork.missing", "exit.missing"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct jp_metric metric = judge("tasks", &evidence, NULL, 0, names[i]);
+
+		check(metric.k == 1 && metric.n == 1, "%s: %d of %d", names[i], (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
+/* Who attaches tells what those are called that were there before. */
+static void untold_name(void)
+{
+	struct jp_event act = LAUNCHED;
+	struct jp_truth truth = {.version = 3, .acts = &act, .nr_acts = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = SLACK, .enabled = 500, .sampling = 600, .stopped = 9999}};
+
+	check(judge("tasks", &evidence, NULL, 0, "comm.missing").k == 1 && exceptions == 1,
+	      "one name is missing, and whose is said");
+}
+
+/* A process may be listed by each name that it had between asking and its interval. */
+static void listed_names(void)
+{
+	static const struct {
+		uint64_t renamed;
+		const char *listed;
+		bool wrong;
+	} rows[] = {{950, "old", false}, {950, "new", false}, {950, "other", true},
+		    {885, "old", true},  {890, "old", false}, {885, "new", false},
+		    {1001, "new", true}, {1000, "new", false}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const uint64_t renamed = rows[i].renamed;
+		struct jp_event acts[] = {
+			LAUNCHED,
+			MADE_ACT(COMM, PID, PID, 7, 8, .comm = {.name = "old"}),
+			MADE_ACT(COMM, PID, PID, renamed, renamed + 4, .comm = {.name = "new"}),
+		};
+		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
+		struct jp_evidence evidence = gated(&truth, 1);
+		struct jp_announced one = asked[0];
+
+		strcpy(one.comm, rows[i].listed);
+		evidence.intervals.processes = &one;
+		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].wrong,
+		      "called new from %d on, and listed as %s: %s", (int)renamed, rows[i].listed,
+		      rows[i].wrong ? "wrong" : "right");
+	}
+}
+
+/* What is told up to the end of a pid's interval is of the life that had it. */
+static void lives_of_a_pid(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = gated(&truth, 2);
+
+	for (uint64_t time = 2009; time <= 2011; time++) {
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, time, MADE_MAP(0x1000, 0x1000, RX, "//anon"));
+
+		check(judge("gated_capture", &evidence, &event, 1, "process.1.mmap2").k ==
+				      (time <= 2010) &&
+			      judge("gated_capture", &evidence, &event, 1, "process.2.mmap2").k ==
+				      (time > 2010),
+		      "a mapping at %d is the %s life's", (int)time,
+		      time <= 2010 ? "first" : "second");
+	}
+}
+
+/* What a sample in its interval has is what was told before it. */
+static void told_before_samples(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = gated(&truth, 1);
+	const struct jp_event events[] = {
+		MADE_EVENT(SAMPLE, PID, 1500, .sample = {.ip = 0x1800, .user = true}),
+		MADE_EVENT(MAP, PID, 1510, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
+		MADE_EVENT(SAMPLE, PID, 1520, .sample = {.ip = 0x1800, .user = true}),
+		MADE_EVENT(COMM, PID, 1530, .comm = {.name = "old"}),
+		MADE_EVENT(SAMPLE, PID, 1540, .sample = {.ip = 0x1800, .user = true}),
+	};
+	static const struct {
+		const char *metric;
+		uint64_t samples;
+	} rows[] = {{"gated.mapped", 2},
+		    {"gated.named", 1},
+		    {"process.1.mapped", 2},
+		    {"process.1.named", 1}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_metric metric =
+			judge("gated_capture", &evidence, events, 5, rows[i].metric);
+
+		check(metric.n == 3 && metric.k == rows[i].samples, "%s: %d of %d", rows[i].metric,
+		      (int)metric.k, (int)metric.n);
+	}
+}
+
+/* Who has no interval is known all the same, where a gate leaves records alone. */
+static void no_interval(void)
+{
+	static const char *const gates[] = {"sideband", "none"};
+	struct jp_truth_incarnation launched = image;
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 2,
+				 .incarnations = &launched,
+				 .nr_incarnations = 1};
+
+	for (int i = 0; i < 2; i++) {
+		struct jp_evidence evidence = gated(&truth, 0);
+
+		strcpy(evidence.intervals.gate, gates[i]);
+		check(judge("equal_mappings", &evidence, NULL, 0, "mappings.missing").k == !i,
+		      "gate %s: what has no record is %s", gates[i], i ? "let be" : "missing");
+	}
+}
+
+/* A record of a part is wrong as long as the whole was surely there: for longer than @slack. */
+static void parts(uint64_t slack)
+{
+	const uint64_t from = 1001, until = from + 2 * slack + 1000;
+	static const char record[] = "of the kernel's";
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, from, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(UNMAP, PID, PID, until, until + 1,
+			 .map = {.addr = 0x10000, .len = 0x4000}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.slack = slack, .enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
+	const struct {
+		uint64_t time, wrong;
+	} rows[] = {{from + slack - 1, 0},
+		    {from + slack, 1},
+		    {until - slack, 1},
+		    {until - slack + 1, 0}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event event =
+			MADE_EVENT(MAP, PID, rows[i].time, .record = record, .map.addr = 0x12000,
+				   .map.len = 0x2000, .map.pgoff = 0x12000, .map.prot = RX,
+				   .map.flags = 2, .map.has_identity = true, .map.name = "//anon");
+		const struct jp_metric metric =
+			judge("mapping_records", &evidence, &event, 1, "mappings.invented");
+
+		check(metric.n == 1 && metric.k == rows[i].wrong,
+		      "a record of a half at %lld: %d of %d wrong", (long long)rows[i].time,
+		      (int)metric.k, (int)metric.n);
+	}
+}
+
+/* A record is of a thread of its own process, whatever numbers others have. */
+static void threads(void)
+{
+	enum { OTHER_TID = 77 };
+	/* In the lower bits as the process, with another thread. */
+	const uint32_t other = PID | UINT32_C(1) << 31;
+	struct jp_truth_incarnation images[] = {image, image};
+	struct jp_event acts[] = {
+		LAUNCHED,
+		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
+		MADE_ACT(FORK, other, OTHER_TID, 1000, 1001, .task = {.ppid = PID, .ptid = PID}),
+	};
+	struct jp_truth truth = {.version = 3,
+				 .acts = acts,
+				 .nr_acts = 3,
+				 .incarnations = images,
+				 .nr_incarnations = 2};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+	struct jp_event event = MADE_EVENT(MAP, PID, 1500, .map.addr = 0x10000, .map.len = 0x4000,
+					   .map.pgoff = 0x10000, .map.prot = RX, .map.flags = 2,
+					   .map.has_identity = true, .map.name = "//anon");
+
+	images[1].pid = other;
+	check(!judge("mapping_records", &evidence, &event, 1, "mappings.invented").k,
+	      "a record of its first thread");
+	event.tid = OTHER_TID;
+	check(judge("mapping_records", &evidence, &event, 1, "mappings.invented").k == 1,
+	      "a record of another process's thread");
+}
+
+/* How much native code takes to enter is known of some activations only. */
+static void edges(void)
+{
+	enum { SAMPLES = 100 };
+	struct jp_truth_activation activations[] = {
+		{PID, PID, .enter = 100, .inside = 110, .leave = 190, .cpu = UINT64_MAX},
+		{PID, PID, .enter = 1000, .inside = 1900, .leave = 2000, .cpu = 100},
+	};
+	struct jp_truth truth = {.version = 3,
+				 .incarnations = &image,
+				 .nr_incarnations = 1,
+				 .activations = activations,
+				 .nr_activations = 2};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .declared = {.observed = true},
+					     .info = {.sampling = 1, .stopped = 9999}};
+	struct jp_event samples[SAMPLES];
+
+	for (uint64_t i = 0; i < SAMPLES; i++)
+		samples[i] = (struct jp_event)MADE_EVENT(SAMPLE, PID, 1200 + i,
+							 .sample = {.ip = 0x1800, .user = true});
+	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+		      !exceptions,
+	      "nine tenths of the time are spent on entering: so are the samples");
+	activations[1].cpu = UINT64_MAX;
+	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
+		      exceptions == 1,
+	      "where no time is known they are too many");
+}
+
+/* What perf's child is called until its exec has changed the name, it is called no longer. */
+static void launcher(void)
+{
+	struct jp_event acts[] = {
+		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
+	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 1};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
+
+	for (uint64_t time = 1001; time <= 1021; time += SLACK) {
+		const struct jp_event events[] = {
+			MADE_EVENT(COMM, PID, 900, .comm = {.name = "perf-exec"}),
+			MADE_EVENT(SAMPLE, PID, time, .sample = {.user = true}),
+		};
+		const struct jp_metric metric = judge("comm", &evidence, events, 2, "comm.threads");
+
+		check(metric.n == 1 && metric.k == (time > 1001 + SLACK),
+		      "a sample at %d: %d of %d are called wrongly", (int)time, (int)metric.k,
+		      (int)metric.n);
+	}
+}
+
+int main(void)
+{
+	within_an_interval();
+	credited();
+	late();
+	untold_thread();
+	untold_name();
+	listed_names();
+	lives_of_a_pid();
+	told_before_samples();
+	no_interval();
+	parts(SLACK);
+	parts(UINT64_C(5) << 32);
+	threads();
+	edges();
+	launcher();
+	return check_done();
+}

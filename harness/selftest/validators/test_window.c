@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The window that a capture states, held against what the runner saw and where the samples lie. */
+#include "harness/outcome/checks.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/judged.h"
+#include "harness/selftest/support/made_events.h"
+
+enum { STARTED = 1000, BEGUN = 1100, ENDING = 1900, ENDED = 2000, CPUS = 2, SLACK = 10 };
+
+static const struct jp_watched_info watched = {.started = STARTED,
+					       .begun = BEGUN,
+					       .ending = ENDING,
+					       .ended = ENDED,
+					       .slack = SLACK,
+					       .cpus = CPUS};
+static const struct jp_capture_info right = {.policy = "none",
+					     .slack = SLACK,
+					     .first_enabled = STARTED,
+					     .enabled = BEGUN,
+					     .sampling = BEGUN,
+					     .stopped = ENDING,
+					     .cpus = CPUS,
+					     .counted = CPUS * (ENDED - STARTED)};
+
+static bool refused(struct jp_capture_info info)
+{
+	const struct jp_evidence evidence = {.info = info, .watched = watched};
+	struct jp_result result = {.outcome = JP_PASS};
+
+	jp_check_window(&evidence, &result);
+	return result.outcome == JP_ERROR;
+}
+
+static void stated(void)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint64_t least, most;
+	} rows[] = {
+		{"first enabled", offsetof(struct jp_capture_info, first_enabled), STARTED, BEGUN},
+		{"enabled", offsetof(struct jp_capture_info, enabled), STARTED, BEGUN},
+		{"sampling", offsetof(struct jp_capture_info, sampling), STARTED, BEGUN},
+		{"stopped", offsetof(struct jp_capture_info, stopped), ENDING, ENDED},
+		{"slack", offsetof(struct jp_capture_info, slack), SLACK, SLACK},
+		{"counted", offsetof(struct jp_capture_info, counted), 0, CPUS * (ENDED - STARTED)},
+	};
+
+	check(!refused(right), "what the runner saw");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jp_capture_info info = right;
+		uint64_t *const value = (void *)((char *)&info + rows[i].at);
+
+		*value = rows[i].least;
+		check(!refused(info), "%s: the least", rows[i].what);
+		*value = rows[i].most;
+		check(!refused(info), "%s: the most", rows[i].what);
+		*value = rows[i].most + 1;
+		check(refused(info), "%s: more", rows[i].what);
+		*value = rows[i].least - 1;
+		check(!rows[i].least || refused(info), "%s: less", rows[i].what);
+	}
+}
+
+/* Beside one right sample, one at a time from which no sample can be, or can. */
+static void taken(void)
+{
+	enum { HOUR = 3600 };
+	const uint64_t second = 1000000000, on = HOUR * second, off = 2 * on;
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {.truth = &truth,
+					     .info = {.slack = SLACK,
+						      .first_enabled = on,
+						      .enabled = on,
+						      .sampling = on,
+						      .stopped = off},
+					     .watched = {.started = second,
+							 .begun = on,
+							 .ending = off,
+							 .ended = off + second,
+							 .silent = off}};
+	const struct {
+		const char *what;
+		uint64_t time;
+		bool never;
+	} rows[] = {
+		{"before anything was on", on - SLACK - 1, true},
+		{"while it was turned on", on - SLACK, false},
+		{"while it was turned off", off + SLACK, false},
+		{"behind that", off + SLACK + 1, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event events[] = {MADE_EVENT(SAMPLE, 9, on + second),
+						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
+
+		judge("window", &evidence, events, 2, "window.samples");
+		check(!*judged_error == !rows[i].never, "a sample %s: %s", rows[i].what,
+		      rows[i].never ? judged_error : "may be");
+	}
+}
+
+/* Few in the window, and more at one time. */
+static void held(void)
+{
+	struct jp_truth truth = {.version = 3};
+	const struct jp_evidence evidence = {
+		.truth = &truth,
+		.info = {.enabled = 2000, .sampling = 2000, .stopped = 3000, .slack = SLACK},
+		.watched = {.started = 1000,
+			    .begun = 2100,
+			    .ending = 2900,
+			    .ended = 5000,
+			    .silent = 4000},
+	};
+	const struct {
+		const char *what;
+		uint64_t time;
+		bool most;
+	} rows[] = {
+		{"while it is started", 1500, true},
+		{"while it is stopped", 3500, true},
+		{"behind that", 4500, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct jp_event events[] = {MADE_EVENT(SAMPLE, 9, 2500),
+						  MADE_EVENT(SAMPLE, 9, rows[i].time),
+						  MADE_EVENT(SAMPLE, 9, rows[i].time)};
+
+		judge("window", &evidence, events, 3, "window.samples");
+		check(!*judged_error == rows[i].most, "two of three samples %s: %s", rows[i].what,
+		      rows[i].most ? "they may be" : judged_error);
+	}
+}
+
+int main(void)
+{
+	stated();
+	taken();
+	held();
+	return check_done();
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The witness of a run: judging asks for it, or for the reason why there is none."""
+
+import os
+import re
+import shutil
+
+from ci.base import files, process
+from harness.selftest.support.scratch import JITPROOF, Folder
+
+CASE = "growth/anon.map"
+
+
+class Witness(Folder):
+    def setUp(self) -> None:
+        super().setUp()
+        run = process.run([JITPROOF, "run", "-o", self.place("run"), CASE], timeout=60)
+        if run.returncode == 4:
+            self.skipTest(run.stdout)
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def judge(self, change: dict[str, str | None], stated: dict[str, int]) -> str:
+        """What judging prints of the run with the files in @change (None: removed) and the numbers
+        in @stated in `watched`."""
+        shutil.rmtree(self.place("copy"), ignore_errors=True)
+        shutil.copytree(self.place("run"), self.place("copy"))
+        for name, text in change.items():
+            if text is None:
+                os.unlink(self.place("copy", CASE, name))
+            else:
+                files.write(self.place("copy", CASE, name), text)
+        path = self.place("copy", CASE, "watched")
+        text = files.read(path)
+        for key, number in stated.items():
+            text = re.sub(r"(?m)^%s \d+$" % key, "%s %d" % (key, number), text)
+        os.unlink(path)
+        files.write(path, text)
+        results = self.place("copy", "again.jsonl")
+        done = process.run([JITPROOF, "judge", "--results", results, self.place("copy")])
+        return done.stdout + done.stderr + files.read(results)
+
+    def test_as_recorded(self) -> None:
+        text = self.judge({}, {})
+        self.assertIn("\nok 1 " + CASE, text)
+        self.assertRegex(text, r'"cpu.expected": ?\{"k": ?[1-9]')
+
+    def test_gone(self) -> None:
+        self.assertRegex(self.judge({"witness": None}, {}), r"witness: No such file[^$]*not ok 1 ")
+
+    def test_other_number(self) -> None:
+        self.assertRegex(self.judge({}, {"witness": 7}),
+                         r"witness: \d+ samples; `watched` states 7[^$]*not ok 1 ")
+
+    def test_denied(self) -> None:
+        none = {"witness": 0, "witness_since": 0}
+        text = self.judge({"witness.denied": "perf_event_open: EPERM"}, none)
+        self.assertIn("\nok 1 " + CASE, text)
+        self.assertIn("perf_event_open: EPERM", text)
+        self.assertRegex(self.judge({}, none), r"watched states no witness_since[^$]*not ok 1 ")

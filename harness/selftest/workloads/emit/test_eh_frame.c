@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Is the call frame information that is published exact? Each shape's, put into an ELF file as perf
+ * lays it out, is read by libdw; at each instruction the caller's registers must come out. */
+
+#include "harness/model/unwind/cfi.h"
+#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/made_elf.h"
+#include "workloads/emit/code.h"
+#include "workloads/emit/eh_frame.h"
+#include "workloads/emit/emitter.h"
+
+enum { STACK = 1024, SP = 7, BP = 6 };
+
+/* S: where the return address stands. Aligned to 64 or not. */
+struct stack {
+	uint64_t entry;
+	uint64_t words[STACK];
+};
+static struct stack stack;
+
+static bool load(void *context, uint64_t addr, uint64_t *value)
+{
+	uint64_t lowest = stack.entry - (STACK - 16) * 8;
+
+	if (addr < lowest || addr >= lowest + sizeof(stack.words) || (addr - lowest) % 8)
+		return false;
+	*value = stack.words[(addr - lowest) / 8];
+	return true;
+}
+
+static void store(uint64_t addr, uint64_t value)
+{
+	stack.words[(addr - (stack.entry - (STACK - 16) * 8)) / 8] = value;
+}
+
+static struct elf_made made;
+
+/* .text, .eh_frame, .eh_frame_hdr where perf has them; with the header found by its segment, or
+ * .eh_frame by its section alone. Where .text begins. */
+static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *tables, size_t size,
+			 size_t hdr_size, bool by_segment)
+{
+	static const unsigned char code[8192];
+	uint64_t text, hdr;
+	Elf64_Shdr *frame;
+
+	elf_made_begin(&made, jp_arch_elf.machine);
+	text = elf_made_section(&made, ".text", SHT_PROGBITS, code, emitted->size)->sh_addr;
+	frame = elf_made_section(&made, ".eh_frame", SHT_PROGBITS, tables, size);
+	frame->sh_size -= hdr_size;
+	hdr = frame->sh_addr + frame->sh_size;
+	made.segments[0] = (Elf64_Phdr){PT_LOAD, PF_R | PF_X, 0, 0, 0, made.size, made.size, 4096};
+	if (!by_segment) {
+		elf_made_end(&made);
+		return text;
+	}
+	made.segments[1] =
+		(Elf64_Phdr){PT_GNU_EH_FRAME, PF_R, hdr, hdr, hdr, hdr_size, hdr_size, 4};
+	elf_made_end_stripped(&made);
+	return text;
+}
+
+/* The registers at @insn, and the stack that leads to the caller's. */
+static struct jp_regs at_insn(const struct jp_truth_insn *insn, uint64_t caller_bp)
+{
+	struct jp_regs regs = {0};
+	uint8_t bp = insn->bp & ~(JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED);
+
+	memset(stack.words, 0xee, sizeof(stack.words));
+	store(stack.entry, 0x1234567);
+	store(stack.entry - 8, caller_bp);
+	regs.r[BP] = bp == JP_BP_OWN ? stack.entry - 8 : bp == JP_BP_OTHER ? 0x5ca1ab1e : caller_bp;
+	regs.r[SP] = ((stack.entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
+	regs.known = 1u << BP | 1u << SP;
+	return regs;
+}
+
+static unsigned wrong_at(struct jp_cfi *cfi, uint64_t text, const struct jp_emitted *emitted)
+{
+	const uint64_t caller_bp = 0x7ff000001230;
+	unsigned wrong = 0;
+
+	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
+		const struct jp_truth_insn *insn = &emitted->insns[i];
+		uint32_t end = i + 1 < emitted->nr_insns ? insn[1].offset : emitted->size;
+
+		/* A return address is looked up by the byte before it. */
+		for (uint32_t byte = insn->offset; byte < end; byte++) {
+			struct jp_regs regs = at_insn(insn, caller_bp);
+			/* What misleads must do so as is said of it. */
+			bool misled = insn->bp & JP_INSN_MISLED;
+			uint64_t ip = misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
+			uint64_t sp = misled ? regs.r[SP] + 24 : stack.entry + 8;
+			enum jp_cfi_answer answer =
+				jp_cfi_step(cfi, text + byte, &regs, load, NULL);
+
+			wrong += answer != JP_CFI_STEPPED || regs.r[16] != ip || regs.r[SP] != sp ||
+				 regs.r[BP] != caller_bp || !(regs.known & 1u << BP);
+		}
+	}
+	return wrong;
+}
+
+static void read_shape(enum jp_shape shape, bool by_segment)
+{
+	unsigned char tables[JP_EH_FRAME_MOST];
+	struct jp_emitted emitted;
+	struct jp_error err = {""};
+	struct jp_cfi *cfi = NULL;
+	size_t hdr_size = 0;
+	uint64_t text = 0;
+	int size = -1;
+
+	if (!jp_shape_emit(shape, NULL, 0, &emitted))
+		size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
+	if (size > 0) {
+		text = make_elf(&emitted, tables, size, hdr_size, by_segment);
+		cfi = jp_cfi_open_image(made.bytes, made.size, &err);
+	}
+	for (uint64_t off = 0; off < 64; off += 8) {
+		unsigned wrong;
+
+		stack.entry = 0x7ffffff00000 + off;
+		wrong = cfi ? wrong_at(cfi, text, &emitted) : ~0u;
+		if (wrong || off == 56)
+			check(!wrong, "%s, %s: %u of %u bytes wrong, %d bytes of tables %s",
+			      jp_shape_text(shape),
+			      by_segment ? "by .eh_frame_hdr" : "by .eh_frame", wrong, emitted.size,
+			      size, err.text);
+	}
+	jp_cfi_close(cfi);
+}
+
+static void refuse(void)
+{
+	static unsigned char tables[JP_EH_FRAME_MOST];
+	static struct jp_emitted emitted;
+	unsigned short_of = 0, size;
+	size_t hdr_size;
+
+	jp_shape_emit(JP_SHAPE_LONG, NULL, 0, &emitted);
+	size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
+	for (unsigned capacity = 0; capacity < size; capacity++)
+		short_of += jp_eh_frame(&emitted, tables, capacity, &hdr_size) == -28;
+	check(short_of == size && size > hdr_size, "%u rooms are too small", short_of);
+	emitted.insns[3].align = 6;
+	emitted.insns[3].bp = JP_BP_CALLER;
+	check(jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size) == -95,
+	      "a realigned stack that no register leads out of");
+}
+
+int main(void)
+{
+	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
+		read_shape(shape, true);
+		read_shape(shape, false);
+	}
+	refuse();
+	return check_done();
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Is the oracle right? A child runs paths of every shape in every position under PTRACE_SINGLESTEP.
+ * At each instruction three things must agree, all found without the layouts:
+ *	- the depth and the return addresses, followed through call and ret while stepping;
+ *	- what the kernel's frame-pointer rule meets, walked in the child's memory from its rbp;
+ *	- what jp_truth_stack_at() says of (ip, sp).
+ */
+#include <alloca.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "harness/format/truth/write.h"
+#include "harness/model/oracle/oracle.h"
+#include "harness/model/oracle/truth.h"
+#include "harness/selftest/support/scratch.h"
+#include "workloads/emit/code.h"
+#include "workloads/emit/path.h"
+
+enum { MOST = 1024, DEEP = 300, NOT_TRACED = 77 };
+
+/* Shared with the child. */
+struct notes {
+	uint64_t native[64]; /* backtrace() of the function that runs the paths */
+	int nr_native;
+};
+
+struct following {
+	pid_t child;
+	const char *truth_path;
+	struct jp_truth *truth;
+	struct jp_truth_stack stack;
+	uint64_t shadow[MOST];    /* return addresses, outermost first */
+	uint32_t nr_shadow, base; /* base: of them, native ones before the first emitted function */
+	uint64_t arena, arena_size;
+	uint64_t starts[JP_SHAPES], first_words[JP_SHAPES]; /* of the functions */
+	unsigned long steps, activations, found[JP_SHAPES];
+	bool visited[JP_SHAPES][256]; /* by instruction */
+	const struct notes *notes;
+};
+
+static struct jp_function functions[JP_SHAPES];
+
+static void __attribute__((noinline))
+run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
+{
+	const struct jp_function **list = calloc(depth, sizeof(*list));
+	/* Different stack pointers modulo 64: what a realigned frame rounds away. */
+	volatile char *buf = alloca(16 * (1 + shift % 4));
+	struct jp_path path;
+
+	buf[0] = 0;
+	for (uint32_t d = 0; d < depth; d++)
+		list[d] = &functions[shapes[d]];
+	if (jp_path_make(&path, list, depth, 1))
+		_exit(3);
+	/* Few turns: it is the frames that matter. */
+	for (uint32_t d = 0; d < depth; d++) {
+		path.steps[d].before = 1 + (d + shift) % 2;
+		path.steps[d].after = 1 + d % 2;
+		path.steps[d].repeat = d < 2 && depth < 8 ? 1 + (d + shift) % 3 : 1;
+	}
+	jp_path_run(&path);
+	jp_path_free(&path);
+	free(list);
+}
+
+/* The usual ones first. */
+static const enum jp_shape framed[] = {
+	JP_SHAPE_FP,      JP_SHAPE_NO_FP, JP_SHAPE_LONG,   JP_SHAPE_LARGE,
+	JP_SHAPE_REALIGN, JP_SHAPE_HUGE,  JP_SHAPE_HOLLOW, JP_SHAPE_OTHER_BP,
+	JP_SHAPE_MISLED,  JP_SHAPE_TAIL,  JP_SHAPE_STUB,
+};
+static const enum jp_shape ends[] = {
+	JP_SHAPE_FP,      JP_SHAPE_LEAF,    JP_SHAPE_NO_FP, JP_SHAPE_LONG,     JP_SHAPE_LARGE,
+	JP_SHAPE_REALIGN, JP_SHAPE_SYSCALL, JP_SHAPE_TAIL,  JP_SHAPE_OTHER_BP, JP_SHAPE_MISLED};
+enum {
+	FRAMED = sizeof(framed) / sizeof(framed[0]),
+	ENDS = sizeof(ends) / sizeof(ends[0]),
+	USUAL = 5,
+};
+
+enum {
+	ONES = ENDS,
+	TWOS = FRAMED * ENDS,
+	THREES = USUAL * FRAMED * USUAL,
+	JOBS = ONES + TWOS + THREES + FRAMED + 1,
+};
+
+/* Neither inlined nor changed for who calls it. */
+#if __has_attribute(noipa)
+#define APART __attribute__((noipa))
+#else
+#define APART __attribute__((noinline))
+#endif
+
+/* The shapes of the @job-th path; returns its depth. */
+static uint32_t APART shapes_of(unsigned job, enum jp_shape *shapes)
+{
+	if (job < ONES) {
+		shapes[0] = ends[job];
+		return 1;
+	}
+	job -= ONES;
+	if (job < TWOS) {
+		shapes[0] = framed[job % FRAMED];
+		shapes[1] = ends[job / FRAMED];
+		return 2;
+	}
+	job -= TWOS;
+	if (job < THREES) {
+		shapes[0] = framed[job % USUAL];
+		shapes[1] = framed[job / USUAL % FRAMED];
+		shapes[2] = ends[job / (USUAL * FRAMED)];
+		return 3;
+	}
+	job -= THREES;
+	if (job < FRAMED) { /* recursion: the ip alone does not tell the depth */
+		for (unsigned d = 0; d < 12; d++)
+			shapes[d] = d + 1 < 12 ? framed[job] : JP_SHAPE_FP;
+		return 12;
+	}
+	for (unsigned d = 0; d < DEEP; d++)
+		shapes[d] = framed[d * 7 % 11 % USUAL];
+	shapes[DEEP - 1] = JP_SHAPE_LEAF;
+	return DEEP;
+}
+
+static void APART run_all(struct notes *notes)
+{
+	void *trace[64];
+
+	notes->nr_native = backtrace(trace, 64);
+	for (int i = 0; i < notes->nr_native; i++)
+		notes->native[i] = (uintptr_t)trace[i];
+	raise(SIGSTOP); /* stepping starts here */
+	/* One place that calls: the native callers are the same for all. */
+	for (unsigned job = 0; job < JOBS; job++) {
+		enum jp_shape shapes[DEEP];
+		uint32_t depth = shapes_of(job, shapes);
+
+		run_shapes(shapes, depth, job);
+	}
+}
+
+static void child(const char *truth_path, struct notes *notes, int out)
+{
+	struct jp_arena arena;
+	struct jp_error err;
+	uint64_t place[2 + JP_SHAPES];
+
+	if (jp_truth_open(truth_path, 1 << 16, &err) ||
+	    jp_arena_map(&arena, JP_PROTECT_RWX, 1 << 16, NULL, NULL)) {
+		fprintf(stderr, "%s\n", err.text);
+		_exit(2);
+	}
+	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
+		if (jp_emit(&arena, shape, jp_shape_text(shape), &functions[shape]))
+			_exit(2);
+		place[2 + shape] = functions[shape].code;
+	}
+	place[0] = (uintptr_t)arena.exec;
+	place[1] = arena.size;
+	if (write(out, place, sizeof(place)) != sizeof(place))
+		_exit(2);
+	/* The unwinder's first run loads and resolves much: that is not stepped through. */
+	run_shapes((enum jp_shape[]){JP_SHAPE_FP}, 1, 0);
+	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		_exit(NOT_TRACED);
+	run_all(notes);
+	_exit(0);
+}
+
+static bool read_words(pid_t pid, uint64_t at, uint64_t *words, size_t count)
+{
+	struct iovec to = {words, count * 8}, from = {(void *)(uintptr_t)at, count * 8};
+
+	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)(count * 8);
+}
+
+/* The rule of perf_callchain_user(). A page of the child is read once per walk. */
+static uint32_t kernel_walk(pid_t pid, const struct user_regs_struct *regs, uint64_t *chain)
+{
+	uint64_t fp = regs->rbp, page[512], at = UINT64_MAX, frame[2];
+	uint32_t count = 0;
+
+	chain[count++] = regs->rip;
+	while (count < MOST && fp < (UINT64_C(1) << 47) - 4096) {
+		if (fp % 8 || fp % 4096 > 4096 - sizeof(frame)) {
+			if (!read_words(pid, fp, frame, 2))
+				break;
+		} else {
+			if (at != fp / 4096 && !read_words(pid, fp & -4096, page, 512))
+				break;
+			at = fp / 4096;
+			memcpy(frame, &page[fp % 4096 / 8], sizeof(frame));
+		}
+		chain[count++] = frame[1];
+		fp = frame[0];
+	}
+	return count;
+}
+
+static bool complain(const struct following *following, const struct user_regs_struct *regs,
+		     const char *what)
+{
+	printf("# step %lu: ip arena+%#llx sp %#llx bp %#llx, %u emitted frames: %s\n",
+	       following->steps, regs->rip - following->arena, regs->rsp, regs->rbp,
+	       following->nr_shadow - following->base, what);
+	return false;
+}
+
+/* A name ends with what tells it from other processes' ones: "fp_0123abcd". JP_SHAPES: of none. */
+static enum jp_shape shape_of(const char *name)
+{
+	const char *end = strrchr(name, '_');
+	size_t length = end ? (size_t)(end - name) : 0;
+	enum jp_shape shape = 0;
+
+	while (shape < JP_SHAPES &&
+	       (strncmp(jp_shape_text(shape), name, length) || jp_shape_text(shape)[length]))
+		shape++;
+	return shape;
+}
+
+/* One instruction of emitted code is about to run. */
+static bool agrees(struct following *following, const struct user_regs_struct *regs)
+{
+	struct jp_truth_stack *stack = &following->stack;
+	uint64_t now = jp_clock_now(), chain[MOST];
+	uint32_t depth = following->nr_shadow - following->base - 1, count;
+	const struct jp_truth_code *code;
+	enum jp_stack_answer answer;
+	enum jp_shape shape;
+
+	code = jp_truth_code_at(following->truth, following->child, regs->rip, now);
+	if (!code)
+		return complain(following, regs, "no code known there");
+	/* DUMP: every caller, by call and ret, then the native frames. */
+	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
+				   regs->rip, regs->rsp, JP_DUMP, stack);
+	/* Of those that left by a jump nothing is on the stack. */
+	if (answer != JP_STACK_FOUND || stack->depth < depth ||
+	    stack->activation->path->functions[stack->depth] != code ||
+	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip)
+		return complain(following, regs, "not found, or at another depth");
+	/* The shadow reaches to run_all(); what calls that, backtrace() has told before. */
+	for (uint32_t i = 0; i < following->nr_shadow; i++) {
+		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i])
+			return complain(following, regs, "a caller is not the one that called");
+	}
+	count = stack->nr_whole - 1 - following->nr_shadow;
+	if ((int)count != following->notes->nr_native - 1 ||
+	    memcmp(stack->whole + 1 + following->nr_shadow, following->notes->native + 1,
+		   count * sizeof(uint64_t)))
+		return complain(following, regs, "the native root is not backtrace()'s");
+	/* CHAIN: what the rule meets, to the end. */
+	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
+				   regs->rip, regs->rsp, JP_CHAIN, stack);
+	count = kernel_walk(following->child, regs, chain);
+	if (answer != JP_STACK_FOUND || stack->nr_seen != count ||
+	    memcmp(stack->seen, chain, count * sizeof(*chain)))
+		return complain(following, regs, "the kernel's rule meets something else");
+	shape = shape_of(code->name);
+	if (shape == JP_SHAPES)
+		return complain(following, regs, "a function of no shape");
+	following->found[shape]++;
+	for (uint32_t i = 0; i < code->layout->count; i++)
+		if (code->layout->insns[i].offset == stack->offset)
+			following->visited[shape][i] = true;
+	return true;
+}
+
+static bool in_arena(const struct following *following, uint64_t ip)
+{
+	return ip - following->arena < following->arena_size;
+}
+
+/* Loads the truth as it is now that the child has said where it enters. */
+static bool reload(struct following *following)
+{
+	struct jp_error err;
+
+	jp_truth_free(following->truth);
+	following->truth = jp_truth_load(following->truth_path, &err);
+	if (!following->truth)
+		printf("# %s\n", err.text);
+	else if (following->truth->torn || following->truth->overflow)
+		printf("# torn %llu\n", (unsigned long long)following->truth->torn);
+	following->activations++;
+	return following->truth && !following->truth->torn && !following->truth->overflow;
+}
+
+/* Makes every function of the child start with int3, or with its own bytes again. */
+static bool plant(const struct following *following, bool traps)
+{
+	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
+		uint64_t own = following->first_words[shape];
+		uint64_t word = traps ? (own & ~UINT64_C(0xff)) | 0xcc : own;
+
+		if (ptrace(PTRACE_POKETEXT, following->child, following->starts[shape], word))
+			return false;
+	}
+	return true;
+}
+
+/* Lets the child go on by one instruction, or (@far) to the next function. 1: stopped there. */
+static int advance(struct following *following, bool far, struct user_regs_struct *regs)
+{
+	int status;
+
+	if (far && !plant(following, true))
+		return -1;
+	if (ptrace(far ? PTRACE_CONT : PTRACE_SINGLESTEP, following->child, NULL, NULL) ||
+	    waitpid(following->child, &status, 0) < 0)
+		return -1;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status) ? -1 : 0;
+	if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) {
+		printf("# the child stopped with status %#x\n", status);
+		return -1;
+	}
+	if (ptrace(PTRACE_GETREGS, following->child, NULL, regs))
+		return -1;
+	if (far) {
+		regs->rip--;
+		if (!plant(following, false) ||
+		    ptrace(PTRACE_SETREGS, following->child, NULL, regs))
+			return -1;
+	}
+	return 1;
+}
+
+/* A call leaves the address behind it on the stack; a ret goes where the last call came from. */
+static bool follow_call(struct following *following, const struct user_regs_struct *old,
+			const struct user_regs_struct *regs)
+{
+	uint64_t word;
+
+	if (regs->rsp == old->rsp - 8 && regs->rip - old->rip > 15) {
+		if (!read_words(following->child, regs->rsp, &word, 1))
+			return false;
+		if (word - old->rip <= 7 && following->nr_shadow < MOST)
+			following->shadow[following->nr_shadow++] = word;
+	} else if (regs->rsp == old->rsp + 8 && following->nr_shadow &&
+		   regs->rip == following->shadow[following->nr_shadow - 1]) {
+		following->nr_shadow--;
+	}
+	return true;
+}
+
+/*
+ * Steps the child to its end. The first path is followed from the C function that calls it; the
+ * native callers of the others are the same, and the child runs freely from path to path.
+ */
+static bool follow(struct following *following)
+{
+	struct user_regs_struct regs, old;
+	bool far = false;
+	int went;
+
+	if (ptrace(PTRACE_GETREGS, following->child, NULL, &old))
+		return false;
+	while ((went = advance(following, far, &regs)) > 0) {
+		bool inside = in_arena(following, regs.rip);
+
+		if (far) {
+			uint64_t back;
+
+			if (!inside || !read_words(following->child, regs.rsp, &back, 1))
+				return false;
+			following->nr_shadow = following->base;
+			following->shadow[following->nr_shadow++] = back;
+		} else if (!follow_call(following, &old, &regs)) {
+			return false;
+		}
+		if (inside) {
+			if (far || (!in_arena(following, old.rip) && regs.rsp == old.rsp - 8)) {
+				following->base = following->nr_shadow - 1;
+				if (!reload(following))
+					return false;
+			}
+			following->steps++;
+			if (!agrees(following, &regs))
+				return false;
+		}
+		far = !inside && (far || in_arena(following, old.rip));
+		old = regs;
+	}
+	return went == 0;
+}
+
+/* Every instruction of every shape must have been stepped on. */
+static void coverage(const struct following *following)
+{
+	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
+		struct jp_emitted emitted;
+		uint32_t missed = 0;
+
+		/* It leaves for the vDSO: breakpoints go there (study frame-pointers, vdso). */
+		if (shape == JP_SHAPE_CLOCK)
+			continue;
+		jp_shape_emit(shape, NULL, 0, &emitted);
+		for (uint32_t i = 0; i < emitted.nr_insns; i++)
+			missed += !following->visited[shape][i];
+		check(!missed && emitted.nr_insns, "%s: all %u instructions hit, in %lu steps",
+		      jp_shape_text(shape), emitted.nr_insns, following->found[shape]);
+	}
+}
+
+int main(void)
+{
+	struct notes *notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct following following = {.notes = notes};
+	uint64_t place[2 + JP_SHAPES];
+	int out[2], status;
+	bool good;
+
+	if (notes == MAP_FAILED || pipe(out))
+		return 99;
+	following.truth_path = scratch_make("truth");
+	fflush(stdout);
+	following.child = fork();
+	if (!following.child)
+		child(following.truth_path, notes, out[1]);
+	good = following.child > 0 && read(out[0], place, sizeof(place)) == sizeof(place) &&
+	       waitpid(following.child, &status, 0) > 0;
+	if (good && WIFEXITED(status) && WEXITSTATUS(status) == NOT_TRACED) {
+		printf("1..0 # SKIP ptrace is not permitted here\n");
+		return 0;
+	}
+	good = good && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
+	       !ptrace(PTRACE_SETOPTIONS, following.child, NULL, PTRACE_O_EXITKILL);
+	check(good, "a child stops before its paths");
+	following.arena = place[0];
+	following.arena_size = place[1];
+	for (unsigned shape = 0; shape < JP_SHAPES && good; shape++) {
+		following.starts[shape] = place[2 + shape];
+		good = read_words(following.child, place[2 + shape], &following.first_words[shape],
+				  1);
+	}
+	good = good && follow(&following);
+	printf("# %lu instructions in %lu stays\n", following.steps, following.activations);
+	check(good, "at each instruction depth, callers and the kernel's chain are as predicted");
+	check(following.activations == JOBS, "every path was run");
+	coverage(&following);
+	if (!good && following.child > 0)
+		kill(following.child, SIGKILL);
+	jp_truth_free(following.truth);
+	jp_truth_stack_free(&following.stack);
+	return check_done();
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the publishers write, right and wrong on request, is what the readers read; and no file of
+ * others is written into. */
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "harness/format/jit/jitdump_read.h"
+#include "harness/selftest/support/perf_map_of.h"
+#include "harness/selftest/support/scratch.h"
+#include "workloads/emit/publish.h"
+
+enum { COUNT = 40, THREADS = 4 };
+
+static unsigned char code[64];
+static char dump[128], map[128]; /* of this process */
+
+static void paths(void)
+{
+	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", scratch, getpid());
+	snprintf(map, sizeof(map), "%s/perf-%d.map", scratch, getpid());
+}
+
+static int publish(unsigned index)
+{
+	char name[32];
+	struct jp_published published = {
+		.name = name,
+		.addr = 0x100000 + 64 * index,
+		.size = 33 + index % 8, /* no multiple of 8 */
+		.code = code,
+		.index = index,
+		.unwinding = "eh_frame and header",
+		.unwinding_size = 19,
+		.unwinding_hdr_size = 6,
+		.unwinding_mapped = 19,
+	};
+
+	snprintf(name, sizeof(name), "function%u", index);
+	return jp_publish_load(&published);
+}
+
+static int publish_all(const char *how, const char *with)
+{
+	struct jp_published moved = {.addr = 0x200000, .size = 33, .index = 0};
+	int ret = jp_publish_with(with);
+
+	ret = ret ? ret : jp_publish_begin(how, scratch);
+	for (unsigned i = 0; i < COUNT && !ret; i++)
+		ret = publish(i);
+	ret = ret ? ret : jp_publish_move(&moved, 0x100000);
+	return ret ? ret : jp_publish_end();
+}
+
+/* What is found in a jitdump. */
+struct found {
+	unsigned of[JP_JITDUMP_TYPES], good, backwards, debug_first, unaligned;
+	int end; /* what jp_jitdump_next() said at last */
+	uint32_t header;
+	bool code_right, vma_right, lines_right;
+};
+
+static bool right_lines(const struct jp_jitdump_record *record)
+{
+	struct jp_jitdump_line line;
+	size_t at = 0;
+	unsigned count = 0;
+	char file[64];
+
+	snprintf(file, sizeof(file), "/jitproof/function%llu.jit",
+		 (unsigned long long)(record->debug.addr - 0x100000) / 64);
+	for (; jp_jitdump_next_line(record, &at, &line); count++)
+		if (strcmp(line.file, file) || line.addr < record->debug.addr || line.line < 1)
+			return false;
+	return count == record->debug.count && count > 1;
+}
+
+static struct found look(const char *path)
+{
+	struct jp_error err = {""};
+	struct jp_jitdump *file = jp_jitdump_open(path, getuid(), &err);
+	struct found found = {.code_right = true, .vma_right = true, .lines_right = true};
+	struct jp_jitdump_record record;
+	uint64_t time = 0;
+	bool debug = false;
+
+	if (!check(file, "%s is a jitdump %s", path, err.text))
+		return found;
+	found.header = jp_jitdump_header(file)->total_size;
+	while ((found.end = jp_jitdump_next(file, &record, &err)) > 0) {
+		char name[32];
+
+		found.of[record.type]++;
+		found.unaligned += record.at % 8 != 0;
+		if (record.type == JP_JITDUMP_DEBUG_INFO) {
+			found.lines_right &= right_lines(&record);
+			debug = true;
+		}
+		if (record.type != JP_JITDUMP_LOAD)
+			continue;
+		found.debug_first += debug;
+		debug = false;
+		found.backwards += record.time < time;
+		time = record.time;
+		snprintf(name, sizeof(name), "function%llu", (unsigned long long)record.load.index);
+		found.good += !strcmp(record.load.name, name) &&
+			      record.load.addr == 0x100000 + 64 * record.load.index &&
+			      record.pid == (uint32_t)getpid();
+		found.code_right &= !memcmp(record.load.code, code, record.load.size);
+		found.vma_right &= record.load.vma == record.load.addr;
+	}
+	jp_jitdump_close(file);
+	return found;
+}
+
+/* How many functions the perf map has at their first byte, and at a later one; its bad lines. */
+static uint64_t map_has(unsigned *first, unsigned *later)
+{
+	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
+	const uint64_t bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
+
+	*first = *later = 0;
+	for (unsigned i = 0; read && i < COUNT; i++) {
+		const uint64_t addr = 0x100000 + 64 * i;
+		char name[32];
+
+		snprintf(name, sizeof(name), "function%u", i);
+		for (unsigned at = 0; at <= 5; at += 5) {
+			const char *got = jp_perf_map_find(read, addr + at);
+
+			*(at ? later : first) += got && !strcmp(got, name);
+		}
+	}
+	jp_perf_map_free(read);
+	return bad;
+}
+
+static void write_right(const char *with)
+{
+	unsigned first, later;
+	struct found found;
+
+	check(!publish_all("both", with), "both are published with %s", with);
+	found = look(dump);
+	check(!found.end && found.good == COUNT && found.of[JP_JITDUMP_LOAD] == COUNT &&
+		      found.of[JP_JITDUMP_MOVE] == 1 && found.of[JP_JITDUMP_CLOSE] == 1 &&
+		      found.of[JP_JITDUMP_UNWINDING_INFO] == COUNT && found.code_right &&
+		      found.vma_right && !found.backwards,
+	      "the jitdump has all, in order of time");
+	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
+		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
+	      "with lines where they were asked for, before the code");
+	check(!map_has(&first, &later) && first == COUNT && later == COUNT, "the perf map has all");
+}
+
+static void write_wrong(void)
+{
+	struct jp_error err = {""};
+	static const struct {
+		const char *fault;
+		unsigned good, debug_first, backwards;
+		int end;
+		uint32_t header;
+		bool code, vma, closed;
+	} faults[] = {
+		{"jitdump:cut", COUNT, COUNT, 0, -EINVAL, 40, true, true, false},
+		{"jitdump:zero-tail", COUNT, COUNT, 0, -EINVAL, 40, true, true, false},
+		{"jitdump:no-padding", COUNT, COUNT, 0, 0, 40, true, true, true},
+		{"jitdump:padded-code", COUNT, COUNT, 0, 0, 40, false, true, true},
+		{"jitdump:vma0", COUNT, COUNT, 0, 0, 40, true, false, true},
+		{"both:debug-after-load", COUNT, COUNT - 1, 0, 0, 40, true, true, true},
+		{"jitdump:time-backwards", COUNT, COUNT, COUNT / 2, 0, 40, true, true, true},
+		{"jitdump:silent-stop", 16, 16, 0, 0, 40, true, true, false},
+		{"jitdump:long-header", COUNT, COUNT, 0, 0, 48, true, true, true},
+		{"jitdump:marker-unmapped", COUNT, COUNT, 0, 0, 40, true, true, true},
+		{"jitdump:marker-late", COUNT, COUNT, 0, 0, 40, true, true, true},
+	};
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		struct found found;
+
+		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
+		found = look(dump);
+		check(found.good == faults[i].good && found.debug_first == faults[i].debug_first &&
+			      found.backwards == faults[i].backwards &&
+			      found.end == faults[i].end && found.header == faults[i].header &&
+			      found.code_right == faults[i].code &&
+			      found.vma_right == faults[i].vma &&
+			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
+		      "%s is wrong in this and nothing else", faults[i].fault);
+	}
+	check(!publish_all("jitdump:version-2", "debug") &&
+		      !jp_jitdump_open(dump, getuid(), &err) &&
+		      strstr(err.text, "offset 4: expected version 1, found 2"),
+	      "a header of version 2 is refused: %s", err.text);
+	check(jp_publish_begin("jitdump:nonsense", scratch) == -EINVAL &&
+		      jp_publish_begin("map:cut", scratch) == -EINVAL &&
+		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
+		      jp_publish_begin("all", scratch) == -EINVAL &&
+		      jp_publish_with("debug,lines") == -EINVAL,
+	      "what nobody knows is refused");
+	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
+		      !jp_publish_end(),
+	      "none publishes nothing");
+}
+
+static void write_wrong_maps(void)
+{
+	static const struct {
+		const char *fault;
+		unsigned first, later, line; /* @line: characters of the first */
+	} faults[] = {
+		{"map:late", COUNT, COUNT, 19},
+		{"map:empty", 0, 0, 0},
+		{"map:partial", COUNT / 2, COUNT / 2, 19},
+		{"map:entries", COUNT, 0, 18},
+		{"map:prefix", COUNT, COUNT, 23},
+		{"map:owner", COUNT, COUNT, 19},
+	};
+	unsigned first, later;
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		const bool owner = !strcmp(faults[i].fault, "map:owner");
+		char line[64] = "";
+		FILE *file;
+
+		if (owner && getuid()) {
+			check(publish_all(faults[i].fault, "debug") == -EPERM, "only root can");
+			continue;
+		}
+		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
+		map_has(&first, &later);
+		file = fopen(map, "re");
+		if (file && !fgets(line, sizeof(line), file))
+			line[0] = '\0';
+		check(first == faults[i].first && later == faults[i].later &&
+			      strcspn(line, "\n") == faults[i].line && file &&
+			      !fstat(fileno(file), &st) && owner == (st.st_uid != getuid()),
+		      "%s is wrong in this and nothing else", faults[i].fault);
+		if (file)
+			fclose(file);
+	}
+	unlink(map);
+	check(!jp_publish_begin("map:late", scratch) && !publish(0) && !stat(map, &st) &&
+		      !st.st_size && !jp_publish_end() && !stat(map, &st) && st.st_size,
+	      "a late map is empty until the end");
+	unlink(map);
+}
+
+/* Is the file mapped executable? */
+static int marked(const char *path)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	int count = 0;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		count += strstr(line, path) && strstr(line, " r-xp ");
+	if (maps)
+		fclose(maps);
+	return count;
+}
+
+static void mark(void)
+{
+	static const struct {
+		const char *how;
+		int at_first, at_last;
+	} markers[] = {{"jitdump", 1, 1},
+		       {"jitdump:marker-unmapped", 0, 0},
+		       {"jitdump:marker-late", 0, 1}};
+
+	for (size_t i = 0; i < 3; i++) {
+		int first, last, ret = jp_publish_begin(markers[i].how, scratch);
+
+		first = marked(dump);
+		for (unsigned n = 0; n < COUNT; n++)
+			ret = ret ? ret : publish(n);
+		last = marked(dump);
+		ret = ret ? ret : jp_publish_end();
+		check(!ret && first == markers[i].at_first && last == markers[i].at_last &&
+			      !marked(dump),
+		      "%s: markers before the code %d, after it %d", markers[i].how, first, last);
+	}
+}
+
+static void *publish_some(void *first)
+{
+	for (unsigned i = 0; i < COUNT; i++)
+		if (publish((uintptr_t)first + i))
+			return first;
+	return NULL;
+}
+
+static void write_together(void)
+{
+	pthread_t threads[THREADS];
+	void *failed = NULL;
+	struct found found;
+
+	check(!jp_publish_begin("both", scratch), "threads publish");
+	for (uintptr_t i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, publish_some, (void *)(1 + i * COUNT));
+	for (int i = 0; i < THREADS; i++) {
+		void *ret;
+
+		pthread_join(threads[i], &ret);
+		failed = ret ? ret : failed;
+	}
+	jp_publish_end();
+	found = look(dump);
+	check(!failed && found.good == THREADS * COUNT && !found.end && !found.backwards,
+	      "their records are whole and in order");
+}
+
+static void write_forked(void)
+{
+	struct found found;
+	int status = -1;
+	pid_t child;
+
+	check(!jp_publish_begin("both", scratch) && !publish(1), "a process that will fork");
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		char parents[sizeof(dump)];
+		bool good = !jp_publish_forked() && !publish(2) && !publish(3);
+
+		strcpy(parents, dump);
+		paths();
+		good = good && marked(dump) && !marked(parents) && !jp_publish_end();
+		_exit(good && look(dump).good == 2 ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	check(!status, "a forked child has a jitdump and a marker of its own");
+	check(!publish(4) && !jp_publish_end(), "its parent goes on");
+	found = look(dump);
+	check(found.good == 2 && !found.end, "and finds its own records only");
+}
+
+static void refuse(const char *what, const char *how, const char *path)
+{
+	struct stat before, after;
+
+	lstat(path, &before);
+	check(jp_publish_begin(how, scratch) < 0 && !lstat(path, &after) &&
+		      before.st_ino == after.st_ino && before.st_size == after.st_size,
+	      "%s: is refused, and stays", what);
+	remove(path);
+}
+
+static void keep_off(void)
+{
+	const char *victim = scratch_path("victim");
+	struct stat stale, fresh;
+	int fd;
+
+	check(scratch_write(victim, "precious", 8), "a file of others");
+	remove(dump);
+	remove(map);
+	check(!symlink(victim, dump) && !symlink(victim, map), "links that lead to it");
+	refuse("a link at the jitdump's place", "jitdump", dump);
+	refuse("a link at the perf map's place", "map", map);
+	check(!stat(victim, &fresh) && fresh.st_size == 8, "it is untouched");
+	check(!mkfifo(dump, 0600) && !mkfifo(map, 0600), "FIFOs");
+	refuse("a FIFO at the jitdump's place", "jitdump", dump);
+	refuse("a FIFO at the perf map's place", "map", map);
+	fd = open(dump, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (getuid() == 0 && !fchown(fd, 1, 1))
+		refuse("another user's file at the jitdump's place", "jitdump", dump);
+	close(fd);
+	/* What an earlier process of the same pid left. */
+	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file of ours");
+	check(!jp_publish_begin("map", scratch) && !lstat(map, &fresh) && fresh.st_size == 0 &&
+		      fresh.st_ino != stale.st_ino && (fresh.st_mode & 0777) == 0600 &&
+		      !jp_publish_end(),
+	      "is replaced by another, not written into");
+	close(fd);
+}
+
+int main(void)
+{
+	scratch_make("");
+	paths();
+	for (size_t i = 0; i < sizeof(code); i++)
+		code[i] = i;
+	write_right("unwinding");
+	write_right("debug,unwinding-apart");
+	write_right("debug-short");
+	write_wrong();
+	write_wrong_maps();
+	mark();
+	write_together();
+	write_forked();
+	keep_off();
+	return check_done();
+}

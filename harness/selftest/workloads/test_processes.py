@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Workloads that make processes, alone: each start has its end in the truth, nothing is torn, and
+nothing is left behind: no process, no file."""
+
+import os
+import subprocess
+
+from ci.base import files
+from harness.selftest.support import run_directory as rd
+from harness.selftest.support.scratch import Folder, JITPROOF
+
+LAUNCH, FORK, VFORK, EXEC, SHARE = range(5)
+
+
+def children() -> list[int]:
+    """Every process whose parent we are, or became."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            text = files.read_bytes(f"/proc/{pid}/stat")
+        except OSError:
+            continue
+        if int(text[text.rindex(b")") + 1:].split()[1]) == os.getpid():
+            found.append(int(pid))
+    return found
+
+
+class Processes(Folder):
+    @classmethod
+    def setUpClass(cls) -> None:
+        # Orphans would come to us (PR_SET_CHILD_SUBREAPER).
+        import ctypes  # pylint: disable=import-outside-toplevel
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+    def play(self, *workload: str, steps: tuple[str, ...] = ()) -> rd.Truth:
+        """Runs it, to its end; the truth's records. Skips where it skips."""
+        truth = self.place("truth")
+        with subprocess.Popen([JITPROOF, "workload", *workload, "--truth", truth],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            said = process.stdout.readline()
+            if said.startswith("skip "):
+                process.communicate(timeout=20)
+                self.assertEqual(children(), [])
+                self.assertEqual(os.listdir(self.home), ["truth"])
+                self.skipTest(said[5:].strip())
+            self.assertRegex(said, r"^ready \d+\n")
+            for step in steps:
+                process.stdin.write(f"step {step}\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), f"done {step}\n")
+            process.communicate("stop\n", timeout=30)
+            self.assertEqual(process.returncode, 0)
+            self.pid = process.pid
+        self.assertEqual(children(), [])
+        self.assertEqual(os.listdir(self.home), ["truth"])
+        self.truth = rd.Truth(truth)
+        self.assertEqual(self.truth.torn(), [])
+        return self.truth
+
+    def starts(self, how: int | None = None) -> list[tuple[int, int]]:
+        """(pid, parent) of each start, in order."""
+        records = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_START)]
+        return [(record[2], record[6] & 0xffffffff) for record in records
+                if how is None or record[7] == how]
+
+    def ends(self) -> list[int]:
+        return [self.truth.get(index)[2] for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+
+    def each_ends_once(self) -> None:
+        lives = [pid for pid, _ in self.starts(FORK) + self.starts(VFORK) + self.starts(SHARE) +
+                 self.starts(LAUNCH)]
+        born = set(lives)
+        # posix_spawn() forks inside of the C library: the exec is its first record.
+        lives += [pid for pid, _ in self.starts(EXEC) if pid not in born]
+        self.assertEqual(sorted(lives), sorted(self.ends()))
+
+    def test_births(self) -> None:
+        self.play("short_lived", "--count=16", "--life=5")
+        self.each_ends_once()
+        self.assertGreaterEqual(len(self.starts(FORK)), 8)
+        self.assertGreaterEqual(len(self.starts(VFORK)), 2)
+        self.assertGreaterEqual(len(self.starts(EXEC)), 8)
+        self.assertTrue(all(parent == self.pid for _, parent in self.starts(FORK) +
+                            self.starts(VFORK)))
+
+    def test_prefork(self) -> None:
+        self.play("prefork", "--children=2", steps=("fork", "toggle", "kill"))
+        self.each_ends_once()
+        self.assertEqual(len(self.starts(FORK)), 3)
+        # The one that was killed did not say so itself: its end has a bracket.
+        ends = [self.truth.get(index) for index in self.truth.of(rd.Truth.PROCESS_EXIT)]
+        self.assertEqual(sum(end[4] != end[5] for end in ends), 1)
+
+    def test_namespaces(self) -> None:
+        self.play("namespaces", "--depth=2")
+        self.each_ends_once()
+        # The outside's numbers: no process is its parent's parent, none is 1.
+        (one, _), (other, parent) = self.starts(FORK)[-2:]
+        self.assertEqual(parent, one)
+        self.assertNotIn(1, {one, other})
+        stays = {self.truth.get(index)[2] for index in self.truth.of(rd.Truth.ENTER)}
+        self.assertLessEqual({one, other}, stays)
+
+    def test_pid_reuse(self) -> None:
+        self.play("pid_reuse")
+        self.each_ends_once()
+        pids = [pid for pid, _ in self.starts(FORK)]
+        self.assertGreater(len(pids), len(set(pids)))
+
+    def test_shared_space(self) -> None:
+        self.play("shared_space")
+        self.each_ends_once()
+        self.assertTrue(self.starts(SHARE) or len(self.starts()) == 1)
+
+    def test_files_are_removed(self) -> None:
+        for workload in (("dlopen_twice",), ("replaced_binary",), ("odd_paths",),
+                         ("replaced_binary", "--what=program"), ("odd_paths", "--overlay")):
+            with self.subTest(workload=workload):
+                self.play(*workload)
+                self.each_ends_once()
+                os.unlink(self.place("truth"))
+
+    def test_thread_churn(self) -> None:
+        self.play("thread_churn")
+        self.assertEqual(self.ends(), [self.pid])
+
+    def test_heap_that_ends_early(self) -> None:
+        """What it could not give back is told: mprotect() beyond its end would fail halfway."""
+        truth = self.play("coalesced_growth", "--backing=heap", "--period=0", steps=("grow",))
+
+        def acts(kind: int) -> list[tuple[int, ...]]:
+            return [truth.get(index)[6:9] for index in truth.of(kind)]
+
+        pages = [(addr, size) for addr, size, how in acts(rd.Truth.MAP) if how & 0xff == 3]
+        self.assertGreater(len(pages), 1)
+        begin, end = pages[0][0], sum(pages[-1])
+        self.assertEqual(acts(rd.Truth.PROTECT)[-1], (begin, end - begin, 3))
+
+    def test_killed_at_once(self) -> None:
+        """Nobody tells the children that their parent is gone but the end of their pipes."""
+        truth = self.place("truth")
+        with subprocess.Popen([JITPROOF, "workload", "prefork", "--truth", truth],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as process:
+            self.assertRegex(process.stdout.readline(), r"^ready \d+\n")
+            process.kill()
+            process.wait()
+            # Ours to reap now; each waits for its own end, without a limit but the test's.
+            while children():
+                os.waitpid(-1, 0)
