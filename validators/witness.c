@@ -16,6 +16,10 @@
  * (perf_event_context_sched_out()). So the rule on missing samples looks at CPUs, and sums over a
  * thread leave room for its interruptions.
  *
+ * Some kernels take no sample when a timer expires within certain code, such as a hidden BPF
+ * program. That concerns both clocks: the witness then has two samples that are two periods apart,
+ * while the capture was not interrupted. The capture may lack its share of such samples.
+ *
  * The kernel throttles an event by its number of samples in a tick, so it throttles the witness
  * before a slower event of the same threads. Samples of the capture from such a time are left out.
  *
@@ -41,6 +45,9 @@
 /* Samples of a thread that may be missing one by one: when threads swap their contexts, a timer
  * continues in another thread, which may leave the CPU before it expires. */
 static const double SINGLE = 2;
+/* Periods: samples of a timer whose intervals differ more were interrupted, or their handler was
+ * late. A smaller value excuses fewer missing samples. */
+static const double LATE = 1.0 / 16;
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role surplus_samples = {.column = "invented"};
 
@@ -77,6 +84,8 @@ struct witness {
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
 	double unsampled;        /* samples for which the capture's events were throttled */
 	double lost;             /* samples that may be missing: the capture states them as lost */
+	uint64_t skipped;        /* samples that the kernel did not take of a running witness */
+	uint64_t taken;          /* samples that it took in the same conditions */
 	struct jp_map indices;   /* jp_clock_key() -> index into @tallies + 1 */
 	struct tally *tallies;   /* of each thread */
 	size_t nr_tallies, tallies_capacity;
@@ -211,6 +220,48 @@ static size_t find_hole(const struct witness *state, size_t i)
 	return next - i + 1;
 }
 
+/* Returns whether @time is @periods of @period, but for the time that a handler takes to start. */
+static bool are_periods(uint64_t time, double periods, uint64_t period)
+{
+	return fabs((double)time - periods * (double)period) < LATE * (double)period;
+}
+
+/* Returns whether nothing interrupted the capture on @cpu from @from to @to: the time lies between
+ * samples that are a period apart. */
+static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t from, uint64_t to)
+{
+	uint64_t last = 0, time = 0;
+	size_t i;
+
+	if (cpu >= state->nr_cpus)
+		return false;
+	jp_search(i, state->cpu_from[cpu + 1],
+		  i < state->cpu_from[cpu] || state->on_cpu[i] <= from);
+	if (i == state->cpu_from[cpu])
+		return false;
+	for (last = state->on_cpu[i - 1]; i < state->cpu_from[cpu + 1] && last < to; last = time) {
+		time = state->on_cpu[i++];
+		if (!are_periods(time - last, 1, state->period))
+			return false;
+	}
+	return last >= to;
+}
+
+/* Returns whether the witness's next sample is @periods after sample @i, and neither late nor
+ * interrupted. After 2 periods the timer expired between them, and the kernel took no sample. */
+static bool is_next_after(const struct witness *state, size_t i, double periods)
+{
+	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
+	const uint64_t period = state->witnessed->period;
+
+	return i + 2 < state->witnessed->count && stays_on_cpu(sample) &&
+	       stays_on_cpu(sample + 1) &&
+	       are_periods(sample[1].time - sample->time, periods, period) &&
+	       are_periods(sample[2].time - sample[1].time, 1, period) &&
+	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time) &&
+	       jp_clock_watched(state->view->evidence, sample->pid, sample->time, sample[1].time);
+}
+
 /* --- tallies ------------------------------------------------------------------------------ */
 
 /* Returns the tally of a thread, which may be new, or NULL if out of memory. */
@@ -253,6 +304,10 @@ static int tally_holes(struct witness *state)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
 
+	for (size_t i = 0; i < state->witnessed->count; i++) {
+		state->skipped += is_next_after(state, i, 2);
+		state->taken += is_next_after(state, i, 1);
+	}
 	for (size_t i = 0, count; i < state->witnessed->count; i += count) {
 		struct tally *tally = tally_of(state, samples[i].pid, samples[i].tid);
 		uint64_t missing;
@@ -349,14 +404,26 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 	return drift;
 }
 
+/* Returns how many samples are missing one by one beyond chance. */
+static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
+{
+	const double missing = (double)tally->missing - SINGLE * (double)tally->threads;
+	const double row = (double)tally->row - (state->skipped ? 2 : 1);
+	const double odds =
+		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
+
+	if (state->skipped && !jp_witness_exceeds(tally->missing, state->skipped, odds))
+		return fmax(row, 0);
+	return fmax(fmax(missing, row), 0);
+}
+
 /* Returns how many samples are missing beyond chance. */
 static double lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	const struct drift drift = drift_of(state, tally);
 	const double counted = drift.least - drift.few - drift.few_room;
-	const double missing = (double)tally->missing - SINGLE * (double)tally->threads;
 
-	return fmax(fmax(counted, missing), fmax((double)tally->row - 1, 0));
+	return fmax(counted, missing_beyond_chance(state, tally));
 }
 
 /* Returns how many samples are near their predecessor beyond chance. Interruptions bring samples of
@@ -364,7 +431,7 @@ static double lack_beyond_chance(const struct witness *state, const struct tally
  * shorter, at least as often. */
 static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near)
+	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near, 1)
 		       ? tally->near - tally->witness.near
 		       : 0;
 }
@@ -468,6 +535,9 @@ static void add_metrics(struct witness *state, const struct tally *all)
 	jp_findings_add_rate(findings, "witness.missing", all->missing,
 			     all->missing + state->count);
 	jp_findings_add_rate(findings, "witness.near", all->near, state->count);
+	if (state->skipped)
+		jp_findings_add_rate(findings, "witness.skipped", state->skipped,
+				     state->taken + state->skipped);
 }
 
 static int judge_streams(struct witness *state)

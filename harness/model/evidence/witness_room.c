@@ -29,16 +29,15 @@ double jp_witness_room(double steps, double expected, double ratio)
 	return fmax(ratio, 1) * (ENDS + fmin(K * sqrt(count), bernstein));
 }
 
-/* Chernoff's bound of a binomial distribution: of @more + @less events each is as likely to be of
- * either kind. */
-bool jp_witness_exceeds(uint64_t more, uint64_t less)
+/* Chernoff's bound of a binomial distribution. */
+bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds)
 {
-	const double all = (double)more + (double)less;
+	const double all = (double)more + (double)less, share = odds / (1 + odds);
 	double exponent = 0;
 
-	if (more <= less)
+	if ((double)more <= odds * (double)less)
 		return false;
-	exponent += (double)more * log(2 * (double)more / all);
-	exponent += less ? (double)less * log(2 * (double)less / all) : 0;
+	exponent += (double)more * log((double)more / (all * share));
+	exponent += less ? (double)less * log((double)less / (all * (1 - share))) : 0;
 	return exponent > K * K / 2;
 }

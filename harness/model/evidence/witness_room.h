@@ -17,5 +17,5 @@
  */
 double jp_witness_room(double steps, double expected, double ratio);
 /* Returns whether @more events of one kind beside @less of another are more than chance explains,
- * if both kinds are equally likely. */
-bool jp_witness_exceeds(uint64_t more, uint64_t less);
+ * if @odds events of the first kind are expected for each of the other. */
+bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds);
