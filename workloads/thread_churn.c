@@ -17,25 +17,37 @@ enum { MOST = 64 };
 static struct {
 	struct jp_plan plan;
 	unsigned threads, runs;
-	pthread_mutex_t compiling;
+	pthread_mutex_t mapping; /* held while a thread changes mappings */
 	pthread_t main;
 } churn = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP),
 	   .threads = 4,
 	   .runs = 20,
-	   .compiling = PTHREAD_MUTEX_INITIALIZER};
+	   .mapping = PTHREAD_MUTEX_INITIALIZER};
+
+/* Unmaps @program alone: otherwise another thread could map the same address at the same time, and
+ * the truth would not show which of the two came first. */
+static int end_program(struct jp_program *program)
+{
+	int ret;
+
+	pthread_mutex_lock(&churn.mapping);
+	ret = jp_program_end(program);
+	pthread_mutex_unlock(&churn.mapping);
+	return ret;
+}
 
 static void *worker(void *context)
 {
 	struct jp_program program;
 	int ret;
 
-	pthread_mutex_lock(&churn.compiling);
+	pthread_mutex_lock(&churn.mapping);
 	ret = jp_program_make(&program, &churn.plan);
-	pthread_mutex_unlock(&churn.compiling);
+	pthread_mutex_unlock(&churn.mapping);
 	for (unsigned i = 0; !ret && i < churn.runs; i++)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
-		ret = jp_program_end(&program);
+		ret = end_program(&program);
 	return (void *)(intptr_t)ret;
 }
 
