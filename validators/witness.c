@@ -45,8 +45,11 @@
 /* Samples of a thread that may be missing one by one: when threads swap their contexts, a timer
  * continues in another thread, which may leave the CPU before it expires. */
 static const double SINGLE = 2;
-/* Periods: samples of a timer whose intervals differ more were interrupted, or their handler was
- * late. A smaller value excuses fewer missing samples. */
+/* Share of a thread's samples that may be missing one by one without evidence that the kernel skips
+ * samples: half of the smallest loss that this rule is there to notice, which is 2 %. */
+static const double UNNOTICED = 0.01;
+/* Periods of the capture: if an interval between samples differs more from whole periods, the timer
+ * was interrupted or its handler was late. A smaller value excuses fewer missing samples. */
 static const double LATE = 1.0 / 16;
 static const struct jp_role seen_samples = {.column = "seen"};
 static const struct jp_role surplus_samples = {.column = "invented"};
@@ -220,10 +223,10 @@ static size_t find_hole(const struct witness *state, size_t i)
 	return next - i + 1;
 }
 
-/* Returns whether @time is @periods of @period, but for the time that a handler takes to start. */
-static bool are_periods(uint64_t time, double periods, uint64_t period)
+/* Returns whether @time is @periods, both in ns, but for the time that a handler takes to start. */
+static bool are_periods(const struct witness *state, uint64_t time, uint64_t periods)
 {
-	return fabs((double)time - periods * (double)period) < LATE * (double)period;
+	return fabs((double)time - (double)periods) < LATE * (double)state->period;
 }
 
 /* Returns whether nothing interrupted the capture on @cpu from @from to @to: the time lies between
@@ -241,7 +244,7 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 		return false;
 	for (last = state->on_cpu[i - 1]; i < state->cpu_from[cpu + 1] && last < to; last = time) {
 		time = state->on_cpu[i++];
-		if (!are_periods(time - last, 1, state->period))
+		if (!are_periods(state, time - last, state->period))
 			return false;
 	}
 	return last >= to;
@@ -249,15 +252,15 @@ static bool is_uninterrupted(const struct witness *state, uint32_t cpu, uint64_t
 
 /* Returns whether the witness's next sample is @periods after sample @i, and neither late nor
  * interrupted. After 2 periods the timer expired between them, and the kernel took no sample. */
-static bool is_next_after(const struct witness *state, size_t i, double periods)
+static bool is_next_after(const struct witness *state, size_t i, unsigned periods)
 {
 	const struct jp_witness_sample *sample = &state->witnessed->samples[i];
 	const uint64_t period = state->witnessed->period;
 
 	return i + 2 < state->witnessed->count && stays_on_cpu(sample) &&
 	       stays_on_cpu(sample + 1) &&
-	       are_periods(sample[1].time - sample->time, periods, period) &&
-	       are_periods(sample[2].time - sample[1].time, 1, period) &&
+	       are_periods(state, sample[1].time - sample->time, periods * period) &&
+	       are_periods(state, sample[2].time - sample[1].time, period) &&
 	       is_uninterrupted(state, sample->cpu, sample->time, sample[1].time) &&
 	       jp_clock_watched(state->view->evidence, sample->pid, sample->time, sample[1].time);
 }
@@ -407,7 +410,8 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 /* Returns how many samples are missing one by one beyond chance. */
 static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const double missing = (double)tally->missing - SINGLE * (double)tally->threads;
+	const double missing = (double)tally->missing - fmax(SINGLE * (double)tally->threads,
+							     UNNOTICED * (double)tally->capture);
 	const double row = (double)tally->row - (state->skipped ? 2 : 1);
 	const double odds =
 		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
