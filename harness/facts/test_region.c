@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* 64 GiB: above what is linked at a fixed address, below what the kernel chooses. */
+/* 64 GiB: above programs linked at fixed addresses, below addresses that the kernel chooses. */
 static const uintptr_t MIDDLE = UINT64_C(0x1000000000);
 
 size_t jp_test_region_page(void)

@@ -25,7 +25,7 @@ struct tiny_image {
 	unsigned char code[CODE_ROOM];
 };
 
-static int make(struct jp_answer *answer, const char *code, const char *end)
+static int make_program(struct jp_answer *answer, const char *code, const char *end)
 {
 	struct tiny_image image = {
 		.header =
@@ -73,15 +73,15 @@ static int make(struct jp_answer *answer, const char *code, const char *end)
 
 int jp_tiny_make(struct jp_answer *answer)
 {
-	return make(answer, jp_code_exit, jp_code_exit_end);
+	return make_program(answer, jp_code_exit, jp_code_exit_end);
 }
 
 int jp_tiny_make_brk(struct jp_answer *answer)
 {
-	return make(answer, jp_code_brk, jp_code_brk_end);
+	return make_program(answer, jp_code_brk, jp_code_brk_end);
 }
 
-/* Its number names the process: always the same one. */
+/* The descriptor for an exec. The kernel names the process after its number. */
 enum { PLACE = 99 };
 static char *const arguments[] = {"program", NULL};
 static char *const no_environment[] = {NULL};
