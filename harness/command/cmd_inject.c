@@ -9,7 +9,7 @@
 #include "harness/command/reading.h"
 #include "harness/inject/inject.h"
 
-static void said(void *context, const char *line)
+static void print_message(void *context, const char *line)
 {
 	fprintf(stderr, "jitproof inject: %s\n", line);
 }
@@ -27,7 +27,7 @@ static int merge(const struct jp_inject_options *options)
 		return status;
 	}
 	if (injection)
-		ret = jp_injection_run(injection, &summary, said, NULL, &err);
+		ret = jp_injection_run(injection, &summary, print_message, NULL, &err);
 	jp_injection_close(injection);
 	if (ret)
 		return jp_command_broken("inject", &err);
