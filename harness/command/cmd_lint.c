@@ -109,7 +109,7 @@ static int lint_all(struct linting *linting, const struct jp_operands *files)
 	struct jp_error err = {""};
 	int status;
 
-	if (linting->pid && jp_lint_process_look(linting->pid, &linting->process, &err))
+	if (linting->pid && jp_lint_process_read(linting->pid, &linting->process, &err))
 		return jp_command_broken("lint", &err);
 	if (begins(linting, files, &status))
 		return status;
