@@ -42,7 +42,7 @@ static void remap(struct jp_answer *answer, const struct act *act)
 		flags |= MREMAP_DONTUNMAP;
 	if (mremap(jp_test_region_at(act->page), size, grow ? (size_t)number * page : size,
 		   grow ? 0 : flags, jp_test_region_at(number)) == MAP_FAILED)
-		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mremap");
 }
 
 /* Acts on the test region. Returns false if there is no such act. */
@@ -65,7 +65,7 @@ static bool act_on_region(struct jp_answer *answer, const struct act *act)
 	else if (verb != 4)
 		remap(answer, act);
 	else if (munmap(jp_test_region_at(act->page), (size_t)act->pages * jp_test_region_page()))
-		jp_answer_missing(answer, "munmap: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "munmap");
 	return true;
 }
 

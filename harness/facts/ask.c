@@ -21,7 +21,7 @@ static void pin_to_one_cpu(struct jp_answer *answer)
 	cpu_set_t set, one;
 
 	if (sched_getaffinity(0, sizeof(set), &set)) {
-		jp_answer_missing(answer, "sched_getaffinity: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sched_getaffinity");
 		return;
 	}
 	CPU_ZERO(&one);
@@ -32,7 +32,7 @@ static void pin_to_one_cpu(struct jp_answer *answer)
 		}
 	}
 	if (sched_setaffinity(0, sizeof(one), &one))
-		jp_answer_missing(answer, "sched_setaffinity: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sched_setaffinity");
 }
 
 static void __attribute__((noreturn))
@@ -134,12 +134,12 @@ int jp_fact_fork(struct jp_answer *answer)
 	if (pid == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	else if (pid < 0)
-		jp_answer_missing(answer, "fork: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "fork");
 	return pid;
 }
 
 void jp_fact_wait(struct jp_answer *answer, int pid)
 {
 	if (pid > 0 && waitpid(pid, NULL, __WALL) != pid)
-		jp_answer_missing(answer, "waitpid: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "waitpid");
 }

@@ -36,8 +36,7 @@ static void map_noexec_memfd(struct jp_answer *answer)
 	void *at;
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "memfd_create with MFD_NOEXEC_SEAL: %s",
-				  jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create with MFD_NOEXEC_SEAL");
 		return;
 	}
 	at = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
@@ -51,7 +50,7 @@ static void query_procmap(struct jp_answer *answer)
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/proc/self/maps");
 	else
 		jp_answer_call(answer, "", ioctl(fd, _IOWR('f', 17, query), query));
 }
@@ -132,7 +131,7 @@ static void list_kernel_pages(struct jp_answer *answer)
 	FILE *file = fopen("/proc/self/maps", "re");
 
 	if (!file) {
-		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/proc/self/maps");
 		return;
 	}
 	jp_answer_list(answer);

@@ -58,5 +58,7 @@ void jp_answer_list(struct jp_answer *answer);
  * missing things are stated; later values do not count. */
 void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Adds @call, which failed with errno, to the missing things. */
+void jp_answer_failed(struct jp_answer *answer, const char *call);
 /* Returns the name of an error; "ok" for 0. */
 const char *jp_answer_errno(int error);

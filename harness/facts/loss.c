@@ -78,7 +78,7 @@ static void count_lost(struct jp_answer *answer)
 		return;
 	flood_ring(answer);
 	if (read(watch.fd, &counts, sizeof(counts)) != (ssize_t)sizeof(counts))
-		jp_answer_missing(answer, "read of an event: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "read of an event");
 	else
 		jp_answer_number(answer, counts.lost);
 }
@@ -131,7 +131,7 @@ static void poll_after_exit(struct jp_answer *answer)
 
 	attr.inherit = 0;
 	if (pipe(pipes)) {
-		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "pipe");
 		return;
 	}
 	pid = jp_fact_fork(answer);

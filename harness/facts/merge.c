@@ -35,12 +35,12 @@ static void flip_over_userfault(struct jp_answer *answer, struct jp_watch *watch
 	int fd = (int)syscall(SYS_userfaultfd, 0);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "userfaultfd");
 	jp_test_region_map(answer, 0, 6, JP_RW);
 	part.range.start = (uint64_t)(uintptr_t)jp_test_region_at(2);
 	part.range.len = 2 * jp_test_region_page();
 	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
-		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "UFFDIO_REGISTER");
 	jp_test_region_protect(answer, 0, 6, JP_RX);
 	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }

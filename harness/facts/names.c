@@ -29,7 +29,7 @@ static void map_dev_zero(struct jp_answer *answer, struct jp_watch *watch)
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "/dev/zero: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/dev/zero");
 	else
 		answer_mapping(answer, watch, MAP_PRIVATE, fd);
 }
@@ -39,7 +39,7 @@ static int make_memfd(struct jp_answer *answer, const char *name, unsigned int f
 	int fd = memfd_create(name, MFD_CLOEXEC | flags);
 
 	if (fd < 0 || ftruncate(fd, pages * (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 		return -1;
 	}
 	return fd;
@@ -73,7 +73,7 @@ static void map_huge_page(struct jp_answer *answer, struct jp_watch *watch)
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
-		jp_answer_missing(answer, "mmap with MAP_HUGETLB: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mmap with MAP_HUGETLB");
 	jp_answer_maps(answer, watch, JP_TELL_ALL);
 }
 
@@ -86,7 +86,7 @@ static void map_huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
 		return;
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
-		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mmap of a huge memfd");
 	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
@@ -96,11 +96,11 @@ static void attach_system_v(struct jp_answer *answer, struct jp_watch *watch)
 	int id = shmget(IPC_PRIVATE, jp_test_region_page(), 0700 | IPC_CREAT);
 
 	if (id < 0) {
-		jp_answer_missing(answer, "shmget: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "shmget");
 		return;
 	}
 	if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
-		jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "shmat");
 	jp_answer_list(answer);
 	/* Its inode is the segment's number, which differs in each run. */
 	while (jp_watch_next(watch, &event))
@@ -115,12 +115,12 @@ static void protect_heap_page(struct jp_answer *answer, struct jp_watch *watch)
 	char *start = sbrk(64 * (intptr_t)page);
 
 	if (start == (void *)-1) {
-		jp_answer_missing(answer, "sbrk: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sbrk");
 		return;
 	}
 	middle = ((uintptr_t)start + 32 * page) & ~(page - 1);
 	if (mprotect((void *)middle, page, JP_RWX))
-		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mprotect");
 	jp_answer_names(answer, watch);
 }
 
@@ -153,7 +153,7 @@ static void protect_stack_page(struct jp_answer *answer, struct jp_watch *watch)
 
 	/* The page of this frame, below the page of the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
-		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mprotect");
 	jp_answer_names(answer, watch);
 }
 
@@ -163,7 +163,7 @@ static void name_anonymous(struct jp_answer *answer, struct jp_watch *watch)
 
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	if (prctl(SET_VMA, SET_ANON_NAME, jp_test_region_at(0), jp_test_region_page(), "jit"))
-		jp_answer_missing(answer, "PR_SET_VMA_ANON_NAME: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "PR_SET_VMA_ANON_NAME");
 	jp_test_region_protect(answer, 0, 1, JP_RX);
 	jp_answer_maps(answer, watch, JP_TELL_NAME);
 }
@@ -175,7 +175,7 @@ static void map_deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 	int fd = mkostemp(path, O_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "a file in /tmp: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "a file in /tmp");
 		return;
 	}
 	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);

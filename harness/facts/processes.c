@@ -59,7 +59,7 @@ static void clone_child(struct jp_answer *answer, struct jp_watch *watch)
 
 	pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 	if (pid < 0)
-		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "clone");
 	jp_fact_wait(answer, pid);
 	jp_answer_records(answer, watch);
 }
@@ -122,7 +122,7 @@ static void unshare_namespace(struct jp_answer *answer, struct jp_watch *watch)
 	struct jp_event event;
 
 	if (unshare(CLONE_NEWUTS))
-		jp_answer_missing(answer, "unshare(CLONE_NEWUTS): %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "unshare(CLONE_NEWUTS)");
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
 		if (event.record_type == JP_PERF_RECORD_NAMESPACES)

@@ -13,7 +13,7 @@
 static void map_read_implies_exec(struct jp_answer *answer, struct jp_watch *watch)
 {
 	if (personality(ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC) < 0)
-		jp_answer_missing(answer, "personality: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "personality");
 	jp_test_region_map(answer, 0, 1, PROT_READ);
 	jp_answer_maps(answer, watch, JP_TELL_PROT);
 }
@@ -35,11 +35,11 @@ static void remap_file(struct jp_answer *answer, struct jp_watch *watch)
 	int fd = memfd_create("fact", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_test_region_page()))
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 	jp_test_region_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
 	jp_watch_skip(watch);
 	if (syscall(SYS_remap_file_pages, jp_test_region_at(0), jp_test_region_page(), 0, 2, 0))
-		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "remap_file_pages");
 	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
@@ -53,7 +53,7 @@ static void map_while_disabled(struct jp_answer *answer)
 	jp_test_region_map(answer, 0, 1, JP_RX);
 	jp_test_region_map(answer, 16, 1, JP_RX);
 	if (ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0))
-		jp_answer_missing(answer, "PERF_EVENT_IOC_ENABLE: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "PERF_EVENT_IOC_ENABLE");
 	jp_test_region_map(answer, 1, 1, JP_RX);
 	jp_answer_maps(answer, &watch, JP_TELL_RANGE);
 }

@@ -65,7 +65,7 @@ static int make_program(struct jp_answer *answer, const char *code, const char *
 	memcpy(image.code, code, end - code);
 	fd = memfd_create("program", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, &image, sizeof(image)) != (ssize_t)sizeof(image)) {
-		jp_answer_missing(answer, "a program in a memfd: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "a program in a memfd");
 		return -1;
 	}
 	return fd;

@@ -165,7 +165,7 @@ static void hit_memfd_probe(struct jp_answer *answer)
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page()) ||
 	    write(fd, code, sizeof(code)) != (ssize_t)sizeof(code)) {
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 		return;
 	}
 	snprintf(place.path, sizeof(place.path), "/proc/self/fd/%d", fd);
