@@ -137,7 +137,7 @@ static int finish(struct jp_session *session, const struct record_request *reque
 
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
-	jp_session_silence(session, silence, sizeof(silence));
+	jp_session_explain_silence(session, silence, sizeof(silence));
 	frequency = jp_session_frequency(session);
 	ret = jp_session_finish(session, err);
 	if (ret)

@@ -112,7 +112,7 @@ static bool probe(struct running *run)
 		return false;
 	}
 	if (profiler)
-		ret = jp_profiler_can(profiler, "inject", watch->cas->inject_with, &err);
+		ret = jp_profiler_supports(profiler, "inject", watch->cas->inject_with, &err);
 	if (ret)
 		end(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
 	return !ret;

@@ -193,7 +193,7 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	if (*session) {
 		/* Some profilers take longer to begin than a case has for its samples. */
 		watch->deadline += watch->seen.begun - watch->seen.started;
-		jp_session_promises(*session, &watch->seen);
+		jp_session_describe(*session, &watch->seen);
 		return 0;
 	}
 	/* A step that hung makes the case a TIMEOUT. */
