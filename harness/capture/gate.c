@@ -183,7 +183,8 @@ static int use_reading(struct jp_gate *gate, const struct jp_reading *reading, s
 }
 
 /* Reads the maps of the announced process. It waits for the answer, so with read_first its maps are
- * stable; parsing and writing happen after the answer, to keep the delay short. */
+ * stable; parsing and writing happen after the answer, to keep the delay short. Without read_first
+ * the reading is for the judge only. */
 static int watch_process(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t asked = jp_clock_now(), answered;

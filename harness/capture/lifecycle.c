@@ -243,28 +243,26 @@ void jp_session_explain_silence(const struct jp_session *session, char *text, si
 		snprintf(text, size, "all of them were lost: a larger --ring keeps more");
 	else if (!info->counted)
 		snprintf(text, size, "%s",
-			 session->exited ? "what was watched ended before it used any CPU time"
-					 : "what was watched used no CPU time");
+			 session->exited ? "the target ended before it used any CPU time"
+					 : "the target used no CPU time");
 	else if (recorder && info->counted < JP_NS_PER_S / (recorder->frequency ?: 1))
-		snprintf(
-			text, size,
-			"what was watched used %.3f ms of CPU time, less than the %.3f ms from one "
-			"sample to the next (-F)",
-			ms, 1e3 / (recorder->frequency ?: 1));
+		snprintf(text, size,
+			 "the target used %.3f ms of CPU time, less than the %.3f ms from one "
+			 "sample to the next (-F)",
+			 ms, 1e3 / (recorder->frequency ?: 1));
 	else if (!session->options.kernel)
-		snprintf(
-			text, size,
-			"what was watched used %.3f ms of CPU time, in the kernel, and --user-only "
-			"leaves that out",
-			ms);
+		snprintf(text, size,
+			 "the target used %.3f ms of CPU time, in the kernel, and --user-only "
+			 "leaves that out",
+			 ms);
 	else if (recorder && !recorder->abilities.kernel)
 		snprintf(text, size,
-			 "what was watched used %.3f ms of CPU time, in the kernel, which may not "
+			 "the target used %.3f ms of CPU time, in the kernel, which may not "
 			 "be "
 			 "sampled (kernel.perf_event_paranoid=%ld)",
 			 ms, jp_sysctl("perf_event_paranoid", 0));
 	else
-		snprintf(text, size, "though what was watched used %.3f ms of CPU time", ms);
+		snprintf(text, size, "though the target used %.3f ms of CPU time", ms);
 }
 
 /* Keeps the first error for the report. */

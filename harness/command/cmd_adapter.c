@@ -195,7 +195,7 @@ static int adapter(int argc, char **argv)
 static const struct jp_command adapter_command = {
 	.name = "adapter",
 	.synopsis = "adapter check NAME [WORKLOAD]",
-	.help = "check that a profiler's adapter talks the protocol",
+	.help = "check that a profiler's adapter follows the protocol",
 	.run = adapter,
 };
 JP_REGISTER(command, adapter_command);

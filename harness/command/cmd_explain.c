@@ -55,7 +55,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		{"--root", .value = "DIR", .text = &request->explain.root, .modes = FILE_ALONE,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
-		 .help = "of a file that is cut short: explain the part before that"},
+		 .help = "of a truncated file: explain the complete part"},
 		{.more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
 		 .help = "list all causes, and the words of validators for them"},
@@ -134,12 +134,12 @@ static void print_cause_list(void)
 {
 	const struct jp_cause *cause;
 
-	printf("causes, and below each what validators, who know the truth, call it:\n");
+	printf("causes, and below each the words of validators, which know the truth:\n");
 	for (size_t i = 0; (cause = jp_cause_at(i)); i++) {
 		printf("  %s: %s\n", cause->id, cause->text);
 		print_words(cause->id);
 	}
-	printf("what validators find, and no capture alone tells:\n");
+	printf("findings of validators that no capture alone shows:\n");
 	print_words(NULL);
 }
 
@@ -204,7 +204,7 @@ static int explain(int argc, char **argv)
 static const struct jp_command explain_command = {
 	.name = "explain",
 	.synopsis = "explain [OPTION...] FILE",
-	.help = "say why stacks break and names are missing in a perf.data",
+	.help = "explain why stacks break and names are missing in a perf.data",
 	.run = explain,
 	.more = print_causes,
 };

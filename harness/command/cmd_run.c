@@ -46,7 +46,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"--keep", .set = &request->keep,
 		 .help = "keep the temporary run directory even when all passed"},
 		{"--no-judge", .set = &request->unjudged,
-		 .help = "act and watch only, for judge DIR, here or elsewhere; exit with 0 when "
+		 .help = "record only, for judge DIR, here or elsewhere; exit with 0 when "
 			 "every case was tried"},
 		{0}};
 

@@ -62,7 +62,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the runs in the new directory DIR"},
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
-		 .help = "act and watch only, for --again DIR, here or elsewhere; exit with 0 when "
+		 .help = "record only, for --again DIR, here or elsewhere; exit with 0 when "
 			 "every scene was tried"},
 		{"SCENE", .rest = &scenes, .help = "matches a scene's whole name (default: all)"},
 		{0}};
@@ -282,7 +282,7 @@ static int score(int argc, char **argv)
 static const struct jp_command score_command = {
 	.name = "score",
 	.synopsis = "score [OPTION...] --profiler NAME [SCENE...]",
-	.help = "run every workload under one profiler, and tabulate what it saw",
+	.help = "run every workload under one profiler, and tabulate the results",
 	.run = score,
 };
 JP_REGISTER(command, score_command);

@@ -33,8 +33,8 @@ bool jp_command_can_record(const char *command, int *status)
 	if (!jp_foreign_proc())
 		return true;
 	fprintf(stderr,
-		"jitproof %s: /proc is of another pid namespace, and has other numbers for what "
-		"runs here (mount one of this namespace: unshare --mount-proc)\n",
+		"jitproof %s: /proc belongs to another pid namespace, which has other pids for "
+		"these processes (mount one of this namespace: unshare --mount-proc)\n",
 		command);
 	*status = JP_EXIT_BROKEN;
 	return false;

@@ -118,7 +118,7 @@ const struct jp_option *jp_judge_file_rows(void *context)
 		{"--root", .value = "DIR", .text = &request->root, .modes = modes,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->partial, .modes = modes,
-		 .help = "of a file that is cut short: judge the part before that"},
+		 .help = "of a truncated file: judge the complete part"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));

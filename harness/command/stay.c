@@ -72,7 +72,7 @@ int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *er
 		return jp_run_dir_make(dir, path, err);
 	if (!jp_message_send(channel, &request, sizeof(request), -1) ||
 	    !jp_message_receive(channel, &answer, sizeof(answer), &none))
-		return jp_fail(err, EPIPE, "the process that stays behind is gone");
+		return jp_fail(err, EPIPE, "the process that removes temporary folders has ended");
 	if (answer.result)
 		return jp_fail(err, -answer.result, "%s", answer.err.text);
 	*dir = answer.dir;

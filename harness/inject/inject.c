@@ -290,8 +290,8 @@ static int check_paths(struct jp_injection *inject)
 		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
 	if (!S_ISREG(in.st_mode))
 		return jp_fail(inject->err, EINVAL,
-			       "%s: expected a regular file: it is read twice; save what comes "
-			       "through a pipe first",
+			       "%s: expected a regular file, which can be read twice: save "
+			       "the output of a pipe to a file first",
 			       options->input);
 	inject->owner = in.st_uid;
 	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)

@@ -268,7 +268,7 @@ static const char *check_clock(const struct dump_reading *dump)
 			       ? NULL
 			       : "its times are the CPU's counter, and the capture has no "
 				 "TIME_CONV "
-				 "record to go by";
+				 "record to convert them";
 	return dump->read->monotonic ? NULL
 				     : "its times are CLOCK_MONOTONIC and the capture's are not: "
 				       "record with -k mono";
@@ -286,7 +286,7 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
 	if (ret < 0) {
 		summary->bad_records++;
-		jp_inject_report(dump->read, "%s: what comes before is used", why.text);
+		jp_inject_report(dump->read, "%s: the records before it are used", why.text);
 	}
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;

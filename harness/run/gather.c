@@ -176,11 +176,11 @@ static int check_times(const struct gathered *all)
 		to = jp_max(to, truth->incarnations[i].until);
 	}
 	if (!all->info.samples)
-		return jp_fail(all->err, ENODATA, "%s: no sample is in it", all->ask->capture);
+		return jp_fail(all->err, ENODATA, "%s: it has no sample", all->ask->capture);
 	if (all->last < from || all->first > to)
 		return jp_fail(all->err, EINVAL,
 			       "%s: records from %" PRIu64 " to %" PRIu64
-			       " ns, and %s tells of a run from %" PRIu64
+			       " ns, and %s has a run from %" PRIu64
 			       " ns on: not of the same run, or boot",
 			       all->ask->capture, all->first, all->last, all->ask->truth, from);
 	return 0;
@@ -199,7 +199,7 @@ static void find_slack(struct gathered *all)
 		return;
 	all->info.slack = MOST_SLACK_NS;
 	add_note(all->ask,
-		 "the difference of the clocks cannot be measured here: taken as 100 us, so that "
+		 "the difference of the clocks cannot be measured here: with 100 us instead, "
 		 "fewer samples are judged (--slack NS)");
 }
 
@@ -262,17 +262,15 @@ static int write_case(struct gathered *all)
 	const bool names = all->ask->perf_maps || all->ask->injected;
 
 	if (!names)
-		add_note(all->ask,
-			 all->ask->jitdumps
-				 ? "names are not judged: the jitdump is of use once it is "
-				   "injected (--injected FILE)"
-				 : "names are not judged: there is no perf map and no "
-				   "jitdump of the workload");
+		add_note(all->ask, all->ask->jitdumps
+					   ? "names are not judged: inject the jitdump and add the "
+					     "result (--injected FILE)"
+					   : "names are not judged: there is no perf map and no "
+					     "jitdump of the workload");
 	if (all->registers_lack)
 		add_note(all->ask,
-			 "samples hold no user registers: the depth in a recursion is the "
-			 "one that fits "
-			 "best (perf record --user-regs=bp,sp,ip on x86-64 tells it)");
+			 "samples hold no user registers: the depth in a recursion is only a "
+			 "best fit (on x86-64 add perf record --user-regs=bp,sp,ip)");
 	snprintf(
 		text, sizeof(text),
 		"case truth/gathered full : workload : profiler : samples=1 distinct=1%s%s%s\n%s%s",
