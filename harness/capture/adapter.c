@@ -22,7 +22,7 @@
 #include "harness/base/trusted_path.h"
 
 /* Builds the path of @name, which begins with a slash, in this binary's folder. */
-static void beside(const char *name, char *path, size_t size)
+static void build_path_next_to_binary(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size - 64);
 	char *slash;
@@ -34,11 +34,11 @@ static void beside(const char *name, char *path, size_t size)
 }
 
 /* Builds the path of the adapters that come with this binary. */
-static void shipped_folder(char *path, size_t size)
+static void find_shipped_folder(char *path, size_t size)
 {
-	beside("/profiler", path, size);
+	build_path_next_to_binary("/profiler", path, size);
 	if (access(path, X_OK))
-		beside("/../share/jitproof/profiler", path, size);
+		build_path_next_to_binary("/../share/jitproof/profiler", path, size);
 }
 
 void jp_profilers_folder(char *path, size_t size)
@@ -48,16 +48,16 @@ void jp_profilers_folder(char *path, size_t size)
 	if (named && *named)
 		snprintf(path, size, "%s", named);
 	else
-		shipped_folder(path, size);
+		find_shipped_folder(path, size);
 }
 
 /* Exports the folder of the modules that all adapters share. */
-static int tell_shipped(struct jp_error *err)
+static int export_shipped(struct jp_error *err)
 {
 	char path[4096], real[4096];
 	int ret;
 
-	shipped_folder(path, sizeof(path));
+	find_shipped_folder(path, sizeof(path));
 	if (access(path, F_OK))
 		return unsetenv("JITPROOF_ADAPTING");
 	ret = jp_trusted_programs(path, real, sizeof(real), err);
@@ -68,13 +68,13 @@ static int tell_shipped(struct jp_error *err)
 }
 
 /* Exports the folder into which ci/peers puts programs, unless the variable is set. */
-static int tell_peers(struct jp_error *err)
+static int export_peers(struct jp_error *err)
 {
 	char path[4096], bin[4096], real[4096];
 	int ret;
 
-	beside("/peers", path, sizeof(path));
-	beside("/peers/bin", bin, sizeof(bin));
+	build_path_next_to_binary("/peers", path, sizeof(path));
+	build_path_next_to_binary("/peers/bin", bin, sizeof(bin));
 	if (getenv("JITPROOF_PEERS") || access(bin, F_OK))
 		return 0;
 	ret = jp_trusted_programs(bin, real, sizeof(real), err);
@@ -83,7 +83,7 @@ static int tell_peers(struct jp_error *err)
 	return setenv("JITPROOF_PEERS", path, 1) ? jp_fail(err, errno, "%s", strerror(errno)) : 0;
 }
 
-static int path_of(const char *name, char *path, size_t size, struct jp_error *err)
+static int find_adapter(const char *name, char *path, size_t size, struct jp_error *err)
 {
 	char dir[4096], named[sizeof(dir) + 128];
 	int ret;
@@ -99,8 +99,8 @@ static int path_of(const char *name, char *path, size_t size, struct jp_error *e
 }
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
-static _Noreturn void child(char *const *argv, char **environment, int in, int out, int words,
-			    const int *keep_fds)
+static _Noreturn void exec_adapter(char *const *argv, char **environment, int in, int out,
+				   int words, const int *keep_fds)
 {
 	setpgid(0, 0);
 	jp_interrupt_as_usual();
@@ -133,7 +133,9 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 
 	*adapter =
 		(struct jp_adapter){.name = name, .pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
-	ret = path_of(name, path, sizeof(path), err) ?: tell_shipped(err) ?: tell_peers(err);
+	ret = find_adapter(name, path, sizeof(path), err)
+		      ?: export_shipped(err)
+		      ?: export_peers(err);
 	if (ret)
 		return ret;
 	add_command(&command, path, args);
@@ -147,8 +149,8 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 	} else {
 		adapter->pid = fork();
 		if (adapter->pid == 0)
-			child(command.list, environment, in[0], out[1], adapter->words_fd,
-			      keep_fds);
+			exec_adapter(command.list, environment, in[0], out[1], adapter->words_fd,
+				     keep_fds);
 		if (adapter->pid < 0) {
 			adapter->pid = 0;
 			ret = jp_fail(err, errno, "fork: %s", strerror(errno));
@@ -171,7 +173,7 @@ int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *
 }
 
 /* Returns how it ended, without reaping it, as a CLD_ code; 0: it runs. */
-static int ending(const struct jp_adapter *adapter, int *status)
+static int read_exit(const struct jp_adapter *adapter, int *status)
 {
 	siginfo_t info = {0};
 
@@ -187,7 +189,7 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 
 	/* An ending process closes its files first: wait for its end. */
 	jp_wait_readable(adapter->pidfd, jp_clock_now() + JP_NS_PER_S);
-	switch (ending(adapter, &status)) {
+	switch (read_exit(adapter, &status)) {
 	case 0:
 		return jp_fail(came, EPIPE, "closed its standard output and lived on");
 	case CLD_EXITED:
@@ -198,11 +200,11 @@ static int fail_ended(const struct jp_adapter *adapter, struct jp_error *came)
 	}
 }
 
-bool jp_adapter_left(const struct jp_adapter *adapter)
+bool jp_adapter_exited(const struct jp_adapter *adapter)
 {
 	int status;
 
-	return ending(adapter, &status) == CLD_EXITED && !status;
+	return read_exit(adapter, &status) == CLD_EXITED && !status;
 }
 
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
@@ -222,12 +224,12 @@ int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_
 	return ret ? jp_fail(came, -ret, "cannot be heard: %s", strerror(-ret)) : 0;
 }
 
-int jp_adapter_say(struct jp_adapter *adapter, const char *word)
+int jp_adapter_send(struct jp_adapter *adapter, const char *word)
 {
 	return dprintf(adapter->in, "%s\n", word) > 0 ? 0 : -errno;
 }
 
-int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came)
+int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came)
 {
 	char line[1024];
 	int ret;
@@ -235,14 +237,14 @@ int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_er
 	close(adapter->in);
 	adapter->in = -1;
 	ret = jp_adapter_line(adapter, line, sizeof(line), deadline, came);
-	if (ret == -EPIPE && jp_adapter_left(adapter))
+	if (ret == -EPIPE && jp_adapter_exited(adapter))
 		return 0;
 	if (ret == -ETIMEDOUT)
 		return jp_fail(came, ETIMEDOUT, "lived on");
 	return ret ?: jp_fail(came, EPROTO, "said '%.300s'", line);
 }
 
-static void add_words(const struct jp_adapter *adapter, struct jp_error *err)
+static void append_log(const struct jp_adapter *adapter, struct jp_error *err)
 {
 	enum { MOST = 600 };
 	size_t used = strlen(err->text);
@@ -271,7 +273,7 @@ int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const 
 				when, expected);
 
 	if (err)
-		add_words(adapter, err);
+		append_log(adapter, err);
 	return ret;
 }
 

@@ -31,22 +31,24 @@ struct jp_adapter {
  */
 int jp_adapter_start(struct jp_adapter *adapter, const char *name, char *const *args,
 		     const char *words, const int *keep_fds, struct jp_error *err);
-/* Reads its next line. On errors @came describes what came instead, to continue a sentence after
- * its name. Returns 0; -EPIPE: it ended; -ETIMEDOUT: after @deadline (CLOCK_MONOTONIC ns); -EINTR:
- * the run was interrupted; -EPROTO: no line of text. */
+/* Reads the adapter's next line. On errors @came describes what happened instead, as the predicate
+ * of a sentence about the adapter. Returns 0; -EPIPE: it ended; -ETIMEDOUT: nothing came before
+ * @deadline (ns of CLOCK_MONOTONIC); -EINTR: the run was interrupted; -EPROTO: no line of text. */
 int jp_adapter_line(struct jp_adapter *adapter, char *text, size_t size, uint64_t deadline,
 		    struct jp_error *came);
-/* Sends it a word. Returns 0 if it reads. */
-int jp_adapter_say(struct jp_adapter *adapter, const char *word);
-/* Waits, after its last word, until it ends by itself with status 0. Errors as above. */
-int jp_adapter_leave(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came);
-/* Returns whether it ended so. */
-bool jp_adapter_left(const struct jp_adapter *adapter);
-/* Describes in @err why an adapter is broken: @came @when, instead of @expected, and the end of its
- * standard error. Returns -EPROTO. */
+/* Sends a word to the adapter. Returns 0 or -errno. */
+int jp_adapter_send(struct jp_adapter *adapter, const char *word);
+/* Closes the adapter's input and waits until it exits by itself with status 0. Returns as
+ * jp_adapter_line(). */
+int jp_adapter_await_exit(struct jp_adapter *adapter, uint64_t deadline, struct jp_error *came);
+/* Returns whether the adapter exited with status 0. */
+bool jp_adapter_exited(const struct jp_adapter *adapter);
+/* Stores in @err how the adapter broke the protocol: @came @when, instead of @expected, and the end
+ * of its standard error. Returns -EPROTO. */
 int jp_adapter_broken(const struct jp_adapter *adapter, const char *came, const char *when,
 		      const char *expected, struct jp_error *err);
-/* Closes its input, which ends it; @kill: kills it and all that it started. */
+/* Closes the adapter's descriptors, which ends it, or kills its process group if @kill; waits for
+ * its exit. */
 void jp_adapter_end(struct jp_adapter *adapter, bool kill);
 
 /* Builds the path of the adapters' folder. */

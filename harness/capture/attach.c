@@ -14,8 +14,8 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/threads.h"
 
-/* Attaches to a running process, or to everything. Sideband first, then the list of threads, then
- * the snapshot, then sampling: nothing can be missed in between. */
+/* Attaches to a running process, or to all: first sideband, then the list of threads, the snapshot,
+ * and sampling. In this order nothing is missed. */
 const char *const jp_attach_boundaries[] = {
 	"before-open",
 	"before-enable",   /* descriptors open, disabled */
@@ -28,11 +28,11 @@ const char *const jp_attach_boundaries[] = {
 
 static int open_all(struct jp_session *session, enum jp_stream stream, struct jp_error *err)
 {
-	unsigned int news;
+	unsigned int unexplained;
 	int ret;
 
 	if (!session->options.system_wide)
-		return jp_threads_open(session, stream, 0, &news, err);
+		return jp_threads_open(session, stream, 0, &unexplained, err);
 	ret = jp_open_thread(session, stream, -1, err);
 	return ret == -ESRCH ? jp_fail(err, ESRCH, "perf_event_open: ESRCH system-wide") : ret;
 }
@@ -48,7 +48,7 @@ static int start_sampling(struct jp_session *session, struct jp_error *err)
 	return ret;
 }
 
-/* Turns on sideband for everything that any thread does. */
+/* Enables sideband on every thread. */
 static int start_sideband(struct jp_session *session, struct jp_error *err)
 {
 	int ret = jp_session_boundary(session, "before-open", err)
@@ -56,7 +56,7 @@ static int start_sideband(struct jp_session *session, struct jp_error *err)
 
 	if (ret)
 		return ret;
-	jp_recorder_tell_kernel(session);
+	jp_recorder_write_kernel(session);
 	ret = jp_session_boundary(session, "before-enable", err);
 	/* The first event may record something before the last is on. */
 	session->info.first_enabled = jp_clock_now();

@@ -16,11 +16,11 @@
 #include "harness/model/space/replay.h"
 
 /*
- * Describes a process that made an exec while the events were disabled, from /proc/PID/maps, when
- * it announces itself. Existing records are not repeated: they may have a name that the file has
- * lost since, and have the time of the mapping. Mappings are compared, not files: a file may be
- * mapped twice, once recorded and once not. A name that ends in " (deleted)" stays so: its path may
- * now be another file.
+ * A process that made an exec while the events were disabled is described from /proc/PID/maps when
+ * it announces itself. Recorded mappings are not repeated: their records have the time of the
+ * mapping, and a name that the file may have lost since. Mappings are compared, not files: a file
+ * may be mapped twice and recorded once. A name that ends in " (deleted)" stays: its path may now
+ * be another file.
  */
 struct jp_backfill {
 	struct jp_replay *known;
@@ -35,7 +35,7 @@ struct jp_backfill *jp_backfill_new(struct jp_error *err)
 	if (backfill && backfill->known)
 		return backfill;
 	free(backfill);
-	jp_fail(err, ENOMEM, "no memory for what is recorded");
+	jp_fail(err, ENOMEM, "no memory for the recorded mappings");
 	return NULL;
 }
 
@@ -46,22 +46,21 @@ void jp_backfill_free(struct jp_backfill *backfill)
 	free(backfill);
 }
 
-int jp_backfill_saw(void *context, const struct jp_event *event)
+int jp_backfill_note(void *context, const struct jp_event *event)
 {
 	struct jp_backfill *backfill = context;
 
 	return jp_replay_apply(backfill->known, event);
 }
 
-/* [vsyscall] is the kernel's, at one place in all processes, and no record shows it. */
-static bool counts(const struct jp_procmap *map)
+/* Skips [vsyscall]: it is at a kernel address, and no record reports it. */
+static bool is_relevant(const struct jp_procmap *map)
 {
 	return (map->prot & JP_PROT_EXEC) && !(map->start >> 63);
 }
 
-/* Returns whether exactly this mapping is recorded. The offset of memory without a file means
- * nothing. */
-static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
+/* Returns whether exactly this mapping is recorded. Without a file, the offset has no meaning. */
+static bool is_recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(backfill->known, (uint32_t)pid, map->start);
 
@@ -70,16 +69,16 @@ static bool recorded(struct jp_backfill *backfill, pid_t pid, const struct jp_pr
 	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
 }
 
-static int note(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
+static int note_event(struct jp_backfill *backfill, struct jp_event event, pid_t pid)
 {
 	event.pid = event.tid = (uint32_t)pid;
 	return jp_replay_apply(backfill->known, &event);
 }
 
-/* Writes the names of the process and its threads. @fresh: nothing recorded of the process remains,
- * so it made an exec (or nothing was recorded): it begins anew. */
-static int tell_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
-		      bool fresh, uint64_t time)
+/* Writes the names of the process and its threads. @fresh: none of its mappings is recorded, so it
+ * made an exec since, or is new. */
+static int write_names(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
+		       bool fresh, uint64_t time)
 {
 	struct jp_event event = {.type = JP_EVENT_COMM, .time = time};
 	jp_cleanup_tids struct jp_tids tids = {0};
@@ -91,7 +90,7 @@ static int tell_names(struct jp_session *session, struct jp_backfill *backfill, 
 		jp_synthesize_comm(session->recorder, pid, pid, name, fresh, time);
 		event.comm.name = name;
 		event.comm.exec = fresh;
-		ret = note(backfill, event, pid);
+		ret = note_event(backfill, event, pid);
 	}
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	if (!ret && jp_tids_list(path, &tids))
@@ -106,8 +105,8 @@ static int tell_names(struct jp_session *session, struct jp_backfill *backfill, 
 	return ret;
 }
 
-static int tell_map(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
-		    const struct jp_procmap *map, uint64_t time)
+static int write_map(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
+		     const struct jp_procmap *map, uint64_t time)
 {
 	struct jp_event event = {
 		.type = JP_EVENT_MAP,
@@ -126,27 +125,27 @@ static int tell_map(struct jp_session *session, struct jp_backfill *backfill, pi
 	if (session->copies)
 		jp_elf_copies_want(session->copies, pid, map, 0);
 	jp_synthesize_map(session->recorder, pid, map, time);
-	return note(backfill, event, pid);
+	return note_event(backfill, event, pid);
 }
 
-static int tell_missing(struct jp_session *session, void *context, pid_t pid,
-			const struct jp_procmap *maps, size_t count, uint64_t before)
+static int write_missing(struct jp_session *session, void *context, pid_t pid,
+			 const struct jp_procmap *maps, size_t count, uint64_t before)
 {
 	struct jp_backfill *backfill = context;
 	bool fresh = true;
 	int ret;
 
 	for (size_t i = 0; i < count && fresh; i++)
-		fresh = !counts(&maps[i]) || !recorded(backfill, pid, &maps[i]);
-	ret = tell_names(session, backfill, pid, fresh, before);
+		fresh = !is_relevant(&maps[i]) || !is_recorded(backfill, pid, &maps[i]);
+	ret = write_names(session, backfill, pid, fresh, before);
 	for (size_t i = 0; i < count && !ret; i++)
-		if (counts(&maps[i]) && !recorded(backfill, pid, &maps[i]))
-			ret = tell_map(session, backfill, pid, &maps[i], before);
+		if (is_relevant(&maps[i]) && !is_recorded(backfill, pid, &maps[i]))
+			ret = write_map(session, backfill, pid, &maps[i], before);
 	return ret;
 }
 
 int jp_backfill_write(struct jp_session *session, struct jp_backfill *backfill, pid_t pid,
 		      const struct jp_reading *reading, struct jp_error *err)
 {
-	return jp_reading_tell(session, pid, reading, tell_missing, backfill, err);
+	return jp_reading_apply(session, pid, reading, write_missing, backfill, err);
 }

@@ -9,6 +9,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
+#include "harness/base/search.h"
 #include "harness/capture/worker.h"
 #include "harness/capture/opened.h"
 #include "harness/capture/recording.h"
@@ -18,20 +19,20 @@
 #include "harness/capture/session.h"
 #include "harness/model/oracle/truth.h"
 
-/* Takes a sample at each instruction of every emitted function in an executed path, without timers
- * and statistics. Uses a few breakpoints at a time, as many as the machine has; each stops after
- * some hits, so that a hot loop is not blocked. */
+/* Samples each instruction of every emitted function in an executed path, by execution breakpoints
+ * instead of a timer. Each breakpoint stops after a few hits, so that it does not slow a hot loop.
+ */
 enum {
-	TOGETHER = 4, /* x86 has four; elsewhere fewer may work at a time */
-	HITS = 3,
-	LIMIT_MS = 200,
+	TOGETHER = 4,   /* breakpoints at a time; x86 has four, other machines may have fewer */
+	HITS = 3,       /* samples of each breakpoint */
+	LIMIT_MS = 200, /* default time limit of a group of breakpoints */
 };
 
 struct job {
 	struct jp_session *session;
 	pid_t *tids;
 	size_t nr_tids;
-	uint64_t *addrs; /* in order; those before @tried are done */
+	uint64_t *addrs; /* sorted; those before @tried are done */
 	size_t nr_addrs, addrs_capacity, tried;
 	struct jp_map known; /* the same addresses as keys */
 	struct jp_map hits;  /* event id -> uint64_t, samples; under the session's lock */
@@ -40,9 +41,7 @@ struct job {
 
 static int by_number(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
+	return jp_compare(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
 static int add_address(struct job *job, uint64_t addr)
@@ -69,8 +68,8 @@ static int add_function(struct job *job, const struct jp_truth_code *code)
 	return ret;
 }
 
-/* Adds instructions that are new in the truth. Functions in no path would only cost their time
- * limit. */
+/* Adds the truth's new instructions. Skips functions in no path, which would only cost their time
+ * limit. Returns 0, or -errno and a message. */
 static int list_instructions(struct job *job, struct jp_error *err)
 {
 	const char *path = job->session->target->truth;
@@ -124,7 +123,7 @@ static int arm_event(struct job *job, const struct jp_opened *event, struct jp_e
 }
 
 /* Sets a breakpoint on every thread and CPU. Returns -ENOSPC if the machine has none free. */
-static int arm(struct job *job, uint64_t addr, struct jp_error *err)
+static int arm_breakpoint(struct job *job, uint64_t addr, struct jp_error *err)
 {
 	struct jp_session *session = job->session;
 	const struct jp_opened_events *opened = &session->recorder->opened;
@@ -148,7 +147,7 @@ static int arm(struct job *job, uint64_t addr, struct jp_error *err)
 	return ret;
 }
 
-static void sampled(void *context, uint64_t id)
+static void note_hit(void *context, uint64_t id)
 {
 	struct job *job = context;
 	uint64_t *hits = jp_map_find(&job->hits, id);
@@ -189,7 +188,7 @@ static int run_group(struct job *job, struct jp_error *err)
 	bool ending;
 
 	while (armed < TOGETHER && job->tried + armed < job->nr_addrs && !ret) {
-		ret = arm(job, job->addrs[job->tried + armed], err);
+		ret = arm_breakpoint(job, job->addrs[job->tried + armed], err);
 		if (!ret)
 			ends[++armed] = opened->count;
 	}
@@ -214,7 +213,7 @@ out:
 	return ret;
 }
 
-static void *work(void *context)
+static void *run_job(void *context)
 {
 	struct job *job = context;
 	struct jp_error *err = &job->session->worker.err;
@@ -231,7 +230,7 @@ static void *work(void *context)
 }
 
 /* Parses [--limit=MS]. */
-static int take_options(struct job *job, int argc, char **argv, struct jp_error *err)
+static int parse_options(struct job *job, int argc, char **argv, struct jp_error *err)
 {
 	uint64_t limit = LIMIT_MS;
 
@@ -256,13 +255,12 @@ static int open_recorder(struct job *job, struct jp_error *err)
 	if (ret)
 		return ret;
 	recorder = session->recorder;
-	/* Instructions of the target are not the kernel's. */
 	recorder->abilities.kernel = false;
 	jp_attr_breakpoint(&recorder->attr[JP_SAMPLING], &session->options, &recorder->abilities,
 			   0);
 	jp_attr_sideband(&recorder->attr[JP_SIDEBAND], &session->options, &recorder->abilities);
 	pthread_mutex_lock(&session->lock);
-	recorder->heard.observer = (struct jp_observer){.context = job, .sample = sampled};
+	recorder->heard.observer = (struct jp_observer){.context = job, .sample = note_hit};
 	pthread_mutex_unlock(&session->lock);
 	return jp_recorder_create(session, "breakpoint", err);
 }
@@ -277,7 +275,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	session->state = job;
 	session->by_complete = true;
 	job->session = session;
-	ret = take_options(job, argc, argv, err)
+	ret = parse_options(job, argc, argv, err)
 		      ?: open_recorder(job, err)
 		      ?: jp_attach(session, false, false, err)
 		      ?: list_instructions(job, err)
@@ -285,7 +283,7 @@ static int begin(struct jp_session *session, int argc, char **argv, struct jp_er
 	if (ret)
 		return ret;
 	jp_recorder_sampling(session);
-	return jp_worker_start(session, work, job, err);
+	return jp_worker_start(session, run_job, job, err);
 }
 
 static void free_all(struct jp_session *session)
@@ -302,7 +300,7 @@ static void free_all(struct jp_session *session)
 	free(job);
 }
 
-static void attr_here(struct perf_event_attr *attr, const struct jp_capture_options *options,
+static void init_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities)
 {
 	static const char here; /* data: never executed */
@@ -314,7 +312,7 @@ static int probe(const struct jp_capture_options *options, int argc, char **argv
 		 size_t size)
 {
 	static const struct jp_probe_event event = {"perf_event_open of execution breakpoints",
-						    attr_here};
+						    init_attr};
 
 	return jp_probe(options, &event, missing, size);
 }

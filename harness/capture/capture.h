@@ -10,10 +10,10 @@
 #include "harness/capture/options.h"
 #include "harness/format/rundir/watched.h"
 
-/* Captures. A capture is one policy of watching, in a file of its own; a session is one use of a
- * policy on a target, from the start to a closed perf.data file. */
+/* A capture is a policy of recording, in a file of its own; a session is one use of a policy on a
+ * target, from the start to a closed perf.data file. */
 
-/* What to watch. Attach: @pid runs already. Launch: the session starts @command. */
+/* The target of a session. Attach: @pid runs already. Launch: the session starts @command. */
 struct jp_target {
 	pid_t pid;            /* a launch sets it if the command is our child, else it stays 0 */
 	char *const *command; /* NULL: attach */
@@ -39,20 +39,19 @@ enum jp_capture_trait {
 /* One policy. @argv: [0] is its name, then its own options, without the common ones. */
 struct jp_capture {
 	const char *name;
-	/* Moments at which a case may make the target act (by handshake), in their order,
-	 * NULL-terminated. NULL: none. */
+	/* Moments at which a case may make the target act (by handshake), in order, up to a NULL.
+	 * NULL: none. */
 	const char *const *boundaries;
 	unsigned int traits;
-	/* Stores all that is missing here in @missing ("perf_event_open: EACCES
-	 * (kernel.perf_event_paranoid=3)", ...), found by trying. Returns the number; 0: all
-	 * exists. */
+	/* Tries what the policy needs, and stores the missing things in @missing: "perf_event_open:
+	 * EACCES (kernel.perf_event_paranoid=3)", ... Returns their number. */
 	int (*probe)(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		     size_t size);
 	/* Starts the session up to "sampling", in the policy's order. */
 	int (*begin)(struct jp_session *session, int argc, char **argv, struct jp_error *err);
 	/* Ends sampling: samples and losses are then final. */
 	void (*stop)(struct jp_session *session);
-	/* Writes what remains to be written. */
+	/* Completes the files. */
 	int (*finish)(struct jp_session *session, struct jp_error *err);
 	/* Called last, also if begin failed. */
 	void (*free)(struct jp_session *session);
@@ -65,8 +64,8 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 				    const struct jp_capture_options *options,
 				    struct jp_target *target, const char *dir, const char *output,
 				    struct jp_error *err);
-/* Stores in @watched what a running session must deliver, with its clock and limits. */
-void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched);
+/* Stores a running session's promises in @watched: contents of samples, clock and limits. */
+void jp_session_describe(const struct jp_session *session, struct jp_watched_info *watched);
 /* Returns the number of samples written so far. */
 uint64_t jp_session_samples(struct jp_session *session);
 /* Waits until @samples exist (0: no limit), without those before the window; or the capture is
@@ -88,8 +87,8 @@ void jp_session_interrupt(struct jp_session *session);
 /* Stops sampling. Returns a time by which its events were off, by the events or the profiler. */
 uint64_t jp_session_end_sampling(struct jp_session *session);
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband);
-/* Stores in @text why a stopped session has no samples, as far as its events show. */
-void jp_session_silence(const struct jp_session *session, char *text, size_t size);
+/* Stores the reason why a stopped session has no samples in @text, as far as its events show it. */
+void jp_session_explain_silence(const struct jp_session *session, char *text, size_t size);
 /* Returns samples per second and thread: fewer than requested if the rings are too small. */
 uint32_t jp_session_frequency(const struct jp_session *session);
 /* Stops if necessary, completes and closes the file, writes `capture`. Frees @session. Returns 0,

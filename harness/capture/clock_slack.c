@@ -13,9 +13,9 @@
 #include "harness/format/perfdata/ring.h"
 
 /* Events read CLOCK_MONOTONIC in an NMI-safe way, which may differ from clock_gettime(). Setting a
- * thread's name writes a COMM record between two readings of the clock: the difference is how far
- * its time lies outside of these. */
-enum { TURNS = 100, RECORDS = 8192 };
+ * thread's name between two readings of the clock writes a COMM record: the slack is how far its
+ * time lies outside. */
+enum { TURNS = 100, RECORDS = 8192 }; /* measurements per CPU; bytes of the ring */
 
 struct measurement {
 	const int *cpus;
@@ -25,15 +25,15 @@ struct measurement {
 	const char *what;
 };
 
-static int failed(struct measurement *m, int error, const char *what)
+static int fail(struct measurement *m, int error, const char *what)
 {
 	m->error = error;
 	m->what = what;
 	return -error;
 }
 
-static int turn(struct measurement *m, struct jp_perf_ring *ring,
-		const struct jp_perf_layout *layout)
+static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
+			const struct jp_perf_layout *layout)
 {
 	uint64_t before, after, outside = 0, whole[RECORDS / sizeof(uint64_t)];
 	const struct jp_perf_record *record;
@@ -44,10 +44,10 @@ static int turn(struct measurement *m, struct jp_perf_ring *ring,
 	after = jp_clock_now();
 	jp_perf_ring_look(ring);
 	if (ring->head == ring->tail)
-		return failed(m, ENODATA, "no COMM record came");
+		return fail(m, ENODATA, "no COMM record came");
 	record = jp_perf_ring_next(ring, whole);
 	if (!record || jp_perf_decode(layout, record, &event, NULL) || event.type != JP_EVENT_COMM)
-		return failed(m, EPROTO, "a COMM record was expected");
+		return fail(m, EPROTO, "a COMM record was expected");
 	if (event.time < before)
 		outside = before - event.time;
 	else if (event.time > after)
@@ -68,7 +68,7 @@ static int measure_cpu(struct measurement *m, int cpu)
 	int fd, ret = 0;
 
 	if (!set)
-		return failed(m, ENOMEM, "no memory");
+		return fail(m, ENOMEM, "no memory");
 	CPU_ZERO_S(CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	CPU_SET_S((size_t)cpu, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
 	ret = sched_setaffinity(0, CPU_ALLOC_SIZE((size_t)cpu + 1), set);
@@ -81,19 +81,19 @@ static int measure_cpu(struct measurement *m, int cpu)
 	attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	fd = jp_perf_open(&attr, 0, cpu);
 	if (fd < 0)
-		return failed(m, -fd, "perf_event_open");
+		return fail(m, -fd, "perf_event_open");
 	jp_attr_layout(&attr, &layout);
 	ret = jp_perf_ring_map(&ring, fd, RECORDS);
 	if (ret)
-		failed(m, -ret, "mmap of a ring of 8 KiB");
+		fail(m, -ret, "mmap of a ring of 8 KiB");
 	for (int i = 0; i < TURNS && !ret; i++)
-		ret = turn(m, &ring, &layout);
+		ret = measure_once(m, &ring, &layout);
 	jp_perf_ring_unmap(&ring);
 	close(fd);
 	return ret;
 }
 
-/* Runs in a thread of its own, so that our name and affinity do not change. */
+/* Runs in a thread of its own, which changes its name and affinity. */
 static void *measure(void *context)
 {
 	struct measurement *m = context;

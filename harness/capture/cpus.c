@@ -10,8 +10,8 @@
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 
-/* Parses "0-3,8". */
-static int parse(const char *text, int *cpus, size_t capacity)
+/* Parses a list such as "0-3,8". Returns the number of CPUs or -EINVAL. */
+static int parse_cpus(const char *text, int *cpus, size_t capacity)
 {
 	size_t count = 0;
 
@@ -47,7 +47,7 @@ int jp_cpus_online(int **cpus, struct jp_error *err)
 	if (!list)
 		return jp_fail(err, ENOMEM, "no memory for %zu CPU numbers", capacity);
 	if (jp_file_text(path, text, sizeof(text)) >= 0) {
-		count = parse(text, list, capacity);
+		count = parse_cpus(text, list, capacity);
 	} else {
 		/* Without sysfs, as in some containers: numbers have no gaps, or opening an event
 		 * fails with ENODEV. */

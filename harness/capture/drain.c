@@ -18,9 +18,9 @@
 #include "harness/capture/worker.h"
 
 enum {
-	IDLE_MS = 10, /* a ring wakes the drain when half full; count samples sooner */
-	ROUND_NS = 100000000,
-	BEFORE_ALL = -20,
+	IDLE_MS = 10,         /* a ring wakes the drain when half full; count samples sooner */
+	ROUND_NS = 100000000, /* shortest round: end_round() */
+	HIGHEST_PRIORITY = -20,
 };
 
 /* Returns whether every event has hung up: the thread and all that inherited the event have
@@ -46,11 +46,11 @@ static bool all_ended(struct jp_session *session)
 	for (nfds_t i = 0; i < count; i++)
 		ended &= (fds[i].revents & POLLHUP) != 0;
 	free(fds);
-	/* Nothing could be opened, or not yet. */
+	/* Without any event, ended only once the rounds began: before, opening may still come. */
 	return ended && (count || !session->recorder->drain.hold_rounds);
 }
 
-/* Ends a round. @settled: all that existed at the end of the last round is drained. */
+/* Ends a round. @settled: all records that existed at the end of the last round are drained. */
 static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 {
 	struct jp_drain *drain = &recorder->drain;
@@ -60,9 +60,9 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 	if (!drain->pending || !settled || drain->hold_rounds ||
 	    __atomic_load_n(&drain->holds, __ATOMIC_ACQUIRE) || now - drain->last_round < ROUND_NS)
 		return;
-	/* Readers sort by rounds: an event must come at most one round late. The kernel takes a
-	 * record's time before it publishes the record, and a virtual CPU may stop in between: so a
-	 * round lasts a tenth of a second, and a grace period if the kernel has one. */
+	/* Readers sort by rounds: an event may come at most one round late. The kernel reads a
+	 * record's time before it publishes the record, and a virtual CPU may stop in between. So a
+	 * round lasts a tenth of a second, and a grace period if the kernel has membarrier(). */
 	jp_perfdata_round(recorder->writer);
 	jp_grace_ask(&drain->grace);
 	drain->last_round = now;
@@ -70,7 +70,7 @@ static void end_round(struct jp_recorder *recorder, bool any, bool settled)
 }
 
 /* Drains all rings once, under the lock. Returns whether there was anything. */
-static bool pass(struct jp_session *session)
+static bool drain_once(struct jp_session *session)
 {
 	struct jp_recorder *recorder = session->recorder;
 	bool any, settled;
@@ -88,7 +88,7 @@ static bool pass(struct jp_session *session)
 	return any;
 }
 
-static void take_wakes(struct jp_session *session, const struct epoll_event *events, int count)
+static void handle_wakes(struct jp_session *session, const struct epoll_event *events, int count)
 {
 	struct jp_drain *drain = &session->recorder->drain;
 	bool woken = false;
@@ -114,9 +114,9 @@ static void *drain_thread(void *context)
 
 	pthread_mutex_lock(&session->lock);
 	drain->tid = (pid_t)syscall(SYS_gettid);
-	/* There may be more watched threads than processors: with an equal share of time the rings
-	 * would overflow. Without the privilege for that more is lost. */
-	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, BEFORE_ALL);
+	/* With more watched threads than processors and an equal share of time, the rings would
+	 * overflow. Without the privilege, more records are lost. */
+	(void)setpriority(PRIO_PROCESS, (id_t)drain->tid, HIGHEST_PRIORITY);
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
 	while (!stop || any) {
@@ -127,8 +127,8 @@ static void *drain_thread(void *context)
 		pthread_mutex_lock(&session->lock);
 		wanted = drain->passes_wanted;
 		stop = drain->stopping;
-		take_wakes(session, events, count);
-		any = pass(session);
+		handle_wakes(session, events, count);
+		any = drain_once(session);
 		drain->passes_done = wanted;
 		pthread_cond_broadcast(&session->changed);
 		pthread_mutex_unlock(&session->lock);
@@ -161,7 +161,7 @@ int jp_drain_start(struct jp_session *session, struct jp_error *err)
 	return 0;
 }
 
-static void wake(const struct jp_drain *drain)
+static void wake_thread(const struct jp_drain *drain)
 {
 	while (eventfd_write(drain->wake, 1) < 0 && errno == EINTR)
 		;
@@ -170,7 +170,7 @@ static void wake(const struct jp_drain *drain)
 void jp_drain_interrupt(struct jp_recorder *recorder)
 {
 	__atomic_store_n(&recorder->drain.interrupted, 1, __ATOMIC_RELEASE);
-	wake(&recorder->drain);
+	wake_thread(&recorder->drain);
 }
 
 void jp_drain_now(struct jp_session *session)
@@ -180,7 +180,7 @@ void jp_drain_now(struct jp_session *session)
 
 	pthread_mutex_lock(&session->lock);
 	mine = ++drain->passes_wanted;
-	wake(drain);
+	wake_thread(drain);
 	while (drain->passes_done < mine && drain->runs)
 		pthread_cond_wait(&session->changed, &session->lock);
 	pthread_mutex_unlock(&session->lock);
@@ -195,7 +195,7 @@ void jp_drain_stop(struct jp_session *session)
 	pthread_mutex_lock(&session->lock);
 	drain->stopping = true;
 	pthread_mutex_unlock(&session->lock);
-	wake(drain);
+	wake_thread(drain);
 	pthread_join(drain->thread, NULL);
 	drain->runs = false;
 }

@@ -26,12 +26,11 @@
 #include "harness/format/truth/format.h"
 
 /*
- * The thread that first learns of a mapping opens its file, since a short-lived process takes its
- * root and its deleted files with it. Another thread copies, as that takes long enough for a ring
- * to overflow.
+ * The thread that handles a mapping opens the file at once: a process's root and its deleted files
+ * vanish with it. Another thread copies the file, since a ring could overflow meanwhile.
  *
- * Late copies are made as by tools that search for files after the capture: by the recorded paths,
- * in our own root.
+ * Late copies imitate tools that search for files after the capture: by the recorded paths, in our
+ * own root.
  */
 struct wanted {
 	struct wanted *next;
@@ -49,7 +48,7 @@ struct jp_elf_copies {
 	pthread_t thread;
 	struct wanted *first, **last;
 	bool late, done;
-	struct jp_map seen; /* by file; used by the drain and the snapshot in turns */
+	struct jp_map seen; /* by file; under the session's lock */
 	char *dir;
 	FILE *index;
 	struct jp_error err;
@@ -77,8 +76,8 @@ static void write_line(struct jp_elf_copies *copies, const char *build_id, uint6
 	fputc('\n', copies->index);
 }
 
-static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t size,
-		 const struct wanted *file)
+static void save_copy(struct jp_elf_copies *copies, int fd, const void *image, size_t size,
+		      const struct wanted *file)
 {
 	struct jp_build_id id = {0};
 	struct jp_error err;
@@ -101,20 +100,20 @@ static void save(struct jp_elf_copies *copies, int fd, const void *image, size_t
 	}
 }
 
-/* All processes have our vDSO. */
+/* Saves our vDSO, which is that of all processes. */
 static void save_vdso(struct jp_elf_copies *copies)
 {
 	static const struct wanted file = {.name = "[vdso]"};
 	const ElfW(Ehdr) *image = (const void *)getauxval(AT_SYSINFO_EHDR);
 
 	if (image)
-		save(copies, -1, image,
-		     image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, &file);
+		save_copy(copies, -1, image,
+			  image->e_shoff + (size_t)image->e_shnum * image->e_shentsize, &file);
 }
 
 /* Reads the inode's generation, which distinguishes files that reuse its number. Returns false if
  * the file system has none. */
-static bool generation_of(int fd, uint64_t *gen)
+static bool read_generation(int fd, uint64_t *gen)
 {
 	long version = 0;
 	bool known = !ioctl(fd, FS_IOC_GETVERSION, &version);
@@ -137,7 +136,7 @@ static int open_same(const char *path, uint64_t ino, uint64_t gen)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != ino)
 		return -1;
-	generation_of(fd, &other);
+	read_generation(fd, &other);
 	return gen && other && other != gen ? -1 : jp_steal_fd(&fd);
 }
 
@@ -160,10 +159,10 @@ static void *copy_thread(void *context)
 		pthread_mutex_unlock(&copies->lock);
 		if (copies->late) {
 			file->fd = open_same(file->name, file->ino, file->gen);
-			file->known = file->fd >= 0 && generation_of(file->fd, &file->gen);
+			file->known = file->fd >= 0 && read_generation(file->fd, &file->gen);
 		}
 		if (file->fd >= 0) {
-			save(copies, file->fd, NULL, 0, file);
+			save_copy(copies, file->fd, NULL, 0, file);
 			close(file->fd);
 		}
 		free(file);
@@ -216,8 +215,8 @@ fail:
 static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 {
 	char root[PATH_MAX + 64], range[96], exe[32];
-	/* Try the process's own root first: it may have another mount namespace. The last: it has
-	 * ended. */
+	/* Try the process's own root first: it may have another mount namespace. The last path is
+	 * for a process that has ended. */
 	const char *const paths[] = {root, range, exe, map->name};
 	int fd = -1;
 
@@ -232,7 +231,7 @@ static int open_mapped(pid_t pid, const struct jp_procmap *map, uint64_t gen)
 
 /* Include the name: the index is searched by it, and a later file may reuse a deleted file's
  * inode. */
-static uint64_t key_of(const struct jp_procmap *map, uint64_t gen)
+static uint64_t hash_mapping(const struct jp_procmap *map, uint64_t gen)
 {
 	uint64_t key =
 		map->ino ^ ((uint64_t)map->maj << 52) ^ ((uint64_t)map->min << 40) ^ gen << 20;
@@ -252,7 +251,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 
 	if (!(map->prot & JP_PROT_EXEC) || !map->ino || map->name[0] != '/' || map->name[1] == '/')
 		return;
-	seen = jp_map_at(&copies->seen, key_of(map, gen), sizeof(*seen));
+	seen = jp_map_at(&copies->seen, hash_mapping(map, gen), sizeof(*seen));
 	if (!seen || *seen)
 		return;
 	fd = copies->late ? -1 : open_mapped(pid, map, gen);
@@ -265,7 +264,7 @@ void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp
 	*file = (struct wanted){
 		.maj = map->maj, .min = map->min, .ino = map->ino, .gen = gen, .live = gen != 0};
 	if (!copies->late)
-		file->known = generation_of(fd, &file->gen);
+		file->known = read_generation(fd, &file->gen);
 	file->fd = jp_steal_fd(&fd);
 	memcpy(file->name, map->name, length);
 	pthread_mutex_lock(&copies->lock);

@@ -13,8 +13,8 @@ struct jp_procmap;
 /* Starts the thread that writes DIR/elf. @late: open files by their paths at the end. Returns NULL
  * and a message on errors. */
 struct jp_elf_copies *jp_elf_copies_start(const char *dir, bool late, struct jp_error *err);
-/* Opens the file at once, while the process lives, for a later copy. @gen: the inode's generation;
- * 0: unknown. */
+/* Opens the mapped file while the process @pid lives, and queues it for copying. @gen: the inode's
+ * generation; 0: unknown. */
 void jp_elf_copies_want(struct jp_elf_copies *copies, pid_t pid, const struct jp_procmap *map,
 			uint64_t gen);
 /* Waits for the last copy. Returns 0, or the first error. @copies may be NULL. */

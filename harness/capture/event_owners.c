@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
-static struct jp_event_owner *at(struct jp_map *owners, int32_t tid)
+static struct jp_event_owner *get_owner(struct jp_map *owners, int32_t tid)
 {
 	return jp_map_at(owners, (uint32_t)tid, sizeof(struct jp_event_owner));
 }
 
 int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 {
-	struct jp_event_owner *life = at(owners, tid);
+	struct jp_event_owner *life = get_owner(owners, tid);
 
 	if (!life)
 		return -ENOMEM;
@@ -23,8 +23,8 @@ int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from)
 	return 0;
 }
 
-/* Returns since when all events that were opened for @owner are on. */
-static uint64_t owns_from(const struct jp_map *owners, int32_t owner)
+/* Returns the time from which all events that were opened for @owner are on. */
+static uint64_t get_start(const struct jp_map *owners, int32_t owner)
 {
 	const struct jp_event_owner *life = jp_map_find(owners, (uint32_t)owner);
 
@@ -34,7 +34,7 @@ static uint64_t owns_from(const struct jp_map *owners, int32_t owner)
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
 			      bool once)
 {
-	struct jp_event_owner *life = at(owners, tid);
+	struct jp_event_owner *life = get_owner(owners, tid);
 
 	if (!life) /* out of memory: better two records than none */
 		return false;
@@ -42,7 +42,7 @@ bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner,
 		*life = (struct jp_event_owner){.owner = owner, .until = UINT64_MAX};
 		return false;
 	}
-	if (life->owner != owner && time >= owns_from(owners, life->owner))
+	if (life->owner != owner && time >= get_start(owners, life->owner))
 		return true;
 	if (!once || time >= life->from)
 		return false;

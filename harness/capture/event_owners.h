@@ -7,10 +7,11 @@
 #include "harness/base/map.h"
 
 /*
- * Decides which event reports a thread. If a thread and its creator were both opened directly, the
- * thread has two events, its own and an inherited one, and all it does is recorded twice. Inherited
- * events report the id of their origin, so one reporter is kept for each thread: the thread itself
- * if it was opened, else the ancestor that reports first.
+ * Finds duplicate records. If a thread and its creator were both opened directly, the thread has an
+ * event of its own and an inherited one, which record all its actions twice. Records of an
+ * inherited event have the id of the original event. So each thread has one owner, whose records
+ * are kept: the thread itself if it was opened directly, else the ancestor whose event reports
+ * first.
  */
 struct jp_event_owner { /* by thread */
 	int32_t owner;
@@ -18,12 +19,12 @@ struct jp_event_owner { /* by thread */
 	uint64_t from, until; /* @until 0: none yet; UINT64_MAX: it lives */
 };
 
-/* Notes that @tid was opened directly: its own events, on all CPUs, are on from @from (UINT64_MAX:
- * they are being enabled; call again afterwards). Returns 0 or -ENOMEM. */
+/* Notes that @tid was opened directly, and that its events on all CPUs are on from @from in ns
+ * (UINT64_MAX: they are being enabled; call again afterwards). Returns 0 or -ENOMEM. */
 int jp_event_owner_direct(struct jp_map *owners, int32_t tid, uint64_t from);
 /* Returns whether a record of @tid at @time, from an event that was opened for @owner, is a
- * duplicate. While a thread's own events are being enabled, @once keeps one reporter only
- * (samples); else all are kept (mappings: a duplicate is harmless, a loss is not). */
+ * duplicate. While a thread's own events are being enabled, @once keeps the records of one event
+ * (samples); without it, all are kept (mappings: a duplicate is harmless, a loss is not). */
 bool jp_event_owner_duplicate(struct jp_map *owners, int32_t tid, int32_t owner, uint64_t time,
 			      bool once);
 /* Returns whether the exit of @tid, from an event that was opened for @owner, is a duplicate:

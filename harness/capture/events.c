@@ -14,7 +14,7 @@
 #include "harness/base/own_machine.h"
 #include "harness/format/rundir/watched.h"
 
-/* perf 5.10 reads no longer attribute. */
+/* The longest attribute that perf 5.10 reads. */
 enum { ATTR_SIZE = JP_PERF_ATTR_SIZE_WRITTEN };
 /* Bytes in the witness's ring at which its reader wakes: half of the smallest ring. */
 enum { WITNESS_WAKE = 8 << 10 };
@@ -86,7 +86,7 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
 	attr_contents(attr, options, abilities);
 }
 
-/* The stack and instruction pointers: what jp_machine_user() needs. */
+/* Returns the mask of the stack and instruction pointers, which jp_machine_user() needs. */
 static uint64_t place_registers(void)
 {
 	const struct jp_machine *machine = jp_machine_find(jp_own_machine());

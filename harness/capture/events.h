@@ -9,11 +9,11 @@
 #include "harness/capture/options.h"
 #include "harness/format/perfdata/decode.h"
 
-/* Attributes of both kinds of event. Sideband (mappings, processes, names) has an event and a ring
- * of its own, so that samples cannot displace it and its losses are counted separately. */
+/* The two kinds of event. Sideband (mappings, processes, names) has its own event and ring, so that
+ * samples cannot displace its records and its losses are counted separately. */
 enum jp_stream { JP_SAMPLING, JP_SIDEBAND, JP_STREAMS };
 
-/* What the kernel permits, found by trying. */
+/* Abilities of the kernel and the user, found by trying. */
 struct jp_abilities {
 	bool kernel; /* kernel samples */
 	bool lost;   /* PERF_FORMAT_LOST */
@@ -28,18 +28,18 @@ void jp_attr_sampling(struct perf_event_attr *attr, const struct jp_capture_opti
 		      const struct jp_abilities *abilities, uint32_t frequency);
 void jp_attr_sideband(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		      const struct jp_abilities *abilities);
-/* Sets a breakpoint on one instruction of one thread; the sample is taken before it executes. */
+/* Sets a breakpoint on the instruction at @addr; the sample precedes its execution. */
 void jp_attr_breakpoint(struct perf_event_attr *attr, const struct jp_capture_options *options,
 			const struct jp_abilities *abilities, uint64_t addr);
-/* Computes where the fields of its records are. */
+/* Computes the layout of the event's records. */
 void jp_attr_layout(const struct perf_event_attr *attr, struct jp_perf_layout *layout);
-/* Sets the witness's clock (harness/capture/witness.h): like the sampling event of @options, except
- * for the period. */
+/* Sets the witness's clock (harness/capture/witness.h): the clock of @options with another period.
+ */
 void jp_attr_witness(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
 /* Sets an event that owns a ring and is never enabled. */
 void jp_attr_ring(struct perf_event_attr *attr);
-/* Tries @options on the calling thread (or system-wide). Returns 0, or -errno of what is denied. */
+/* Tries @options on the calling thread (or system-wide). Returns 0, or -errno of the refusal. */
 int jp_abilities_try(const struct jp_capture_options *options, struct jp_abilities *abilities);
 /* Stores "EACCES (kernel.perf_event_paranoid=3)" or similar in @text. */
 void jp_perf_reason(int error, char *text, size_t size);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any profiler as a capture: with `launch-by NAME` it starts the command, with `attach-by NAME` it
- * watches a process, with `gated-by NAME` (gated.c) it switches its events meanwhile. Its adapter
- * (docs/profiler-adapters.md) writes perf.data and `capture`; this file turns its words into the
- * session's state.
+ * An external profiler as a capture: `launch-by NAME` makes it start the command, `attach-by NAME`
+ * attach to a process, `gated-by NAME` (gated.c) switch its events for intervals. Its adapter
+ * (docs/profiler-adapters.md) writes perf.data and `capture`; this file turns the adapter's lines
+ * into the session's state.
  */
 #include "harness/capture/external.h"
 
@@ -57,7 +57,7 @@ static bool is_done(const struct jp_external *external)
 }
 
 /* Notes that @came is not allowed now; the first error counts. */
-static void refuse(struct jp_external *external, const char *came)
+static void refuse_line(struct jp_external *external, const char *came)
 {
 	const struct order *order = external->order;
 	char expected[64];
@@ -83,7 +83,7 @@ static bool is_count(const char *line, uint64_t *count)
 }
 
 /* Handles a line. An answer before its order must not count for that order. */
-static void take(struct jp_external *external, const char *line)
+static void handle_line(struct jp_external *external, const char *line)
 {
 	struct jp_session *session = external->session;
 	const bool records =
@@ -104,12 +104,12 @@ static void take(struct jp_external *external, const char *line)
 			return;
 		}
 		jp_fail(&came, EPROTO, "said '%.300s'", line);
-		refuse(external, came.text);
+		refuse_line(external, came.text);
 	}
 }
 
 /* Reads lines until the adapter ends. */
-static void *listen_to(void *context)
+static void *listen_to_adapter(void *context)
 {
 	struct jp_external *external = context;
 	struct jp_session *session = external->session;
@@ -121,12 +121,12 @@ static void *listen_to(void *context)
 		bool left;
 
 		ret = jp_adapter_line(&external->adapter, line, sizeof(line), UINT64_MAX, &came);
-		left = ret == -EPIPE && jp_adapter_left(&external->adapter);
+		left = ret == -EPIPE && jp_adapter_exited(&external->adapter);
 		pthread_mutex_lock(&session->lock);
 		if (!ret)
-			take(external, line);
+			handle_line(external, line);
 		else if (!left || !is_done(external))
-			refuse(external, came.text);
+			refuse_line(external, came.text);
 		external->ended = ret;
 		session->failed |= external->err.text[0] != '\0';
 		pthread_cond_broadcast(&session->changed);
@@ -135,10 +135,10 @@ static void *listen_to(void *context)
 	return NULL;
 }
 
-/* Waits until it answered, and (if @ends) ended. Returns -EIO on errors, or after @seconds, for
- * which the message is @otherwise. */
-static int wait_for(struct jp_external *external, bool ends, unsigned int seconds,
-		    const char *otherwise, struct jp_error *err)
+/* Waits until the adapter answered, or ended if @ends. Returns 0, or -EIO and a message: of its
+ * error, or @otherwise after @seconds. */
+static int wait_for_adapter(struct jp_external *external, bool ends, unsigned int seconds,
+			    const char *otherwise, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
 	const struct timespec until = jp_clock_timespec(jp_clock_now() + seconds * JP_NS_PER_S);
@@ -148,7 +148,7 @@ static int wait_for(struct jp_external *external, bool ends, unsigned int second
 	while (!(ends ? external->ended : external->answered) && !external->err.text[0] && !error)
 		error = pthread_cond_timedwait(&session->changed, &session->lock, &until);
 	if (error)
-		refuse(external, otherwise);
+		refuse_line(external, otherwise);
 	session->failed |= external->err.text[0] != '\0';
 	if (external->err.text[0])
 		ret = jp_fail(err, EIO, "%s", external->err.text);
@@ -156,15 +156,15 @@ static int wait_for(struct jp_external *external, bool ends, unsigned int second
 	return ret;
 }
 
-enum { ANSWER_S = 60, END_S = 10, LAST_WORD_S = 1 };
+enum { ANSWER_S = 60, END_S = 10, LAST_WORD_S = 1 }; /* time limits */
 
 static int wait_for_answer(struct jp_external *external, struct jp_error *err)
 {
-	return wait_for(external, false, ANSWER_S, "said nothing in time", err);
+	return wait_for_adapter(external, false, ANSWER_S, "said nothing in time", err);
 }
 
 /* Gives an order and waits for its answer. */
-static int ask(struct jp_external *external, const struct order *order, struct jp_error *err)
+static int give_order(struct jp_external *external, const struct order *order, struct jp_error *err)
 {
 	struct jp_session *session = external->session;
 	int ret = 0;
@@ -177,10 +177,10 @@ static int ask(struct jp_external *external, const struct order *order, struct j
 	pthread_mutex_unlock(&session->lock);
 	if (ret)
 		return ret;
-	if (!jp_adapter_say(&external->adapter, order->word))
+	if (!jp_adapter_send(&external->adapter, order->word))
 		return wait_for_answer(external, err);
-	/* If it ended, that explains more. */
-	return wait_for(external, false, LAST_WORD_S, "does not listen", err);
+	/* The adapter's end, if it comes, explains the failed write. */
+	return wait_for_adapter(external, false, LAST_WORD_S, "does not listen", err);
 }
 
 static void add_options(struct jp_arguments *arguments, const struct jp_session *session)
@@ -203,7 +203,8 @@ static void add_options(struct jp_arguments *arguments, const struct jp_session 
 }
 
 /* Starts the adapter. @argv: the profiler's name and its own options. */
-static int start(struct jp_external *external, char **argv, char *environment, struct jp_error *err)
+static int start_adapter(struct jp_external *external, char **argv, char *environment,
+			 struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	const struct jp_session *session = external->session;
@@ -218,7 +219,7 @@ static int start(struct jp_external *external, char **argv, char *environment, s
 	jp_arguments_add(&arguments, "--dir");
 	jp_arguments_add(&arguments, "%s", session->dir);
 	add_options(&arguments, session);
-	jp_profiler_words(&arguments, argv + 1);
+	jp_profiler_add_words(&arguments, argv + 1);
 	if (environment) {
 		jp_arguments_add(&arguments, "--gated");
 		jp_arguments_add(&arguments, "%s", environment);
@@ -237,7 +238,8 @@ static int start(struct jp_external *external, char **argv, char *environment, s
 				launches ? target->inherit_fds : NULL, err);
 }
 
-static int check(const struct jp_session *session, int argc, char **argv, struct jp_error *err)
+static int check_request(const struct jp_session *session, int argc, char **argv,
+			 struct jp_error *err)
 {
 	if (argc < 2)
 		return jp_fail(err, EINVAL, "%s: expected the profiler's name", argv[0]);
@@ -257,7 +259,7 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	char version[256];
 	int ret;
 
-	if (check(session, argc, argv, err) ||
+	if (check_request(session, argc, argv, err) ||
 	    jp_profiler_version(argv[1], version, sizeof(version), err))
 		return -EINVAL;
 	external = session->external = calloc(1, sizeof(*external));
@@ -267,19 +269,19 @@ int jp_external_begin(struct jp_session *session, int argc, char **argv, char *e
 	external->order = &orders[BEGIN];
 	external->adapter = (struct jp_adapter){.pidfd = -1, .in = -1, .out = -1, .words_fd = -1};
 	ret = jp_session_boundary(session, "before-open", err)
-		      ?: start(external, argv + 1, environment, err)
-		      ?: jp_thread_start(&external->listener, listen_to, external, err);
+		      ?: start_adapter(external, argv + 1, environment, err)
+		      ?: jp_thread_start(&external->listener, listen_to_adapter, external, err);
 	external->listens = !ret;
 	return ret || wait_for_answer(external, err) ? -EIO : 0;
 }
 
 int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err)
 {
-	return ask(session->external, &orders[on ? ENABLE : DISABLE], err);
+	return give_order(session->external, &orders[on ? ENABLE : DISABLE], err);
 }
 
 /* Opens the mapped files for unwinding, while the process lives. */
-static void want_files(struct jp_session *session)
+static void open_mapped_files(struct jp_session *session)
 {
 	struct jp_reading reading = {0};
 	bool within_done = true;
@@ -293,21 +295,21 @@ static void want_files(struct jp_session *session)
 
 void jp_external_stop(struct jp_session *session)
 {
-	want_files(session);
+	open_mapped_files(session);
 	/* jp_external_finish() reports errors. */
-	ask(session->external, &orders[STOP], NULL);
+	give_order(session->external, &orders[STOP], NULL);
 }
 
 int jp_external_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_external *external = session->external;
-	int ret = ask(external, &orders[FINISH], err);
+	int ret = give_order(external, &orders[FINISH], err);
 
 	if (ret)
 		return ret;
 	close(external->adapter.in);
 	external->adapter.in = -1;
-	return wait_for(external, true, END_S, "lived on", err);
+	return wait_for_adapter(external, true, END_S, "lived on", err);
 }
 
 /* Writes the profiler's CPU time, for scoreboards. */
@@ -326,13 +328,13 @@ void jp_external_free(struct jp_session *session)
 	if (!external)
 		return;
 	/* The listening thread needs the adapter's end. */
-	if (external->adapter.pid && !(external->ended && jp_adapter_left(&external->adapter)))
+	if (external->adapter.pid && !(external->ended && jp_adapter_exited(&external->adapter)))
 		kill(-external->adapter.pid, SIGKILL);
 	if (external->listens)
 		pthread_join(external->listener, NULL);
 	jp_adapter_end(&external->adapter, false);
 	jp_published_links_remove(session->dir);
-	/* For a launch it would include the command's. */
+	/* For a launch the CPU time includes the command's. */
 	if (!(session->capture->traits & JP_CAPTURE_LAUNCHES))
 		write_cost(session->dir, external->adapter.cpu);
 	free(external);
@@ -348,7 +350,8 @@ int jp_external_probe(const struct jp_capture_options *options, int argc, char *
 
 	/* A broken adapter is not missing: jp_external_begin() reports it. */
 	if (count || argc < 2 ||
-	    jp_profiler_can(argv[1], launches ? "launch" : "attach", argv + 2, &err) != -ENOENT)
+	    jp_profiler_supports(argv[1], launches ? "launch" : "attach", argv + 2, &err) !=
+		    -ENOENT)
 		return count;
 	snprintf(missing, size, "%s", err.text);
 	return 1;

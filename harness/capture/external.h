@@ -12,11 +12,11 @@ struct jp_session;
 /* Probes as a policy does. */
 int jp_external_probe(const struct jp_capture_options *options, int argc, char **argv,
 		      char *missing, size_t size);
-/* Starts the profiler @argv[1]. @environment (may be NULL): NAME=VALUE for the command; all events
- * stay off until switched. */
+/* Starts the profiler @argv[1]. @environment: NAME=VALUE for the command, whose events then stay
+ * off until jp_external_switch(); may be NULL. */
 int jp_external_begin(struct jp_session *session, int argc, char **argv, char *environment,
 		      struct jp_error *err);
-/* Waits until the profiler reported that its events are on, or off. */
+/* Orders the profiler to switch its events, and waits for its answer. */
 int jp_external_switch(struct jp_session *session, bool on, struct jp_error *err);
 /* Ends sampling; the profiler may still write. */
 void jp_external_stop(struct jp_session *session);

@@ -39,7 +39,7 @@ struct jp_gate {
 	uint64_t enabling, enabled;
 };
 
-/* Creates a FIFO of ours; an existing one is an error. */
+/* Creates and opens a FIFO; it must not exist. */
 static int open_fifo(struct jp_gate *gate, int which, const char *name, struct jp_error *err)
 {
 	char *path = gate->paths[which];
@@ -48,7 +48,8 @@ static int open_fifo(struct jp_gate *gate, int which, const char *name, struct j
 
 	if (ret)
 		return ret;
-	/* Open both ways: that never waits, and no end of file comes between two processes. */
+	/* Opening for both reading and writing never waits and prevents an end of file between two
+	 * processes. */
 	if (!mkfifo(path, 0600))
 		gate->fds[which] = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	return gate->fds[which] < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : 0;
@@ -106,8 +107,9 @@ void jp_gate_free(struct jp_gate *gate)
 	free(gate);
 }
 
-/* Sends an answer without waiting: a process that does not read loses it. */
-__attribute__((format(printf, 2, 3))) static void answer(struct jp_gate *gate, const char *fmt, ...)
+/* Sends an answer without waiting; it is lost if the process does not read. */
+__attribute__((format(printf, 2, 3))) static void send_answer(struct jp_gate *gate, const char *fmt,
+							      ...)
 {
 	char text[256];
 	va_list ap;
@@ -123,12 +125,12 @@ __attribute__((format(printf, 2, 3))) static void answer(struct jp_gate *gate, c
 		return;
 }
 
-static int answer_done(struct jp_gate *gate, int ret, const struct jp_error *err)
+static int send_result(struct jp_gate *gate, int ret, const struct jp_error *err)
 {
 	if (ret)
-		answer(gate, "failed %s", err->text);
+		send_answer(gate, "failed %s", err->text);
 	else
-		answer(gate, "ok");
+		send_answer(gate, "ok");
 	return ret;
 }
 
@@ -156,7 +158,7 @@ static void put_process(struct jp_gate *gate, pid_t pid, uint64_t asked, uint64_
 	fputc('\n', gate->out);
 }
 
-static void forget(struct jp_gate *gate)
+static void forget_process(struct jp_gate *gate)
 {
 	if (gate->pidfd >= 0)
 		close(gate->pidfd);
@@ -171,7 +173,7 @@ static int read_maps(struct jp_gate *gate, struct jp_reading *reading, struct jp
 	return jp_snapshot_read(gate->session, gate->pid, &within_done, reading, err);
 }
 
-static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct jp_error *err)
+static int use_reading(struct jp_gate *gate, const struct jp_reading *reading, struct jp_error *err)
 {
 	int ret = jp_snapshot_keep(gate->session, gate->pid, reading, err);
 
@@ -180,10 +182,10 @@ static int tell(struct jp_gate *gate, const struct jp_reading *reading, struct j
 	return ret;
 }
 
-/* Watches the announced process, which waits and so does not change its maps. If the reading comes
- * first, only that delays the answer: parsing and writing come later. Else the reading is for the
- * judge. */
-static int watch(struct jp_gate *gate, struct jp_error *err)
+/* Reads the maps of the announced process. It waits for the answer, so with read_first its maps are
+ * stable; parsing and writing happen after the answer, to keep the delay short. Without read_first
+ * the reading is for the judge only. */
+static int watch_process(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t asked = jp_clock_now(), answered;
 	struct jp_reading reading = {0};
@@ -193,16 +195,16 @@ static int watch(struct jp_gate *gate, struct jp_error *err)
 	if (gate->policy->read_first)
 		ret = read_maps(gate, &reading, &why);
 	answered = jp_clock_now();
-	answer_done(gate, ret, &why);
+	send_result(gate, ret, &why);
 	if (!gate->policy->read_first)
 		ret = read_maps(gate, &reading, &why);
 	if (ret) {
-		/* It has ended: there is nothing to watch. */
-		forget(gate);
+		/* The process has ended. */
+		forget_process(gate);
 		ret = 0;
 	} else {
 		put_process(gate, gate->pid, asked, answered);
-		ret = tell(gate, &reading, err);
+		ret = use_reading(gate, &reading, err);
 	}
 	free(reading.bytes);
 	return ret;
@@ -214,15 +216,15 @@ static int announce(struct jp_gate *gate, const char *text, struct jp_error *err
 	int ret;
 
 	if (!jp_number(text, 1, INT32_MAX, &pid) || gate->open) {
-		answer(gate, "failed %s", gate->open ? "an interval is open" : "announce PID");
+		send_answer(gate, "failed %s", gate->open ? "an interval is open" : "announce PID");
 		return 0;
 	}
-	forget(gate);
+	forget_process(gate);
 	gate->pid = (pid_t)pid;
 	gate->pidfd = (int)syscall(SYS_pidfd_open, gate->pid, 0);
-	/* No round may end between the reading and the writing of its records. */
+	/* No round may end between reading the maps and writing their records. */
 	jp_drain_hold(gate->session, 1);
-	ret = watch(gate, err);
+	ret = watch_process(gate, err);
 	jp_drain_hold(gate->session, -1);
 	return ret;
 }
@@ -232,20 +234,21 @@ static int open_gate(struct jp_gate *gate, struct jp_error *err)
 	int ret;
 
 	if (!gate->pid || gate->open) {
-		answer(gate, "failed %s", gate->open ? "an interval is open" : "nobody announced");
+		send_answer(gate, "failed %s",
+			    gate->open ? "an interval is open" : "nobody announced");
 		return 0;
 	}
 	gate->enabling = jp_clock_now();
-	ret = gate->policy->turn(gate->session, true, err);
+	ret = gate->policy->switch_events(gate->session, true, err);
 	gate->enabled = jp_clock_now();
 	gate->open = !ret;
-	return answer_done(gate, ret, err);
+	return send_result(gate, ret, err);
 }
 
 static int close_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	uint64_t disabling = jp_clock_now();
-	int ret = gate->policy->turn(gate->session, false, err);
+	int ret = gate->policy->switch_events(gate->session, false, err);
 
 	fprintf(gate->out, "interval %d %llu %llu %llu %llu\n", gate->pid,
 		(unsigned long long)gate->enabling, (unsigned long long)gate->enabled,
@@ -257,13 +260,13 @@ static int close_gate(struct jp_gate *gate, struct jp_error *err)
 static int stop_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	if (!gate->open) {
-		answer(gate, "failed no interval is open");
+		send_answer(gate, "failed no interval is open");
 		return 0;
 	}
-	return answer_done(gate, close_gate(gate, err), err);
+	return send_result(gate, close_gate(gate, err), err);
 }
 
-static int handle(struct jp_gate *gate, struct jp_error *err)
+static int handle_request(struct jp_gate *gate, struct jp_error *err)
 {
 	const char *line = gate->overlong ? "" : gate->line;
 
@@ -276,11 +279,11 @@ static int handle(struct jp_gate *gate, struct jp_error *err)
 		return open_gate(gate, err);
 	if (strcmp(line, "stop") == 0)
 		return stop_gate(gate, err);
-	answer(gate, "failed announce PID, start or stop was expected");
+	send_answer(gate, "failed announce PID, start or stop was expected");
 	return 0;
 }
 
-static int hear(struct jp_gate *gate, struct jp_error *err)
+static int read_requests(struct jp_gate *gate, struct jp_error *err)
 {
 	char bytes[256];
 	ssize_t got;
@@ -289,7 +292,7 @@ static int hear(struct jp_gate *gate, struct jp_error *err)
 	while (!ret && (got = read(gate->fds[0], bytes, sizeof(bytes))) > 0)
 		for (ssize_t i = 0; i < got && !ret; i++) {
 			if (bytes[i] == '\n')
-				ret = handle(gate, err);
+				ret = handle_request(gate, err);
 			else if (gate->used + 1 < sizeof(gate->line))
 				gate->line[gate->used++] = bytes[i];
 			else
@@ -298,7 +301,7 @@ static int hear(struct jp_gate *gate, struct jp_error *err)
 	return ret;
 }
 
-static int end(struct jp_gate *gate, struct jp_error *err)
+static int end_gate(struct jp_gate *gate, struct jp_error *err)
 {
 	int ret = gate->open ? close_gate(gate, err) : 0, bad = ferror(gate->out);
 
@@ -309,7 +312,7 @@ static int end(struct jp_gate *gate, struct jp_error *err)
 	return ret;
 }
 
-static void *keep(void *context)
+static void *serve_requests(void *context)
 {
 	struct jp_gate *gate = context;
 	struct jp_worker *worker = &gate->session->worker;
@@ -327,18 +330,18 @@ static void *keep(void *context)
 			continue;
 		ending = fds[1].revents;
 		if (fds[0].revents)
-			ret = hear(gate, &worker->err);
-		else if (fds[2].revents && gate->open) /* it died within its interval */
+			ret = read_requests(gate, &worker->err);
+		else if (fds[2].revents && gate->open) /* it ended within its interval */
 			ret = close_gate(gate, &worker->err);
 		if (fds[2].revents && !fds[0].revents)
-			forget(gate);
+			forget_process(gate);
 	}
-	ended = end(gate, ret ? &later : &worker->err);
+	ended = end_gate(gate, ret ? &later : &worker->err);
 	jp_worker_done(gate->session, ret ? ret : ended);
 	return NULL;
 }
 
 int jp_gate_keep(struct jp_gate *gate, struct jp_error *err)
 {
-	return jp_worker_start(gate->session, keep, gate, err);
+	return jp_worker_start(gate->session, serve_requests, gate, err);
 }

@@ -12,11 +12,11 @@ struct jp_session;
 
 /* Actions of a policy when the gate opens and closes. */
 struct jp_gate_policy {
-	const char *name; /* in DIR/intervals */
+	const char *name; /* its name in DIR/intervals */
 	bool read_first;  /* read the maps before the answer, not after it */
-	/* Switches the events that are off outside of intervals. */
-	int (*turn)(struct jp_session *session, bool on, struct jp_error *err);
-	/* Handles the announcement of @pid, whose maps are in @reading. May be NULL. */
+	/* Switches the events that are off outside intervals. */
+	int (*switch_events)(struct jp_session *session, bool on, struct jp_error *err);
+	/* Handles the announcement of @pid with the maps @reading. May be NULL. */
 	int (*announced)(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			 struct jp_error *err);
 };

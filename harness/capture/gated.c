@@ -17,16 +17,16 @@
 #include "harness/capture/snapshot.h"
 #include "harness/capture/start.h"
 
-/* Watches as benchmark runners do: the runner is launched with events that its processes inherit,
- * and samples are taken only in the intervals that these announce. */
+/* Records as profilers do for benchmark runners: the runner's processes inherit the events, and
+ * samples are taken only in the intervals that these processes announce. */
 struct gated_state {
 	struct jp_gate *gate;
 	const struct jp_gate_policy *policy;
 	struct jp_backfill *backfill; /* NULL: recorded events need no tracking */
 };
 
-/* Sideband is on before samples, and off after them. */
-static int turn_all(struct jp_session *session, bool on, struct jp_error *err)
+/* Switches sideband on before sampling, and off after it. */
+static int switch_all(struct jp_session *session, bool on, struct jp_error *err)
 {
 	const enum jp_stream first = on ? JP_SIDEBAND : JP_SAMPLING;
 	const enum jp_stream last = on ? JP_SAMPLING : JP_SIDEBAND;
@@ -34,13 +34,13 @@ static int turn_all(struct jp_session *session, bool on, struct jp_error *err)
 	return jp_open_switch(session, first, on, err) ?: jp_open_switch(session, last, on, err);
 }
 
-static int turn_samples(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_samples(struct jp_session *session, bool on, struct jp_error *err)
 {
 	return jp_open_switch(session, JP_SAMPLING, on, err);
 }
 
-static int backfill(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		    struct jp_error *err)
+static int backfill_process(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+			    struct jp_error *err)
 {
 	const struct gated_state *gated = session->state;
 
@@ -48,23 +48,26 @@ static int backfill(struct jp_session *session, pid_t pid, const struct jp_readi
 	return jp_backfill_write(session, gated->backfill, pid, reading, err);
 }
 
-/* Which events are off outside of intervals, and what compensates for that. */
+/* Policies by the events that are off outside intervals, and by the remedy. */
 static const struct jp_gate_policy policies[] = {
-	/* All events: the bug. Keeps the files with which a control can add back what was left
-	 * out. */
-	{.name = "none", .turn = turn_all, .announced = jp_reading_want_files},
-	/* As none, but /proc/PID/maps shows what is older than the interval. */
-	{.name = "backfill", .read_first = true, .turn = turn_all, .announced = backfill},
+	/* All events: the bug. Keeps the files with which a control can restore the missing
+	 * mappings. */
+	{.name = "none", .switch_events = switch_all, .announced = jp_reading_want_files},
+	/* All events; records of /proc/PID/maps replace those from before the interval. */
+	{.name = "backfill",
+	 .read_first = true,
+	 .switch_events = switch_all,
+	 .announced = backfill_process},
 	/* Samples only: the better remedy. */
-	{.name = "sideband", .turn = turn_samples},
+	{.name = "sideband", .switch_events = switch_samples},
 };
-/* As perf does with its FIFO, and other profilers with theirs: they decide what is left out. */
-static const struct jp_gate_policy theirs = {
-	.name = "none", .turn = jp_external_switch, .announced = jp_reading_want_files};
+/* An external profiler switches its events and decides what it leaves out. */
+static const struct jp_gate_policy external_policy = {
+	.name = "none", .switch_events = jp_external_switch, .announced = jp_reading_want_files};
 
 /* Parses [--gate=none|backfill|sideband]. */
-static int take_policy(int argc, char **argv, const struct jp_gate_policy **policy,
-		       struct jp_error *err)
+static int parse_policy(int argc, char **argv, const struct jp_gate_policy **policy,
+			struct jp_error *err)
 {
 	const struct jp_gate_policy *end = policies + sizeof(policies) / sizeof(policies[0]);
 
@@ -92,15 +95,15 @@ static bool are_addresses_fixed(void)
 	       jp_sysctl("randomize_va_space", 2) == 0;
 }
 
-/* Backfill sees by new addresses that a process made an exec while the events were off. */
+/* Backfill needs random addresses: new ones show an exec while the events were off. */
 static int probe(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		 size_t size)
 {
 	const struct jp_gate_policy *policy;
 	const int count = jp_probe_clock(options, argc, argv, missing, size);
 
-	if (count || take_policy(argc, argv, &policy, NULL) || policy->announced != backfill ||
-	    !are_addresses_fixed())
+	if (count || parse_policy(argc, argv, &policy, NULL) ||
+	    policy->announced != backfill_process || !are_addresses_fixed())
 		return count;
 	snprintf(missing, size,
 		 "random addresses, by which backfill sees an exec (run without "
@@ -118,25 +121,25 @@ static int make_gate(struct jp_session *session, const struct jp_gate_policy *po
 	gated = session->state = calloc(1, sizeof(*gated));
 	if (!gated)
 		return jp_fail(err, ENOMEM, "no memory for the gate");
-	/* The workload is ready after its last interval: no more will come. */
+	/* The workload becomes ready after its last interval, so the capture is then complete. */
 	session->complete = true;
 	gated->policy = policy;
 	gated->gate = jp_gate_new(session, policy, err);
 	return gated->gate ? 0 : -EIO;
 }
 
-static int observe(struct jp_session *session, struct jp_error *err)
+static int observe_sideband(struct jp_session *session, struct jp_error *err)
 {
 	struct gated_state *gated = session->state;
 
-	if (gated->policy->announced != backfill)
+	if (gated->policy->announced != backfill_process)
 		return 0;
 	gated->backfill = jp_backfill_new(err);
 	if (!gated->backfill)
 		return -ENOMEM;
 	pthread_mutex_lock(&session->lock);
 	session->recorder->heard.observer =
-		(struct jp_observer){.context = gated->backfill, .sideband = jp_backfill_saw};
+		(struct jp_observer){.context = gated->backfill, .sideband = jp_backfill_note};
 	pthread_mutex_unlock(&session->lock);
 	return 0;
 }
@@ -146,7 +149,7 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 	const struct gated_state *gated = session->state;
 	int ret = jp_open_command(session, err);
 
-	if (!ret && gated->policy->turn == turn_samples)
+	if (!ret && gated->policy->switch_events == switch_samples)
 		ret = jp_open_switch(session, JP_SIDEBAND, true, err);
 	return ret ?: jp_recorder_enabled(session) ?: jp_gate_keep(gated->gate, err);
 }
@@ -154,10 +157,10 @@ static int open_events(struct jp_session *session, struct jp_error *err)
 static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	const struct jp_gate_policy *policy;
-	int ret = take_policy(argc, argv, &policy, err)
+	int ret = parse_policy(argc, argv, &policy, err)
 			  ?: jp_recorder_begin(session, false, err)
 			  ?: make_gate(session, policy, err)
-			  ?: observe(session, err);
+			  ?: observe_sideband(session, err);
 	const struct gated_state *gated = session->state;
 
 	return ret ?: jp_start_command(session, jp_gate_environment(gated->gate), open_events, err);
@@ -178,7 +181,7 @@ static void gated_free(struct jp_session *session)
 
 static int begin_by(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
-	int ret = jp_session_prepare(session, err) ?: make_gate(session, &theirs, err);
+	int ret = jp_session_prepare(session, err) ?: make_gate(session, &external_policy, err);
 	const struct gated_state *gated = session->state;
 
 	return ret ?: jp_external_begin(session, argc, argv, jp_gate_environment(gated->gate), err)

@@ -8,16 +8,15 @@
 #include "harness/base/error.h"
 
 /*
- * Grace periods of the kernel's RCU, which wait for what each CPU is doing. The kernel takes a
- * record's time and publishes the record in one read-side section (__perf_event_output() and
- * perf_iterate_sb() in kernel/events/core.c): after a period, all earlier records are in the rings,
- * however long a host stopped a CPU. membarrier() waits for a period, mostly tens of milliseconds,
- * so a thread of its own calls it.
+ * Grace periods of the kernel's RCU. The kernel reads a record's time and publishes the record in
+ * one read-side section (__perf_event_output() and perf_iterate_sb() in kernel/events/core.c). So
+ * after a grace period all earlier records are in the rings, however long a host stopped a CPU.
+ * membarrier() waits for a period, mostly tens of milliseconds, so a thread of its own calls it.
  */
 struct jp_grace {
 	pthread_t thread;
 	sem_t asked;
-	bool runs;            /* false: the kernel lacks the call, or refuses it with nohz_full */
+	bool runs;            /* false: no membarrier() in this kernel, or refused with nohz_full */
 	int passed, stopping; /* atomic */
 };
 
@@ -25,7 +24,6 @@ struct jp_grace {
 int jp_grace_start(struct jp_grace *grace, struct jp_error *err);
 /* Begins a period; the last must have passed. */
 void jp_grace_ask(struct jp_grace *grace);
-/* Returns whether the requested period has passed; true if none was requested, or there are
- * none. */
+/* Returns whether the requested period has passed; true without a request, or if !runs. */
 bool jp_grace_passed(const struct jp_grace *grace);
 void jp_grace_stop(struct jp_grace *grace);

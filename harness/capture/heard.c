@@ -15,8 +15,8 @@ void jp_heard_free(struct jp_heard *heard)
 		jp_map_free(&heard->owners[i]);
 }
 
-static bool duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id, int32_t tid,
-		      uint64_t time)
+static bool note_duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id, int32_t tid,
+			   uint64_t time)
 {
 	const struct jp_opened_for *opened = jp_map_find(&heard->ids, id);
 
@@ -28,9 +28,9 @@ static bool duplicate(struct jp_heard *heard, enum jp_stream stream, uint64_t id
 	return true;
 }
 
-/* Returns whether another event already reported this exit: each event of a thread does, a
- * microsecond apart. */
-static bool ended_before(struct jp_heard *heard, const struct jp_event *event)
+/* Returns whether another event already reported this exit, and counts it: all events of a thread
+ * report its exit, a microsecond apart. */
+static bool note_repeated_exit(struct jp_heard *heard, const struct jp_event *event)
 {
 	const struct jp_opened_for *opened = jp_map_find(&heard->ids, event->id);
 	const uint64_t *forked = jp_map_find(&heard->fork_times, event->tid);
@@ -51,7 +51,8 @@ static bool keep_sample(struct jp_session *session, const struct jp_perf_record 
 
 	if (record->size < layout->fixed)
 		return true;
-	if (duplicate(heard, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record), time))
+	if (note_duplicate(heard, JP_SAMPLING, id, (int32_t)jp_perf_record_tid(layout, record),
+			   time))
 		return false;
 	if (heard->observer.sample)
 		heard->observer.sample(heard->observer.context, id);
@@ -64,7 +65,7 @@ static bool keep_sample(struct jp_session *session, const struct jp_perf_record 
 	return true;
 }
 
-static void want_elf(struct jp_session *session, const struct jp_event *event)
+static void want_copy(struct jp_session *session, const struct jp_event *event)
 {
 	const struct jp_procmap map = {
 		.start = event->map.addr,
@@ -100,15 +101,15 @@ static void note_sideband(struct jp_session *session, const struct jp_event *eve
 		break;
 	case JP_EVENT_MAP:
 		if (session->copies)
-			want_elf(session, event);
+			want_copy(session, event);
 		break;
 	default:
 		break;
 	}
 }
 
-static bool keep(struct jp_session *session, enum jp_stream stream,
-		 const struct jp_perf_record *record)
+static bool keep_record(struct jp_session *session, enum jp_stream stream,
+			const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *layout = &session->recorder->layout[stream];
 	struct jp_heard *heard = &session->recorder->heard;
@@ -116,7 +117,7 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 
 	if (record->type == JP_PERF_RECORD_SAMPLE)
 		return keep_sample(session, record);
-	/* The reader of the file reports what cannot be decoded. */
+	/* Keep undecodable records: the reader of the file reports them. */
 	if (jp_perf_decode(layout, record, &event, NULL))
 		return true;
 	switch (event.type) {
@@ -124,9 +125,9 @@ static bool keep(struct jp_session *session, enum jp_stream stream,
 	case JP_EVENT_COMM:
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
-		if (ended_before(heard, &event) ||
-		    duplicate(heard, JP_SIDEBAND, event.id,
-			      (int32_t)jp_perf_record_tid(layout, record), event.time))
+		if (note_repeated_exit(heard, &event) ||
+		    note_duplicate(heard, JP_SIDEBAND, event.id,
+				   (int32_t)jp_perf_record_tid(layout, record), event.time))
 			return false;
 		note_sideband(session, &event);
 		return true;
@@ -171,11 +172,11 @@ static void keep_spoilt(struct jp_session *session, enum jp_stream stream,
 
 	memcpy(copy, record, record->size);
 	mended->misc &= (uint16_t)~JP_PERF_MISC_MMAP_BUILD_ID;
-	if (keep(session, stream, mended))
+	if (keep_record(session, stream, mended))
 		jp_perfdata_put(session->recorder->writer, mended, mended->size);
 }
 
-static bool drain(struct jp_session *session, struct jp_ring *ring)
+static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 {
 	struct jp_recorder *recorder = session->recorder;
 	struct jp_perf_ring *records = &ring->records;
@@ -187,7 +188,7 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 		const struct jp_perf_record *record = jp_perf_ring_next(records, whole);
 		const bool spoilt = record && is_spoilt(record);
 
-		if (record && !spoilt && keep(session, ring->stream, record))
+		if (record && !spoilt && keep_record(session, ring->stream, record))
 			continue;
 		put_span(recorder->writer, records, kept, at);
 		if (spoilt)
@@ -203,7 +204,7 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 	return any;
 }
 
-static void look(struct jp_session *session, enum jp_stream stream)
+static void update_heads(struct jp_session *session, enum jp_stream stream)
 {
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
 		jp_perf_ring_look(&session->recorder->rings[stream * session->nr_cpus + i].records);
@@ -216,11 +217,11 @@ bool jp_heard_drain(struct jp_session *session)
 
 	/* Read the end of samples before the sideband, so that a thread's begin and end are known
 	 * before its samples are handled. */
-	look(session, JP_SAMPLING);
-	look(session, JP_SIDEBAND);
+	update_heads(session, JP_SAMPLING);
+	update_heads(session, JP_SIDEBAND);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		any |= drain(session, &rings[JP_SIDEBAND * session->nr_cpus + i]);
+		any |= drain_ring(session, &rings[JP_SIDEBAND * session->nr_cpus + i]);
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		any |= drain(session, &rings[JP_SAMPLING * session->nr_cpus + i]);
+		any |= drain_ring(session, &rings[JP_SAMPLING * session->nr_cpus + i]);
 	return any;
 }

@@ -8,8 +8,8 @@
 #include "harness/capture/session.h"
 #include "harness/capture/start.h"
 
-/* Watches a command from its first instruction on: its events exist, disabled, before its exec,
- * which enables them before the new image maps anything. */
+/* Records a command from its first instruction: its events exist before its exec, which enables
+ * them before the new image maps anything. */
 
 static int open_events(struct jp_session *session, struct jp_error *err)
 {

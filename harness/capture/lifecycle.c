@@ -90,7 +90,7 @@ static int name_files(struct jp_session *session, const char *dir, const char *o
 	return session->output && (!dir || session->dir) ? 0 : -ENOMEM;
 }
 
-static int begin(struct jp_session *session, int argc, char **argv, struct jp_error *err)
+static int begin_capture(struct jp_session *session, int argc, char **argv, struct jp_error *err)
 {
 	int ret = jp_cpus_online(&session->cpus, err);
 
@@ -123,7 +123,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	if (name_files(session, dir, output))
 		ret = jp_fail(err, ENOMEM, "no memory for a session");
 	else
-		ret = begin(session, argc, argv, err);
+		ret = begin_capture(session, argc, argv, err);
 	if (!ret)
 		return session;
 	session_free(session);
@@ -131,7 +131,7 @@ struct jp_session *jp_session_start(const struct jp_capture *capture, int argc, 
 	return NULL;
 }
 
-void jp_session_promises(const struct jp_session *session, struct jp_watched_info *watched)
+void jp_session_describe(const struct jp_session *session, struct jp_watched_info *watched)
 {
 	const struct jp_capture_options *options = &session->options;
 	bool external = session->capture->traits & JP_CAPTURE_EXTERNAL;
@@ -204,7 +204,7 @@ enum jp_wait jp_session_wait(struct jp_session *session, uint64_t samples, uint6
 	return what;
 }
 
-static void stop(struct jp_session *session)
+static void stop_session(struct jp_session *session)
 {
 	if (session->stopped)
 		return;
@@ -216,13 +216,13 @@ static void stop(struct jp_session *session)
 
 uint64_t jp_session_end_sampling(struct jp_session *session)
 {
-	stop(session);
+	stop_session(session);
 	return session->silent;
 }
 
 void jp_session_stop(struct jp_session *session, uint64_t *lost_samples, uint64_t *lost_sideband)
 {
-	stop(session);
+	stop_session(session);
 	*lost_samples = session->info.lost_samples;
 	*lost_sideband = session->info.lost_sideband;
 }
@@ -233,7 +233,7 @@ uint32_t jp_session_frequency(const struct jp_session *session)
 				 : jp_capture_frequency(&session->options);
 }
 
-void jp_session_silence(const struct jp_session *session, char *text, size_t size)
+void jp_session_explain_silence(const struct jp_session *session, char *text, size_t size)
 {
 	const struct jp_capture_info *info = &session->info;
 	const struct jp_recorder *recorder = session->recorder;
@@ -243,32 +243,31 @@ void jp_session_silence(const struct jp_session *session, char *text, size_t siz
 		snprintf(text, size, "all of them were lost: a larger --ring keeps more");
 	else if (!info->counted)
 		snprintf(text, size, "%s",
-			 session->exited ? "what was watched ended before it used any CPU time"
-					 : "what was watched used no CPU time");
+			 session->exited ? "the target ended before it used any CPU time"
+					 : "the target used no CPU time");
 	else if (recorder && info->counted < JP_NS_PER_S / (recorder->frequency ?: 1))
-		snprintf(
-			text, size,
-			"what was watched used %.3f ms of CPU time, less than the %.3f ms from one "
-			"sample to the next (-F)",
-			ms, 1e3 / (recorder->frequency ?: 1));
+		snprintf(text, size,
+			 "the target used %.3f ms of CPU time, less than the %.3f ms from one "
+			 "sample to the next (-F)",
+			 ms, 1e3 / (recorder->frequency ?: 1));
 	else if (!session->options.kernel)
-		snprintf(
-			text, size,
-			"what was watched used %.3f ms of CPU time, in the kernel, and --user-only "
-			"leaves that out",
-			ms);
+		snprintf(text, size,
+			 "the target used %.3f ms of CPU time, in the kernel, and --user-only "
+			 "leaves that out",
+			 ms);
 	else if (recorder && !recorder->abilities.kernel)
 		snprintf(text, size,
-			 "what was watched used %.3f ms of CPU time, in the kernel, which may not "
+			 "the target used %.3f ms of CPU time, in the kernel, which may not "
 			 "be "
 			 "sampled (kernel.perf_event_paranoid=%ld)",
 			 ms, jp_sysctl("perf_event_paranoid", 0));
 	else
-		snprintf(text, size, "though what was watched used %.3f ms of CPU time", ms);
+		snprintf(text, size, "though the target used %.3f ms of CPU time", ms);
 }
 
 /* Keeps the first error for the report. */
-static void keep_first(int *first, int ret, struct jp_error *err, const struct jp_error *detail)
+static void keep_first_error(int *first, int ret, struct jp_error *err,
+			     const struct jp_error *detail)
 {
 	if (!ret || *first)
 		return;
@@ -282,13 +281,13 @@ int jp_session_finish(struct jp_session *session, struct jp_error *err)
 	struct jp_error detail = {""};
 	int first = 0, ret;
 
-	stop(session);
-	keep_first(&first, session->worker.error, err, &session->worker.err);
+	stop_session(session);
+	keep_first_error(&first, session->worker.error, err, &session->worker.err);
 	ret = session->capture->finish(session, &detail);
-	keep_first(&first, ret, err, &detail);
+	keep_first_error(&first, ret, err, &detail);
 	ret = jp_elf_copies_finish(session->copies, &detail);
 	session->copies = NULL;
-	keep_first(&first, ret, err, &detail);
+	keep_first_error(&first, ret, err, &detail);
 	session_free(session);
 	return first;
 }

@@ -14,7 +14,7 @@
 #include "harness/capture/recorder.h"
 #include "harness/capture/session.h"
 
-static int remember(struct jp_session *session, const struct jp_opened *event)
+static int remember_event(struct jp_session *session, const struct jp_opened *event)
 {
 	struct jp_recorder *recorder = session->recorder;
 	struct jp_opened_events *opened = &recorder->opened;
@@ -32,9 +32,9 @@ static int remember(struct jp_session *session, const struct jp_opened *event)
 	return ret;
 }
 
-/* Writes the ids of events [@from, end) to the file. They stay open: a thread may end before all
- * its events exist, and those give no record. */
-static int tell_ids(struct jp_session *session, size_t from, struct jp_error *err)
+/* Writes the ids of events [@from, end) to the file. Comes after all of a thread's events exist: if
+ * the thread ended before, they have no records and are closed. */
+static int write_ids(struct jp_session *session, size_t from, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
 	struct jp_opened_events *opened = &recorder->opened;
@@ -51,8 +51,8 @@ static int tell_ids(struct jp_session *session, size_t from, struct jp_error *er
 	return ret ? jp_fail(err, -ret, "no memory for the ids of events") : 0;
 }
 
-/* Returns the remedy for the error -@fd of perf_event_open(), or "". */
-static const char *remedy(int fd, const struct perf_event_attr *attr)
+/* Returns a text with the remedy for the result @fd of perf_event_open(), or "". */
+static const char *find_remedy(int fd, const struct perf_event_attr *attr)
 {
 	if (fd == -EMFILE)
 		return "; each thread takes two descriptors a CPU (ulimit -n)";
@@ -79,14 +79,14 @@ static int open_event(struct jp_session *session, struct perf_event_attr *attr,
 		jp_perf_reason(-event.fd, reason, sizeof(reason));
 		return jp_fail(err, -event.fd, "perf_event_open (%s) of thread %d on CPU %d: %s%s",
 			       stream == JP_SIDEBAND ? "sideband" : "sampling", tid, ring->cpu,
-			       reason, remedy(event.fd, attr));
+			       reason, find_remedy(event.fd, attr));
 	}
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ||
 	    ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id)) {
 		ret = jp_fail(err, errno, "event of thread %d: its ring or id: %s", tid,
 			      strerror(errno));
 	} else {
-		ret = remember(session, &event);
+		ret = remember_event(session, &event);
 		if (ret)
 			jp_fail(err, -ret, "no memory for the events");
 	}
@@ -100,7 +100,7 @@ int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum
 {
 	size_t from = session->recorder->opened.count;
 	int ret = open_event(session, attr, stream, tid, cpu_index, err)
-			  ?: tell_ids(session, from, err);
+			  ?: write_ids(session, from, err);
 
 	if (ret)
 		jp_open_close(session, from);
@@ -116,16 +116,17 @@ int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 
 	for (unsigned int i = 0; i < session->nr_cpus && !ret; i++)
 		ret = open_event(session, &recorder->attr[stream], stream, tid, i, err);
-	ret = ret ?: tell_ids(session, from, err);
+	ret = ret ?: write_ids(session, from, err);
 	if (ret)
 		jp_open_close(session, from);
 	return ret;
 }
 
-/* Notes when a thread's own events report it: samples from before its first event is on, so that
- * none comes twice; sideband from after its last event is on, so that no record of an ancestor's
- * event only is dropped. */
-static int owns(struct jp_session *session, enum jp_stream stream, const struct jp_opened *event)
+/* Notes the time from which a thread's own events report it. For samples, that is before its first
+ * event is on, so that none comes twice. For sideband, it is after its last event is on, so that no
+ * record that only an ancestor's event has is dropped. */
+static int note_owner(struct jp_session *session, enum jp_stream stream,
+		      const struct jp_opened *event)
 {
 	bool first = event->cpu == session->cpus[0];
 	bool last = event->cpu == session->cpus[session->nr_cpus - 1];
@@ -154,13 +155,13 @@ int jp_open_enable(struct jp_session *session, enum jp_stream stream, struct jp_
 
 		if (event->stream != stream || event->enabled)
 			continue;
-		ret = owns(session, stream, event);
+		ret = note_owner(session, stream, event);
 		if (!ret && ioctl(event->fd, PERF_EVENT_IOC_ENABLE, 0))
 			return jp_fail(err, errno, "an event of thread %d cannot be enabled: %s",
 				       event->tid, strerror(errno));
 		event->enabled = true;
 		if (!ret)
-			ret = owns(session, stream, event);
+			ret = note_owner(session, stream, event);
 		if (ret)
 			return jp_fail(err, -ret, "no memory for thread %d", event->tid);
 	}
@@ -194,8 +195,8 @@ int jp_open_switch(struct jp_session *session, enum jp_stream stream, bool on, s
 	return ret;
 }
 
-/* Adds what an event of ours, with all inherited events, counted and lost. */
-static void take_counts(struct jp_recorder *recorder, const struct jp_opened *event)
+/* Adds the counts and losses of an event and of all that inherited it. */
+static void add_counts(struct jp_recorder *recorder, const struct jp_opened *event)
 {
 	struct {
 		uint64_t value, id, lost;
@@ -220,7 +221,7 @@ void jp_open_close(struct jp_session *session, size_t from)
 
 	pthread_mutex_lock(&session->lock);
 	for (size_t i = from; i < opened->count; i++) {
-		take_counts(session->recorder, &opened->list[i]);
+		add_counts(session->recorder, &opened->list[i]);
 		close(opened->list[i].fd);
 	}
 	opened->count = from;

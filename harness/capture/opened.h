@@ -11,11 +11,12 @@
 
 struct jp_session;
 
-/* Opens one event into the ring of @cpu_index. Returns 0, or -errno; -ESRCH: the thread has
- * ended. */
+/* Opens one event into the ring of @cpu_index. Returns 0, -ESRCH if the thread has ended, or -errno
+ * and a message. */
 int jp_open_event(struct jp_session *session, struct perf_event_attr *attr, enum jp_stream stream,
 		  pid_t tid, unsigned int cpu_index, struct jp_error *err);
-/* Opens @stream's event on every CPU for @tid (-1: all threads), or none. Returns as above. */
+/* Opens @stream's event on every CPU for @tid (-1: all threads), or on none. Returns as
+ * jp_open_event(). */
 int jp_open_thread(struct jp_session *session, enum jp_stream stream, pid_t tid,
 		   struct jp_error *err);
 /* Opens both streams' events for the command, which waits to be started. */

@@ -57,7 +57,7 @@ void jp_capture_leave_witness(struct jp_capture_options *options)
 	options->limit = jp_max(frequency, 1);
 }
 
-static int take_synth(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_synth(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_capture_options *options = option->context;
 
@@ -72,7 +72,7 @@ static int take_synth(const struct jp_option *option, const char *text, struct j
 	return jp_fail(err, EINVAL, "--synth=%s: expected none, paths, exec or all", text);
 }
 
-static int take_stack(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_stack(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_capture_options *options = option->context;
 	uint64_t stack;
@@ -95,13 +95,13 @@ const struct jp_option *jp_capture_rows(void *context)
 		 .help = "watch everything; with a command, while it runs"},
 		{"--freq", "-F", "HZ", .number = &options->frequency, .least = 1, .most = 1000000,
 		 .help = "samples per second and thread (997)"},
-		{"--stack", NULL, "N", .take = take_stack, .context = options,
+		{"--stack", NULL, "N", .take = parse_stack, .context = options,
 		 .help = "bytes of user stack with each sample (0)"},
 		{"--no-chain", .clear = &options->chain, .help = "no callchains from the kernel"},
 		{"--callchain", .set = &options->deferred, .words = callchains,
 		 .help = "when to walk the user part of callchains: sample (default) at once, "
 			 "deferred as the thread returns to user space, from Linux 6.19 on"},
-		{"--synth", NULL, "WHAT", .take = take_synth, .context = options,
+		{"--synth", NULL, "WHAT", .take = parse_synth, .context = options,
 		 .help = "which mappings older than the capture to record: none, paths, exec "
 			 "(default), all"},
 		{"--task-clock", .set = &options->task_clock,

@@ -8,7 +8,7 @@
 #include "harness/base/option.h"
 #include "harness/format/rundir/capture_info.h"
 
-/* Options of all policies. */
+/* Options of every policy. */
 struct jp_capture_options {
 	enum jp_synth synth;
 	bool chain;    /* kernel callchains */

@@ -19,7 +19,7 @@ struct list {
 	int count;
 };
 
-static void add(struct list *list, const char *thing, const char *reason)
+static void add_missing(struct list *list, const char *thing, const char *reason)
 {
 	int length = snprintf(list->text + list->used, list->size - list->used, "%s%s: %s",
 			      list->count ? ", " : "", thing, reason);
@@ -35,7 +35,7 @@ static void add_error(struct list *list, const char *thing, int error)
 	char reason[128];
 
 	jp_perf_reason(error, reason, sizeof(reason));
-	add(list, thing, reason);
+	add_missing(list, thing, reason);
 }
 
 static void probe_ring(struct list *list, pid_t pid)
@@ -50,7 +50,7 @@ static void probe_ring(struct list *list, pid_t pid)
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0)
-		return; /* stated already */
+		return; /* jp_probe() reports that */
 	ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (ring == MAP_FAILED) {
 		int error = errno;
@@ -60,14 +60,14 @@ static void probe_ring(struct list *list, pid_t pid)
 			 "%s (RLIMIT_MEMLOCK=%lld, kernel.perf_event_mlock_kb=%ld)",
 			 strerrorname_np(error), (long long)limit.rlim_cur,
 			 jp_sysctl("perf_event_mlock_kb", 0));
-		add(list, "mmap of an event ring", reason);
+		add_missing(list, "mmap of an event ring", reason);
 	} else {
 		munmap(ring, size);
 	}
 	close(fd);
 }
 
-static void try_one(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
+static void try_event(struct list *list, const char *thing, struct perf_event_attr *attr, pid_t pid)
 {
 	/* Inherited events belong to one CPU; any CPU will do. */
 	int fd = jp_perf_open(attr, pid, pid < 0 ? 0 : -1);
@@ -93,7 +93,7 @@ static void probe_time(struct list *list)
 		"this time namespace moves CLOCK_MONOTONIC by %lld s, and perf's records state the "
 		"time outside (run in the initial one: nsenter -t 1 -T)",
 		seconds);
-	add(list, "one clock for truth and capture", reason);
+	add_missing(list, "one clock for truth and capture", reason);
 }
 
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
@@ -111,32 +111,32 @@ int jp_probe(const struct jp_capture_options *options, const struct jp_probe_eve
 	jp_attr_ring(&attr);
 	fd = jp_perf_open(&attr, pid, pid < 0 ? 0 : -1);
 	if (fd < 0) {
-		/* Denied as a whole: what else is missing shows only when this is repaired. */
+		/* Denied as a whole: further missing things show only after a repair. */
 		add_error(&list, pid < 0 ? "perf_event_open system-wide" : "perf_event_open", -fd);
 		return list.count;
 	}
 	close(fd);
 	jp_attr_sideband(&attr, options, &least);
-	try_one(&list, "perf_event_open of mapping events", &attr, pid);
+	try_event(&list, "perf_event_open of mapping events", &attr, pid);
 	/* Try it alone, so that it is not blamed for other missing things. */
 	at_once.deferred = false;
 	if (options->deferred) {
 		jp_attr_sampling(&attr, options, &least, 1);
-		try_one(&list, "attr.defer_callchain (deferred callchains)", &attr, pid);
+		try_event(&list, "attr.defer_callchain (deferred callchains)", &attr, pid);
 	}
 	event->attr(&attr, &at_once, &least);
-	try_one(&list, event->thing, &attr, pid);
+	try_event(&list, event->thing, &attr, pid);
 	if (options->need_kernel) {
 		jp_attr_sampling(&attr, &at_once, &kernel, 1);
-		try_one(&list, "perf_event_open of samples in the kernel", &attr, pid);
+		try_event(&list, "perf_event_open of samples in the kernel", &attr, pid);
 	}
 	probe_ring(&list, pid);
 	probe_time(&list);
 	return list.count;
 }
 
-static void attr_of_clock(struct perf_event_attr *attr, const struct jp_capture_options *options,
-			  const struct jp_abilities *abilities)
+static void init_clock_attr(struct perf_event_attr *attr, const struct jp_capture_options *options,
+			    const struct jp_abilities *abilities)
 {
 	jp_attr_sampling(attr, options, abilities, 1);
 }
@@ -147,7 +147,7 @@ int jp_probe_clock(const struct jp_capture_options *options, int argc, char **ar
 	const struct jp_probe_event event = {options->task_clock
 						     ? "perf_event_open of task-clock samples"
 						     : "perf_event_open of cpu-clock samples",
-					     attr_of_clock};
+					     init_clock_attr};
 
 	return jp_probe(options, &event, missing, size);
 }

@@ -10,26 +10,26 @@
 
 /* A policy's sampling event with its minimal needs. */
 struct jp_probe_event {
-	const char *thing; /* name of what is missing if it cannot be opened */
+	const char *thing; /* its name in the list of missing things */
 	void (*attr)(struct perf_event_attr *attr, const struct jp_capture_options *options,
 		     const struct jp_abilities *abilities);
 };
 /* Stores every missing thing in @missing. Returns their number. */
 int jp_probe(const struct jp_capture_options *options, const struct jp_probe_event *event,
 	     char *missing, size_t size);
-/* The same for a policy that samples by a clock. */
+/* Does the same for a policy that samples by a clock. */
 int jp_probe_clock(const struct jp_capture_options *options, int argc, char **argv, char *missing,
 		   size_t size);
-/* Whether all rings of this user share the few pages of kernel.perf_event_mlock_kb: who has
- * CAP_IPC_LOCK in the initial user namespace has no such limit (perf_mmap(), kernel/events/core.c).
- */
+/* Returns whether all rings of this user share the few pages of kernel.perf_event_mlock_kb. A user
+ * with CAP_IPC_LOCK in the initial user namespace has no such limit (perf_mmap(),
+ * kernel/events/core.c). */
 bool jp_rings_are_rationed(void);
 /*
  * Returns whether a clock, @config of PERF_TYPE_SOFTWARE, counts. cpu-clock does not from 6.16
  * (bc4394e5e79c "perf: Fix the throttle error of some clock events") to f1f96511b1c4 ("perf: Fix 0
  * count issue of cpu-clock", in 6.18 and stable 6.17): its count is lost when its task leaves a
- * processor. True if that cannot be tried.
+ * processor. Returns true if the trial fails.
  */
 bool jp_probe_counts(uint64_t config);
-/* The same for all clocks that sample. */
+/* Returns the same for all clocks that sample. */
 bool jp_probe_clocks_count(void);

@@ -32,7 +32,7 @@ static int ask_version(const char *name, char **args, char *text, size_t size, s
 		ret = jp_fail(err, ENOENT, "profiler %s: %s", name, line + 5);
 	} else if (!ret && strncmp(line, "version ", 8) == 0 && line[8]) {
 		snprintf(text, size, "%.*s", (int)size - 1, line + 8);
-		if (jp_adapter_leave(&adapter, deadline, &came))
+		if (jp_adapter_await_exit(&adapter, deadline, &came))
 			ret = jp_adapter_broken(&adapter, came.text, "after its version", "its end",
 						err);
 	} else {
@@ -73,7 +73,7 @@ int jp_profiler_version(const char *name, char *text, size_t size, struct jp_err
 	return 0;
 }
 
-int jp_profiler_can(const char *name, const char *verb, char **words, struct jp_error *err)
+int jp_profiler_supports(const char *name, const char *verb, char **words, struct jp_error *err)
 {
 	jp_cleanup_arguments struct jp_arguments arguments = {0};
 	char version[256];
@@ -82,13 +82,13 @@ int jp_profiler_can(const char *name, const char *verb, char **words, struct jp_
 		return jp_profiler_version(name, version, sizeof(version), err);
 	jp_arguments_add(&arguments, "version");
 	jp_arguments_add(&arguments, "--for=%s", verb);
-	jp_profiler_words(&arguments, words);
+	jp_profiler_add_words(&arguments, words);
 	if (arguments.failed)
 		return jp_fail(err, ENOMEM, "no memory for arguments");
 	return ask_version(name, arguments.list, version, sizeof(version), err);
 }
 
-void jp_profiler_words(struct jp_arguments *arguments, char **words)
+void jp_profiler_add_words(struct jp_arguments *arguments, char **words)
 {
 	for (int i = 0; words && words[i]; i++)
 		jp_arguments_add(arguments, "--with=%s", words[i]);
@@ -149,9 +149,9 @@ bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, st
 	return true;
 }
 
-/* Reads its only answer, and waits for its end. */
-static int take_injected(struct jp_adapter *adapter, const char *dir, uint64_t deadline,
-			 struct jp_error *err)
+/* Reads the adapter's only answer, and waits for its exit. Returns as jp_profiler_inject(). */
+static int await_injection(struct jp_adapter *adapter, const char *dir, uint64_t deadline,
+			   struct jp_error *err)
 {
 	struct jp_error came;
 	char line[1024];
@@ -162,7 +162,7 @@ static int take_injected(struct jp_adapter *adapter, const char *dir, uint64_t d
 	if (!ret && strncmp(line, "error ", 6) == 0 && line[6])
 		return jp_fail(err, EIO, "%s", line + 6);
 	if (!ret && strcmp(line, "done") == 0) {
-		ret = jp_adapter_leave(adapter, deadline, &came);
+		ret = jp_adapter_await_exit(adapter, deadline, &came);
 		if (ret)
 			jp_adapter_broken(adapter, came.text, "after it was done", "its end", err);
 		return ret;
@@ -187,13 +187,13 @@ int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t 
 	jp_arguments_add(&arguments, "inject");
 	jp_arguments_add(&arguments, "--dir");
 	jp_arguments_add(&arguments, "%s", dir);
-	jp_profiler_words(&arguments, with);
+	jp_profiler_add_words(&arguments, with);
 	if (arguments.failed)
 		return jp_fail(err, ENOMEM, "no memory for arguments");
 	ret = jp_adapter_start(&adapter, name, arguments.list, words, NULL, err);
 	if (ret)
 		return ret;
-	ret = take_injected(&adapter, dir, deadline, err);
+	ret = await_injection(&adapter, dir, deadline, err);
 	jp_adapter_end(&adapter, ret != 0);
 	return ret;
 }

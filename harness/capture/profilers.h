@@ -10,15 +10,15 @@
 #include "harness/base/json.h"
 
 /* External profilers, through their adapters (harness/capture/adapter.h). */
-/* Stores the version of @name's profiler in @text, and remembers it. Returns 0; -ENOENT and what is
- * missing if it cannot run; another -errno is the adapter's fault, with its last output. Not
- * locked. */
+/* Stores the version of @name's profiler in @text, and remembers it. Returns 0; -ENOENT and the
+ * missing thing if the profiler cannot run; another -errno and the adapter's last output if the
+ * adapter is broken. Not thread-safe. */
 int jp_profiler_version(const char *name, char *text, size_t size, struct jp_error *err);
 /* Checks that @name exists and supports @words (NULL-terminated, or NULL) with @verb: options of a
  * case's capture or inject. Returns as jp_profiler_version(). */
-int jp_profiler_can(const char *name, const char *verb, char **words, struct jp_error *err);
+int jp_profiler_supports(const char *name, const char *verb, char **words, struct jp_error *err);
 /* Adds @words as arguments of an adapter. */
-void jp_profiler_words(struct jp_arguments *arguments, char **words);
+void jp_profiler_add_words(struct jp_arguments *arguments, char **words);
 /* Writes "NAME": "VERSION" for each adapter, null if the profiler is missing. @only: for these
  * (NULL-terminated); NULL: for all, which starts each once. */
 void jp_profilers_describe(struct jp_json *json, const char *const *only);
@@ -26,8 +26,8 @@ void jp_profilers_describe(struct jp_json *json, const char *const *only);
  * ("failed WHY"). Then writes @dir/crash for the judge, "@verb SIGNAL WHY" with '-' for no signal,
  * and WHY into @err. */
 bool jp_profiler_crashed(const char *dir, const char *verb, const char *line, struct jp_error *err);
-/* Lets @name, with its own options, merge @dir/perf.data and the jitdumps into @dir/injected.data.
- * Returns 0; -ECHILD: the profiler crashed or failed, with its last output in @err and @dir/crash;
- * or -errno and a message. */
+/* Makes @name merge @dir/perf.data and the jitdumps into @dir/injected.data. @with: its own
+ * options. Returns 0; -ECHILD: the profiler crashed or failed, with its last output in @err and
+ * @dir/crash; or -errno and a message. */
 int jp_profiler_inject(const char *name, char **with, const char *dir, uint64_t deadline,
 		       struct jp_error *err);

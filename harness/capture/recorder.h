@@ -13,7 +13,7 @@
 #include "harness/format/perfdata/ring.h"
 #include "harness/format/perfdata/write.h"
 
-/* State of a session's own events, by the file that uses it. */
+/* State of a session's own events, grouped by the file that uses it. */
 
 /* rings.c */
 struct jp_ring { /* one per CPU and stream */
@@ -92,7 +92,7 @@ struct jp_recorder {
 	struct jp_abilities abilities;
 	struct perf_event_attr attr[JP_STREAMS];
 	struct jp_perf_layout layout[JP_STREAMS]; /* of the records; set with the writer */
-	uint32_t frequency;    /* after rings and the kernel's limit had their say */
+	uint32_t frequency;    /* within the limits of the rings and of the kernel */
 	struct jp_ring *rings; /* [stream * nr_cpus + index of cpu] */
 	struct jp_drain drain;
 	/* Under the session's lock. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/clock.h"
+#include "harness/base/order.h"
 #include "harness/capture/drain.h"
 #include "harness/capture/heard.h"
 #include "harness/capture/opened.h"
@@ -18,8 +19,8 @@
 #include "harness/capture/synthesize.h"
 #include "harness/format/perfdata/format.h"
 
-/* Returns the single option that the kernel refuses, or NULL. */
-static const char *blamed(const struct jp_session *session)
+/* Returns a text with the single option that the kernel refuses, or "". */
+static const char *find_blamed(const struct jp_session *session)
 {
 	struct jp_capture_options options = session->options;
 	struct jp_abilities abilities;
@@ -40,7 +41,7 @@ static int find_abilities(struct jp_session *session, struct jp_error *err)
 
 	if (ret) {
 		jp_perf_reason(-ret, reason, sizeof(reason));
-		return jp_fail(err, -ret, "perf_event_open%s: %s", blamed(session), reason);
+		return jp_fail(err, -ret, "perf_event_open%s: %s", find_blamed(session), reason);
 	}
 	if (session->options.need_kernel && !abilities->kernel)
 		return jp_fail(err, EOPNOTSUPP,
@@ -112,7 +113,7 @@ int jp_recorder_begin(struct jp_session *session, bool on_exec, struct jp_error 
 	return jp_recorder_create(session, options->task_clock ? "task-clock" : "cpu-clock", err);
 }
 
-void jp_recorder_tell_kernel(struct jp_session *session)
+void jp_recorder_write_kernel(struct jp_session *session)
 {
 	if (!session->recorder->abilities.kernel)
 		return;
@@ -131,19 +132,14 @@ void jp_recorder_sampling(struct jp_session *session)
 
 int jp_recorder_enabled(struct jp_session *session)
 {
-	jp_recorder_tell_kernel(session);
+	jp_recorder_write_kernel(session);
 	session->info.enabled = session->info.first_enabled = jp_clock_now();
 	jp_recorder_sampling(session);
 	return 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-/* Returns whether the event's count is right: no count is better than a wrong one. */
-static bool counts(const struct perf_event_attr *attr)
+/* Returns whether the event's count is correct: a missing count is better than a wrong one. */
+static bool is_counted(const struct perf_event_attr *attr)
 {
 	return attr->type != PERF_TYPE_SOFTWARE || jp_probe_counts(attr->config);
 }
@@ -160,12 +156,12 @@ void jp_recorder_stop(struct jp_session *session)
 	jp_open_switch(session, JP_SIDEBAND, false, NULL);
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	if (counts(&recorder->attr[JP_SAMPLING]))
+	if (is_counted(&recorder->attr[JP_SAMPLING]))
 		info->counted = recorder->opened.counted[JP_SAMPLING];
 	info->lost_samples =
-		larger(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
+		jp_max(recorder->heard.lost[JP_SAMPLING], recorder->opened.lost[JP_SAMPLING]);
 	info->lost_sideband =
-		larger(recorder->heard.lost[JP_SIDEBAND], recorder->opened.lost[JP_SIDEBAND]);
+		jp_max(recorder->heard.lost[JP_SIDEBAND], recorder->opened.lost[JP_SIDEBAND]);
 	info->duplicates = recorder->heard.duplicates[JP_SAMPLING];
 }
 
@@ -201,13 +197,12 @@ static int write_info(struct jp_session *session, struct jp_error *err)
 int jp_recorder_finish(struct jp_session *session, struct jp_error *err)
 {
 	struct jp_recorder *recorder = session->recorder;
-	/* A ring that was full to the end could not report its last losses: the file does. */
-	uint64_t unsaid = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
-
+	/* The last losses of a ring that stayed full have no record of the kernel. */
+	uint64_t unreported = session->info.lost_samples - recorder->heard.lost[JP_SAMPLING];
 	int ret;
 
-	if (unsaid)
-		jp_synthesize_lost(recorder, unsaid, jp_clock_now());
+	if (unreported)
+		jp_synthesize_lost(recorder, unreported, jp_clock_now());
 	ret = close_file(recorder, err);
 	return ret || !session->dir ? ret : write_info(session, err);
 }
@@ -220,7 +215,7 @@ void jp_recorder_free(struct jp_session *session)
 		return;
 	jp_drain_stop(session);
 	jp_open_close(session, 0);
-	/* The session never began: an existing file is no recording. */
+	/* The session failed to begin: the file is no recording. */
 	if (recorder->writer)
 		jp_perfdata_remove(recorder->writer);
 	jp_rings_close(session);

@@ -20,7 +20,7 @@ enum {
 	CHAIN_MARKERS = 8,         /* kernel.perf_event_max_contexts_per_stack */
 	DEFERRED_RECORD = 4 << 10, /* the kernel's data of a deferred callchain */
 };
-/* A ring holds the records of a quarter of a second: so long may the drain not run. */
+/* A ring holds the records of a quarter of a second, in which the drain need not run. */
 enum { STALLS_PER_SECOND = 4 };
 
 static uint64_t sample_size(const struct jp_session *session)
@@ -37,7 +37,7 @@ static uint64_t sample_size(const struct jp_session *session)
 	return size;
 }
 
-static uint64_t power_of_two(uint64_t least)
+static uint64_t round_up_size(uint64_t least)
 {
 	uint64_t size = (uint64_t)sysconf(_SC_PAGESIZE);
 
@@ -81,7 +81,7 @@ static int open_owner(struct jp_ring *ring, pid_t drainer, uint64_t sideband_rin
 		attr.watermark = 1;
 		attr.wakeup_watermark = WAKE_SIDEBAND;
 		if (sideband_ring && sideband_ring < 2 * WAKE_SIDEBAND)
-			attr.wakeup_watermark = (uint32_t)power_of_two(sideband_ring) / 2;
+			attr.wakeup_watermark = (uint32_t)round_up_size(sideband_ring) / 2;
 	}
 	ring->fd = jp_perf_open(&attr, drainer, ring->cpu);
 	if (ring->fd >= 0)
@@ -114,8 +114,8 @@ static int open_owners(struct jp_session *session, struct jp_error *err)
 
 /* Halves the ring that needs its size least. Returns false if both are minimal. A requested size is
  * kept. */
-static bool shrink(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
-		   uint64_t least)
+static bool shrink_rings(const struct jp_capture_options *options, uint64_t size[JP_STREAMS],
+			 uint64_t least)
 {
 	if (size[JP_SIDEBAND] > SIDEBAND_AMPLE && !options->sideband_ring)
 		size[JP_SIDEBAND] /= 2;
@@ -134,13 +134,13 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 {
 	const struct jp_capture_options *options = &session->options;
 	const bool asked = options->ring || options->sideband_ring;
-	uint64_t least = power_of_two(2 * bytes);
+	uint64_t least = round_up_size(2 * bytes);
 	uint64_t wanted = bytes * options->frequency / STALLS_PER_SECOND;
 	int ret;
 
-	size[JP_SAMPLING] = power_of_two(options->ring ? options->ring : wanted);
+	size[JP_SAMPLING] = round_up_size(options->ring ? options->ring : wanted);
 	size[JP_SIDEBAND] =
-		options->sideband_ring ? power_of_two(options->sideband_ring) : SIDEBAND_RING;
+		options->sideband_ring ? round_up_size(options->sideband_ring) : SIDEBAND_RING;
 	if (size[JP_SAMPLING] > LARGEST_RING && !options->ring)
 		size[JP_SAMPLING] = LARGEST_RING;
 	if (size[JP_SAMPLING] < least)
@@ -148,7 +148,7 @@ static int size_rings(struct jp_session *session, uint64_t bytes, uint64_t size[
 	while ((ret = map_rings(session->recorder, JP_STREAMS * session->nr_cpus, size)) != 0) {
 		const bool scarce = ret == -EPERM || ret == -ENOMEM;
 
-		if (!scarce || !shrink(options, size, least))
+		if (!scarce || !shrink_rings(options, size, least))
 			return jp_fail(err, scarce && asked ? EOPNOTSUPP : -ret,
 				       "mmap of rings of %llu + %llu bytes on %u CPUs: %s "
 				       "(RLIMIT_MEMLOCK, kernel.perf_event_mlock_kb=%ld)",

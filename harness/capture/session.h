@@ -11,8 +11,8 @@
 struct jp_worker {
 	pthread_t thread;
 	bool runs;
-	bool ending; /* it must end; under the session's lock */
-	int wake;    /* eventfd that is then written; -1: it waits for session->changed */
+	bool ending; /* asks the worker to end; under the session's lock */
+	int wake;    /* eventfd to write then; -1: the worker waits for session->changed */
 	int error;   /* error of its work */
 	struct jp_error err;
 };
@@ -34,10 +34,9 @@ struct jp_session {
 	struct jp_external *external; /* the program that records; NULL: we do */
 	struct jp_elf_copies *copies; /* NULL: no DIR, or not yet */
 	bool stopped;
-	uint64_t silent; /* when its events were off at the latest; 0: not yet */
+	uint64_t silent; /* time by which its events were off; 0: not yet */
 
-	/* Taken by all who add events or records, and by the drain. */
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;   /* for adding events and records, and for the drain */
 	pthread_cond_t changed; /* signalled on changes of the fields below */
 	uint64_t samples;       /* all samples, */
 	uint64_t early;         /* and those before info.sampling */

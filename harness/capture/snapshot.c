@@ -85,7 +85,7 @@ static int read_maps(struct jp_session *session, pid_t pid, struct jp_reading *r
 	return ret;
 }
 
-static bool executable(const char *line, const char *end)
+static bool is_executable(const char *line, const char *end)
 {
 	const char *space = memchr(line, ' ', (size_t)(end - line));
 
@@ -102,14 +102,15 @@ static const char *next_line(const struct jp_reading *text, size_t *at, size_t *
 		end = end ? end + 1 : text->bytes + text->size;
 		*at += (size_t)(end - line);
 		*size = (size_t)(end - line);
-		if (all || executable(line, end))
+		if (all || is_executable(line, end))
 			return line;
 	}
 	return NULL;
 }
 
-/* Compares readings by the lines that may become records: heaps and stacks grow all the time. */
-static bool agree(const struct jp_reading *a, const struct jp_reading *b, bool all)
+/* Returns whether two readings agree in the lines that may become records. Others, such as heap and
+ * stack, change all the time. */
+static bool compare_readings(const struct jp_reading *a, const struct jp_reading *b, bool all)
 {
 	size_t at_a = 0, at_b = 0, size_a = 0, size_b = 0;
 	const char *line_a, *line_b;
@@ -123,14 +124,14 @@ static bool agree(const struct jp_reading *a, const struct jp_reading *b, bool a
 	return !line_a && !line_b;
 }
 
-static bool selected(enum jp_synth synth, const struct jp_procmap *map)
+static bool is_selected(enum jp_synth synth, const struct jp_procmap *map)
 {
 	return synth == JP_SYNTH_ALL || (synth != JP_SYNTH_NONE && map->prot & JP_PROT_EXEC &&
 					 (*map->name || synth != JP_SYNTH_PATHS));
 }
 
-int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		    jp_reading_teller tell, void *context, struct jp_error *err)
+int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		     jp_reading_visit visit, void *context, struct jp_error *err)
 {
 	jp_cleanup_free struct jp_procmap *maps = NULL;
 	size_t count;
@@ -140,9 +141,9 @@ int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_readi
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&session->lock);
-	ret = tell(session, context, pid, maps, count, reading->before);
+	ret = visit(session, context, pid, maps, count, reading->before);
 	pthread_mutex_unlock(&session->lock);
-	return ret ? jp_fail(err, -ret, "no memory for what is recorded") : 0;
+	return ret ? jp_fail(err, -ret, "no memory for the recorded mappings") : 0;
 }
 
 static int want_all(struct jp_session *session, void *context, pid_t pid,
@@ -157,21 +158,20 @@ static int want_all(struct jp_session *session, void *context, pid_t pid,
 int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			  struct jp_error *err)
 {
-	return jp_reading_tell(session, pid, reading, want_all, NULL, err);
+	return jp_reading_apply(session, pid, reading, want_all, NULL, err);
 }
 
-static int tell_all(struct jp_session *session, void *context, pid_t pid,
-		    const struct jp_procmap *maps, size_t count, uint64_t before)
+static int write_all(struct jp_session *session, void *context, pid_t pid,
+		     const struct jp_procmap *maps, size_t count, uint64_t before)
 {
 	want_all(session, NULL, pid, maps, count, before);
 	/*
 	 * Use time 0 as perf does: readers apply such records first. A mapping made during the
-	 * reading has a live record that is later and wins; for what the reading shows already,
-	 * both agree. With the reading's time they would be later than a jitdump's loads of older
-	 * code, and hide its names.
+	 * reading also has a later record of the kernel, which agrees or wins. With the reading's
+	 * time, the records would follow a jitdump's loads of older code, and hide its names.
 	 */
 	for (size_t i = 0; i < count; i++)
-		if (selected(session->options.synth, &maps[i]))
+		if (is_selected(session->options.synth, &maps[i]))
 			jp_synthesize_map(session->recorder, pid, &maps[i], 0);
 	return 0;
 }
@@ -212,8 +212,8 @@ int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 	while (!ret && !stable && turn < MOST_READINGS - 1) {
 		turn++;
 		ret = read_maps(session, pid, &readings[turn % 2], within_done, err);
-		stable = !ret &&
-			 agree(&readings[0], &readings[1], session->options.synth == JP_SYNTH_ALL);
+		stable = !ret && compare_readings(&readings[0], &readings[1],
+						  session->options.synth == JP_SYNTH_ALL);
 	}
 	if (!ret) {
 		session->info.snapshot_readings += (unsigned int)turn + 1;
@@ -229,7 +229,7 @@ static int snapshot_process(struct jp_session *session, pid_t pid, bool *within_
 {
 	struct jp_reading reading;
 	int ret = jp_snapshot_read(session, pid, within_done, &reading, err)
-			  ?: jp_reading_tell(session, pid, &reading, tell_all, NULL, err)
+			  ?: jp_reading_apply(session, pid, &reading, write_all, NULL, err)
 			  ?: jp_snapshot_keep(session, pid, &reading, err);
 
 	free(reading.bytes);
@@ -247,7 +247,7 @@ bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size)
 	return got > 0;
 }
 
-static pid_t parent_of(pid_t pid)
+static pid_t read_parent(pid_t pid)
 {
 	char path[64], text[1024];
 	const char *end;
@@ -262,14 +262,13 @@ static pid_t parent_of(pid_t pid)
 	return ppid;
 }
 
-/* Writes FORK and COMM of every existing thread, with the time at which the capture began: live
- * records are later. (With the snapshot's time, a reader that begins a process anew at FORK would
- * forget earlier live records.) */
-static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
+/* Writes FORK and COMM of every existing thread, with the time at which the capture began. With the
+ * snapshot's time, a reader that resets a process at FORK would forget earlier records. */
+static int write_threads(struct jp_session *session, pid_t pid, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
 	char path[64], name[64];
-	pid_t ppid = parent_of(pid);
+	pid_t ppid = read_parent(pid);
 	int ret;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
@@ -278,7 +277,7 @@ static int tell_threads(struct jp_session *session, pid_t pid, struct jp_error *
 		pid_t tid = tids.tids[i];
 
 		if (!jp_thread_name(pid, tid, name, sizeof(name)))
-			continue; /* it has ended */
+			continue; /* the thread has ended */
 		pthread_mutex_lock(&session->lock);
 		/* A thread's creator is no longer known; perf states the main thread. */
 		jp_synthesize_fork(session->recorder, pid, tid == pid ? ppid : pid, tid,
@@ -311,14 +310,14 @@ int jp_snapshot_take(struct jp_session *session, struct jp_error *err)
 	int ret = 0;
 
 	if (!session->options.system_wide)
-		return tell_threads(session, session->target->pid, err)
+		return write_threads(session, session->target->pid, err)
 			       ?: snapshot_process(session, session->target->pid, &within_done,
 						   err);
 	ret = jp_tids_list("/proc", &pids);
 	if (ret)
 		return jp_fail(err, -ret, "/proc: %s", strerror(-ret));
 	for (size_t i = 0; i < pids.count; i++) {
-		tell_threads(session, pids.tids[i], &ignored);
+		write_threads(session, pids.tids[i], &ignored);
 		/* Skip a process that has ended or is unreadable. */
 		if (snapshot_process(session, pids.tids[i], &within_done, &ignored) == -ENOMEM)
 			ret = jp_fail(err, ENOMEM, "no memory for the snapshot");

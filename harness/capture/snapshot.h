@@ -16,18 +16,18 @@ struct jp_reading { /* of one /proc/PID/maps */
 	size_t size, capacity;
 	uint64_t before, after;
 };
-/* Reads until two readings agree: mremap has no record, so a move during a reading would stay
- * unknown. The caller frees @reading->bytes in any case. @within_done false: the boundary
- * "within-snapshot" is still to come. */
+/* Reads until two readings agree: mremap has no record, so a move during a single reading would
+ * remain unknown. *@within_done: whether the boundary "within-snapshot" has passed. Returns 0, or
+ * -errno and a message; the caller frees @reading->bytes in any case. */
 int jp_snapshot_read(struct jp_session *session, pid_t pid, bool *within_done,
 		     struct jp_reading *reading, struct jp_error *err);
-/* Calls @tell(@context) (0 or -ENOMEM) to write the records of a reading, at the time before it,
- * with the session locked. */
-typedef int (*jp_reading_teller)(struct jp_session *session, void *context, pid_t pid,
-				 const struct jp_procmap *maps, size_t count, uint64_t before);
-int jp_reading_tell(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
-		    jp_reading_teller tell, void *context, struct jp_error *err);
-/* Lets the files in the reading be copied, if the session copies files. */
+/* Parses a reading, and calls @visit with @context, its mappings and the time before it, with the
+ * session locked; @visit returns 0 or -ENOMEM. Returns 0, or -errno and a message. */
+typedef int (*jp_reading_visit)(struct jp_session *session, void *context, pid_t pid,
+				const struct jp_procmap *maps, size_t count, uint64_t before);
+int jp_reading_apply(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
+		     jp_reading_visit visit, void *context, struct jp_error *err);
+/* Queues the executable files in the reading for copying, if the session copies files. */
 int jp_reading_want_files(struct jp_session *session, pid_t pid, const struct jp_reading *reading,
 			  struct jp_error *err);
 /* Appends the reading to DIR/maps. */
@@ -37,5 +37,5 @@ int jp_snapshot_keep(struct jp_session *session, pid_t pid, const struct jp_read
 int jp_snapshot_take(struct jp_session *session, struct jp_error *err);
 /* Writes an empty DIR/maps: a launch takes no snapshot. */
 int jp_snapshot_file(const char *dir, struct jp_error *err);
-/* Stores the name of thread @tid of @pid. Returns false, with "", if it ended. */
+/* Stores the name of thread @tid of @pid. Returns false and stores "" if it ended. */
 bool jp_thread_name(pid_t pid, pid_t tid, char *name, size_t size);

@@ -16,12 +16,13 @@
 #include "harness/capture/drain.h"
 #include "harness/capture/session.h"
 
-/* Starts a command. It waits before its exec, so that its events exist when the new image maps
- * anything. Through the channel, our byte allows the exec, its end of file shows that it happened,
- * and a number is its errno. */
+/* Starts a command that waits before its exec, so that its events exist when the new image maps
+ * anything. A byte on the channel allows the exec; the child's end of file then reports success, or
+ * its message the errno. */
 
 /* Runs between fork and exec: calls only functions that are allowed there. */
-static _Noreturn void child(struct jp_session *session, int ours, int theirs, char **environment)
+static _Noreturn void exec_command(struct jp_session *session, int ours, int theirs,
+				   char **environment)
 {
 	const struct jp_target *target = session->target;
 	char byte;
@@ -47,7 +48,7 @@ static _Noreturn void child(struct jp_session *session, int ours, int theirs, ch
 }
 
 /* Returns our environment with @added. */
-static char **environment_with(char *added)
+static char **build_environment(char *added)
 {
 	size_t count = 0, kept = 0;
 	char **copy;
@@ -65,7 +66,7 @@ static char **environment_with(char *added)
 
 static int fork_command(struct jp_session *session, char *added, struct jp_error *err)
 {
-	jp_cleanup_free char **environment = environment_with(added);
+	jp_cleanup_free char **environment = build_environment(added);
 	int ends[2];
 	pid_t pid;
 
@@ -75,7 +76,7 @@ static int fork_command(struct jp_session *session, char *added, struct jp_error
 		return jp_fail(err, errno, "socketpair: %s", strerror(errno));
 	pid = fork();
 	if (pid == 0)
-		child(session, ends[0], ends[1], environment);
+		exec_command(session, ends[0], ends[1], environment);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
@@ -87,7 +88,7 @@ static int fork_command(struct jp_session *session, char *added, struct jp_error
 }
 
 /* Allows the exec, and waits for it. */
-static int release(struct jp_session *session, int channel, struct jp_error *err)
+static int release_command(struct jp_session *session, int channel, struct jp_error *err)
 {
 	const char *name = session->target->command[0];
 	int error = 0;
@@ -113,7 +114,7 @@ int jp_start_command(struct jp_session *session, char *added,
 
 	if (channel < 0)
 		return channel;
-	ret = open(session, err) ?: release(session, channel, err);
+	ret = open(session, err) ?: release_command(session, channel, err);
 	close(channel); /* a waiting child reads the end of file, and ends */
 	if (!ret)
 		return 0;

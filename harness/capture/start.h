@@ -5,9 +5,9 @@
 
 struct jp_session;
 
-/* Forks the command, with @added ("NAME=VALUE", may be NULL) in its environment; calls @open while
- * it waits before its exec; then allows that. Returns 0 after the exec; on errors the child is
- * gone. */
+/* Forks the command with @added ("NAME=VALUE" or NULL) in its environment, calls @open while the
+ * child waits before its exec, then lets it exec. Returns 0 after the exec; or -errno and a
+ * message, and the child has been reaped. */
 int jp_start_command(struct jp_session *session, char *added,
 		     int (*open)(struct jp_session *session, struct jp_error *err),
 		     struct jp_error *err);

@@ -14,12 +14,12 @@
 #include "harness/format/procmaps/procmaps.h"
 
 /*
- * Writes a record with the sideband event's id and trailer, as if that had reported it. As perf
- * does, mark a synthesized FORK so that the parent's mappings are not copied: the child's follow in
- * records of their own. FORK and COMM have time 0, as perf's do: at a FORK perf forgets the task,
- * about which a jitdump may know more, from before the capture.
+ * Writes a record with the id and trailer of @stream's event. A synthesized FORK is marked, as
+ * perf's are, so that readers do not copy the parent's mappings: the child's have records of their
+ * own. FORK and COMM have time 0, as perf's do: at a FORK perf forgets the task, and what an older
+ * jitdump reported of it.
  */
-static void put(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
+static void put_record(struct jp_recorder *recorder, enum jp_stream stream, struct jp_event *event)
 {
 	unsigned char record[512 + PATH_MAX] __attribute__((aligned(8)));
 
@@ -53,7 +53,7 @@ void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_
 			},
 	};
 
-	put(recorder, JP_SIDEBAND, &event);
+	put_record(recorder, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
@@ -67,7 +67,7 @@ void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid
 		.task = {.ppid = (uint32_t)ppid, .ptid = (uint32_t)ptid, .time = time},
 	};
 
-	put(recorder, JP_SIDEBAND, &event);
+	put_record(recorder, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
@@ -81,7 +81,7 @@ void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, cons
 		.comm = {.name = name, .exec = exec},
 	};
 
-	put(recorder, JP_SIDEBAND, &event);
+	put_record(recorder, JP_SIDEBAND, &event);
 }
 
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time)
@@ -89,11 +89,11 @@ void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t ti
 	struct jp_event event = {
 		.type = JP_EVENT_LOST_SAMPLES, .time = time, .lost = {.lost = lost}};
 
-	put(recorder, JP_SAMPLING, &event);
+	put_record(recorder, JP_SAMPLING, &event);
 }
 
-static void kernel_map(struct jp_recorder *recorder, uint64_t addr, uint64_t len, uint64_t pgoff,
-		       const char *name, uint64_t time)
+static void put_kernel_map(struct jp_recorder *recorder, uint64_t addr, uint64_t len,
+			   uint64_t pgoff, const char *name, uint64_t time)
 {
 	struct jp_event event = {
 		.type = JP_EVENT_MAP,
@@ -105,10 +105,10 @@ static void kernel_map(struct jp_recorder *recorder, uint64_t addr, uint64_t len
 		.map = {.addr = addr, .len = len, .pgoff = pgoff, .prot = PROT_EXEC, .name = name},
 	};
 
-	put(recorder, JP_SIDEBAND, &event);
+	put_record(recorder, JP_SIDEBAND, &event);
 }
 
-static void modules(struct jp_recorder *recorder, uint64_t time)
+static void put_modules(struct jp_recorder *recorder, uint64_t time)
 {
 	jp_cleanup_fclose FILE *file = fopen("/proc/modules", "re");
 	char line[1024];
@@ -121,11 +121,11 @@ static void modules(struct jp_recorder *recorder, uint64_t time)
 		if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &addr) != 3 || !addr)
 			continue;
 		snprintf(text, sizeof(text), "[%s]", name);
-		kernel_map(recorder, addr, size, 0, text, time);
+		put_kernel_map(recorder, addr, size, 0, text, time);
 	}
 }
 
-/* The kernel's text, from a hundred thousand lines: read once, as it does not move. */
+/* The range of the kernel's text, which does not move. */
 struct kernel_text {
 	pthread_once_t once;
 	unsigned long long start, end;
@@ -162,7 +162,7 @@ void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time)
 	if (!text->start || text->end <= text->start)
 		return;
 	/* perf computes the kernel's load offset from pgoff and the symbol in the name. */
-	kernel_map(recorder, text->start, text->end - text->start, text->start,
-		   "[kernel.kallsyms]_text", time);
-	modules(recorder, time);
+	put_kernel_map(recorder, text->start, text->end - text->start, text->start,
+		       "[kernel.kallsyms]_text", time);
+	put_modules(recorder, time);
 }

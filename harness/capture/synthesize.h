@@ -8,17 +8,18 @@
 struct jp_procmap;
 struct jp_recorder;
 
-/* Write records of what is older than the capture, in the sideband event's layout, with the session
- * locked. */
+/* Functions that write records of states older than the capture, in the sideband event's layout,
+ * with the session locked. */
 void jp_synthesize_map(struct jp_recorder *recorder, pid_t pid, const struct jp_procmap *map,
 		       uint64_t time);
 void jp_synthesize_fork(struct jp_recorder *recorder, pid_t pid, pid_t ppid, pid_t tid, pid_t ptid,
 			uint64_t time);
-/* @exec: earlier knowledge of the process's memory is void. */
+/* @exec: the name came with an exec, which ends all earlier mappings. */
 void jp_synthesize_comm(struct jp_recorder *recorder, pid_t pid, pid_t tid, const char *name,
 			bool exec, uint64_t time);
 void jp_synthesize_lost(struct jp_recorder *recorder, uint64_t lost, uint64_t time);
-/* Finds the kernel's text in the long /proc/kallsyms, once for this process and later children. */
+/* Reads the kernel's text range from the long /proc/kallsyms, once for this process and its later
+ * children. */
 void jp_synthesize_prepare(void);
 /* Writes the kernel's text and modules, if /proc/kallsyms shows addresses. */
 void jp_synthesize_kernel(struct jp_recorder *recorder, uint64_t time);

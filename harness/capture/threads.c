@@ -18,8 +18,7 @@
 
 enum {
 	QUIET_PASSES = 2,
-	MOST_PASSES = 100, /* for a process that creates threads too fast: `capture` states "settled
-			      no" */
+	MOST_PASSES = 100, /* give up on a process that creates threads faster: "settled no" */
 };
 
 void jp_tids_free(struct jp_tids *tids)
@@ -50,56 +49,54 @@ int jp_tids_list(const char *path, struct jp_tids *tids)
 	return 0;
 }
 
-static bool opened(const struct jp_heard *heard, enum jp_stream stream, pid_t tid)
+static bool is_opened(const struct jp_heard *heard, enum jp_stream stream, pid_t tid)
 {
 	const struct jp_event_owner *life = jp_map_find(&heard->owners[stream], (uint64_t)tid);
 
-	/* The first pass registers threads only once they are enabled; no thread is listed twice in
-	 * a pass. */
 	return life && life->owner == tid && life->until == UINT64_MAX;
 }
 
-/* Returns whether a FORK record later than @since reports @tid: then an enabled event existed that
- * it could inherit. */
-static bool explained_by_fork(const struct jp_heard *heard, pid_t tid, uint64_t since)
+/* Returns whether a FORK record later than @since reports @tid: it then inherited an enabled
+ * event. */
+static bool has_fork_record(const struct jp_heard *heard, pid_t tid, uint64_t since)
 {
 	const uint64_t *forked = jp_map_find(&heard->fork_times, (uint64_t)tid);
 
 	return forked && *forked > since;
 }
 
-int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t explained,
-		    unsigned int *news, struct jp_error *err)
+int jp_threads_open(struct jp_session *session, enum jp_stream stream, uint64_t since,
+		    unsigned int *unexplained, struct jp_error *err)
 {
 	jp_cleanup_tids struct jp_tids tids = {0};
 	char path[64];
 	int ret;
 
-	*news = 0;
+	*unexplained = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", session->target->pid);
 	ret = jp_tids_list(path, &tids);
 	if (ret && ret != -ESRCH)
 		jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 	if (ret == -ESRCH)
-		ret = 0; /* it ended: nothing to open */
+		ret = 0; /* the process ended */
 	jp_drain_now(session);
 	for (size_t i = 0; i < tids.count && !ret; i++) {
-		bool known, explains;
+		bool known, explained;
 
 		pthread_mutex_lock(&session->lock);
-		known = opened(&session->recorder->heard, stream, tids.tids[i]);
-		explains = explained_by_fork(&session->recorder->heard, tids.tids[i], explained);
+		known = is_opened(&session->recorder->heard, stream, tids.tids[i]);
+		explained = has_fork_record(&session->recorder->heard, tids.tids[i], since);
 		pthread_mutex_unlock(&session->lock);
 		if (known)
 			continue;
-		/* Open it even if a FORK record reports it, which does not prove that it inherited
-		 * (the record comes later). Duplicates are dropped. */
+		/* Open the thread in spite of a FORK record, which does not prove that it
+		 * inherited: the record comes later. Duplicates are dropped. */
 		ret = jp_open_thread(session, stream, tids.tids[i], err);
 		if (ret == -ESRCH) {
-			ret = 0; /* it ended after it was listed */
+			ret = 0; /* the thread ended */
 			continue;
 		}
-		*news += !explains;
+		*unexplained += !explained;
 		session->info.threads += stream == JP_SIDEBAND;
 	}
 	return ret;
@@ -113,14 +110,14 @@ int jp_threads_settle(struct jp_session *session, enum jp_stream stream, struct 
 	if (session->options.system_wide)
 		return 0;
 	for (int pass = 0; pass < MOST_PASSES && quiet < QUIET_PASSES; pass++) {
-		unsigned int news;
-		int ret = jp_threads_open(session, stream, enabled, &news, err)
+		unsigned int unexplained;
+		int ret = jp_threads_open(session, stream, enabled, &unexplained, err)
 				  ?: jp_open_enable(session, stream, err);
 
 		if (ret)
 			return ret;
 		enabled = jp_clock_now();
-		quiet = news ? 0 : quiet + 1;
+		quiet = unexplained ? 0 : quiet + 1;
 		session->info.thread_passes++;
 	}
 	session->info.settled &= quiet == QUIET_PASSES;

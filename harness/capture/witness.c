@@ -83,7 +83,8 @@ static void deny(struct jp_witness *witness, const char *what, int error)
 	jp_shortage_note(error);
 }
 
-/* Where one of two samples of a thread is in emitted code, the border between lies anywhere. */
+/* Adds a sample to the tally. A change between emitted and other code counts as a gap: its time
+ * between two samples is unknown. */
 static void count_sample(struct jp_witness *witness, const struct jp_event *event)
 {
 	struct jp_witness_tally *tally = &witness->tally;
@@ -165,8 +166,8 @@ static void open_events(struct jp_witness *witness, pid_t pid)
 	witness->summary.since = jp_clock_now();
 }
 
-/* Handles a message of the workload: it holds, or has ended. */
-static void answer(struct jp_witness *witness)
+/* Handles a message of the workload (it holds) or its end of file (it ended). */
+static void answer_workload(struct jp_witness *witness)
 {
 	pid_t pid;
 
@@ -181,7 +182,7 @@ static void answer(struct jp_witness *witness)
 	witness->hold[0] = -1;
 }
 
-/* Code is in the truth before it runs. */
+/* Reads the emitted code so far: the truth contains code before it runs. */
 static void read_truth(struct jp_witness *witness)
 {
 	struct jp_error ignored;
@@ -215,7 +216,7 @@ static bool read_rings(struct jp_witness *witness)
 	return true;
 }
 
-static void *watch(void *context)
+static void *watch_rings(void *context)
 {
 	struct jp_witness *witness = context;
 	const nfds_t count = witness->nr_cpus + 2;
@@ -233,7 +234,7 @@ static void *watch(void *context)
 			poll(fds, stop ? 2 : count, stop ? 0 : IDLE_MS);
 		}
 		if (witness->hold[0] >= 0 && fds && fds[1].revents)
-			answer(witness);
+			answer_workload(witness);
 		stop = __atomic_load_n(&witness->stopping, __ATOMIC_ACQUIRE);
 		any = read_rings(witness);
 	}
@@ -287,8 +288,8 @@ static int create_file(struct jp_witness *witness, const char *dir, struct jp_er
 	return witness->writer ? 0 : -EIO;
 }
 
-static int start(struct jp_witness *witness, const struct jp_capture_options *options,
-		 const char *dir, struct jp_error *err)
+static int start_witness(struct jp_witness *witness, const struct jp_capture_options *options,
+			 const char *dir, struct jp_error *err)
 {
 	struct jp_abilities abilities;
 	int *cpus, count = jp_cpus_online(&cpus, err);
@@ -312,7 +313,7 @@ static int start(struct jp_witness *witness, const struct jp_capture_options *op
 	for (unsigned int i = 0; i < witness->nr_cpus && !*witness->summary.denied; i++)
 		open_ring(witness, &witness->cpus[i]);
 	ret = create_file(witness, dir, err)
-		      ?: jp_thread_start(&witness->thread, watch, witness, err);
+		      ?: jp_thread_start(&witness->thread, watch_rings, witness, err);
 	witness->runs = !ret;
 	return ret;
 }
@@ -328,7 +329,7 @@ struct jp_witness *jp_witness_open(const struct jp_capture_options *options, con
 	}
 	witness->wake = witness->truth = witness->hold[0] = witness->hold[1] = -1;
 	pthread_mutex_init(&witness->lock, NULL);
-	if (!start(witness, options, dir, err))
+	if (!start_witness(witness, options, dir, err))
 		return witness;
 	jp_witness_close(witness, NULL, NULL);
 	return NULL;
@@ -368,7 +369,7 @@ struct jp_witness_tally jp_witness_tally(struct jp_witness *witness)
 }
 
 /* Returns how many samples the event of a CPU, with all inherited events, lost. */
-static uint64_t lost_of(const struct jp_witness *witness, const struct witness_cpu *cpu)
+static uint64_t read_lost(const struct jp_witness *witness, const struct witness_cpu *cpu)
 {
 	struct {
 		uint64_t value, id, lost;
@@ -389,7 +390,7 @@ static void close_cpu(struct witness_cpu *cpu)
 		close(cpu->owner);
 }
 
-static void stop(struct jp_witness *witness)
+static void stop_witness(struct jp_witness *witness)
 {
 	for (unsigned int i = 0; i < witness->nr_cpus; i++)
 		if (witness->cpus[i].event >= 0)
@@ -409,10 +410,10 @@ int jp_witness_close(struct jp_witness *witness, struct jp_witness_summary *summ
 
 	if (!witness)
 		return 0;
-	stop(witness);
+	stop_witness(witness);
 	for (unsigned int i = 0; i < witness->nr_cpus; i++) {
 		if (witness->cpus[i].event >= 0)
-			lost += lost_of(witness, &witness->cpus[i]);
+			lost += read_lost(witness, &witness->cpus[i]);
 		close_cpu(&witness->cpus[i]);
 	}
 	if (lost > witness->summary.lost)

@@ -5,20 +5,20 @@
 #include "harness/capture/options.h"
 
 /*
- * A second clock on the threads of a workload, opened by the runner and not by the capture under
- * test. A host, a quota or a scheduler that stops a thread hides samples of both clocks alike, so
- * judging compares two measurements of the same time instead of modelling the host.
+ * A second sampling clock on the threads of a workload, opened by the runner and not by the capture
+ * under test. A host, a quota or a scheduler that stops a thread affects both clocks alike. So
+ * judging compares two measurements of the same time, and needs no model of the host.
  *
  * The workload holds before its first activation: it writes its pid to the descriptor
- * jp_witness_child_fd() and waits for a byte. The witness then opens its events, which all later
- * threads and children inherit, and lets the workload go.
+ * jp_witness_child_fd() and waits for a byte. The witness opens its events, which all later threads
+ * and children inherit, and releases the workload.
  */
 struct jp_witness;
 
 /* Result of a witness. */
 struct jp_witness_summary {
 	uint64_t samples;
-	uint64_t since;   /* its events were on by then, ns; 0: never */
+	uint64_t since;   /* time in ns by which its events were on; 0: never */
 	uint64_t lost;    /* samples that found no room in a ring */
 	char denied[256]; /* the kernel's refusal; "": none */
 };
@@ -27,7 +27,7 @@ struct jp_witness_summary {
 struct jp_witness_tally {
 	uint64_t samples;
 	uint64_t in_code; /* of these, with a user instruction pointer in emitted code */
-	uint64_t gaps;    /* interruptions, which shift the capture's count of either */
+	uint64_t gaps;    /* interruptions, which may shift the capture's counts */
 	uint64_t period;  /* ns of a thread's time between two samples */
 	bool denied;      /* the kernel gave no samples */
 };

@@ -7,11 +7,12 @@
 
 struct jp_session;
 
-/* Starts @work(@context) with all signals blocked: they are for the caller's threads. The caller
- * joins it. */
+/* Starts @work(@context) in a thread with all signals blocked. The caller joins it. Returns 0, or
+ * -errno and a message. */
 int jp_thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct jp_error *err);
 int jp_worker_start(struct jp_session *session, void *(*work)(void *), void *context,
 		    struct jp_error *err);
-/* The worker's last act: a wait for samples learns that no more will come. */
+/* Called by the worker at its end: notes its @error, and ends waits for samples. */
 void jp_worker_done(struct jp_session *session, int error);
+/* Asks the worker to end, and joins it. */
 void jp_worker_end(struct jp_session *session);

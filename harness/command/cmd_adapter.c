@@ -9,25 +9,24 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/seed.h"
 #include "harness/command/stay.h"
 #include "harness/score/scenes.h"
 #include "harness/score/take.h"
 
 /* `adapter check NAME`: speaks the protocol with an adapter and reports its errors. */
 
-static void ignore(const char *workload)
+static void ignore_progress(const char *workload)
 {
 	(void)workload;
 }
 
-static void say_comment(const char *prefix, const char *text)
+static void print_comment(const char *prefix, const char *text)
 {
 	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
 		printf("# %s%.*s\n", prefix, (int)strcspn(line, "\n"), line);
 }
 
-/* Lists the validators that cannot judge, and what the capture lacks for each. */
+/* Lists the validators that cannot judge, grouped by the lack in the capture. */
 static void list_skipped(const struct jp_findings *findings)
 {
 	for (size_t i = 0; i < findings->nr_skipped; i++) {
@@ -48,7 +47,7 @@ static void list_skipped(const struct jp_findings *findings)
 
 /* Prints the findings of a capture, for the adapter's author. Returns whether it could be
  * judged. */
-static bool tell_row(const char *way, int number, const struct jp_score *score)
+static bool print_row(const char *way, int number, const struct jp_score *score)
 {
 	const struct jp_score_row *row = score->rows;
 	const struct jp_findings *findings = row ? &row->result.findings : NULL;
@@ -56,7 +55,7 @@ static bool tell_row(const char *way, int number, const struct jp_score *score)
 	bool good = row && (row->cells[JP_SCORE_WHOLE].known || row->cells[JP_SCORE_RIGHT].k);
 
 	if (row)
-		say_comment("", row->result.why);
+		print_comment("", row->result.why);
 	if (good) {
 		printf("# ");
 		jp_score_print_line(stdout, row);
@@ -68,7 +67,7 @@ static bool tell_row(const char *way, int number, const struct jp_score *score)
 
 		printf("# found: %s, %s: %" PRIu64 ", the first:\n", exception->metric,
 		       exception->cause, exception->count);
-		say_comment("  ", exception->first);
+		print_comment("  ", exception->first);
 	}
 	if (good && row->result.outcome == JP_ERROR)
 		good = false;
@@ -83,12 +82,12 @@ static bool judge_row(const char *way, int number, const char *dir, struct jp_sc
 	int status;
 
 	fflush(stdout);
-	if (jp_reading_begins("adapter", dir, NULL, NULL, &status))
+	if (jp_reading_begin("adapter", dir, NULL, NULL, &status))
 		return status == JP_EXIT_OK;
 	jp_score_judge(score);
-	status = tell_row(way, number, score) ? JP_EXIT_OK : JP_EXIT_BAD;
+	status = print_row(way, number, score) ? JP_EXIT_OK : JP_EXIT_BAD;
 	fflush(stdout);
-	exit(jp_reading_ends("adapter", status));
+	exit(jp_reading_end("adapter", status));
 }
 
 static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner, bool launches,
@@ -101,12 +100,12 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 
 	plan->launches = launches;
 	if (jp_stay_folder(&dir, NULL, &err)) {
-		fprintf(stderr, "jitproof adapter: %s\n", err.text);
+		jp_command_broken("adapter", &err);
 		return false;
 	}
 	plan->dir = dir.path;
 	if (jp_score_take(plan, runner, &score, &err))
-		say_comment("", err.text);
+		print_comment("", err.text);
 	else
 		good = judge_row(launches ? "launch" : "attach", number, dir.path, &score);
 	jp_score_free(&score);
@@ -114,7 +113,7 @@ static bool check_way(struct jp_score_plan *plan, const struct jp_runner *runner
 	return good;
 }
 
-static int talk(struct jp_score_plan *plan)
+static int check_protocol(struct jp_score_plan *plan)
 {
 	struct jp_runner runner = {0};
 	struct jp_error err = {""};
@@ -132,7 +131,7 @@ static int talk(struct jp_score_plan *plan)
 	printf("TAP version 13\n1..3\n");
 	ret = jp_profiler_version(plan->profiler, version, sizeof(version), &err);
 	if (ret) {
-		say_comment("", err.text);
+		print_comment("", err.text);
 		printf("%s 1 version%s\nBail out! nothing to talk with\n",
 		       ret == -ENOENT ? "ok" : "not ok", ret == -ENOENT ? " # SKIP" : "");
 		return ret == -ENOENT ? JP_EXIT_SKIPPED : JP_EXIT_BAD;
@@ -148,7 +147,7 @@ static int talk(struct jp_score_plan *plan)
 	return good ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
-static int check(const char *name, char *workload)
+static int check_adapter(const char *name, char *workload)
 {
 	struct jp_error err = {""};
 	struct jp_cases *lines = jp_score_lines(NULL, &err);
@@ -161,13 +160,13 @@ static int check(const char *name, char *workload)
 		.lines = lines,
 		.globs = &workload,
 		.nr_globs = 1,
-		.progress = ignore,
+		.progress = ignore_progress,
 	};
 	int status;
 
 	if (!lines)
 		return jp_command_broken("adapter", &err);
-	status = talk(&plan);
+	status = check_protocol(&plan);
 	jp_cases_free(lines);
 	return status;
 }
@@ -189,14 +188,14 @@ static int adapter(int argc, char **argv)
 		{0}};
 	int status;
 
-	return jp_command_line(options, argc, argv, &status) ? check(name, (char *)workload)
+	return jp_command_line(options, argc, argv, &status) ? check_adapter(name, (char *)workload)
 							     : status;
 }
 
 static const struct jp_command adapter_command = {
 	.name = "adapter",
 	.synopsis = "adapter check NAME [WORKLOAD]",
-	.help = "check that a profiler's adapter talks the protocol",
+	.help = "check that a profiler's adapter follows the protocol",
 	.run = adapter,
 };
 JP_REGISTER(command, adapter_command);

@@ -28,7 +28,7 @@ static void print_causes(FILE *out)
 		fprintf(out, "  %-24s %s\n", jp_cause_at(i)->id, jp_cause_at(i)->text);
 }
 
-static int take_limit(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_limit(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_limit *limit = option->context;
 
@@ -46,7 +46,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		{"FILE", .text = &gathering->capture, .needed = true, .modes = FILE_ALONE | TRUTH,
 		 .help = "a perf.data file or folder; -: standard input"},
 		{"--json", .set = &request->truth.json, .help = "print one object"},
-		{"--fail-if", .value = "ID>X[%]", .take = take_limit, .context = &request->limit,
+		{"--fail-if", .value = "ID>X[%]", .take = parse_limit, .context = &request->limit,
 		 .modes = FILE_ALONE,
 		 .help = "exit with 1 only if cause ID costs more than X samples, or more than X "
 			 "% of them; else with 0"},
@@ -55,7 +55,7 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 		{"--root", .value = "DIR", .text = &request->explain.root, .modes = FILE_ALONE,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->explain.partial, .modes = FILE_ALONE,
-		 .help = "of a file that is cut short: explain the part before that"},
+		 .help = "of a truncated file: explain the complete part"},
 		{.more = jp_truth_rows, .context = &request->truth},
 		{"--causes", .set = &request->causes, .modes = LIST,
 		 .help = "list all causes, and the words of validators for them"},
@@ -71,7 +71,8 @@ static bool parse(struct explain_request *request, int argc, char **argv, int *s
 	return jp_command_line(options, argc, argv, status);
 }
 
-static int verdict(const struct jp_explanation *explanation, const struct explain_request *request)
+static int get_status(const struct jp_explanation *explanation,
+		      const struct explain_request *request)
 {
 	double found = 0, of = 0;
 
@@ -85,8 +86,8 @@ static int verdict(const struct jp_explanation *explanation, const struct explai
 		found = request->limit.percent ? one->share : (double)one->samples;
 		of = 1;
 	}
-	return jp_limit_verdict(&request->limit, "explain", request->truth.gathering.capture, found,
-				of);
+	return jp_limit_check(&request->limit, "explain", request->truth.gathering.capture, found,
+			      of);
 }
 
 static int explain_file(const struct explain_request *request)
@@ -96,8 +97,7 @@ static int explain_file(const struct explain_request *request)
 	int status = JP_EXIT_BROKEN;
 	struct jp_error err;
 
-	if (jp_reading_begins("explain", file, request->explain.elf, request->explain.root,
-			      &status))
+	if (jp_reading_begin("explain", file, request->explain.elf, request->explain.root, &status))
 		return status;
 	if (jp_explain(file, &request->explain, &explanation, &err)) {
 		status = jp_command_broken("explain", &err);
@@ -108,13 +108,13 @@ static int explain_file(const struct explain_request *request)
 			jp_explain_report_json(&explanation, file);
 		else
 			jp_explain_report_text(&explanation, file);
-		status = jp_reading_ends("explain", verdict(&explanation, request));
+		status = jp_reading_end("explain", get_status(&explanation, request));
 	}
 	jp_explanation_free(&explanation);
 	return status;
 }
 
-static bool same(const char *left, const char *right)
+static bool are_equal(const char *left, const char *right)
 {
 	return left && right ? strcmp(left, right) == 0 : left == right;
 }
@@ -124,7 +124,7 @@ static void print_words(const char *id)
 	const struct jp_cause_word *word;
 
 	for (size_t i = 0; (word = jp_cause_word_at(i)); i++)
-		if (same(word->id, id))
+		if (are_equal(word->id, id))
 			printf("    %-16s %s%s%s%s\n", word->word, word->text,
 			       word->metric ? " (of " : "", word->metric ?: "",
 			       word->metric ? ")" : "");
@@ -134,12 +134,12 @@ static void print_cause_list(void)
 {
 	const struct jp_cause *cause;
 
-	printf("causes, and below each what validators, who know the truth, call it:\n");
+	printf("causes, and below each the words of validators, which know the truth:\n");
 	for (size_t i = 0; (cause = jp_cause_at(i)); i++) {
 		printf("  %s: %s\n", cause->id, cause->text);
 		print_words(cause->id);
 	}
-	printf("what validators find, and no capture alone tells:\n");
+	printf("findings of validators that no capture alone shows:\n");
 	print_words(NULL);
 }
 
@@ -149,7 +149,7 @@ static void write_words(struct jp_json *json, const char *id)
 
 	jp_json_array(json, "words");
 	for (size_t i = 0; (word = jp_cause_word_at(i)); i++) {
-		if (!same(word->id, id))
+		if (!are_equal(word->id, id))
 			continue;
 		jp_json_object(json, NULL);
 		jp_json_string(json, "word", word->word);
@@ -195,7 +195,7 @@ static int explain(int argc, char **argv)
 			write_cause_list();
 		else
 			print_cause_list();
-		return jp_reading_ends("explain", JP_EXIT_OK);
+		return jp_reading_end("explain", JP_EXIT_OK);
 	}
 	return request.truth.gathering.truth ? jp_explain_truth(&request.truth)
 					     : explain_file(&request);
@@ -204,7 +204,7 @@ static int explain(int argc, char **argv)
 static const struct jp_command explain_command = {
 	.name = "explain",
 	.synopsis = "explain [OPTION...] FILE",
-	.help = "say why stacks break and names are missing in a perf.data",
+	.help = "explain why stacks break and names are missing in a perf.data",
 	.run = explain,
 	.more = print_causes,
 };

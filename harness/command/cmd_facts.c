@@ -4,7 +4,6 @@
 #include "harness/base/json.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
-#include "harness/command/globs.h"
 #include "harness/facts/ask.h"
 
 enum { LIMIT_MS = 20000 };
@@ -55,7 +54,7 @@ static void print_line(const struct jp_fact *fact, const struct jp_answer *answe
 	printf("\n");
 }
 
-static int ask(const struct jp_fact *fact, unsigned int limit, bool as_json)
+static int ask_fact(const struct jp_fact *fact, unsigned int limit, bool as_json)
 {
 	struct jp_error err = {""};
 	struct jp_answer answer;
@@ -94,7 +93,7 @@ static int facts(int argc, char **argv)
 		if (!jp_globs_match(globs.list, globs.count, fact->name))
 			continue;
 		any = true;
-		status = ask(fact, limit, as_json);
+		status = ask_fact(fact, limit, as_json);
 	}
 	if (!any) {
 		fprintf(stderr, "jitproof facts: no fact matches\n");

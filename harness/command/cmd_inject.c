@@ -9,25 +9,25 @@
 #include "harness/command/reading.h"
 #include "harness/inject/inject.h"
 
-static void said(void *context, const char *line)
+static void print_message(void *context, const char *line)
 {
 	fprintf(stderr, "jitproof inject: %s\n", line);
 }
 
-static int merge(const struct jp_inject_options *options)
+static int merge_dumps(const struct jp_inject_options *options)
 {
 	struct jp_inject_summary summary;
 	struct jp_error err = {""};
 	struct jp_injection *injection = jp_injection_open(options, &err);
 	int status = JP_EXIT_BROKEN, ret = -1;
 
-	if (injection && jp_reading_begins("inject", options->input, options->jitdumps,
-					   options->root, &status)) {
+	if (injection &&
+	    jp_reading_begin("inject", options->input, options->jitdumps, options->root, &status)) {
 		jp_injection_close(injection);
 		return status;
 	}
 	if (injection)
-		ret = jp_injection_run(injection, &summary, said, NULL, &err);
+		ret = jp_injection_run(injection, &summary, print_message, NULL, &err);
 	jp_injection_close(injection);
 	if (ret)
 		return jp_command_broken("inject", &err);
@@ -46,7 +46,7 @@ static int merge(const struct jp_inject_options *options)
 	return JP_EXIT_BAD;
 }
 
-static int take_anon(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_anon(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	if (jp_anon_find(text, option->context))
 		return 0;
@@ -61,7 +61,7 @@ static int inject(int argc, char **argv)
 		 .help = "a perf.data file of CLOCK_MONOTONIC (perf record -k mono)"},
 		{"-o", .value = "OUT", .text = &options.output, .needed = true,
 		 .help = "the perf.data to write; ELF files go into OUT.jit/"},
-		{"--anon", .value = "WHAT", .take = take_anon, .context = &options.anon,
+		{"--anon", .value = "WHAT", .take = parse_anon, .context = &options.anon,
 		 .help = "anonymous mapping records that are later than code in them: cut "
 			 "(default): cut the living code out of them; strip: drop each that "
 			 "covers living code; keep: keep them, though they hide it"},
@@ -74,7 +74,7 @@ static int inject(int argc, char **argv)
 		{0}};
 	int status;
 
-	return jp_command_line(rows, argc, argv, &status) ? merge(&options) : status;
+	return jp_command_line(rows, argc, argv, &status) ? merge_dumps(&options) : status;
 }
 
 static const struct jp_command inject_command = {

@@ -21,9 +21,9 @@
 #include "harness/report/results.h"
 #include "harness/run/cases.h"
 
-/* Returns how many cases @dir was to contain, by its ktap.txt; 0: unknown. An interrupted run must
- * not look complete. */
-static size_t announced(const char *dir)
+/* Returns the planned number of cases in @dir's ktap.txt, or 0 if unknown. With it, an interrupted
+ * run does not look complete. */
+static size_t read_plan(const char *dir)
 {
 	unsigned long plan = 0;
 	char path[4096];
@@ -107,12 +107,12 @@ static int judge_dir(const char *dir, const char *expected, const char *results)
 		jp_fail(&err, ENOENT,
 			"%s: no case is in it; expected a run directory or a case's folder", dir);
 		jp_command_broken("judge", &err);
-	} else if (jp_reading_begins("judge", dir, expected, NULL, &status))
+	} else if (jp_reading_begin("judge", dir, expected, NULL, &status))
 		goto out;
 	else if (!(known = jp_cases_load(expected, &err)))
 		jp_command_broken("judge", &err);
 	else
-		status = judge_folders(&folders, announced(dir), known, expected, out);
+		status = judge_folders(&folders, read_plan(dir), known, expected, out);
 	if (status != JP_EXIT_BROKEN && out && jp_new_file_keep(&file, &err))
 		status = jp_command_broken("judge", &err);
 	jp_new_file_drop(&file);
@@ -152,7 +152,7 @@ static void print_figures(const struct jp_findings *findings)
 	}
 }
 
-/* judge --truth: judges a workload that another profiler watched. Returns the exit status. */
+/* judge --truth: judges a workload that any profiler recorded. Returns the exit status. */
 static int judge_folder(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct jp_result result;
@@ -209,7 +209,7 @@ static int judge(int argc, char **argv)
 		truth.json = file.json;
 		return jp_truth_request_judge(&truth, judge_folder);
 	}
-	/* With an option for files, a folder is refused as a file. */
+	/* With an option for files, jp_judge_file() rejects a run directory. */
 	if (expected || results || (argc == 2 && is_run(file.file)))
 		return judge_dir(file.file, expected, results);
 	return jp_judge_file(&file, true);

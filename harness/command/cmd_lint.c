@@ -25,8 +25,8 @@ struct linting {
 };
 
 /* Reports the findings, or the error @err if @failed. */
-static void conclude(struct linting *linting, const char *name, struct jp_lint_findings *findings,
-		     int failed, const struct jp_error *err)
+static void report(struct linting *linting, const char *name, struct jp_lint_findings *findings,
+		   int failed, const struct jp_error *err)
 {
 	if (failed) {
 		linting->status = jp_command_broken("lint", err);
@@ -48,7 +48,7 @@ static void lint_file(struct linting *linting, const char *path)
 	struct jp_error err = {""};
 	int failed = jp_lint_file(path, linting->pid ? &linting->process : NULL, &findings, &err);
 
-	conclude(linting, path, &findings, failed, &err);
+	report(linting, path, &findings, failed, &err);
 }
 
 static void lint_process(struct linting *linting)
@@ -65,19 +65,19 @@ static void lint_process(struct linting *linting)
 		lint_file(linting, process->perf_maps[i]);
 	snprintf(name, sizeof(name), "process %u", linting->pid);
 	failed = jp_lint_process(process, &findings, &err);
-	conclude(linting, name, &findings, failed, &err);
+	report(linting, name, &findings, failed, &err);
 }
 
-static void list(struct jp_readable_file **files, char *const *paths, size_t count, int64_t owner)
+static void add_readable(struct jp_readable_file **files, char *const *paths, size_t count,
+			 int64_t owner)
 {
 	for (size_t i = 0; i < count; i++)
 		*(*files)++ = (struct jp_readable_file){paths[i], owner};
 }
 
-/* Continues in a process without privileges. Opens only those files of the process that belong to
- * its user, as the process chose the names. Returns true in the process that waits, which ends with
- * *@status. */
-static bool begins(struct linting *linting, const struct jp_operands *files, int *status)
+/* Continues in a process without privileges, which may open only those files of the process that
+ * belong to its user: the process chose their names. Returns as jp_reading_begin(). */
+static bool begin_reading(struct linting *linting, const struct jp_operands *files, int *status)
 {
 	const struct jp_lint_process *process = &linting->process;
 	const size_t count = files->count + process->nr_dumps + process->nr_perf_maps;
@@ -91,15 +91,15 @@ static bool begins(struct linting *linting, const struct jp_operands *files, int
 		*status = JP_EXIT_BROKEN;
 		return true;
 	}
-	list(&next, files->list, files->count, -1);
+	add_readable(&next, files->list, files->count, -1);
 	if (process->user >= 0) {
-		list(&next, process->dumps, process->nr_dumps, process->user);
-		list(&next, process->perf_maps, process->nr_perf_maps, process->user);
+		add_readable(&next, process->dumps, process->nr_dumps, process->user);
+		add_readable(&next, process->perf_maps, process->nr_perf_maps, process->user);
 	}
 	confine.readable.files = readable;
 	confine.readable.nr_files = (size_t)(next - readable);
 	jp_readable_sort(readable, confine.readable.nr_files);
-	stays = jp_reading_of("lint", &confine, status);
+	stays = jp_reading_begin_with("lint", &confine, status);
 	free(readable);
 	return stays;
 }
@@ -109,9 +109,9 @@ static int lint_all(struct linting *linting, const struct jp_operands *files)
 	struct jp_error err = {""};
 	int status;
 
-	if (linting->pid && jp_lint_process_look(linting->pid, &linting->process, &err))
+	if (linting->pid && jp_lint_process_read(linting->pid, &linting->process, &err))
 		return jp_command_broken("lint", &err);
-	if (begins(linting, files, &status))
+	if (begin_reading(linting, files, &status))
 		return status;
 	if (linting->json) {
 		jp_json_begin(&linting->out, stdout);
@@ -126,10 +126,10 @@ static int lint_all(struct linting *linting, const struct jp_operands *files)
 		jp_json_end(&linting->out);
 		jp_json_end(&linting->out);
 	}
-	return jp_reading_ends("lint", linting->status);
+	return jp_reading_end("lint", linting->status);
 }
 
-static int take_allow(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_allow(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct linting *linting = option->context;
 
@@ -152,8 +152,8 @@ static int read_and_lint(struct linting *linting, int argc, char **argv)
 		 .help = "a running process: its mappings, and the files that it publishes"},
 		{"--strict", .set = &linting->strict, .modes = FILES,
 		 .help = "warnings count as errors"},
-		{"--allow", .value = "RULE", .take = take_allow, .context = linting, .modes = FILES,
-		 .help = "skip RULE; may be given again"},
+		{"--allow", .value = "RULE", .take = parse_allow, .context = linting,
+		 .modes = FILES, .help = "skip RULE; may be given again"},
 		{"--all", .set = &all, .modes = FILES,
 		 .help = "print all findings of a rule, not five"},
 		{"--json", .set = &linting->json, .modes = FILES, .help = "print one object"},

@@ -4,7 +4,6 @@
 #include "harness/run/cases.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
-#include "harness/command/globs.h"
 
 static void print_words(char *const *argv)
 {

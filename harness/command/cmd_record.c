@@ -23,7 +23,7 @@ struct record_request {
 static volatile sig_atomic_t caught, child_ended;
 static struct jp_session *_Atomic running;
 
-static void on_signal(int number)
+static void handle_signal(int number)
 {
 	struct jp_session *session = running;
 
@@ -60,8 +60,8 @@ static bool parse(struct record_request *request, int argc, char **argv, int *st
 
 static void catch_signals(void)
 {
-	/* SA_RESTART is fine: no system call here must end by a signal. */
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	/* No system call here needs to be interrupted. */
+	struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -72,9 +72,8 @@ static void catch_signals(void)
 	sigaction(SIGCHLD, &action, NULL);
 }
 
-/* Returns the command's status as shells do. Asks a command that still runs to end, as perf record
- * does. */
-static int reap(pid_t pid)
+/* Ends a command that still runs, as perf record does. Returns its status as shells report it. */
+static int reap_command(pid_t pid)
 {
 	int status;
 
@@ -88,14 +87,14 @@ static int reap(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static uint64_t size_of(const char *path)
+static uint64_t get_size(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-static const struct jp_capture *plain_capture(bool launches)
+static const struct jp_capture *find_plain_capture(bool launches)
 {
 	const unsigned int traits = JP_CAPTURE_PLAIN | (launches ? JP_CAPTURE_LAUNCHES : 0);
 	const struct jp_capture *capture = NULL;
@@ -105,11 +104,11 @@ static const struct jp_capture *plain_capture(bool launches)
 	return capture;
 }
 
-/* Returns NULL and a message on errors. */
-static struct jp_session *start(struct record_request *request, struct jp_target *target,
-				struct jp_error *err)
+/* Starts the session. Returns NULL and a message on errors. */
+static struct jp_session *start_session(struct record_request *request, struct jp_target *target,
+					struct jp_error *err)
 {
-	const struct jp_capture *capture = plain_capture(request->command.count);
+	const struct jp_capture *capture = find_plain_capture(request->command.count);
 	char name[64], order[64], *policy[] = {name, order, NULL};
 
 	if (!capture) {
@@ -127,8 +126,8 @@ static struct jp_session *start(struct record_request *request, struct jp_target
 }
 
 /* Ends @session and prints its result. Returns 0, or -errno and a message. */
-static int finish(struct jp_session *session, const struct record_request *request,
-		  struct jp_error *err)
+static int finish_session(struct jp_session *session, const struct record_request *request,
+			  struct jp_error *err)
 {
 	uint64_t samples, lost_samples, lost_sideband;
 	uint32_t frequency;
@@ -137,7 +136,7 @@ static int finish(struct jp_session *session, const struct record_request *reque
 
 	jp_session_stop(session, &lost_samples, &lost_sideband);
 	samples = jp_session_samples(session);
-	jp_session_silence(session, silence, sizeof(silence));
+	jp_session_explain_silence(session, silence, sizeof(silence));
 	frequency = jp_session_frequency(session);
 	ret = jp_session_finish(session, err);
 	if (ret)
@@ -147,7 +146,7 @@ static int finish(struct jp_session *session, const struct record_request *reque
 		" mapping records lost, ",
 		samples, lost_samples, lost_sideband);
 	jp_printable_put(stderr, request->output);
-	fprintf(stderr, " (%" PRIu64 " bytes)\n", size_of(request->output));
+	fprintf(stderr, " (%" PRIu64 " bytes)\n", get_size(request->output));
 	if (frequency < request->options.frequency)
 		fprintf(stderr,
 			"jitproof record: note: %u samples a second and thread, not %u: for more, "
@@ -170,17 +169,17 @@ static int record(int argc, char **argv)
 	if (!parse(&request, argc, argv, &status) || !jp_command_can_record("record", &status))
 		return status;
 	catch_signals();
-	session = start(&request, &target, &err);
+	session = start_session(&request, &target, &err);
 	if (session) {
 		running = session;
 		if (!caught && !child_ended)
 			jp_session_wait(session, 0, UINT64_MAX);
 		running = NULL;
 		if (request.command.count)
-			status = reap(target.pid);
+			status = reap_command(target.pid);
 	}
-	if (!session || finish(session, &request, &err)) {
-		fprintf(stderr, "jitproof record: %s\n", err.text);
+	if (!session || finish_session(session, &request, &err)) {
+		jp_command_broken("record", &err);
 		return JP_EXIT_BAD;
 	}
 	if (caught) {

@@ -16,7 +16,6 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/seed.h"
 #include "harness/command/stay.h"
 #include "harness/base/interrupt.h"
 #include "harness/report/ktap.h"
@@ -49,7 +48,7 @@ static bool parse(struct repro_request *request, int argc, char **argv, int *sta
 	return jp_command_line(options, argc, argv, status);
 }
 
-/* Runs the case in a run directory of ours and stores its @result. */
+/* Runs the case in the run directory @dir. Returns 0, or -errno and a message. */
 static int run_first(const struct repro_request *options, const struct jp_case *cas,
 		     const struct jp_run_dir *dir, struct jp_error *err)
 {
@@ -70,7 +69,8 @@ static int run_first(const struct repro_request *options, const struct jp_case *
 	return ret;
 }
 
-/* Opens the case's folder @path within @from, which may be that itself, through no link. */
+/* Opens the case's folder in the run directory @from, or @from if it is the case's folder, without
+ * following links. Stores its path. Returns a descriptor, or -errno and a message. */
 static int open_folder(const char *from, const char *name, char *path, size_t size,
 		       struct jp_error *err)
 {
@@ -96,7 +96,7 @@ static int open_folder(const char *from, const char *name, char *path, size_t si
 	return jp_steal_fd(&fd);
 }
 
-static int judge(struct jp_repro *repro, struct jp_error *err)
+static int judge_copy(struct jp_repro *repro, struct jp_error *err)
 {
 	size_t size;
 	FILE *out = open_memstream(&repro->seen, &size);
@@ -109,7 +109,8 @@ static int judge(struct jp_repro *repro, struct jp_error *err)
 	return jp_shortage_close(out, &repro->seen) ? jp_fail(err, ENOMEM, "out of memory") : 0;
 }
 
-static void tell(const struct repro_request *options, const struct jp_repro *repro, uint64_t size)
+static void print_summary(const struct repro_request *options, const struct jp_repro *repro,
+			  uint64_t size)
 {
 	jp_printable_put(stdout, options->output);
 	printf(": %s, %s, %.1f MB\n", repro->cas->name, jp_outcome_text(repro->result.outcome),
@@ -145,9 +146,9 @@ struct packing {
 	char folder[PATH_MAX], adapters[PATH_MAX];
 };
 
-/* Copies, and opens all files that will be written, with the user's privileges. */
-static int prepare(struct packing *packing, const char *from, const char *stage,
-		   struct jp_error *err)
+/* Copies the case and opens the output, with the user's privileges. */
+static int prepare_packing(struct packing *packing, const char *from, const char *stage,
+			   struct jp_error *err)
 {
 	struct jp_repro *repro = &packing->repro;
 	int ret;
@@ -165,7 +166,7 @@ static int prepare(struct packing *packing, const char *from, const char *stage,
 	if (ret)
 		return ret;
 	packing->output = jp_new_file_open(&packing->file, packing->options->output, 0600, err);
-	/* Judging forgets shortages, so report one now. */
+	/* Report a shortage now: judging resets that state. */
 	ret = packing->output < 0 ? packing->output : jp_shortage(err->text, sizeof(err->text));
 	if (ret)
 		jp_new_file_drop(&packing->file);
@@ -189,7 +190,7 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 	if (!ret) {
 		repro->cas = options->expected ? jp_cases_find(packing->cases, options->name)
 					       : &own->cases[0];
-		ret = jp_repro_stage(repro, original, err) ?: judge(repro, err);
+		ret = jp_repro_stage(repro, original, err) ?: judge_copy(repro, err);
 	}
 	if (!ret) {
 		repro->environment = jp_run_dir_read(repro->stage, "env.json", &size);
@@ -197,18 +198,18 @@ static int pack(struct packing *packing, const char *original, struct jp_error *
 				    &packed, err);
 	}
 	if (!ret)
-		tell(options, repro, packed);
+		print_summary(options, repro, packed);
 	jp_cases_free(own);
 	return ret;
 }
 
-static int say(int ret, const struct jp_error *err)
+static int report_status(int ret, const struct jp_error *err)
 {
 	return ret ? jp_command_broken("repro", err) : JP_EXIT_OK;
 }
 
-/* Continues without privileges. Returns true in the process that waits. */
-static bool begins(const struct packing *packing, const char *original, int *status)
+/* Continues without privileges. Returns as jp_reading_begin(). */
+static bool begin_reading(const struct packing *packing, const char *original, int *status)
 {
 	const struct jp_portable *portable = &packing->repro.portable;
 	jp_cleanup_free struct jp_readable_file *files =
@@ -222,7 +223,7 @@ static bool begins(const struct packing *packing, const char *original, int *sta
 	for (size_t i = 0; i < confine.readable.nr_files; i++)
 		files[i] = (struct jp_readable_file){portable->files[i], -1};
 	jp_readable_sort(files, confine.readable.nr_files);
-	return jp_reading_of("repro", &confine, status);
+	return jp_reading_begin_with("repro", &confine, status);
 }
 
 /* Packs the case's folder within @from through the empty folder @stage. Returns the exit status. */
@@ -236,11 +237,11 @@ static int pack_from(const struct repro_request *options, const struct jp_cases 
 
 	packing.options = options;
 	packing.cases = cases;
-	ret = prepare(&packing, from, stage, &err);
-	status = say(ret, &err);
+	ret = prepare_packing(&packing, from, stage, &err);
+	status = report_status(ret, &err);
 	snprintf(original, sizeof(original), "/proc/self/fd/%d", packing.original);
-	if (!ret && !begins(&packing, original, &status))
-		status = say(pack(&packing, original, &err), &err);
+	if (!ret && !begin_reading(&packing, original, &status))
+		status = report_status(pack(&packing, original, &err), &err);
 	if (packing.original > 0)
 		close(packing.original);
 	free_repro(&packing.repro);
@@ -277,7 +278,7 @@ static int repro(int argc, char **argv)
 			      ?: run_first(&options, jp_cases_find(cases, options.name), &ran,
 					   &err);
 	ret = ret ?: jp_stay_folder(&work, NULL, &err);
-	status = say(ret, &err);
+	status = report_status(ret, &err);
 	if (!ret)
 		status = pack_from(&options, cases, options.from ? options.from : ran.path,
 				   work.path);

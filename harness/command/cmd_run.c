@@ -8,9 +8,7 @@
 #include "harness/base/arguments.h"
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
-#include "harness/command/globs.h"
 #include "harness/command/run_judge.h"
-#include "harness/command/seed.h"
 #include "harness/base/interrupt.h"
 #include "harness/base/printable.h"
 #include "harness/report/ktap.h"
@@ -48,7 +46,7 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 		{"--keep", .set = &request->keep,
 		 .help = "keep the temporary run directory even when all passed"},
 		{"--no-judge", .set = &request->unjudged,
-		 .help = "act and watch only, for judge DIR, here or elsewhere; exit with 0 when "
+		 .help = "record only, for judge DIR, here or elsewhere; exit with 0 when "
 			 "every case was tried"},
 		{0}};
 
@@ -60,13 +58,13 @@ static bool parse(struct run_request *request, int argc, char **argv, int *statu
 	return true;
 }
 
-static bool wanted(const struct run_request *options, const struct jp_case *cas)
+static bool is_wanted(const struct run_request *options, const struct jp_case *cas)
 {
 	return (options->full || cas->check) &&
 	       jp_globs_match(options->globs.list, options->globs.count, cas->name);
 }
 
-static void progress(size_t number, size_t plan, const char *name)
+static void show_progress(size_t number, size_t plan, const char *name)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
@@ -76,19 +74,19 @@ static void progress(size_t number, size_t plan, const char *name)
 		fprintf(stderr, "\r\033[K");
 }
 
-/* Returns false if the judge has ended. */
-static bool judge_one(const struct run_request *options, const struct jp_run_judge *judge,
+/* Has the case judged and reported. Returns false if the judge has ended. */
+static bool judge_job(const struct run_request *options, const struct jp_run_judge *judge,
 		      const struct jp_run_dir *dir, const struct jp_job *job, size_t index)
 {
 	struct jp_result *result = &job->shared->result;
 	const char *path = *job->dir ? job->dir : NULL;
 
-	progress(0, 0, NULL);
+	show_progress(0, 0, NULL);
 	if (options->unjudged)
 		return jp_run_judge_unjudged(judge, index, job->shared->watched, result);
 	if (!jp_run_judge_case(judge, index, path, job->shared->watched, result))
 		return false;
-	/* Nobody will look at it, and all cases together would fill a disk. */
+	/* Remove the folders of passed cases: together they would fill a disk. */
 	if (path && dir->temporary && !options->keep &&
 	    (result->outcome == JP_PASS || result->outcome == JP_XFAIL))
 		jp_run_dir_remove(path);
@@ -102,17 +100,18 @@ static size_t start_cases(const struct run_request *options, const struct jp_cas
 	for (; next < cases->nr_cases; next++) {
 		const struct jp_case *cas = &cases->cases[next];
 
-		if (!wanted(options, cas))
+		if (!is_wanted(options, cas))
 			continue;
 		if (!jp_jobs_may_start(jobs, cas))
 			break;
-		progress(jobs->count + 1, jobs->capacity, cas->name);
+		show_progress(jobs->count + 1, jobs->capacity, cas->name);
 		jp_jobs_start(jobs, cas, dir);
 	}
 	return next;
 }
 
-/* Results come in the order of the cases, whichever ends first. */
+/* Runs all cases, and judges them in their order, even if a later case ends first. Returns false if
+ * the judge has ended. */
 static bool run_all(const struct run_request *options, const struct jp_cases *cases,
 		    const struct jp_run_judge *judge, struct jp_jobs *jobs,
 		    const struct jp_run_dir *dir)
@@ -127,15 +126,16 @@ static bool run_all(const struct run_request *options, const struct jp_cases *ca
 			break;
 		if (jobs->list[judged].pid)
 			continue;
-		there = judge_one(options, judge, dir, &jobs->list[judged],
+		there = judge_job(options, judge, dir, &jobs->list[judged],
 				  (size_t)(jobs->list[judged].cas - cases->cases));
 		judged++;
 	}
 	return there;
 }
 
-/* Removes the run directory, or prints where it is. */
-static void leave(const struct run_request *options, const struct jp_run_dir *dir, int status)
+/* Removes the run directory, or prints its path. */
+static void leave_run_dir(const struct run_request *options, const struct jp_run_dir *dir,
+			  int status)
 {
 	if (dir->temporary && !options->keep && !options->unjudged &&
 	    (status == JP_EXIT_OK || status == JP_EXIT_SKIPPED))
@@ -145,7 +145,7 @@ static void leave(const struct run_request *options, const struct jp_run_dir *di
 	fflush(stdout);
 }
 
-/* Asks only those profilers for their version on which a case of this run depends. */
+/* Opens the runner. Describes only those profilers on which a case of this run depends. */
 static int open_runner(const struct run_request *options, const struct jp_cases *cases,
 		       struct jp_runner *runner, struct jp_error *err)
 {
@@ -153,7 +153,7 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 	static const char *const none[] = {NULL};
 
 	for (size_t i = 0; i < cases->nr_cases; i++)
-		if (wanted(options, &cases->cases[i]))
+		if (is_wanted(options, &cases->cases[i]))
 			jp_runner_profilers(&cases->cases[i], &names);
 	if (names.failed)
 		return jp_fail(err, ENOMEM, "out of memory");
@@ -161,9 +161,9 @@ static int open_runner(const struct run_request *options, const struct jp_cases 
 			      names.list ? (const char *const *)names.list : none, err);
 }
 
-/* The runner's part, which needs privileges. */
-static int act(const struct run_request *options, const struct jp_cases *cases, size_t plan,
-	       const struct jp_run_judge *judge, const struct jp_run_dir *dir)
+/* Runs the cases, with privileges. Returns the exit status. */
+static int run_plan(const struct run_request *options, const struct jp_cases *cases, size_t plan,
+		    const struct jp_run_judge *judge, const struct jp_run_dir *dir)
 {
 	struct jp_runner runner = {0};
 	struct jp_jobs jobs = {0};
@@ -173,7 +173,7 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 
 	if (open_runner(options, cases, &runner, &err) ||
 	    jp_jobs_open(&jobs, &runner, plan, options->jobs, &err))
-		fprintf(stderr, "jitproof run: %s\n", err.text);
+		jp_command_broken("run", &err);
 	else
 		there = run_all(options, cases, judge, &jobs, dir);
 	jp_jobs_close(&jobs);
@@ -190,11 +190,11 @@ static int act(const struct run_request *options, const struct jp_cases *cases, 
 		if (junit >= 0)
 			close(junit);
 	}
-	/* If the judge died, the signal may not have been seen yet. */
+	/* Clean up here if the process that does so was killed. */
 	if (dir->temporary && jp_run_judge_orphaned(judge))
 		jp_run_dir_remove(dir->path);
 	else
-		leave(options, dir, status);
+		leave_run_dir(options, dir, status);
 	jp_runner_close(&runner);
 	return status;
 }
@@ -216,8 +216,8 @@ static int run_cases(const struct run_request *options, const struct jp_cases *c
 
 	ret = jp_run_judge_start(&judge, &start, &status, &err);
 	if (ret < 0)
-		fprintf(stderr, "jitproof run: %s\n", err.text);
-	return ret ? status : act(options, cases, plan, &judge, &dir);
+		jp_command_broken("run", &err);
+	return ret ? status : run_plan(options, cases, plan, &judge, &dir);
 }
 
 static int run(int argc, char **argv)
@@ -250,7 +250,7 @@ static int run(int argc, char **argv)
 		return JP_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < cases->nr_cases; i++)
-		plan += wanted(&options, &cases->cases[i]);
+		plan += is_wanted(&options, &cases->cases[i]);
 	if (plan) {
 		status = run_cases(&options, cases, plan);
 	} else {

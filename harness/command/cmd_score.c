@@ -7,7 +7,6 @@
 #include "harness/command/command.h"
 #include "harness/command/command_line.h"
 #include "harness/command/reading.h"
-#include "harness/command/seed.h"
 #include "harness/command/stay.h"
 #include "harness/score/again.h"
 #include "harness/score/scenes.h"
@@ -63,7 +62,7 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 		{"-o", .value = "DIR", .text = &request->output,
 		 .help = "keep the runs in the new directory DIR"},
 		{"--no-judge", .set = &request->unjudged, .modes = ONE | TWO,
-		 .help = "act and watch only, for --again DIR, here or elsewhere; exit with 0 when "
+		 .help = "record only, for --again DIR, here or elsewhere; exit with 0 when "
 			 "every scene was tried"},
 		{"SCENE", .rest = &scenes, .help = "matches a scene's whole name (default: all)"},
 		{0}};
@@ -88,22 +87,22 @@ static bool parse(struct score_request *request, int argc, char **argv, int *sta
 	return true;
 }
 
-static void progress(const char *workload)
+static void show_progress(const char *workload)
 {
 	if (isatty(STDERR_FILENO))
 		fprintf(stderr, "\r\033[K%s", workload);
 }
 
 /* Prints the name of a scene that was run and not judged. */
-static void tell_unjudged(size_t number, size_t count, const struct jp_score_row *row)
+static void print_unjudged(size_t number, size_t count, const struct jp_score_row *row)
 {
 	printf("# %zu of %zu: %s: %s\n", number, count, row->cas->name,
 	       row->watched ? "watched" : jp_outcome_text(row->result.outcome));
 	fflush(stdout);
 }
 
-static int take(struct score_request *request, const struct jp_runner *runner,
-		const struct jp_run_dir *dir, struct jp_score *scores)
+static int run_profilers(struct score_request *request, const struct jp_runner *runner,
+			 const struct jp_run_dir *dir, struct jp_score *scores)
 {
 	int count = request->profilers[1] ? 2 : 1, ret = 0;
 
@@ -120,12 +119,12 @@ static int take(struct score_request *request, const struct jp_runner *runner,
 		if (isatty(STDERR_FILENO))
 			fprintf(stderr, "\r\033[K");
 		if (ret)
-			fprintf(stderr, "jitproof score: %s\n", err.text);
+			jp_command_broken("score", &err);
 	}
 	return ret;
 }
 
-static void tell(const struct score_request *request, const struct jp_score *scores)
+static void print_scores(const struct score_request *request, const struct jp_score *scores)
 {
 	if (request->json) {
 		jp_score_json(stdout, &scores[0]);
@@ -145,18 +144,18 @@ static int judge(const struct score_request *request, const struct jp_run_dir *d
 {
 	int status;
 
-	if (jp_reading_begins("score", dir->path, NULL, NULL, &status))
+	if (jp_reading_begin("score", dir->path, NULL, NULL, &status))
 		return status;
 	jp_score_judge(&scores[0]);
 	jp_score_judge(&scores[1]);
-	tell(request, scores);
-	return jp_reading_ends("score", jp_score_failed(&scores[0]) || jp_score_failed(&scores[1])
-						? JP_EXIT_BAD
-						: JP_EXIT_OK);
+	print_scores(request, scores);
+	return jp_reading_end("score", jp_score_failed(&scores[0]) || jp_score_failed(&scores[1])
+					       ? JP_EXIT_BAD
+					       : JP_EXIT_OK);
 }
 
-/* Finds the kept runs of each profiler as take() leaves them, or folders of cases of one
- * profiler. */
+/* Finds the kept runs of each profiler in the folders of run_profilers(), or one profiler's folders
+ * of cases. */
 static int find_kept(const char *kept, struct jp_case_folders *folders)
 {
 	for (int i = 0; i < 2; i++) {
@@ -170,7 +169,7 @@ static int find_kept(const char *kept, struct jp_case_folders *folders)
 	return folders[0].count ? 0 : jp_case_folders_find(&folders[0], kept);
 }
 
-static int tell_again(const struct score_request *request, const struct jp_case_folders *folders)
+static int rejudge(const struct score_request *request, const struct jp_case_folders *folders)
 {
 	struct score_request again = *request;
 	struct jp_score scores[2] = {0};
@@ -182,7 +181,7 @@ static int tell_again(const struct score_request *request, const struct jp_case_
 		status = jp_command_broken("score", &err);
 	} else {
 		again.profilers[1] = folders[1].count ? scores[1].profiler : NULL;
-		tell(&again, scores);
+		print_scores(&again, scores);
 		if (jp_score_failed(&scores[0]) || jp_score_failed(&scores[1]))
 			status = JP_EXIT_BAD;
 	}
@@ -191,7 +190,7 @@ static int tell_again(const struct score_request *request, const struct jp_case_
 	return status;
 }
 
-/* Judges kept runs again; a process without privileges cannot list them. */
+/* Judges kept runs again. Lists them first: a process without privileges cannot. */
 static int judge_again(const struct score_request *request)
 {
 	struct jp_case_folders folders[2] = {0};
@@ -201,15 +200,15 @@ static int judge_again(const struct score_request *request)
 	if (find_kept(request->kept, folders) || !folders[0].count) {
 		jp_fail(&err, ENOENT, "%s: no case is in it", request->kept);
 		jp_command_broken("score", &err);
-	} else if (!jp_reading_begins("score", request->kept, NULL, NULL, &status))
-		status = jp_reading_ends("score", tell_again(request, folders));
+	} else if (!jp_reading_begin("score", request->kept, NULL, NULL, &status))
+		status = jp_reading_end("score", rejudge(request, folders));
 	jp_case_folders_free(&folders[0]);
 	jp_case_folders_free(&folders[1]);
 	return status;
 }
 
 /* Runs the scenes under each profiler and judges them. */
-static int take_and_judge(struct score_request *request)
+static int run_and_judge(struct score_request *request)
 {
 	struct jp_score scores[2] = {0};
 	struct jp_runner runner = {0};
@@ -224,7 +223,7 @@ static int take_and_judge(struct score_request *request)
 		jp_runner_close(&runner);
 		return jp_command_broken("score", &err);
 	}
-	ret = take(request, &runner, &dir, scores);
+	ret = run_profilers(request, &runner, &dir, scores);
 	if (!ret)
 		status = request->unjudged ? JP_EXIT_OK : judge(request, &dir, scores);
 	jp_score_free(&scores[0]);
@@ -238,7 +237,7 @@ static int take_and_judge(struct score_request *request)
 }
 
 /* Lists or runs scenes. A misspelt name must be an error, not a smaller run. */
-static int follow(struct score_request *request)
+static int list_or_run(struct score_request *request)
 {
 	const char *unmatched;
 	struct jp_error err = {""};
@@ -248,7 +247,7 @@ static int follow(struct score_request *request)
 	if (unmatched)
 		return jp_command_misused("score", "no scene matches '%s' (see --list)", unmatched);
 	if (!request->lists)
-		return take_and_judge(request);
+		return run_and_judge(request);
 	return jp_score_list(&request->plan, stdout, &err) ? jp_command_broken("score", &err)
 							   : JP_EXIT_OK;
 }
@@ -260,7 +259,7 @@ static int score(int argc, char **argv)
 			 .samples = 200,
 			 .seconds = 5,
 			 .publish = "map",
-			 .progress = progress},
+			 .progress = show_progress},
 	};
 	struct jp_error err = {""};
 	struct jp_cases *lines;
@@ -271,11 +270,11 @@ static int score(int argc, char **argv)
 	if (request.kept)
 		return judge_again(&request);
 	if (request.unjudged)
-		request.plan.ran = tell_unjudged;
+		request.plan.ran = print_unjudged;
 	request.plan.lines = lines = jp_score_lines(request.scenes, &err);
 	if (!lines)
 		return jp_command_broken("score", &err);
-	status = follow(&request);
+	status = list_or_run(&request);
 	jp_cases_free(lines);
 	return status;
 }
@@ -283,7 +282,7 @@ static int score(int argc, char **argv)
 static const struct jp_command score_command = {
 	.name = "score",
 	.synopsis = "score [OPTION...] --profiler NAME [SCENE...]",
-	.help = "run every workload under one profiler, and tabulate what it saw",
+	.help = "run every workload under one profiler, and tabulate the results",
 	.run = score,
 };
 JP_REGISTER(command, score_command);

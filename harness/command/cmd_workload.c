@@ -28,8 +28,8 @@ struct request {
 	const char *publish, *publish_dir, *publish_with, *publish_children;
 	struct jp_truth_task_ids parent; /* creator of this process, if it began with an exec */
 	uint64_t exec_tid;               /* the thread that called exec; 0: the first */
-	uint64_t execed;                 /* when this image replaced the process's earlier image */
-	int proc; /* the outer /proc, if this process began in a pid namespace */
+	uint64_t execed; /* time in ns at which this image replaced an earlier one; 0: it did not */
+	int proc;        /* the outer /proc, if this process began in a pid namespace */
 	const struct jp_workload *workload;
 };
 
@@ -63,7 +63,7 @@ static void print_names(FILE *out)
 	}
 }
 
-static int take_descriptor(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_descriptor(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	int *fd = option->context;
 	uint64_t number;
@@ -75,15 +75,15 @@ static int take_descriptor(const struct jp_option *option, const char *text, str
 	return 0;
 }
 
-static int take_control(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_control(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	if (strcmp(text, "none") != 0)
-		return take_descriptor(option, text, err);
+		return parse_descriptor(option, text, err);
 	*(int *)option->context = -1;
 	return 0;
 }
 
-static int take_parent(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_parent(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_truth_task_ids *parent = option->context;
 
@@ -92,13 +92,13 @@ static int take_parent(const struct jp_option *option, const char *text, struct 
 	return 0;
 }
 
-static int take_name(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_name(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	request.workload = jp_registry_find(JP_WORKLOAD, text);
 	return request.workload ? 0 : jp_fail(err, EINVAL, "no workload '%s'", text);
 }
 
-static const struct jp_option *rows_of_workload(void *context)
+static const struct jp_option *get_workload_rows(void *context)
 {
 	return request.workload ? request.workload->options : NULL;
 }
@@ -108,24 +108,24 @@ static bool parse(int argc, char **argv, int *status)
 	static uint64_t started, resumed;
 	/* Static, so that stack dumps of the workload do not contain it. */
 	static const struct jp_option options[] = {
-		{"NAME", .take = take_name, .help = "a workload"},
-		{.more = rows_of_workload},
+		{"NAME", .take = parse_name, .help = "a workload"},
+		{.more = get_workload_rows},
 		{.help = "Of every workload:"},
 		{"--truth", .value = "FILE", .text = &request.truth,
 		 .help = "the truth file to write, which must not exist (default: one in "
 			 "$TMPDIR, whose name it prints)"},
 		{"--seed", .value = "N", .wide = &request.setup.seed,
 		 .help = "varies the loop lengths (1)"},
-		{"--ready-fd", .value = "N", .take = take_descriptor,
+		{"--ready-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.ready_fd,
 		 .help = "the descriptor to write \"ready PID\", \"done STEP\" and \"failed STEP: "
 			 "why\" to (1)"},
-		{"--control-fd", .value = "N", .take = take_control,
+		{"--control-fd", .value = "N", .take = parse_control,
 		 .context = &request.setup.control_fd,
 		 .help = "the descriptor to read \"step NAME [ARG]\" and \"stop\" from, whose end "
 			 "means stop; none: only "
 			 "SIGTERM and SIGINT stop the workload (0)"},
-		{"--hold-fd", .value = "N", .take = take_descriptor,
+		{"--hold-fd", .value = "N", .take = parse_descriptor,
 		 .context = &request.setup.hold_fd,
 		 .help = "a socket to send the pid to, before anything is run; the workload waits "
 			 "for an answer (none)"},
@@ -142,9 +142,9 @@ static bool parse(int argc, char **argv, int *status)
 		/* Options that an image passes to the next one. */
 		{"--resumed", .wide = &resumed},
 		{"--started", .wide = &started},
-		{"--parent", .take = take_parent, .context = &request.parent},
+		{"--parent", .take = parse_parent, .context = &request.parent},
 		{"--exec-tid", .wide = &request.exec_tid, .most = UINT32_MAX},
-		{"--outside-proc", .take = take_descriptor, .context = &request.proc},
+		{"--outside-proc", .take = parse_descriptor, .context = &request.proc},
 		{0}};
 
 	if (!jp_command_line(options, argc, argv, status))
@@ -158,8 +158,8 @@ static bool parse(int argc, char **argv, int *status)
 	return true;
 }
 
-/* Opens the truth. @option: space for "--truth=FILE" if a name must be chosen, as an exec must find
- * the file again. */
+/* Opens the truth @path, or a new file if NULL. Stores "--truth=FILE" of a new file in @option:
+ * after an exec the next image needs it. Returns 0 or -errno after printing an error. */
 static int open_truth(const char *path, bool resumed, char *option, size_t size)
 {
 	const char *folder = getenv("TMPDIR"), *fresh = option + strlen("--truth=");
@@ -180,12 +180,12 @@ static int open_truth(const char *path, bool resumed, char *option, size_t size)
 		}
 	}
 	if (ret)
-		fprintf(stderr, "jitproof workload: %s\n", err.text);
+		jp_command_broken("workload", &err);
 	return ret;
 }
 
-/* Returns a workload's exit status. */
-static int publish(void)
+/* Sets up the publishers. Returns an exit status, or 0 to go on. */
+static int begin_publishing(void)
 {
 	int ret = request.publish_with ? jp_publish_with(request.publish_with) : 0;
 
@@ -218,7 +218,7 @@ static int record_start(void)
 }
 
 /* Runs the workload with an open truth. Returns the exit status. */
-static int act(void)
+static int run_workload(void)
 {
 	char *argv[] = {(char *)request.workload->name, NULL};
 	int status;
@@ -233,7 +233,7 @@ static int act(void)
 	jp_handshake_begin(&request.setup);
 	if (!request.execed)
 		jp_handshake_hold();
-	status = publish();
+	status = begin_publishing();
 	if (!status && !jp_handshake_stopping()) {
 		status = request.workload->run(1, argv);
 		if (jp_publish_end() && !status)
@@ -266,7 +266,7 @@ static int run(int argc, char **argv)
 			if (!request.truth)
 				typed[argc + 1] = truth;
 			request.setup.truth = request.truth ?: truth + strlen("--truth=");
-			status = act();
+			status = run_workload();
 		}
 	}
 	free(typed);

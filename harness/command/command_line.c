@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/command/command_line.h"
 
+#include <fnmatch.h>
 #include <stdarg.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "harness/base/foreign_proc.h"
 #include "harness/command/command.h"
@@ -30,8 +33,8 @@ bool jp_command_can_record(const char *command, int *status)
 	if (!jp_foreign_proc())
 		return true;
 	fprintf(stderr,
-		"jitproof %s: /proc is of another pid namespace, and has other numbers for what "
-		"runs here (mount one of this namespace: unshare --mount-proc)\n",
+		"jitproof %s: /proc belongs to another pid namespace, which has other pids for "
+		"these processes (mount one of this namespace: unshare --mount-proc)\n",
 		command);
 	*status = JP_EXIT_BROKEN;
 	return false;
@@ -54,4 +57,21 @@ int jp_command_broken(const char *command, const struct jp_error *err)
 {
 	fprintf(stderr, "jitproof %s: %s\n", command, err->text);
 	return JP_EXIT_BROKEN;
+}
+
+bool jp_globs_match(char *const *globs, int count, const char *name)
+{
+	for (int i = 0; i < count; i++)
+		if (fnmatch(globs[i], name, 0) == 0)
+			return true;
+	return !count;
+}
+
+uint64_t jp_seed(void)
+{
+	uint64_t seed;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = (uint64_t)getpid();
+	return seed & UINT32_MAX;
 }

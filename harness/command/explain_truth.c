@@ -20,14 +20,14 @@ enum { MOST_CAUSES = 64 };
 struct truth_causes {
 	const struct jp_gathering *gathering;
 	bool json;
-	uint64_t samples;            /* in emitted code, by the truth */
-	uint64_t found[MOST_CAUSES]; /* samples lost by each cause, by the truth */
-	uint64_t said[MOST_CAUSES];  /* by explain */
-	bool accused[MOST_CAUSES];
+	uint64_t samples;                /* samples in emitted code, by the truth */
+	uint64_t found[MOST_CAUSES];     /* samples that each cause costs, by the truth */
+	uint64_t explained[MOST_CAUSES]; /* the same by explain */
+	bool accused[MOST_CAUSES];       /* explain names the cause */
 	struct jp_explanation explanation;
 };
 
-static size_t index_of(const struct jp_cause *cause)
+static size_t find_index(const struct jp_cause *cause)
 {
 	size_t i = 0;
 
@@ -36,70 +36,69 @@ static size_t index_of(const struct jp_cause *cause)
 	return i;
 }
 
-static uint64_t samples_in_code(const struct jp_findings *findings)
+static uint64_t count_in_code(const struct jp_findings *findings)
 {
-	const struct jp_metric *edge = jp_findings_metric(findings, "samples.below");
+	const struct jp_metric *below = jp_findings_metric(findings, "samples.below");
 
-	return edge ? edge->n : 0;
+	return below ? below->n : 0;
 }
 
-/* Returns why no code has a name, if no names were requested. */
-static const char *unnamed_by(const struct jp_gathering *ask)
+/* Returns the cause by which no code has a name, if the case has no source of names. */
+static const char *find_unnamed_cause(const struct jp_gathering *ask)
 {
 	if (ask->jitdumps)
 		return "jitdump-not-injected";
 	return ask->markers ? "jitdump-file-gone" : "no-name-source";
 }
 
-/* Collects the validators' findings, and the causes that they did not judge, as nothing gives
- * names. */
-static void take_truth(struct truth_causes *all, const struct jp_findings *findings)
+/* Collects the validators' findings. Without a source of names they judge no names: adds that
+ * cause. */
+static void collect_truth(struct truth_causes *all, const struct jp_findings *findings)
 {
 	const struct jp_gathering *ask = all->gathering;
 	const bool mapped = ask->perf_maps;
 
-	all->samples = samples_in_code(findings);
+	all->samples = count_in_code(findings);
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
-		uint64_t *found = cause ? &all->found[index_of(cause)] : NULL;
+		uint64_t *found = cause ? &all->found[find_index(cause)] : NULL;
 
 		/* Two methods may lose the stack of the same sample. */
 		if (found)
 			*found = jp_max(*found, exception->count);
 	}
 	if (!mapped && !ask->injected)
-		all->found[index_of(jp_cause_find(unnamed_by(ask)))] = all->samples;
+		all->found[find_index(jp_cause_find(find_unnamed_cause(ask)))] = all->samples;
 }
 
-static void take_explanation(struct truth_causes *all)
+static void collect_explanation(struct truth_causes *all)
 {
 	const struct jp_explanation *explanation = &all->explanation;
 
 	for (size_t i = 0; i < explanation->nr_causes; i++) {
-		size_t at = index_of(explanation->causes[i].cause);
+		size_t at = find_index(explanation->causes[i].cause);
 
-		all->said[at] = explanation->causes[i].samples;
+		all->explained[at] = explanation->causes[i].samples;
 		all->accused[at] = i < explanation->nr_accused;
 	}
 }
 
-/* Returns the samples of the most frequent cause that both sides name. */
-static uint64_t explained(const struct truth_causes *all)
+/* Returns the samples of the most frequent cause that both explain and the truth name. */
+static uint64_t count_explained(const struct truth_causes *all)
 {
 	uint64_t most = 0;
 
 	for (size_t i = 0; jp_cause_at(i); i++)
 		if (all->accused[i] && all->found[i])
-			most = jp_max(most, jp_max(all->said[i], all->found[i]));
+			most = jp_max(most, jp_max(all->explained[i], all->found[i]));
 	return most;
 }
 
-/* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": the truth finds it in
- * samples that a right cause costs too; "unjudged": the truth does not cover it; NULL: neither side
- * names it. */
-static const char *verdict_of(const struct truth_causes *all, size_t i)
+/* Returns the verdict on a cause: "right", "wrong", "missed"; "covered": no more samples than a
+ * right cause costs; "unjudged": the truth does not cover it; NULL: neither side names it. */
+static const char *judge_cause(const struct truth_causes *all, size_t i)
 {
 	const struct jp_cause *cause = jp_cause_at(i);
 	const uint64_t found = all->found[i];
@@ -114,16 +113,16 @@ static const char *verdict_of(const struct truth_causes *all, size_t i)
 		return found ? "right" : "wrong";
 	if (found <= JP_EXPLAIN_ACCUSES * (double)all->samples)
 		return NULL;
-	if (all->said[i])
+	if (all->explained[i])
 		return "right";
-	return found <= explained(all) ? "covered" : "missed";
+	return found <= count_explained(all) ? "covered" : "missed";
 }
 
 /* Returns whether no cause is wrong or missed. */
-static bool agrees(const struct truth_causes *all)
+static bool is_agreed(const struct truth_causes *all)
 {
 	for (size_t i = 0; jp_cause_at(i); i++) {
-		const char *verdict = verdict_of(all, i);
+		const char *verdict = judge_cause(all, i);
 
 		if (verdict && (!strcmp(verdict, "wrong") || !strcmp(verdict, "missed")))
 			return false;
@@ -131,10 +130,10 @@ static bool agrees(const struct truth_causes *all)
 	return true;
 }
 
-static bool print(const struct truth_causes *all)
+static bool print_comparison(const struct truth_causes *all)
 {
 	struct jp_json json;
-	const bool agree = agrees(all);
+	const bool agree = is_agreed(all);
 
 	if (all->json) {
 		jp_json_begin(&json, stdout);
@@ -147,19 +146,19 @@ static bool print(const struct truth_causes *all)
 		       all->gathering->capture, agree ? "agree" : "differ", all->samples);
 	}
 	for (size_t i = 0; jp_cause_at(i); i++) {
-		const char *verdict = verdict_of(all, i), *id = jp_cause_at(i)->id;
+		const char *verdict = judge_cause(all, i), *id = jp_cause_at(i)->id;
 
 		if (verdict && all->json) {
 			jp_json_object(&json, NULL);
 			jp_json_string(&json, "id", id);
 			jp_json_string(&json, "verdict", verdict);
-			jp_json_u64(&json, "explain", all->said[i]);
+			jp_json_u64(&json, "explain", all->explained[i]);
 			jp_json_u64(&json, "truth", all->found[i]);
 			jp_json_end(&json);
 		} else if (verdict) {
 			printf("  %-8s %-24s explain: %" PRIu64 " samples; the truth: %" PRIu64
 			       "\n",
-			       verdict, id, all->said[i], all->found[i]);
+			       verdict, id, all->explained[i], all->found[i]);
 		}
 	}
 	if (all->json) {
@@ -170,7 +169,7 @@ static bool print(const struct truth_causes *all)
 }
 
 /* Compares explain and the validators in the folder @dir. Returns the exit status. */
-static int compare(struct jp_truth_request *request, const char *dir, struct jp_error *err)
+static int compare_causes(struct jp_truth_request *request, const char *dir, struct jp_error *err)
 {
 	static struct truth_causes all;
 	static struct jp_result result;
@@ -185,8 +184,8 @@ static int compare(struct jp_truth_request *request, const char *dir, struct jp_
 	all.gathering = ask;
 	all.json = request->json;
 	jp_case_folder_judge(&cases->cases[0], dir, &result);
-	take_truth(&all, &result.findings);
-	take_explanation(&all);
+	collect_truth(&all, &result.findings);
+	collect_explanation(&all);
 	if (!all.samples)
 		jp_fail(err, ENODATA, "%s: no sample in emitted code%s%s", ask->capture,
 			*result.why ? ": " : "", result.why);
@@ -195,12 +194,12 @@ static int compare(struct jp_truth_request *request, const char *dir, struct jp_
 	jp_explanation_free(&all.explanation);
 	if (!all.samples)
 		return JP_EXIT_BROKEN;
-	return print(&all) ? JP_EXIT_OK : JP_EXIT_BAD;
+	return print_comparison(&all) ? JP_EXIT_OK : JP_EXIT_BAD;
 }
 
 int jp_explain_truth(struct jp_truth_request *request)
 {
 	/* The methods of perf's unwinders, which do not fall back to frame pointers. */
 	request->gathering.methods = "chain,dump,dump_cfi";
-	return jp_truth_request_judge(request, compare);
+	return jp_truth_request_judge(request, compare_causes);
 }

@@ -67,7 +67,7 @@ static const struct metric *find_metric(const struct judgement *judgement, const
 	return count ? &metrics[count - 1] : NULL;
 }
 
-static int take_limit(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_limit(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_limit *limit = option->context;
 
@@ -78,7 +78,7 @@ static int take_limit(const struct jp_option *option, const char *text, struct j
 		       : jp_fail(err, EINVAL, "no metric called %s", limit->name);
 }
 
-static int take_method(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_method(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_judge_request *request = option->context;
 
@@ -98,14 +98,14 @@ const struct jp_option *jp_judge_file_rows(void *context)
 	const unsigned int modes = request->modes;
 	static struct jp_option rows[9];
 	const struct jp_option filled[] = {
-		{"--fail-if", .value = "METRIC>X[%]", .take = take_limit,
+		{"--fail-if", .value = "METRIC>X[%]", .take = parse_limit,
 		 .context = &request->limit, .modes = modes,
 		 .help = "exit with 1 if METRIC exceeds X: single_frame, addresses_unmapped, "
 			 "rootless, lost_records, lost_events, lost_samples, user_stacks, "
 			 "addresses, samples"},
 		{"--unwind", .set = &request->unwind, .modes = modes,
 		 .help = "unwind the stack dumps too"},
-		{"--method", .value = "METHOD", .take = take_method, .context = request,
+		{"--method", .value = "METHOD", .take = parse_method, .context = request,
 		 .modes = modes, .help = "unwind by dump (default), dump_fp or dump_cfi"},
 		{"--frame-pointers", .set = &request->frame_pointers, .modes = modes,
 		 .help = "unwind, and follow frame pointers where a file has no call frame "
@@ -118,13 +118,13 @@ const struct jp_option *jp_judge_file_rows(void *context)
 		{"--root", .value = "DIR", .text = &request->root, .modes = modes,
 		 .help = "look for all files below DIR, a copied root"},
 		{"--partial", .set = &request->partial, .modes = modes,
-		 .help = "of a file that is cut short: judge the part before that"},
+		 .help = "of a truncated file: judge the complete part"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
 }
 
-static void unwind(struct judgement *judgement, const struct jp_event *event)
+static void unwind_sample(struct judgement *judgement, const struct jp_event *event)
 {
 	static uint64_t frames[FRAMES];
 	struct jp_unwound unwound;
@@ -147,18 +147,18 @@ static void unwind(struct judgement *judgement, const struct jp_event *event)
 		jp_stack_line(judgement->stacks, event, &unwound);
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int handle_event(void *context, const struct jp_event *event)
 {
 	struct judgement *judgement = context;
 
 	if (judgement->unwinder && event->type == JP_EVENT_SAMPLE)
-		unwind(judgement, event);
+		unwind_sample(judgement, event);
 	return jp_file_figures_count(judgement->report.figures, event)
 		       ?: jp_file_names_count(judgement->report.names, event);
 }
 
-static int judge(struct judgement *judgement, const struct jp_judge_request *options,
-		 struct jp_error *err)
+static int judge_capture(struct judgement *judgement, const struct jp_judge_request *options,
+			 struct jp_error *err)
 {
 	const bool unwinds = options->unwind || options->stacks || options->frame_pointers;
 	int ret;
@@ -184,7 +184,8 @@ static int judge(struct judgement *judgement, const struct jp_judge_request *opt
 	if (unwinds)
 		jp_unwinder_frame_pointers(judgement->unwinder, options->frame_pointers);
 	*err = (struct jp_error){""};
-	ret = jp_capture_read(options->file, visit, judgement, &judgement->report.summary, err);
+	ret = jp_capture_read(options->file, handle_event, judgement, &judgement->report.summary,
+			      err);
 	ret = jp_capture_partial(ret, &judgement->report.summary, options->partial, err);
 	if (!ret && judgement->report.summary.cut_short)
 		fprintf(stderr, "jitproof judge: note: %s\n", err->text);
@@ -202,13 +203,13 @@ static int judge(struct judgement *judgement, const struct jp_judge_request *opt
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
-static int verdict(const struct judgement *judgement, const struct jp_judge_request *options)
+static int check_limit(const struct judgement *judgement, const struct jp_judge_request *options)
 {
 	const struct metric *metric = find_metric(judgement, options->limit.name);
 
 	return !metric ? JP_EXIT_OK
-		       : jp_limit_verdict(&options->limit, "judge", options->file, metric->count,
-					  metric->of);
+		       : jp_limit_check(&options->limit, "judge", options->file, metric->count,
+					metric->of);
 }
 
 int jp_judge_file(const struct jp_judge_request *options, bool confined)
@@ -221,16 +222,16 @@ int jp_judge_file(const struct jp_judge_request *options, bool confined)
 	    !(judgement.stacks = jp_new_file_stream(&judgement.stacks_file, options->stacks, &err)))
 		return jp_command_broken("judge", &err);
 	if (confined &&
-	    jp_reading_begins("judge", options->file, options->elf, options->root, &status))
+	    jp_reading_begin("judge", options->file, options->elf, options->root, &status))
 		return status;
-	if (judge(&judgement, options, &err)) {
+	if (judge_capture(&judgement, options, &err)) {
 		status = jp_command_broken("judge", &err);
 	} else {
 		if (options->json)
 			jp_file_report_json(&judgement.report);
 		else
 			jp_file_report_text(&judgement.report);
-		status = jp_reading_ends("judge", verdict(&judgement, options));
+		status = jp_reading_end("judge", check_limit(&judgement, options));
 	}
 	if (judgement.unwinder)
 		jp_unwinder_free(judgement.unwinder);

@@ -19,6 +19,6 @@ struct jp_judge_request {
 
 /* Returns the options for the struct jp_judge_request @request, without FILE and --json. */
 const struct jp_option *jp_judge_file_rows(void *request);
-/* Judges a file. Returns the exit status: 0 if the whole file was read, 99 if not, 1 only if
- * --fail-if holds. @confined: reads it in a process without privileges (harness/base/confine.h). */
+/* Judges a file. @confined: in a process without privileges (harness/base/confine.h). Returns the
+ * exit status: 0 if the whole file was read, 1 if --fail-if holds, 99 on errors. */
 int jp_judge_file(const struct jp_judge_request *request, bool confined);

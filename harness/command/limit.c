@@ -27,8 +27,8 @@ int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text, s
 	return 0;
 }
 
-int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
-		     double count, double of)
+int jp_limit_check(const struct jp_limit *limit, const char *command, const char *file,
+		   double count, double of)
 {
 	struct jp_error over;
 	double value = count;

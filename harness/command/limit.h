@@ -12,10 +12,11 @@ struct jp_limit {
 	bool percent;
 };
 
-/* Parses @text, the value of --fail-if; @what: what usage calls its NAME. Returns 0 or -EINVAL. */
+/* Parses @text, the value of --fail-if. @what: the word for its NAME in the usage. Returns 0 or
+ * -EINVAL. */
 int jp_limit_parse(struct jp_limit *limit, const char *what, const char *text,
 		   struct jp_error *err);
 /* Returns JP_EXIT_OK, or JP_EXIT_BAD and prints a message if @count, or its share of @of, exceeds
  * @limit. */
-int jp_limit_verdict(const struct jp_limit *limit, const char *command, const char *file,
-		     double count, double of);
+int jp_limit_check(const struct jp_limit *limit, const char *command, const char *file,
+		   double count, double of);

@@ -10,7 +10,7 @@
 #include "harness/base/printable.h"
 #include "harness/command/command.h"
 
-static int usage(FILE *out)
+static int print_usage(FILE *out)
 {
 	const struct jp_command *command = NULL;
 
@@ -48,7 +48,7 @@ static bool has_stack(void)
 }
 
 /* Checks that all output arrived. Returns the exit status. */
-static int finish(int status)
+static int check_output(int status)
 {
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;
@@ -70,15 +70,15 @@ int main(int argc, char **argv)
 		return JP_EXIT_BROKEN;
 	}
 	if (argc < 2)
-		return usage(stderr);
+		return print_usage(stderr);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0)
-		return finish(usage(stdout));
+		return check_output(print_usage(stdout));
 	command = jp_registry_find(JP_COMMAND, argv[1]);
 	if (!command) {
 		fprintf(stderr, "jitproof: no command '%s' (see jitproof --help)\n",
 			jp_printable(argv[1]));
 		return JP_EXIT_USAGE;
 	}
-	return finish(command->run(argc - 1, argv + 1));
+	return check_output(command->run(argc - 1, argv + 1));
 }

@@ -5,7 +5,7 @@
 #include "harness/command/command_line.h"
 #include "harness/model/files/harmless.h"
 
-bool jp_reading_of(const char *command, const struct jp_confine *confine, int *status)
+bool jp_reading_begin_with(const char *command, const struct jp_confine *confine, int *status)
 {
 	struct jp_error err;
 	int ret = jp_confine_enter(confine, status, &err);
@@ -15,17 +15,17 @@ bool jp_reading_of(const char *command, const struct jp_confine *confine, int *s
 	return ret;
 }
 
-bool jp_reading_begins(const char *command, const char *input, const char *folder,
-		       const char *other, int *status)
+bool jp_reading_begin(const char *command, const char *input, const char *folder, const char *other,
+		      int *status)
 {
 	const struct jp_confine confine = {
 		.readable = {.input = input, .folders = {folder, other}, .harmless = jp_harmless},
 	};
 
-	return jp_reading_of(command, &confine, status);
+	return jp_reading_begin_with(command, &confine, status);
 }
 
-int jp_reading_ends(const char *command, int status)
+int jp_reading_end(const char *command, int status)
 {
 	struct jp_error err;
 

@@ -54,7 +54,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 }
 
 /* Reports a case that another run will judge. */
-static void tell_unjudged(struct jp_report *report, const struct run_task *work)
+static void print_unjudged(struct jp_report *report, const struct run_task *work)
 {
 	struct jp_result *result = jp_report_next(report);
 
@@ -66,13 +66,13 @@ static void tell_unjudged(struct jp_report *report, const struct run_task *work)
 	fflush(stdout);
 }
 
-static int end(struct jp_report *report, int junit)
+static int end_report(struct jp_report *report, int junit)
 {
 	struct jp_error err = {""};
 	int status;
 
 	report->junit = junit >= 0 ? fdopen(dup(junit), "w") : NULL;
-	/* No result that a tool could take for the run's may remain. */
+	/* An unjudged run must not leave results that a tool could use. */
 	status = report->unjudged ? JP_EXIT_OK : jp_report_end(report);
 	if (!report->unjudged && !report->junit)
 		status = JP_EXIT_BROKEN;
@@ -82,7 +82,7 @@ static int end(struct jp_report *report, int junit)
 }
 
 /* Serves the runner's messages until it ends. */
-static int serve(const struct jp_run_start *start, int channel)
+static int serve_runner(const struct jp_run_start *start, int channel)
 {
 	struct jp_report *report = start->report;
 	static struct run_task work;
@@ -99,11 +99,11 @@ static int serve(const struct jp_run_start *start, int channel)
 		if (work.kind == JUDGE)
 			judge_case(report, &work, fd, &done);
 		else if (work.kind == UNJUDGED)
-			tell_unjudged(report, &work);
+			print_unjudged(report, &work);
 		else if (work.kind == CUT_SHORT)
 			jp_report_cut_short(report, work.why);
 		else
-			done.status = end(report, fd);
+			done.status = end_report(report, fd);
 		whole = work.kind >= CUT_SHORT;
 		if (fd >= 0)
 			close(fd);
@@ -115,8 +115,9 @@ static int serve(const struct jp_run_start *start, int channel)
 	return JP_EXIT_OK;
 }
 
-/* Handles the end of the judge: the runner is done, or has ended. */
-static int outlive(void *context, int judged)
+/* Waits for the runner after the judge has ended with @judged, and cleans up. Returns the exit
+ * status. */
+static int clean_up(void *context, int judged)
 {
 	const struct jp_run_start *start = context;
 	const int status = jp_survivor_wait();
@@ -125,11 +126,11 @@ static int outlive(void *context, int judged)
 		return judged ? judged : WEXITSTATUS(status);
 	if (start->dir->temporary && !start->keep)
 		jp_run_dir_remove(start->dir->path);
-	/* We ended it ourselves, and have printed why. */
+	/* We ended the runner ourselves, and have printed the reason. */
 	return judged == JP_EXIT_BROKEN ? judged : jp_survivor_status("run", status);
 }
 
-static FILE *create(const struct jp_run_dir *dir, const char *name, struct jp_error *err)
+static FILE *create_file(const struct jp_run_dir *dir, const char *name, struct jp_error *err)
 {
 	int fd = jp_run_dir_create(dir->path, name, err);
 
@@ -141,17 +142,17 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 {
 	const struct jp_confine confine = {.readable = {.input = start->dir->path},
 					   .channel = channel,
-					   .after = outlive,
+					   .after = clean_up,
 					   .context = (void *)start};
 	int ret, none;
 
 	if (!jp_message_receive(channel, start->dir, sizeof(*start->dir), &none)) {
 		close(channel);
-		*status = outlive((void *)start, JP_EXIT_OK);
+		*status = clean_up((void *)start, JP_EXIT_OK);
 		return 1;
 	}
-	start->report->jsonl = create(start->dir, "results.jsonl", err);
-	start->report->ktap = create(start->dir, "ktap.txt", err);
+	start->report->jsonl = create_file(start->dir, "results.jsonl", err);
+	start->report->ktap = create_file(start->dir, "ktap.txt", err);
 	if (start->report->jsonl && start->report->ktap) {
 		ret = jp_confine_enter(&confine, status, err);
 	} else {
@@ -161,17 +162,17 @@ static int judge_and_stay(const struct jp_run_start *start, int channel, int *st
 	if (!ret) {
 		/* The runner ends first, then this process. */
 		jp_survivor_signals(SIG_IGN);
-		*status = serve(start, channel);
+		*status = serve_runner(start, channel);
 		return 1;
 	}
 	if (ret < 0) {
 		jp_survivor_end();
-		*status = outlive((void *)start, jp_command_broken("run", err));
+		*status = clean_up((void *)start, jp_command_broken("run", err));
 	}
 	return 1;
 }
 
-/* Creates the run directory in the runner: from here on a process exists that will remove it. */
+/* Creates the run directory in the runner, and announces it to the process that will remove it. */
 static int make_folder(const struct jp_run_start *start, int channel, struct jp_error *err)
 {
 	int ret = jp_run_dir_make(start->dir, start->output, err);
@@ -180,7 +181,7 @@ static int make_folder(const struct jp_run_start *start, int channel, struct jp_
 		return ret;
 	if (start->dir->temporary)
 		jp_run_dir_remove(start->dir->path);
-	return jp_fail(err, EPIPE, "the process that stays behind is gone");
+	return jp_fail(err, EPIPE, "the process that removes temporary folders has ended");
 }
 
 int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *start, int *status,
@@ -198,8 +199,8 @@ int jp_run_judge_start(struct jp_run_judge *judge, const struct jp_run_start *st
 	return make_folder(start, judge->channel, err);
 }
 
-static bool ask(const struct jp_run_judge *judge, const struct run_task *work, int fd,
-		struct run_answer *done)
+static bool ask_judge(const struct jp_run_judge *judge, const struct run_task *work, int fd,
+		      struct run_answer *done)
 {
 	int none;
 
@@ -225,7 +226,7 @@ bool jp_run_judge_case(const struct jp_run_judge *judge, size_t index, const cha
 		snprintf(work.dir, sizeof(work.dir), "%s", dir);
 		ktap = jp_run_dir_create(dir, "ktap.txt", NULL);
 	}
-	there = ask(judge, &work, ktap, &done);
+	there = ask_judge(judge, &work, ktap, &done);
 	if (ktap >= 0)
 		close(ktap);
 	if (there)
@@ -240,7 +241,7 @@ bool jp_run_judge_unjudged(const struct jp_run_judge *judge, size_t index, bool 
 		.kind = UNJUDGED, .index = index, .watched = watched, .outcome = result->outcome};
 	struct run_answer done;
 
-	return ask(judge, &work, -1, &done);
+	return ask_judge(judge, &work, -1, &done);
 }
 
 bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why)
@@ -249,7 +250,7 @@ bool jp_run_judge_cut_short(const struct jp_run_judge *judge, const char *why)
 	struct run_answer done;
 
 	snprintf(work.why, sizeof(work.why), "%s", why);
-	return ask(judge, &work, -1, &done);
+	return ask_judge(judge, &work, -1, &done);
 }
 
 bool jp_run_judge_orphaned(const struct jp_run_judge *judge)
@@ -261,7 +262,7 @@ bool jp_run_judge_end(const struct jp_run_judge *judge, int junit, int *status)
 {
 	const struct run_task work = {.kind = END};
 	struct run_answer done;
-	bool there = ask(judge, &work, junit, &done);
+	bool there = ask_judge(judge, &work, junit, &done);
 
 	*status = there ? done.status : JP_EXIT_BROKEN;
 	return there;

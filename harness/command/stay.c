@@ -8,8 +8,9 @@
 #include "harness/base/exits.h"
 #include "harness/base/message.h"
 #include "harness/base/survivor.h"
+#include "harness/command/command_line.h"
 
-enum { MOST = 4 };
+enum { MOST = 4 }; /* temporary folders of a command */
 
 struct stay_answer {
 	int result;
@@ -17,11 +18,12 @@ struct stay_answer {
 	struct jp_error err;
 };
 
-/* To the process that stays. */
+/* The child's channel to the process that stays. */
 static int channel = -1;
 
-/* Makes the folders that are asked for: whoever is killed then, the other one knows of it. */
-static int stay(const char *command, int end)
+/* Makes temporary folders on request of the child, so that this process knows all of them even if
+ * the child is killed; removes them after its end. Returns the exit status. */
+static int serve_folders(const char *command, int end)
 {
 	static struct jp_run_dir dirs[MOST];
 	static struct stay_answer answer;
@@ -52,9 +54,9 @@ bool jp_stay_behind(const char *command, int *status)
 
 	*status = JP_EXIT_BROKEN;
 	if (pid < 0)
-		fprintf(stderr, "jitproof %s: %s\n", command, err.text);
+		jp_command_broken(command, &err);
 	else if (pid > 0)
-		*status = stay(command, end);
+		*status = serve_folders(command, end);
 	else
 		channel = end;
 	return pid;
@@ -70,7 +72,7 @@ int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *er
 		return jp_run_dir_make(dir, path, err);
 	if (!jp_message_send(channel, &request, sizeof(request), -1) ||
 	    !jp_message_receive(channel, &answer, sizeof(answer), &none))
-		return jp_fail(err, EPIPE, "the process that stays behind is gone");
+		return jp_fail(err, EPIPE, "the process that removes temporary folders has ended");
 	if (answer.result)
 		return jp_fail(err, -answer.result, "%s", answer.err.text);
 	*dir = answer.dir;

@@ -6,12 +6,14 @@
 #include "harness/format/rundir/run_dir.h"
 
 /*
- * For commands that start workloads and work in temporary folders: they go on in a process of their
- * own, and another stays until that has ended, however it did, and removes those folders
+ * For commands that start workloads and use temporary folders: the command continues in a child,
+ * while its parent waits for the end of the child, even by a signal, and removes those folders
  * (survivor.h).
  */
 
-/* True: end with *@status, in the process that stays, or where it could not be had. */
+/* Forks the child. Returns false in the child; true in the parent after the child's end, or on
+ * errors: the caller must then end with *@status. */
 bool jp_stay_behind(const char *command, int *status);
-/* As jp_run_dir_make(); a temporary one may be removed earlier. */
+/* Makes a run directory as jp_run_dir_make() does; the parent removes a temporary one, unless the
+ * child does so earlier. */
 int jp_stay_folder(struct jp_run_dir *dir, const char *path, struct jp_error *err);

@@ -49,12 +49,12 @@ int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *jud
 		return jp_command_broken(request->command, &err);
 	if (!jp_run_dir_case(&run, "truth/gathered", dir, sizeof(dir), &err) &&
 	    !jp_gather(ask, dir, &err) &&
-	    !jp_reading_begins(request->command, input, dir, NULL, &status))
+	    !jp_reading_begin(request->command, input, dir, NULL, &status))
 		status = judge(request, dir, &err);
 	if (*err.text)
 		status = jp_command_broken(request->command, &err);
 	if (!request->keep)
 		jp_run_dir_remove(run.path);
 	jp_interrupt_die();
-	return jp_reading_ends(request->command, status);
+	return jp_reading_end(request->command, status);
 }

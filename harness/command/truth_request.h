@@ -21,5 +21,6 @@ struct jp_truth_request {
 const struct jp_option *jp_truth_rows(void *request);
 /* Judges the folder @dir. Returns the exit status, with a message in @err if there is an error. */
 typedef int jp_truth_judge(struct jp_truth_request *request, const char *dir, struct jp_error *err);
-/* Gathers the files, drops privileges, and judges. Returns the exit status. */
+/* Gathers the files into a case's folder, drops privileges, and calls @judge. Returns the exit
+ * status. */
 int jp_truth_request_judge(struct jp_truth_request *request, jp_truth_judge *judge);

@@ -14,8 +14,8 @@ struct act {
 	int page, pages;
 };
 
-/* Returns the index of @word in @words, which ends with NULL. */
-static int number_of(const char *const *words, const char *word)
+/* Returns the index of @word in @words, or that of the NULL at its end. */
+static int find_word(const char *const *words, const char *word)
 {
 	int at = 0;
 
@@ -24,12 +24,12 @@ static int number_of(const char *const *words, const char *word)
 	return at;
 }
 
-static int prot_of(const char *word)
+static int parse_prot(const char *word)
 {
 	static const char *const words[] = {"rwx", "rw", "rx", "r", "x", "none", NULL};
 	static const int prots[] = {JP_RWX, JP_RW, JP_RX, PROT_READ, PROT_EXEC, PROT_NONE, -1};
 
-	return prots[number_of(words, word)];
+	return prots[find_word(words, word)];
 }
 
 static void remap(struct jp_answer *answer, const struct act *act)
@@ -42,16 +42,16 @@ static void remap(struct jp_answer *answer, const struct act *act)
 		flags |= MREMAP_DONTUNMAP;
 	if (mremap(jp_test_region_at(act->page), size, grow ? (size_t)number * page : size,
 		   grow ? 0 : flags, jp_test_region_at(number)) == MAP_FAILED)
-		jp_answer_missing(answer, "mremap: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mremap");
 }
 
 /* Acts on the test region. Returns false if there is no such act. */
-static bool on_region(struct jp_answer *answer, const struct act *act)
+static bool act_on_region(struct jp_answer *answer, const struct act *act)
 {
 	static const char *const verbs[] = {"map",   "locked", "grows-down", "protect",
 					    "unmap", "write",  NULL};
 	static const int flags[] = {0, MAP_LOCKED, MAP_GROWSDOWN};
-	int verb = number_of(verbs, act->verb), prot = prot_of(act->word);
+	int verb = find_word(verbs, act->verb), prot = parse_prot(act->word);
 
 	if (verb < 4 && prot < 0)
 		return false;
@@ -65,23 +65,23 @@ static bool on_region(struct jp_answer *answer, const struct act *act)
 	else if (verb != 4)
 		remap(answer, act);
 	else if (munmap(jp_test_region_at(act->page), (size_t)act->pages * jp_test_region_page()))
-		jp_answer_missing(answer, "munmap: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "munmap");
 	return true;
 }
 
-static bool on_records(struct jp_answer *answer, struct jp_watch *watch, const struct act *act)
+static bool act_on_records(struct jp_answer *answer, struct jp_watch *watch, const struct act *act)
 {
-	static const char *const told[] = {
+	static const char *const parts[] = {
 		[JP_TELL_RANGE] = "range", [JP_TELL_PROT] = "prot", [JP_TELL_NAME] = "name",
 		[JP_TELL_PLACE] = "place", [JP_TELL_ALL] = "all",   NULL};
-	int how = number_of(told, act->word);
+	int how = find_word(parts, act->word);
 
 	if (strcmp(act->verb, "forget") == 0)
 		jp_watch_skip(watch);
 	else if (strcmp(act->verb, "say") == 0)
 		jp_answer_text(answer, "%s", act->word);
-	else if (strcmp(act->verb, "tell") == 0 && told[how])
-		jp_tell_maps(answer, watch, (enum jp_tell)how);
+	else if (strcmp(act->verb, "tell") == 0 && parts[how])
+		jp_answer_maps(answer, watch, (enum jp_tell)how);
 	else
 		return false;
 	return true;
@@ -98,10 +98,10 @@ void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char 
 		snprintf(text, sizeof(text), "%.*s", (int)length, at);
 		at += length;
 		if (sscanf(text, "%15s %d+%d %15s", act.verb, &act.page, &act.pages, act.word) > 1)
-			known = on_region(answer, &act);
+			known = act_on_region(answer, &act);
 		else
 			known = sscanf(text, "%15s %15s", act.verb, act.word) > 0 &&
-				on_records(answer, watch, &act);
+				act_on_records(answer, watch, &act);
 		if (!known)
 			jp_answer_missing(answer, "an act '%s'", text);
 	}

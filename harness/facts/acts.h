@@ -4,15 +4,15 @@
 #include "harness/facts/watch.h"
 
 /*
- * Runs a probe in words: acts on the test region while @watch watches, and what to state about the
- * records, separated by ';'. A RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
+ * Runs a probe that @acts describes: acts on the test region, and statements about the records of
+ * @watch, separated by ';'. A RANGE is "PAGE+PAGES", a PROT one of rwx, rw, rx, r, x, none.
  *
  * 	map RANGE PROT     locked RANGE PROT     grows-down RANGE PROT
  * 	protect RANGE PROT     unmap RANGE     write RANGE     (to each page)
  * 	move RANGE PAGE     keep RANGE PAGE     (mremap; MREMAP_DONTUNMAP)
  * 	grow RANGE PAGES     (mremap, in place)
- * 	forget     (the records so far)
- * 	tell range|prot|place|all     (jp_tell_maps())
- * 	say WORD
+ * 	forget     (discards the records so far)
+ * 	tell range|prot|place|all     (jp_answer_maps())
+ * 	say WORD     (adds WORD to the answer)
  */
 void jp_acts_probe(struct jp_answer *answer, struct jp_watch *watch, const char *acts);

@@ -65,6 +65,11 @@ void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 		 thing);
 }
 
+void jp_answer_failed(struct jp_answer *answer, const char *call)
+{
+	jp_answer_missing(answer, "%s: %s", call, jp_answer_errno(errno));
+}
+
 const char *jp_answer_errno(int error)
 {
 	enum { NOT_SUPPORTED = 524 }; /* an error of the kernel that programs should not see */

@@ -16,12 +16,12 @@
 
 /* Pins the probe and its children to one CPU: an event with a ring belongs to one CPU, which
  * inherit requires. */
-static void settle_down(struct jp_answer *answer)
+static void pin_to_one_cpu(struct jp_answer *answer)
 {
 	cpu_set_t set, one;
 
 	if (sched_getaffinity(0, sizeof(set), &set)) {
-		jp_answer_missing(answer, "sched_getaffinity: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sched_getaffinity");
 		return;
 	}
 	CPU_ZERO(&one);
@@ -32,10 +32,11 @@ static void settle_down(struct jp_answer *answer)
 		}
 	}
 	if (sched_setaffinity(0, sizeof(one), &one))
-		jp_answer_missing(answer, "sched_setaffinity: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sched_setaffinity");
 }
 
-static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp_answer *answer)
+static void __attribute__((noreturn))
+run_probe(const struct jp_fact *fact, struct jp_answer *answer)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct perf_event_attr attr = jp_watch_sideband();
@@ -46,7 +47,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 	/* Output of programs that a probe starts is no fact. */
 	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
-	settle_down(answer);
+	pin_to_one_cpu(answer);
 	answer->how = fact->how;
 	if (fact->bit)
 		jp_attr_set(&attr, fact->bit);
@@ -63,7 +64,7 @@ static void __attribute__((noreturn)) live(const struct jp_fact *fact, struct jp
 }
 
 /* Waits for the end of @pid. Returns its status or ETIMEDOUT. */
-static int wait_for(pid_t pid, unsigned int limit)
+static int wait_for_end(pid_t pid, unsigned int limit)
 {
 	struct pollfd end = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	int ready;
@@ -77,7 +78,7 @@ static int wait_for(pid_t pid, unsigned int limit)
 	return ready < 0 ? errno : ready == 0 ? ETIMEDOUT : 0;
 }
 
-static void tell_end(struct jp_answer *answer, int late, int status, unsigned int limit)
+static void state_end(struct jp_answer *answer, int late, int status, unsigned int limit)
 {
 	if (late == ETIMEDOUT)
 		jp_answer_missing(answer, "an end of the probe within %u ms", limit);
@@ -107,20 +108,20 @@ int jp_fact_ask(const struct jp_fact *fact, unsigned int limit, struct jp_answer
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	pid = fork();
 	if (pid == 0)
-		live(fact, shared);
+		run_probe(fact, shared);
 	if (pid < 0) {
 		munmap(shared, sizeof(*shared));
 		return jp_fail(err, errno, "%s: fork: %s", fact->name, strerror(errno));
 	}
 	setpgid(pid, pid); /* parent and child both call it: either may be first */
-	late = wait_for(pid, limit);
+	late = wait_for_end(pid, limit);
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
-	tell_end(shared, late, status, limit);
+	state_end(shared, late, status, limit);
 	*answer = *shared;
 	munmap(shared, sizeof(*shared));
 	return 0;
@@ -133,12 +134,12 @@ int jp_fact_fork(struct jp_answer *answer)
 	if (pid == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	else if (pid < 0)
-		jp_answer_missing(answer, "fork: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "fork");
 	return pid;
 }
 
 void jp_fact_wait(struct jp_answer *answer, int pid)
 {
 	if (pid > 0 && waitpid(pid, NULL, __WALL) != pid)
-		jp_answer_missing(answer, "waitpid: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "waitpid");
 }

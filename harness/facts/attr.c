@@ -12,7 +12,7 @@
 /* Larger than the attribute of any kernel. */
 enum { LARGEST_ATTR = 4096 };
 
-static void attr_size(struct jp_answer *answer)
+static void probe_size(struct jp_answer *answer)
 {
 	union {
 		unsigned char bytes[LARGEST_ATTR];
@@ -20,7 +20,7 @@ static void attr_size(struct jp_answer *answer)
 	} large = {.bytes = {0}};
 	long fd;
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	large.attr = jp_trial_dummy();
 	large.attr.size = sizeof(large);
@@ -34,7 +34,7 @@ static void attr_size(struct jp_answer *answer)
 		jp_answer_number(answer, large.attr.size);
 }
 
-static void clocks(struct jp_answer *answer)
+static void try_clocks(struct jp_answer *answer)
 {
 	static const struct {
 		clockid_t clock;
@@ -48,22 +48,23 @@ static void clocks(struct jp_answer *answer)
 		{CLOCK_MONOTONIC_COARSE, "monotonic_coarse"},
 	};
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
 		struct perf_event_attr attr = jp_trial_dummy();
 
 		attr.clockid = tried[i].clock;
-		jp_answer_text(answer, "%s %s", tried[i].name, jp_answer_errno(jp_trial(&attr)));
+		jp_answer_text(answer, "%s %s", tried[i].name,
+			       jp_answer_errno(jp_trial_open(&attr)));
 	}
 }
 
-static void stack_sizes(struct jp_answer *answer)
+static void try_stack_sizes(struct jp_answer *answer)
 {
 	static const uint32_t tried[] = {8, 12, 8192, 65528, 65532, 65536};
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	jp_answer_list(answer);
 	for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
@@ -71,15 +72,15 @@ static void stack_sizes(struct jp_answer *answer)
 
 		attr.sample_type |= PERF_SAMPLE_STACK_USER;
 		attr.sample_stack_user = tried[i];
-		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial(&attr)));
+		jp_answer_text(answer, "%u %s", tried[i], jp_answer_errno(jp_trial_open(&attr)));
 	}
 }
 
-static void max_stacks(struct jp_answer *answer)
+static void try_max_stacks(struct jp_answer *answer)
 {
 	long limit = jp_sysctl("perf_event_max_stack", -1);
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	if (limit < 0)
 		jp_answer_missing(answer, "kernel.perf_event_max_stack");
@@ -90,11 +91,11 @@ static void max_stacks(struct jp_answer *answer)
 		attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr.sample_max_stack = (uint16_t)(limit + more);
 		jp_answer_text(answer, "%s %s", more ? "one more" : "the sysctl's",
-			       jp_answer_errno(jp_trial(&attr)));
+			       jp_answer_errno(jp_trial_open(&attr)));
 	}
 }
 
-static void inherit_anywhere(struct jp_answer *answer)
+static void map_ring_of_any_cpu(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_answer mapped = {0};
@@ -113,9 +114,9 @@ static void inherit_anywhere(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_watch_map(&watch, 1, &mapped) ? "ok" : mapped.missing);
 }
 
-static void counts(struct jp_answer *answer)
+static void compare_counts(struct jp_answer *answer)
 {
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	jp_answer_list(answer);
 	jp_answer_text(answer, "cpu-clock %s",
@@ -128,17 +129,18 @@ static const struct jp_fact facts[] = {
 	{"attr.size",
 	 "An attr is longer than the kernel's and not zero there; the size that the E2BIG answer "
 	 "tells.",
-	 .probe = attr_size},
-	{"attr.clockid", "Each clock is asked for with use_clockid.", .probe = clocks},
+	 .probe = probe_size},
+	{"attr.clockid", "Each clock is asked for with use_clockid.", .probe = try_clocks},
 	{"attr.clock.counts", "A clock is on for a millisecond, then disabled and read.",
-	 .probe = counts},
-	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.", .probe = stack_sizes},
+	 .probe = compare_counts},
+	{"attr.sample_stack_user", "Sizes of a stack dump are asked for.",
+	 .probe = try_stack_sizes},
 	{"attr.sample_max_stack",
 	 "Chains of as many addresses as kernel.perf_event_max_stack says, and of one more, are "
 	 "asked for.",
-	 .probe = max_stacks},
+	 .probe = try_max_stacks},
 	{"attr.inherit.ring_without_cpu",
 	 "The ring of an event with attr.inherit that belongs to no CPU is mapped.",
-	 .probe = inherit_anywhere},
+	 .probe = map_ring_of_any_cpu},
 };
 JP_REGISTER_ROWS(fact, facts);

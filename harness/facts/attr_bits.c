@@ -10,24 +10,24 @@ enum { BITS = 64 };
  * them. */
 #define HOW(flag, other, type) ((flag) | (other) << 8 | (long)(type) << 16)
 
-static void flags(struct jp_answer *answer)
+static void try_flags(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
 	unsigned int other = answer->how >> 8 & 0xff;
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	attr.size = PERF_ATTR_SIZE_VER7;
 	attr.sample_type |= (uint64_t)answer->how >> 16;
 	jp_attr_set(&attr, answer->how & 0xff);
 	if (other)
 		jp_attr_set(&attr, other);
-	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial(&attr)));
+	jp_answer_text(answer, "%s", jp_answer_errno(jp_trial_open(&attr)));
 }
 
 enum part { FLAG, SAMPLE_TYPE, READ_FORMAT, BRANCH_TYPE, SOFTWARE };
 
-static struct perf_event_attr with_bit(enum part part, unsigned int bit)
+static struct perf_event_attr make_attr(enum part part, unsigned int bit)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
 
@@ -48,7 +48,7 @@ static struct perf_event_attr with_bit(enum part part, unsigned int bit)
 }
 
 /* Returns whether the kernel knows the bit, by its error. */
-static bool known(enum part part, int error)
+static bool is_known(enum part part, int error)
 {
 	/* The kernel demands that reserved flags are zero: the first unknown flag fails for that
 	 * reason only. Flags that need another flag fail with EINVAL too: they are below a flag
@@ -61,17 +61,17 @@ static bool known(enum part part, int error)
 	return error != EINVAL;
 }
 
-static void highest(struct jp_answer *answer)
+static void find_highest(struct jp_answer *answer)
 {
 	enum part part = (enum part)answer->how;
 	int found = part == FLAG ? -1 : 0;
 
-	if (!jp_trial_may(answer))
+	if (!jp_trial_is_allowed(answer))
 		return;
 	for (unsigned int bit = 0; bit < BITS; bit++) {
-		struct perf_event_attr attr = with_bit(part, bit);
+		struct perf_event_attr attr = make_attr(part, bit);
 
-		if (known(part, jp_trial(&attr)))
+		if (is_known(part, jp_trial_open(&attr)))
 			found = (int)bit;
 	}
 	if (found < 0)
@@ -81,37 +81,37 @@ static void highest(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = flags,
+	{"attr.bit.build_id", "A dummy event with attr.build_id alone.", .probe = try_flags,
 	 .how = JP_ATTR_BUILD_ID},
 	{"attr.bit.inherit_thread", "A dummy event with attr.inherit and inherit_thread.",
-	 .probe = flags, .how = HOW(JP_ATTR_INHERIT, JP_ATTR_INHERIT_THREAD, 0)},
-	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.", .probe = flags,
-	 .how = JP_ATTR_REMOVE_ON_EXEC},
-	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.", .probe = flags,
-	 .how = HOW(JP_ATTR_SIGTRAP, JP_ATTR_REMOVE_ON_EXEC, 0)},
+	 .probe = try_flags, .how = HOW(JP_ATTR_INHERIT, JP_ATTR_INHERIT_THREAD, 0)},
+	{"attr.bit.remove_on_exec", "A dummy event with attr.remove_on_exec alone.",
+	 .probe = try_flags, .how = JP_ATTR_REMOVE_ON_EXEC},
+	{"attr.bit.sigtrap", "A dummy event with attr.sigtrap and remove_on_exec.",
+	 .probe = try_flags, .how = HOW(JP_ATTR_SIGTRAP, JP_ATTR_REMOVE_ON_EXEC, 0)},
 	{"attr.bit.defer_callchain", "A dummy event with callchains and attr.defer_callchain.",
-	 .probe = flags, .how = HOW(JP_ATTR_DEFER_CALLCHAIN, 0, PERF_SAMPLE_CALLCHAIN)},
-	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = flags,
+	 .probe = try_flags, .how = HOW(JP_ATTR_DEFER_CALLCHAIN, 0, PERF_SAMPLE_CALLCHAIN)},
+	{"attr.bit.defer_output", "A dummy event with attr.defer_output alone.", .probe = try_flags,
 	 .how = JP_ATTR_DEFER_OUTPUT},
 	{"attr.inherit_with_read", "A dummy event with attr.inherit and PERF_SAMPLE_READ.",
-	 .probe = flags, .how = HOW(JP_ATTR_INHERIT, 0, PERF_SAMPLE_READ)},
+	 .probe = try_flags, .how = HOW(JP_ATTR_INHERIT, 0, PERF_SAMPLE_READ)},
 	{"attr.flags.highest",
 	 "Each flag of attr is set alone on a dummy event; the highest that is taken.",
-	 .probe = highest, .how = FLAG},
+	 .probe = find_highest, .how = FLAG},
 	{"attr.sample_type.highest",
 	 "Each bit of sample_type is tried on a dummy event; the highest that is not EINVAL "
 	 "(CODE_PAGE_SIZE 23, WEIGHT_STRUCT 24).",
-	 .probe = highest, .how = SAMPLE_TYPE},
+	 .probe = find_highest, .how = SAMPLE_TYPE},
 	{"attr.read_format.highest",
 	 "Each bit of read_format is tried on a dummy event; the highest that is not EINVAL (LOST "
 	 "is 4).",
-	 .probe = highest, .how = READ_FORMAT},
+	 .probe = find_highest, .how = READ_FORMAT},
 	{"attr.branch_sample_type.highest",
 	 "Each bit of branch_sample_type is tried; the highest that is not EINVAL.",
-	 .probe = highest, .how = BRANCH_TYPE},
+	 .probe = find_highest, .how = BRANCH_TYPE},
 	{"attr.software.highest",
 	 "Each number of a software event is tried; the highest that is there (DUMMY is 9, "
 	 "BPF_OUTPUT 10, CGROUP_SWITCHES 11).",
-	 .probe = highest, .how = SOFTWARE},
+	 .probe = find_highest, .how = SOFTWARE},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -4,7 +4,7 @@
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
 
-static void tell_marked(struct jp_answer *answer, struct jp_watch *watch)
+static void answer_marks(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 
@@ -25,17 +25,17 @@ static void map_both(struct jp_answer *answer, int program)
 	jp_test_region_map(answer, 4, 1, JP_RX);
 }
 
-static void asked_for(struct jp_answer *answer, struct jp_watch *watch)
+static void map_with_ids(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int program = jp_tiny_make(answer);
 
 	if (program < 0)
 		return;
 	map_both(answer, program);
-	tell_marked(answer, watch);
+	answer_marks(answer, watch);
 }
 
-static void id_size(struct jp_answer *answer, struct jp_watch *watch)
+static void read_id_size(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int program = jp_tiny_make(answer);
 	struct jp_event event;
@@ -55,7 +55,7 @@ static void id_size(struct jp_answer *answer, struct jp_watch *watch)
 
 /* States what an event without build ids gets beside an event with build ids: opened before it, if
  * @answer->how. */
-static void beside(struct jp_answer *answer)
+static void open_two_events(struct jp_answer *answer)
 {
 	struct perf_event_attr plain = jp_watch_sideband(), asking = jp_watch_sideband();
 	int program = jp_tiny_make(answer);
@@ -74,23 +74,23 @@ static void beside(struct jp_answer *answer)
 	if (!opened)
 		return;
 	map_both(answer, program);
-	tell_marked(answer, &watch);
+	answer_marks(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {
 	{"build_id.asked_for",
 	 "A program in a memfd, which has a build id, and an anonymous page are mapped r-x while "
 	 "attr.build_id is set: what the records hold by their misc bit.",
-	 .watched = asked_for, .bit = JP_ATTR_BUILD_ID},
+	 .watched = map_with_ids, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.size",
 	 "The size that the record of a program with a build id of 20 bytes tells.",
-	 .watched = id_size, .bit = JP_ATTR_BUILD_ID},
+	 .watched = read_id_size, .bit = JP_ATTR_BUILD_ID},
 	{"build_id.beside.opened_first",
 	 "The same for an event without attr.build_id, beside one with it that was opened before: "
 	 "a build id is a record that says what it does not hold.",
-	 .probe = beside, .how = true},
+	 .probe = open_two_events, .how = true},
 	{"build_id.beside.opened_second",
-	 "The same where the one with attr.build_id was opened afterwards.", .probe = beside,
-	 .how = false},
+	 "The same where the one with attr.build_id was opened afterwards.",
+	 .probe = open_two_events, .how = false},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -23,40 +23,39 @@ enum {
 	NAME_A_MAPPING = 0x53564d41, /* PR_SET_VMA, PR_SET_VMA_ANON_NAME 0 */
 };
 
-static void memfd_flag(struct jp_answer *answer)
+static void create_memfd(struct jp_answer *answer)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC | (unsigned int)answer->how);
 
 	jp_answer_call(answer, "", fd < 0);
 }
 
-static void memfd_noexec_mapped(struct jp_answer *answer)
+static void map_noexec_memfd(struct jp_answer *answer)
 {
 	int fd = memfd_create("fact", MFD_CLOEXEC | MEMFD_NOEXEC_SEAL);
 	void *at;
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "memfd_create with MFD_NOEXEC_SEAL: %s",
-				  jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create with MFD_NOEXEC_SEAL");
 		return;
 	}
 	at = mmap(NULL, jp_test_region_page(), JP_RX, MAP_SHARED, fd, 0);
 	jp_answer_call(answer, "", at == MAP_FAILED);
 }
 
-static void procmap_query(struct jp_answer *answer)
+static void query_procmap(struct jp_answer *answer)
 {
 	/* struct procmap_query of Linux 6.11: size, query_flags, query_addr ... */
-	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&memfd_flag};
+	uint64_t query[13] = {sizeof(query), 0, (uint64_t)(uintptr_t)&create_memfd};
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/proc/self/maps");
 	else
 		jp_answer_call(answer, "", ioctl(fd, _IOWR('f', 17, query), query));
 }
 
-static void mseal_flip(struct jp_answer *answer, struct jp_watch *watch)
+static void flip_sealed(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
 
@@ -68,10 +67,10 @@ static void mseal_flip(struct jp_answer *answer, struct jp_watch *watch)
 	}
 	jp_answer_call(answer, "mprotect", mprotect(jp_test_region_at(0), page, JP_RWX));
 	jp_test_region_map(answer, 2, 1, JP_RX);
-	jp_tell_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
-static void guard_inside(struct jp_answer *answer, struct jp_watch *watch)
+static void install_guard(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
 
@@ -79,17 +78,17 @@ static void guard_inside(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_call(answer, "madvise",
 		       madvise(jp_test_region_at(1), page, ADVICE_GUARD_INSTALL));
 	jp_test_region_map(answer, 4, 1, JP_RWX);
-	jp_tell_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
-static void collapse(struct jp_answer *answer)
+static void collapse_pages(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	/* On an empty range: the kernel only checks the advice. */
 	jp_answer_call(answer, "", madvise(jp_test_region_at(0), 0, ADVICE_COLLAPSE));
 }
 
-static void droppable(struct jp_answer *answer)
+static void map_droppable(struct jp_answer *answer)
 {
 	void *at =
 		mmap(NULL, jp_test_region_page(), JP_RW, MAPPING_DROPPABLE | MAP_ANONYMOUS, -1, 0);
@@ -97,7 +96,7 @@ static void droppable(struct jp_answer *answer)
 	jp_answer_call(answer, "", at == MAP_FAILED);
 }
 
-static void move_two(struct jp_answer *answer, struct jp_watch *watch)
+static void move_two_mappings(struct jp_answer *answer, struct jp_watch *watch)
 {
 	size_t page = jp_test_region_page();
 	void *at;
@@ -107,7 +106,7 @@ static void move_two(struct jp_answer *answer, struct jp_watch *watch)
 	at = mremap(jp_test_region_at(0), 4 * page, 4 * page, MREMAP_MAYMOVE | MREMAP_FIXED,
 		    jp_test_region_at(16));
 	jp_answer_call(answer, "mremap", at == MAP_FAILED);
-	jp_tell_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static void name_mapping(struct jp_answer *answer)
@@ -118,7 +117,7 @@ static void name_mapping(struct jp_answer *answer)
 		prctl(NAME_A_MAPPING, 0, jp_test_region_at(0), jp_test_region_page(), "fact"));
 }
 
-static void shadow_stack(struct jp_answer *answer)
+static void try_shadow_stack(struct jp_answer *answer)
 {
 	errno = 0;
 	/* Without a size: a kernel that has the call rejects it with another error. */
@@ -126,13 +125,13 @@ static void shadow_stack(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(errno));
 }
 
-static void special_names(struct jp_answer *answer)
+static void list_kernel_pages(struct jp_answer *answer)
 {
 	char line[512], *name;
 	FILE *file = fopen("/proc/self/maps", "re");
 
 	if (!file) {
-		jp_answer_missing(answer, "/proc/self/maps: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/proc/self/maps");
 		return;
 	}
 	jp_answer_list(answer);
@@ -146,35 +145,36 @@ static void special_names(struct jp_answer *answer)
 }
 
 static const struct jp_fact facts[] = {
-	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = memfd_flag,
+	{"call.memfd_create.exec", "memfd_create with MFD_EXEC.", .probe = create_memfd,
 	 .how = MEMFD_EXEC},
-	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.", .probe = memfd_flag,
-	 .how = MEMFD_NOEXEC_SEAL},
+	{"call.memfd_create.noexec_seal", "memfd_create with MFD_NOEXEC_SEAL.",
+	 .probe = create_memfd, .how = MEMFD_NOEXEC_SEAL},
 	{"call.memfd_create.noexec_seal.map", "A memfd with MFD_NOEXEC_SEAL is mapped r-x.",
-	 .probe = memfd_noexec_mapped},
+	 .probe = map_noexec_memfd},
 	{"call.procmap_query", "The mapping of an address is asked for by ioctl PROCMAP_QUERY.",
-	 .probe = procmap_query},
+	 .probe = query_procmap},
 	{"call.mseal",
 	 "Two pages r-x are sealed, then made rwx, then one is mapped r-x above: what mprotect "
 	 "says, and the ranges of all records.",
-	 .watched = mseal_flip},
+	 .watched = flip_sealed},
 	{"call.madvise.guard_install",
 	 "A guard is installed in four pages rwx, then one is mapped above: what madvise says, and "
 	 "the ranges of all records.",
-	 .watched = guard_inside},
+	 .watched = install_guard},
 	{"call.madvise.collapse",
-	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.", .probe = collapse},
-	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", .probe = droppable},
+	 "MADV_COLLAPSE of no bytes: EINVAL where the advice is not known.",
+	 .probe = collapse_pages},
+	{"call.mmap.droppable", "mmap with MAP_DROPPABLE.", .probe = map_droppable},
 	{"call.mremap.two_mappings",
 	 "Two neighbours r-x and rwx are moved by one mremap: what it says, and the ranges of all "
 	 "records.",
-	 .watched = move_two},
+	 .watched = move_two_mappings},
 	{"call.prctl.anon_name", "An anonymous mapping gets a name (PR_SET_VMA_ANON_NAME).",
 	 .probe = name_mapping},
 	{"call.map_shadow_stack", "map_shadow_stack without a size: ENOSYS where there is none.",
-	 .probe = shadow_stack},
+	 .probe = try_shadow_stack},
 	{"maps.kernel_pages",
 	 "What the kernel maps into each process, in /proc/self/maps: vDSO and its data.",
-	 .probe = special_names},
+	 .probe = list_kernel_pages},
 };
 JP_REGISTER_ROWS(fact, facts);

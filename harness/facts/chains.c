@@ -9,7 +9,7 @@
 enum { BODY, ENTRY, PUSHED, RET, PLAIN, PLAIN_MIDDLE };
 
 /* States the chain at an instruction of a leaf that a middle calls. */
-static void at_place(struct jp_answer *answer)
+static void walk_from_place(struct jp_answer *answer)
 {
 	const struct {
 		const void *addr;
@@ -29,13 +29,13 @@ static void at_place(struct jp_answer *answer)
 	if (!jp_chain_open(&watch, place->addr, answer))
 		return;
 	jp_code_outer(place->middle, place->leaf);
-	jp_chain_tell_next(answer, &watch);
+	jp_answer_chain(answer, &watch);
 }
 
 enum { ZERO, UNMAPPED, ABSENT, NON_CANONICAL, CYCLE, UNALIGNED };
 
 /* States how many addresses the chain has with an odd frame pointer. */
-static void odd(struct jp_answer *answer)
+static void walk_odd_frame(struct jp_answer *answer)
 {
 	static uint64_t cycle[2] = {0, 0x1234567};
 	static struct __attribute__((packed)) {
@@ -59,11 +59,11 @@ static void odd(struct jp_answer *answer)
 		return;
 	jp_code_frame = frames[answer->how];
 	jp_code_outer(jp_code_middle, jp_code_odd);
-	jp_chain_tell_length(answer, &watch);
+	jp_answer_chain_length(answer, &watch);
 }
 
 /* Uses 300 callers, with at most @answer->how in the chain. */
-static void deep(struct jp_answer *answer)
+static void walk_deep_chain(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_deep_body);
 	struct jp_watch watch;
@@ -72,18 +72,18 @@ static void deep(struct jp_answer *answer)
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
 	jp_code_deep(300);
-	jp_chain_tell_length(answer, &watch);
+	jp_answer_chain_length(answer, &watch);
 }
 
-static void handler(int number)
+static void handle_trap(int number)
 {
 	jp_code_leaf();
 }
 
-static void in_handler(struct jp_answer *answer)
+static void walk_from_handler(struct jp_answer *answer)
 {
 	extern const char __executable_start[], etext[];
-	struct sigaction act = {.sa_handler = handler};
+	struct sigaction act = {.sa_handler = handle_trap};
 	struct jp_event event;
 	struct jp_watch watch;
 	uint64_t addr;
@@ -114,7 +114,7 @@ static void in_handler(struct jp_answer *answer)
 	}
 }
 
-static void in_emitted(struct jp_answer *answer)
+static void walk_emitted_code(struct jp_answer *answer)
 {
 	const char *leaf = (const char *)jp_code_leaf;
 	struct jp_watch watch;
@@ -127,52 +127,52 @@ static void in_emitted(struct jp_answer *answer)
 	if (!jp_chain_open(&watch, jp_test_region_at(0) + (jp_code_leaf_body - leaf), answer))
 		return;
 	jp_code_outer(jp_code_middle, (jp_code)(void *)jp_test_region_at(0));
-	jp_chain_tell_next(answer, &watch);
+	jp_answer_chain(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {
 	{"chain.leaf.body",
 	 "outer calls middle, middle calls leaf, all with frame pointers; the chain in leaf's "
 	 "body.",
-	 .probe = at_place, .how = BODY},
+	 .probe = walk_from_place, .how = BODY},
 	{"chain.leaf.entry", "The same, at leaf's first instruction (push %rbp).",
-	 .probe = at_place, .how = ENTRY},
+	 .probe = walk_from_place, .how = ENTRY},
 	{"chain.leaf.pushed", "The same, at leaf's second instruction (mov %rsp,%rbp).",
-	 .probe = at_place, .how = PUSHED},
-	{"chain.leaf.ret", "The same, at leaf's ret.", .probe = at_place, .how = RET},
-	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.", .probe = at_place,
-	 .how = PLAIN},
+	 .probe = walk_from_place, .how = PUSHED},
+	{"chain.leaf.ret", "The same, at leaf's ret.", .probe = walk_from_place, .how = RET},
+	{"chain.leaf.without_frame", "The same in a leaf without frame pointer.",
+	 .probe = walk_from_place, .how = PLAIN},
 	{"chain.middle.without_frame",
 	 "The same in a leaf with frame pointer that a middle without one calls.",
-	 .probe = at_place, .how = PLAIN_MIDDLE},
-	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.", .probe = odd,
-	 .how = ZERO},
+	 .probe = walk_from_place, .how = PLAIN_MIDDLE},
+	{"chain.frame.zero", "The frame pointer is 0; addresses in the chain.",
+	 .probe = walk_odd_frame, .how = ZERO},
 	{"chain.frame.unmapped",
 	 "The frame pointer leads to where nothing is mapped; addresses in the chain.",
-	 .probe = odd, .how = UNMAPPED},
+	 .probe = walk_odd_frame, .how = UNMAPPED},
 	{"chain.frame.not_present",
 	 "The frame pointer leads to a page that nobody touched yet; addresses in the chain.",
-	 .probe = odd, .how = ABSENT},
+	 .probe = walk_odd_frame, .how = ABSENT},
 	{"chain.frame.non_canonical",
-	 "The frame pointer is no address at all; addresses in the chain.", .probe = odd,
+	 "The frame pointer is no address at all; addresses in the chain.", .probe = walk_odd_frame,
 	 .how = NON_CANONICAL},
 	{"chain.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the chain.",
-	 .probe = odd, .how = CYCLE},
+	 .probe = walk_odd_frame, .how = CYCLE},
 	{"chain.frame.unaligned",
 	 "The frame pointer is odd, and the frame there has a caller and links to 0; addresses in "
 	 "the chain.",
-	 .probe = odd, .how = UNALIGNED},
+	 .probe = walk_odd_frame, .how = UNALIGNED},
 	{"chain.deep", "300 callers; addresses in the chain with the sysctl's limit.",
-	 .probe = deep, .how = 0},
+	 .probe = walk_deep_chain, .how = 0},
 	{"chain.deep.max_stack", "300 callers; addresses in the chain with sample_max_stack=5.",
-	 .probe = deep, .how = 5},
+	 .probe = walk_deep_chain, .how = 5},
 	{"chain.signal_handler",
 	 "A handler calls leaf while it interrupts a trap that middle called; the chain from "
 	 "leaf's body up to outer.",
-	 .probe = in_handler},
+	 .probe = walk_from_handler},
 	{"chain.emitted",
 	 "middle calls a leaf in anonymous memory; the chain in its body, which is elsewhere.",
-	 .probe = in_emitted},
+	 .probe = walk_emitted_code},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Functions of known instructions: jp_code_enter() calls outer, outer a middle, and that a leaf.
- * They are in this program's file, so that uprobes find them. One file for each machine. */
+/* Functions of known instructions: outer calls a middle, which calls a leaf. They are in this
+ * program's file, so that uprobes find them. One file for each machine. */
 
 typedef void (*jp_code)(void);
 

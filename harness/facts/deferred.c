@@ -25,7 +25,7 @@ static bool open_deferred(struct jp_watch *watch, const void *addr, bool output,
 	return jp_watch_open(watch, &attr, 16, answer);
 }
 
-static void take_sample(struct both *both, const struct jp_event *event)
+static void copy_sample(struct both *both, const struct jp_event *event)
 {
 	const uint64_t *chain = event->sample.chain, count = event->sample.nr_chain;
 
@@ -35,14 +35,14 @@ static void take_sample(struct both *both, const struct jp_event *event)
 }
 
 /* Reads both. Returns false if no record has the chain. */
-static bool take_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
+static bool read_both(struct jp_answer *answer, struct jp_watch *watch, struct both *both)
 {
 	struct jp_event event;
 
 	*both = (struct both){0};
 	while (jp_watch_next(watch, &event)) {
 		if (event.type == JP_EVENT_SAMPLE)
-			take_sample(both, &event);
+			copy_sample(both, &event);
 		if (event.type != JP_EVENT_DEFERRED)
 			continue;
 		both->brought = true;
@@ -57,7 +57,7 @@ static bool take_both(struct jp_answer *answer, struct jp_watch *watch, struct b
 }
 
 /* States the names in the chain, up to outer. */
-static void tell_chain(struct jp_answer *answer, const struct both *both)
+static void answer_names(struct jp_answer *answer, const struct both *both)
 {
 	for (size_t i = 0; i < both->count && i < TOLD; i++) {
 		const char *name = jp_code_name(both->ips[i]);
@@ -68,7 +68,7 @@ static void tell_chain(struct jp_answer *answer, const struct both *both)
 	}
 }
 
-static void in_leaf(struct jp_answer *answer)
+static void defer_leaf_body(struct jp_answer *answer)
 {
 	struct jp_watch watch;
 	struct both both;
@@ -77,7 +77,7 @@ static void in_leaf(struct jp_answer *answer)
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	take_both(answer, &watch, &both);
+	read_both(answer, &watch, &both);
 	jp_answer_text(answer, "%s", both.with_cookie ? "a cookie" : "a chain");
 	if (!both.brought) {
 		jp_answer_text(answer, "no record");
@@ -85,38 +85,38 @@ static void in_leaf(struct jp_answer *answer)
 	}
 	jp_answer_text(answer, "%s",
 		       both.cookie == both.last ? "the same cookie" : "another cookie");
-	tell_chain(answer, &both);
+	answer_names(answer, &both);
 }
 
-static void tell_length(struct jp_answer *answer, struct jp_watch *watch)
+static void answer_length(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct both both;
 
-	if (take_both(answer, watch, &both))
+	if (read_both(answer, watch, &both))
 		jp_answer_number(answer, both.count);
 	else
 		jp_answer_text(answer, "no record");
 }
 
-static void deep(struct jp_answer *answer)
+static void defer_deep_chain(struct jp_answer *answer)
 {
 	struct jp_watch watch;
 	uint64_t before;
 
 	if (!open_deferred(&watch, jp_code_deep_body, true, answer))
 		return;
-	/* Subtract what every chain of this program has below: compare with one caller less. */
+	/* Subtract the callers that every chain of this program has. */
 	jp_code_deep(300);
-	tell_length(answer, &watch);
+	answer_length(answer, &watch);
 	before = answer->count ? answer->items[0].number : 0;
 	answer->count = 0;
 	jp_code_deep(0);
-	tell_length(answer, &watch);
+	answer_length(answer, &watch);
 	if (answer->count && answer->items[0].is_number && before)
 		answer->items[0].number = before - answer->items[0].number;
 }
 
-static void cycle(struct jp_answer *answer)
+static void defer_cycle(struct jp_answer *answer)
 {
 	static uint64_t frame[2];
 	struct jp_watch watch;
@@ -127,10 +127,10 @@ static void cycle(struct jp_answer *answer)
 	if (!open_deferred(&watch, jp_code_odd_body, true, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_odd);
-	tell_length(answer, &watch);
+	answer_length(answer, &watch);
 }
 
-static void entry(struct jp_answer *answer)
+static void defer_leaf_entry(struct jp_answer *answer)
 {
 	struct jp_watch watch;
 	struct both both;
@@ -139,8 +139,8 @@ static void entry(struct jp_answer *answer)
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
 	jp_answer_list(answer);
-	if (take_both(answer, &watch, &both))
-		tell_chain(answer, &both);
+	if (read_both(answer, &watch, &both))
+		answer_names(answer, &both);
 	else
 		jp_answer_text(answer, "no record");
 }
@@ -149,16 +149,16 @@ static const struct jp_fact facts[] = {
 	{"deferred.leaf.body",
 	 "A breakpoint in leaf's body with defer_callchain and defer_output: what the sample has, "
 	 "whether the record has its cookie, and the record's chain.",
-	 .probe = in_leaf, .how = true},
-	{"deferred.without_output", "The same with defer_callchain alone.", .probe = in_leaf,
-	 .how = false},
+	 .probe = defer_leaf_body, .how = true},
+	{"deferred.without_output", "The same with defer_callchain alone.",
+	 .probe = defer_leaf_body, .how = false},
 	{"deferred.deep", "How many addresses more a deferred chain has with 300 callers more.",
-	 .probe = deep},
+	 .probe = defer_deep_chain},
 	{"deferred.frame.cycle",
 	 "The frame pointer leads to a frame that links to itself; addresses in the deferred "
 	 "chain.",
-	 .probe = cycle},
+	 .probe = defer_cycle},
 	{"deferred.leaf.entry", "The deferred chain from leaf's first instruction (push %rbp).",
-	 .probe = entry},
+	 .probe = defer_leaf_entry},
 };
 JP_REGISTER_ROWS(fact, facts);

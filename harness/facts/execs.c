@@ -38,7 +38,7 @@ static void execute(struct jp_answer *answer)
 				   &watch, &attr, JP_WATCH_PAGES, answer))
 		return;
 	jp_tiny_in_child(answer, program, ways[answer->how]);
-	jp_tell_records(answer, &watch);
+	jp_answer_records(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {

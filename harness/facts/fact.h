@@ -39,11 +39,10 @@ struct jp_fact {
 	const char *about; /* one sentence: the act, and the meaning of the value */
 	void (*probe)(struct jp_answer *answer);
 	long how; /* parameter in the probe's answer */
-	/* A probe that begins with jp_watch_code(); its attribute also has the bit @bit, unless
-	 * 0. */
+	/* A probe with an open jp_watch_sideband(), whose attr also has the flag @bit unless 0. */
 	void (*watched)(struct jp_answer *answer, struct jp_watch *watch);
 	unsigned int bit;
-	const char *acts; /* if there is neither: harness/facts/acts.h */
+	const char *acts; /* the probe's text, if there is no function: harness/facts/acts.h */
 };
 
 /* Sets the value, or adds one to a list. */
@@ -59,5 +58,7 @@ void jp_answer_list(struct jp_answer *answer);
  * missing things are stated; later values do not count. */
 void jp_answer_missing(struct jp_answer *answer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Adds @call, which failed with errno, to the missing things. */
+void jp_answer_failed(struct jp_answer *answer, const char *call);
 /* Returns the name of an error; "ok" for 0. */
 const char *jp_answer_errno(int error);

@@ -15,7 +15,7 @@
 enum { FLIPS = 200 };
 
 /* Writes FLIPS records of a page that becomes executable into a ring of one page. */
-static void flood(struct jp_answer *answer)
+static void flood_ring(struct jp_answer *answer)
 {
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	for (int i = 0; i < FLIPS; i++) {
@@ -24,7 +24,7 @@ static void flood(struct jp_answer *answer)
 	}
 }
 
-static bool open_small(struct jp_watch *watch, struct jp_answer *answer, bool count)
+static bool open_small_ring(struct jp_watch *watch, struct jp_answer *answer, bool count)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 
@@ -46,15 +46,15 @@ static void count_records(struct jp_watch *watch, unsigned int *maps, unsigned i
 	}
 }
 
-static void full_ring(struct jp_answer *answer)
+static void fill_ring(struct jp_answer *answer)
 {
 	unsigned int maps = 0, losses = 0;
 	struct jp_watch watch;
 	uint64_t lost = 0;
 
-	if (!open_small(&watch, answer, false))
+	if (!open_small_ring(&watch, answer, false))
 		return;
-	flood(answer);
+	flood_ring(answer);
 	count_records(&watch, &maps, &losses, &lost);
 	jp_answer_list(answer);
 	jp_answer_text(answer, "%u MMAP2", maps);
@@ -67,23 +67,23 @@ static void full_ring(struct jp_answer *answer)
 	jp_answer_text(answer, "%u LOST of %llu", losses, (unsigned long long)lost);
 }
 
-static void counted(struct jp_answer *answer)
+static void count_lost(struct jp_answer *answer)
 {
 	struct {
 		uint64_t value, id, lost;
 	} counts = {0};
 	struct jp_watch watch;
 
-	if (!open_small(&watch, answer, true))
+	if (!open_small_ring(&watch, answer, true))
 		return;
-	flood(answer);
+	flood_ring(answer);
 	if (read(watch.fd, &counts, sizeof(counts)) != (ssize_t)sizeof(counts))
-		jp_answer_missing(answer, "read of an event: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "read of an event");
 	else
 		jp_answer_number(answer, counts.lost);
 }
 
-static const char *poll_words(int fd)
+static const char *describe_poll(int fd)
 {
 	struct pollfd state = {.fd = fd, .events = POLLIN};
 	static char text[64];
@@ -98,7 +98,7 @@ static const char *poll_words(int fd)
 	return text;
 }
 
-static void watermark(struct jp_answer *answer)
+static void poll_watermark(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch;
@@ -110,18 +110,18 @@ static void watermark(struct jp_answer *answer)
 		return;
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	jp_answer_list(answer);
-	jp_answer_text(answer, "%s", poll_words(watch.fd));
-	/* poll() reports it once: asking clears it. */
+	jp_answer_text(answer, "%s", describe_poll(watch.fd));
+	/* poll() reports a wakeup once and clears it. */
 	for (int woken = 0; !woken && flips < FLIPS; flips++) {
 		jp_test_region_protect(answer, 0, 1, JP_RX);
 		jp_test_region_protect(answer, 0, 1, JP_RW);
-		woken = strcmp(poll_words(watch.fd), "IN") == 0;
+		woken = strcmp(describe_poll(watch.fd), "IN") == 0;
 	}
 	jp_answer_text(answer, "IN after %d", flips);
-	jp_answer_text(answer, "%s", poll_words(watch.fd));
+	jp_answer_text(answer, "%s", describe_poll(watch.fd));
 }
 
-static void after_exit(struct jp_answer *answer)
+static void poll_after_exit(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch = {.fd = -1};
@@ -131,7 +131,7 @@ static void after_exit(struct jp_answer *answer)
 
 	attr.inherit = 0;
 	if (pipe(pipes)) {
-		jp_answer_missing(answer, "pipe: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "pipe");
 		return;
 	}
 	pid = jp_fact_fork(answer);
@@ -146,17 +146,17 @@ static void after_exit(struct jp_answer *answer)
 	if (watch.fd < 0)
 		jp_answer_missing(answer, "perf_event_open: %s", jp_answer_errno(-watch.fd));
 	else if (jp_watch_map(&watch, 1, answer))
-		jp_answer_text(answer, "%s", poll_words(watch.fd));
+		jp_answer_text(answer, "%s", describe_poll(watch.fd));
 	close(pipes[1]);
 	jp_fact_wait(answer, pid);
 	if (watch.fd >= 0)
-		jp_answer_text(answer, "%s", poll_words(watch.fd));
+		jp_answer_text(answer, "%s", describe_poll(watch.fd));
 	jp_watch_skip(&watch);
 	if (watch.fd >= 0)
-		jp_answer_text(answer, "%s", poll_words(watch.fd));
+		jp_answer_text(answer, "%s", describe_poll(watch.fd));
 }
 
-static void ring_sizes(struct jp_answer *answer)
+static void map_ring_sizes(struct jp_answer *answer)
 {
 	static const unsigned int pages[] = {0, 1, 2, 3, 4};
 
@@ -176,7 +176,7 @@ static void ring_sizes(struct jp_answer *answer)
 	}
 }
 
-static void ring_flips(struct jp_answer *answer)
+static void change_ring(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch;
@@ -194,7 +194,7 @@ static void ring_flips(struct jp_answer *answer)
 			       MAP_FAILED);
 }
 
-static void ioctls(struct jp_answer *answer)
+static void try_ioctls(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband(), changed;
 	uint64_t id = 0, period = 1000;
@@ -225,7 +225,7 @@ static void ioctls(struct jp_answer *answer)
 						       : 0));
 }
 
-static void sysctls(struct jp_answer *answer)
+static void read_sysctls(struct jp_answer *answer)
 {
 	static const char *const names[] = {
 		"perf_event_max_stack", "perf_event_max_contexts_per_stack", "perf_event_mlock_kb"};
@@ -244,26 +244,26 @@ static const struct jp_fact facts[] = {
 	{"loss.full_ring",
 	 "A page becomes executable 200 times with a ring of one page that nobody reads: what it "
 	 "holds then, and what comes with one record more once it is empty.",
-	 .probe = full_ring},
+	 .probe = fill_ring},
 	{"loss.format_lost", "The same: how many records PERF_FORMAT_LOST counts as lost.",
-	 .probe = counted},
+	 .probe = count_lost},
 	{"ring.watermark",
 	 "With a watermark of 1024 bytes poll is asked before, until it says IN after a number of "
 	 "mapping records, and once more.",
-	 .probe = watermark},
+	 .probe = poll_watermark},
 	{"ring.poll.after_exit",
 	 "poll of the event of another process: while that lives, once it has ended, and once more "
 	 "after its records were read.",
-	 .probe = after_exit},
+	 .probe = poll_after_exit},
 	{"ring.pages", "Rings of 0 to 4 pages beside the control page are mapped.",
-	 .probe = ring_sizes},
+	 .probe = map_ring_sizes},
 	{"ring.changed",
 	 "What a ring says to mprotect, to mremap to more pages, and to a second mmap of another "
 	 "size.",
-	 .probe = ring_flips},
+	 .probe = change_ring},
 	{"attr.ioctl",
 	 "Each ioctl is tried on a dummy event, and two numbers that no kernel had in 7.3.",
-	 .probe = ioctls},
-	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", .probe = sysctls},
+	 .probe = try_ioctls},
+	{"attr.sysctl", "Limits of /proc/sys/kernel, as they are set.", .probe = read_sysctls},
 };
 JP_REGISTER_ROWS(fact, facts);

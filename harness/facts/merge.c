@@ -25,7 +25,7 @@ static void map_in_child(struct jp_answer *answer, struct jp_watch *watch)
 	}
 	jp_fact_wait(answer, pid);
 	jp_test_region_map(answer, 2, 1, JP_RWX);
-	jp_tell_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static void flip_over_userfault(struct jp_answer *answer, struct jp_watch *watch)
@@ -35,14 +35,14 @@ static void flip_over_userfault(struct jp_answer *answer, struct jp_watch *watch
 	int fd = (int)syscall(SYS_userfaultfd, 0);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "userfaultfd: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "userfaultfd");
 	jp_test_region_map(answer, 0, 6, JP_RW);
 	part.range.start = (uint64_t)(uintptr_t)jp_test_region_at(2);
 	part.range.len = 2 * jp_test_region_page();
 	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &part)))
-		jp_answer_missing(answer, "UFFDIO_REGISTER: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "UFFDIO_REGISTER");
 	jp_test_region_protect(answer, 0, 6, JP_RX);
-	jp_tell_maps(answer, watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, watch, JP_TELL_RANGE);
 }
 
 static const struct jp_fact facts[] = {
@@ -72,8 +72,8 @@ static const struct jp_fact facts[] = {
 	 "r-x pages are moved by mremap above others, then one is mapped above both; ranges of the "
 	 "records.",
 	 .acts = "map 0+2 rx; map 16+2 rx; move 16+2 2; map 4+1 rx; tell range"},
-	/* mremap has no record: an mprotect of everything shows what merged. Written pages keep
-	 * their offsets: they fit only when they are moved back. */
+	/* mremap has no record: an mprotect of all pages shows the merged mappings. Written pages
+	 * keep their offsets, so they merge only once they are moved back. */
 	{"merge.remap.beside_unwritten",
 	 "Written pages rwx are moved away by mremap and back, above pages that nobody wrote and "
 	 "that came meanwhile; ranges of the records when all become r-x.",

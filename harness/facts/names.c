@@ -13,94 +13,94 @@
 #include "harness/facts/tell.h"
 #include "harness/facts/tiny.h"
 
-static void tell_mapped(struct jp_answer *answer, struct jp_watch *watch, int flags, int fd)
+static void answer_mapping(struct jp_answer *answer, struct jp_watch *watch, int flags, int fd)
 {
 	jp_test_region_map_file(answer, 0, 1, JP_RX, flags, fd, 0);
-	jp_tell_maps(answer, watch, JP_TELL_PLACE);
+	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void shared_anonymous(struct jp_answer *answer, struct jp_watch *watch)
+static void map_shared_anonymous(struct jp_answer *answer, struct jp_watch *watch)
 {
-	tell_mapped(answer, watch, MAP_SHARED | MAP_ANONYMOUS, -1);
+	answer_mapping(answer, watch, MAP_SHARED | MAP_ANONYMOUS, -1);
 }
 
-static void dev_zero(struct jp_answer *answer, struct jp_watch *watch)
+static void map_dev_zero(struct jp_answer *answer, struct jp_watch *watch)
 {
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
-		jp_answer_missing(answer, "/dev/zero: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "/dev/zero");
 	else
-		tell_mapped(answer, watch, MAP_PRIVATE, fd);
+		answer_mapping(answer, watch, MAP_PRIVATE, fd);
 }
 
-static int memfd_of(struct jp_answer *answer, const char *name, unsigned int flags, int pages)
+static int make_memfd(struct jp_answer *answer, const char *name, unsigned int flags, int pages)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | flags);
 
 	if (fd < 0 || ftruncate(fd, pages * (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 		return -1;
 	}
 	return fd;
 }
 
-static void memfd_twice(struct jp_answer *answer, struct jp_watch *watch)
+static void map_memfd_twice(struct jp_answer *answer, struct jp_watch *watch)
 {
-	int fd = memfd_of(answer, "jit", 0, 4);
+	int fd = make_memfd(answer, "jit", 0, 4);
 
 	if (fd < 0)
 		return;
 	jp_test_region_map_file(answer, 16, 4, JP_RW, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 0, 2, JP_RX, MAP_SHARED, fd, 0);
 	jp_test_region_map_file(answer, 2, 2, JP_RX, MAP_SHARED, fd, 2);
-	jp_tell_maps(answer, watch, JP_TELL_PLACE);
+	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void memfd_private(struct jp_answer *answer, struct jp_watch *watch)
+static void map_memfd_private(struct jp_answer *answer, struct jp_watch *watch)
 {
-	int fd = memfd_of(answer, "a name with blanks", 0, 1);
+	int fd = make_memfd(answer, "a name with blanks", 0, 1);
 
 	if (fd >= 0)
-		tell_mapped(answer, watch, MAP_PRIVATE, fd);
+		answer_mapping(answer, watch, MAP_PRIVATE, fd);
 }
 
 /* Maps huge pages without touching them: the mapping reserves them. */
-static void huge(struct jp_answer *answer, struct jp_watch *watch)
+static void map_huge_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
 
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_FIXED | MAP_NORESERVE, -1,
 		 0) == MAP_FAILED)
-		jp_answer_missing(answer, "mmap with MAP_HUGETLB: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, watch, JP_TELL_ALL);
+		jp_answer_failed(answer, "mmap with MAP_HUGETLB");
+	jp_answer_maps(answer, watch, JP_TELL_ALL);
 }
 
-static void huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
+static void map_huge_memfd(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { HUGE_PAGES = 512 };
-	int fd = memfd_of(answer, "huge", MFD_HUGETLB, HUGE_PAGES);
+	int fd = make_memfd(answer, "huge", MFD_HUGETLB, HUGE_PAGES);
 
 	if (fd < 0)
 		return;
 	if (mmap(jp_test_region_at(0), HUGE_PAGES * jp_test_region_page(), JP_RX,
 		 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd, 0) == MAP_FAILED)
-		jp_answer_missing(answer, "mmap of a huge memfd: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, watch, JP_TELL_PLACE);
+		jp_answer_failed(answer, "mmap of a huge memfd");
+	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void system_v(struct jp_answer *answer, struct jp_watch *watch)
+static void attach_system_v(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 	int id = shmget(IPC_PRIVATE, jp_test_region_page(), 0700 | IPC_CREAT);
 
 	if (id < 0) {
-		jp_answer_missing(answer, "shmget: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "shmget");
 		return;
 	}
 	if (shmat(id, jp_test_region_at(0), SHM_EXEC | SHM_RDONLY) == (void *)-1)
-		jp_answer_missing(answer, "shmat: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "shmat");
 	jp_answer_list(answer);
 	/* Its inode is the segment's number, which differs in each run. */
 	while (jp_watch_next(watch, &event))
@@ -109,22 +109,22 @@ static void system_v(struct jp_answer *answer, struct jp_watch *watch)
 	shmctl(id, IPC_RMID, NULL);
 }
 
-static void heap_page(struct jp_answer *answer, struct jp_watch *watch)
+static void protect_heap_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), middle;
 	char *start = sbrk(64 * (intptr_t)page);
 
 	if (start == (void *)-1) {
-		jp_answer_missing(answer, "sbrk: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "sbrk");
 		return;
 	}
 	middle = ((uintptr_t)start + 32 * page) & ~(page - 1);
 	if (mprotect((void *)middle, page, JP_RWX))
-		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	jp_tell_names(answer, watch);
+		jp_answer_failed(answer, "mprotect");
+	jp_answer_names(answer, watch);
 }
 
-static void heap_first(struct jp_answer *answer)
+static void grow_new_heap(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	int program = jp_tiny_make_brk(answer);
@@ -147,35 +147,35 @@ static void heap_first(struct jp_answer *answer)
 				       event.map.name);
 }
 
-static void stack_page(struct jp_answer *answer, struct jp_watch *watch)
+static void protect_stack_page(struct jp_answer *answer, struct jp_watch *watch)
 {
 	uintptr_t page = jp_test_region_page(), here = (uintptr_t)__builtin_frame_address(0);
 
 	/* The page of this frame, below the page of the program's arguments. */
 	if (mprotect((void *)((here & ~(page - 1)) - page), page, JP_RWX))
-		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
-	jp_tell_names(answer, watch);
+		jp_answer_failed(answer, "mprotect");
+	jp_answer_names(answer, watch);
 }
 
-static void own_name(struct jp_answer *answer, struct jp_watch *watch)
+static void name_anonymous(struct jp_answer *answer, struct jp_watch *watch)
 {
 	enum { SET_VMA = 0x53564d41, SET_ANON_NAME = 0 };
 
 	jp_test_region_map(answer, 0, 1, JP_RW);
 	if (prctl(SET_VMA, SET_ANON_NAME, jp_test_region_at(0), jp_test_region_page(), "jit"))
-		jp_answer_missing(answer, "PR_SET_VMA_ANON_NAME: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "PR_SET_VMA_ANON_NAME");
 	jp_test_region_protect(answer, 0, 1, JP_RX);
-	jp_tell_maps(answer, watch, JP_TELL_NAME);
+	jp_answer_maps(answer, watch, JP_TELL_NAME);
 }
 
-static void deleted_file(struct jp_answer *answer, struct jp_watch *watch)
+static void map_deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 {
 	char path[] = "/tmp/jitproof-fact-XXXXXX", text[JP_ANSWER_TEXT];
 	struct jp_event event;
 	int fd = mkostemp(path, O_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, 2 * (off_t)jp_test_region_page())) {
-		jp_answer_missing(answer, "a file in /tmp: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "a file in /tmp");
 		return;
 	}
 	jp_test_region_map_file(answer, 0, 1, JP_RX, MAP_PRIVATE, fd, 0);
@@ -195,30 +195,31 @@ static void deleted_file(struct jp_answer *answer, struct jp_watch *watch)
 
 static const struct jp_fact facts[] = {
 	{"name.shared_anonymous", "A shared anonymous page is mapped r-x; the record.",
-	 .watched = shared_anonymous},
-	{"name.dev_zero", "/dev/zero is mapped r-x, private; the record.", .watched = dev_zero},
+	 .watched = map_shared_anonymous},
+	{"name.dev_zero", "/dev/zero is mapped r-x, private; the record.", .watched = map_dev_zero},
 	{"name.memfd",
 	 "A memfd's four pages are mapped rw-, then two and two r-x elsewhere; the records.",
-	 .watched = memfd_twice},
+	 .watched = map_memfd_twice},
 	{"name.memfd.blanks", "A memfd whose name has blanks is mapped r-x, private; the record.",
-	 .watched = memfd_private},
-	{"name.hugetlb", "An anonymous huge page is mapped r-x; the record.", .watched = huge},
+	 .watched = map_memfd_private},
+	{"name.hugetlb", "An anonymous huge page is mapped r-x; the record.",
+	 .watched = map_huge_page},
 	{"name.memfd.hugetlb", "A memfd of huge pages is mapped r-x; the record.",
-	 .watched = huge_memfd},
+	 .watched = map_huge_memfd},
 	{"name.shm_system_v", "A private SysV segment is attached with SHM_EXEC; the record.",
-	 .watched = system_v},
+	 .watched = attach_system_v},
 	{"name.heap.page", "One page in the middle of the heap becomes rwx; the record.",
-	 .watched = heap_page},
+	 .watched = protect_heap_page},
 	{"name.heap.first",
 	 "A new program grows its heap by a page three times while attr.mmap_data is set; the "
 	 "heap's records.",
-	 .probe = heap_first},
+	 .probe = grow_new_heap},
 	{"name.stack.page",
 	 "A page of the stack that does not hold the arguments becomes rwx; the record.",
-	 .watched = stack_page},
+	 .watched = protect_stack_page},
 	{"name.anonymous.named", "An anonymous page that was given a name becomes r-x; the record.",
-	 .watched = own_name},
+	 .watched = name_anonymous},
 	{"name.file.deleted", "A file is mapped r-x, deleted, and mapped again; the records.",
-	 .watched = deleted_file},
+	 .watched = map_deleted_file},
 };
 JP_REGISTER_ROWS(fact, facts);

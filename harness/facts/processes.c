@@ -13,7 +13,7 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-static void forked(struct jp_answer *answer, struct jp_watch *watch)
+static void fork_once(struct jp_answer *answer, struct jp_watch *watch)
 {
 	pid_t pid;
 
@@ -24,10 +24,10 @@ static void forked(struct jp_answer *answer, struct jp_watch *watch)
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, watch);
+	jp_answer_records(answer, watch);
 }
 
-static void forked_twice(struct jp_answer *answer, struct jp_watch *watch)
+static void fork_twice(struct jp_answer *answer, struct jp_watch *watch)
 {
 	pid_t pid;
 
@@ -43,7 +43,7 @@ static void forked_twice(struct jp_answer *answer, struct jp_watch *watch)
 		_exit(0);
 	}
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, watch);
+	jp_answer_records(answer, watch);
 }
 
 static int map_and_end(void *context)
@@ -52,26 +52,26 @@ static int map_and_end(void *context)
 	return 0;
 }
 
-static void cloned(struct jp_answer *answer, struct jp_watch *watch)
+static void clone_child(struct jp_answer *answer, struct jp_watch *watch)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
 	pid_t pid;
 
 	pid = clone(map_and_end, stack + sizeof(stack), (int)answer->how | SIGCHLD, answer);
 	if (pid < 0)
-		jp_answer_missing(answer, "clone: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "clone");
 	jp_fact_wait(answer, pid);
-	jp_tell_records(answer, watch);
+	jp_answer_records(answer, watch);
 }
 
-static void chosen_pid(struct jp_answer *answer)
+static void clone_with_pid(struct jp_answer *answer)
 {
 	pid_t wanted = 5000;
 	/* struct clone_args as of Linux 5.5. */
 	uint64_t args[10] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&wanted, 1};
 	long pid;
 
-	/* A pid that no process has. */
+	/* Find a pid that no process has. */
 	do {
 		wanted--;
 		pid = syscall(SYS_clone3, args, sizeof(args));
@@ -88,24 +88,24 @@ static void chosen_pid(struct jp_answer *answer)
 		jp_fact_wait(answer, (pid_t)pid);
 }
 
-static void renamed(struct jp_answer *answer, struct jp_watch *watch)
+static void rename_thread(struct jp_answer *answer, struct jp_watch *watch)
 {
 	prctl(PR_SET_NAME, "a-name-of-more-than-fifteen");
-	jp_tell_records(answer, watch);
+	jp_answer_records(answer, watch);
 }
 
-static void *end_at_once(void *context)
+static void *store_tid(void *context)
 {
 	*(pid_t *)context = gettid();
 	return NULL;
 }
 
-static void threaded(struct jp_answer *answer, struct jp_watch *watch)
+static void run_thread(struct jp_answer *answer, struct jp_watch *watch)
 {
 	pthread_t thread;
 	pid_t tid = 0;
 
-	if (pthread_create(&thread, NULL, end_at_once, &tid)) {
+	if (pthread_create(&thread, NULL, store_tid, &tid)) {
 		jp_answer_missing(answer, "pthread_create");
 		return;
 	}
@@ -114,22 +114,22 @@ static void threaded(struct jp_answer *answer, struct jp_watch *watch)
 	 * it. */
 	while (syscall(SYS_tgkill, getpid(), tid, 0) == 0)
 		sched_yield();
-	jp_tell_records(answer, watch);
+	jp_answer_records(answer, watch);
 }
 
-static void namespaces(struct jp_answer *answer, struct jp_watch *watch)
+static void unshare_namespace(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 
 	if (unshare(CLONE_NEWUTS))
-		jp_answer_missing(answer, "unshare(CLONE_NEWUTS): %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "unshare(CLONE_NEWUTS)");
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
 		if (event.record_type == JP_PERF_RECORD_NAMESPACES)
 			jp_answer_number(answer, event.namespaces.count);
 }
 
-static void switches(struct jp_answer *answer)
+static void count_switches(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	enum { WAIT_MS = 2 };
@@ -141,7 +141,7 @@ static void switches(struct jp_answer *answer)
 	attr.inherit = 0;
 	if (!jp_watch_open(&watch, &attr, 16, answer))
 		return;
-	/* Wait in vain: no process can wake it before it gives up its CPU. */
+	/* Nothing can end this wait before the thread gives up its CPU. */
 	poll(NULL, 0, WAIT_MS);
 	while (jp_watch_next(&watch, &event)) {
 		if (event.record_type != JP_PERF_RECORD_SWITCH ||
@@ -158,28 +158,28 @@ static void switches(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"process.fork", "A forks B, which makes an inherited page r-x and ends; all records.",
-	 .watched = forked},
+	 .watched = fork_once},
 	{"process.grandchild", "A forks B, B forks C, which maps a page r-x; all records.",
-	 .watched = forked_twice},
+	 .watched = fork_twice},
 	{"process.shared_memory",
 	 "B, which shares A's memory (CLONE_VM), maps a page r-x; all records: whose it is.",
-	 .watched = cloned, .how = CLONE_VM},
+	 .watched = clone_child, .how = CLONE_VM},
 	{"process.pid_namespace", "B, in a pid namespace of its own, maps a page r-x; all records.",
-	 .watched = cloned, .how = CLONE_NEWPID},
+	 .watched = clone_child, .how = CLONE_NEWPID},
 	{"process.clone3.set_tid", "clone3 with set_tid: the pid asked for, or the error.",
-	 .probe = chosen_pid},
+	 .probe = clone_with_pid},
 	{"process.renamed", "A thread gets a name of 27 bytes (PR_SET_NAME); the record.",
-	 .watched = renamed},
+	 .watched = rename_thread},
 	{"process.thread",
 	 "Process A has a thread (B) that ends; all records (C is who started A).",
-	 .watched = threaded},
+	 .watched = run_thread},
 	{"process.namespaces",
 	 "A process unshares its UTS namespace while attr.namespaces is set; how many namespaces "
 	 "the NAMESPACES record tells of.",
-	 .watched = namespaces, .bit = JP_ATTR_NAMESPACES},
+	 .watched = unshare_namespace, .bit = JP_ATTR_NAMESPACES},
 	{"process.switch",
 	 "A process waits for 2 ms while attr.context_switch is set: whether SWITCH records tell "
 	 "of both ways.",
-	 .probe = switches},
+	 .probe = count_switches},
 };
 JP_REGISTER_ROWS(fact, facts);

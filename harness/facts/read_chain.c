@@ -17,7 +17,7 @@ bool jp_chain_next(struct jp_watch *watch, struct jp_event *sample, struct jp_an
 	return false;
 }
 
-void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch)
+void jp_answer_chain_length(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 	uint64_t length = 0;
@@ -29,7 +29,7 @@ void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_number(answer, length);
 }
 
-void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch)
+void jp_answer_chain(struct jp_answer *answer, struct jp_watch *watch)
 {
 	/* Symbols of the linker. */
 	extern const char __executable_start[], etext[];

@@ -13,6 +13,6 @@ bool jp_chain_next(struct jp_watch *watch, struct jp_event *sample, struct jp_an
 /* States a list of the next sample's user addresses, innermost first: "leaf", "middle", "outer";
  * "caller" for other code of this program, which ends the list; "elsewhere" for any other
  * address. */
-void jp_chain_tell_next(struct jp_answer *answer, struct jp_watch *watch);
+void jp_answer_chain(struct jp_answer *answer, struct jp_watch *watch);
 /* States how many user addresses the next sample's chain has. */
-void jp_chain_tell_length(struct jp_answer *answer, struct jp_watch *watch);
+void jp_answer_chain_length(struct jp_answer *answer, struct jp_watch *watch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Acts with a mapping record, and the contents of that. */
+/* Operations with a mapping record, and its contents. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -10,15 +10,15 @@
 #include "harness/facts/test_region.h"
 #include "harness/facts/tell.h"
 
-static void read_implies(struct jp_answer *answer, struct jp_watch *watch)
+static void map_read_implies_exec(struct jp_answer *answer, struct jp_watch *watch)
 {
 	if (personality(ADDR_NO_RANDOMIZE | READ_IMPLIES_EXEC) < 0)
-		jp_answer_missing(answer, "personality: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "personality");
 	jp_test_region_map(answer, 0, 1, PROT_READ);
-	jp_tell_maps(answer, watch, JP_TELL_PROT);
+	jp_answer_maps(answer, watch, JP_TELL_PROT);
 }
 
-static void take_away(struct jp_answer *answer, struct jp_watch *watch)
+static void remove_exec(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 
@@ -35,15 +35,15 @@ static void remap_file(struct jp_answer *answer, struct jp_watch *watch)
 	int fd = memfd_create("fact", MFD_CLOEXEC);
 
 	if (fd < 0 || ftruncate(fd, 4 * (off_t)jp_test_region_page()))
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 	jp_test_region_map_file(answer, 0, 4, JP_RX, MAP_SHARED, fd, 0);
 	jp_watch_skip(watch);
 	if (syscall(SYS_remap_file_pages, jp_test_region_at(0), jp_test_region_page(), 0, 2, 0))
-		jp_answer_missing(answer, "remap_file_pages: %s", jp_answer_errno(errno));
-	jp_tell_maps(answer, watch, JP_TELL_PLACE);
+		jp_answer_failed(answer, "remap_file_pages");
+	jp_answer_maps(answer, watch, JP_TELL_PLACE);
 }
 
-static void while_disabled(struct jp_answer *answer)
+static void map_while_disabled(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch;
@@ -53,9 +53,9 @@ static void while_disabled(struct jp_answer *answer)
 	jp_test_region_map(answer, 0, 1, JP_RX);
 	jp_test_region_map(answer, 16, 1, JP_RX);
 	if (ioctl(watch.fd, PERF_EVENT_IOC_ENABLE, 0))
-		jp_answer_missing(answer, "PERF_EVENT_IOC_ENABLE: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "PERF_EVENT_IOC_ENABLE");
 	jp_test_region_map(answer, 1, 1, JP_RX);
-	jp_tell_maps(answer, &watch, JP_TELL_RANGE);
+	jp_answer_maps(answer, &watch, JP_TELL_RANGE);
 }
 
 static void *map_in_thread(void *context)
@@ -64,7 +64,7 @@ static void *map_in_thread(void *context)
 	return NULL;
 }
 
-static void by_thread(struct jp_answer *answer)
+static void map_by_thread(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_sideband();
 	struct jp_watch watch;
@@ -80,7 +80,7 @@ static void by_thread(struct jp_answer *answer)
 		jp_answer_missing(answer, "pthread_create: %s", jp_answer_errno(error));
 	else
 		pthread_join(thread, NULL);
-	jp_tell_records(answer, &watch);
+	jp_answer_records(answer, &watch);
 }
 
 static const struct jp_fact facts[] = {
@@ -93,7 +93,8 @@ static const struct jp_fact facts[] = {
 	{"record.map.exec_only", "A page is mapped --x; the record.",
 	 .acts = "map 0+1 x; tell prot"},
 	{"record.map.read_implies_exec",
-	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.", .watched = read_implies},
+	 "A page is mapped r-- under READ_IMPLIES_EXEC; the record.",
+	 .watched = map_read_implies_exec},
 	{"record.flip.same", "Pages r-x become r-x; records.",
 	 .acts = "map 0+2 rx; forget; protect 0+2 rx; tell prot"},
 	{"record.flip.toggle",
@@ -103,7 +104,7 @@ static const struct jp_fact facts[] = {
 	{"record.flip.exec_taken_away",
 	 "A page r-x becomes rw- while attr.mmap_data is set; type (10 is MMAP2) and misc (0x2000 "
 	 "MMAP_DATA) of the records.",
-	 .watched = take_away, .bit = JP_ATTR_MMAP_DATA},
+	 .watched = remove_exec, .bit = JP_ATTR_MMAP_DATA},
 	{"record.unmap", "One, then all of four pages r-x are unmapped; records.",
 	 .acts = "map 0+4 rx; forget; unmap 1+1; unmap 0+4; tell prot"},
 	{"record.map.over_code", "Data and a reservation are mapped over pages r-x; records.",
@@ -133,12 +134,12 @@ static const struct jp_fact facts[] = {
 	{"record.map.while_disabled",
 	 "Pages 0 and 16 are mapped before the event is enabled, page 1 afterwards; ranges of the "
 	 "records.",
-	 .probe = while_disabled},
+	 .probe = map_while_disabled},
 	{"record.map.by_thread",
 	 "A thread (B) of process A maps a page r-x; the record with its process and thread.",
-	 .probe = by_thread, .how = true},
+	 .probe = map_by_thread, .how = true},
 	{"record.map.by_thread.without_inherit",
-	 "The same where the first thread's event has no attr.inherit.", .probe = by_thread,
+	 "The same where the first thread's event has no attr.inherit.", .probe = map_by_thread,
 	 .how = false},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -11,7 +11,7 @@
 #include "harness/facts/ask.h"
 #include "harness/facts/test_region.h"
 
-static void open_breakpoints(struct jp_answer *answer, uint64_t length)
+static void open_breakpoint(struct jp_answer *answer, uint64_t length)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	int fd;
@@ -24,14 +24,14 @@ static void open_breakpoints(struct jp_answer *answer, uint64_t length)
 		close(fd);
 }
 
-static void breakpoint_lengths(struct jp_answer *answer)
+static void try_breakpoint_lengths(struct jp_answer *answer)
 {
 	jp_answer_list(answer);
 	for (uint64_t length = 1; length <= 8; length *= 2)
-		open_breakpoints(answer, length);
+		open_breakpoint(answer, length);
 }
 
-static void breakpoint_slots(struct jp_answer *answer)
+static void count_breakpoint_slots(struct jp_answer *answer)
 {
 	unsigned int slots = 0;
 	int fd;
@@ -47,7 +47,7 @@ static void breakpoint_slots(struct jp_answer *answer)
 	jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
 }
 
-static void kernel_breakpoint(struct jp_answer *answer)
+static void open_kernel_breakpoint(struct jp_answer *answer)
 {
 	struct perf_event_attr attr =
 		jp_watch_breakpoint((const void *)(uintptr_t)UINT64_C(0xffffffff81000000));
@@ -58,7 +58,7 @@ static void kernel_breakpoint(struct jp_answer *answer)
 		close(fd);
 }
 
-static void breakpoint_inherited(struct jp_answer *answer)
+static void hit_inherited_breakpoint(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_event event;
@@ -86,7 +86,7 @@ static struct {
 	uint64_t data, ip;
 } trap;
 
-static void on_trap(int number, siginfo_t *info, void *context)
+static void store_trap(int number, siginfo_t *info, void *context)
 {
 	enum { PERF_DATA = 24 }; /* in a siginfo whose si_code is TRAP_PERF */
 
@@ -96,10 +96,10 @@ static void on_trap(int number, siginfo_t *info, void *context)
 	trap.came = trap.came + 1;
 }
 
-static void sigtrap(struct jp_answer *answer)
+static void raise_sigtrap(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
-	struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+	struct sigaction act = {.sa_sigaction = store_trap, .sa_flags = SA_SIGINFO};
 	const uint64_t data = 0x1122334455667788;
 	struct jp_watch watch;
 
@@ -123,7 +123,7 @@ static void sigtrap(struct jp_answer *answer)
 									 : "elsewhere");
 }
 
-static void registers(struct jp_answer *answer)
+static void compare_registers(struct jp_answer *answer)
 {
 	const struct jp_regs *regs;
 	struct jp_event event;
@@ -155,7 +155,7 @@ static void registers(struct jp_answer *answer)
 enum { SHORT_STACK = 0 };
 
 /* Requests @answer->how bytes of stack; SHORT_STACK: 8192 near the end of the stack. */
-static void dump(struct jp_answer *answer)
+static void dump_stack(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_watch_breakpoint(jp_code_leaf_body);
 	struct jp_event event;
@@ -189,32 +189,32 @@ static void dump(struct jp_answer *answer)
 
 static const struct jp_fact facts[] = {
 	{"breakpoint.length", "Execution breakpoints with bp_len 1 to 8 are opened.",
-	 .probe = breakpoint_lengths},
+	 .probe = try_breakpoint_lengths},
 	{"breakpoint.number",
 	 "How many execution breakpoints a thread can have at once, and what the next says.",
-	 .probe = breakpoint_slots},
+	 .probe = count_breakpoint_slots},
 	{"breakpoint.kernel_address",
 	 "An execution breakpoint with exclude_kernel at an address of the kernel's.",
-	 .probe = kernel_breakpoint},
+	 .probe = open_kernel_breakpoint},
 	{"breakpoint.inherit",
 	 "A forked child runs into a breakpoint that its parent has with attr.inherit; hits.",
-	 .probe = breakpoint_inherited},
+	 .probe = hit_inherited_breakpoint},
 	{"breakpoint.sigtrap",
 	 "A breakpoint with attr.sigtrap is hit: signals, their code (6: TRAP_PERF), whether they "
 	 "bring sig_data, where the thread stands.",
-	 .probe = sigtrap},
+	 .probe = raise_sigtrap},
 	{"sample.registers",
 	 "User registers at a breakpoint: the ABI (2 is 64 bits), and whether two of them are what "
 	 "they must be.",
-	 .probe = registers},
+	 .probe = compare_registers},
 	{"sample.stack.8192",
-	 "A stack dump of 8192 bytes where more is there: sizes in the record.", .probe = dump,
-	 .how = 8192},
+	 "A stack dump of 8192 bytes where more is there: sizes in the record.",
+	 .probe = dump_stack, .how = 8192},
 	{"sample.stack.65528",
-	 "The same for 65528 bytes, more than a record has room for (64 KiB).", .probe = dump,
+	 "The same for 65528 bytes, more than a record has room for (64 KiB).", .probe = dump_stack,
 	 .how = 65528},
 	{"sample.stack.at_top",
 	 "The same for 8192 bytes where 16 are left to the end of the stack's mapping.",
-	 .probe = dump, .how = SHORT_STACK},
+	 .probe = dump_stack, .how = SHORT_STACK},
 };
 JP_REGISTER_ROWS(fact, facts);

@@ -10,7 +10,7 @@
 enum { REGION_PAGES = 4096 };
 
 /* Stores the address in pages from the test region's middle. Returns false if it is outside. */
-static bool in_region(uint64_t addr, int *page)
+static bool find_page(uint64_t addr, int *page)
 {
 	int64_t from = (int64_t)(addr - (uint64_t)(uintptr_t)jp_test_region_at(0));
 
@@ -19,7 +19,7 @@ static bool in_region(uint64_t addr, int *page)
 	return from >= -REGION_PAGES && from < REGION_PAGES;
 }
 
-static const char *prot_of(const struct jp_event *event, char text[4])
+static const char *format_prot(const struct jp_event *event, char text[4])
 {
 	text[0] = event->map.prot & PROT_READ ? 'r' : '-';
 	text[1] = event->map.prot & PROT_WRITE ? 'w' : '-';
@@ -28,8 +28,8 @@ static const char *prot_of(const struct jp_event *event, char text[4])
 	return text;
 }
 
-static void tell_map(struct jp_answer *answer, const struct jp_event *event, int page,
-		     enum jp_tell how)
+static void answer_map(struct jp_answer *answer, const struct jp_event *event, int page,
+		       enum jp_tell how)
 {
 	uint64_t pages = event->map.len / jp_test_region_page();
 	char prot[4], text[JP_ANSWER_TEXT], pgoff[32];
@@ -38,13 +38,13 @@ static void tell_map(struct jp_answer *answer, const struct jp_event *event, int
 	used = snprintf(text, sizeof(text), "%d+%llu", page, (unsigned long long)pages);
 	if (how >= JP_TELL_PROT)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %s",
-				 prot_of(event, prot));
+				 format_prot(event, prot));
 	if (how >= JP_TELL_NAME)
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %.*s",
 				 JP_TELL_NAME_BYTES, event->map.name);
 	if (how >= JP_TELL_PLACE) {
 		/* State an offset that is an address as such. */
-		if (in_region(event->map.pgoff, &from))
+		if (find_page(event->map.pgoff, &from))
 			snprintf(pgoff, sizeof(pgoff), "page %d", from);
 		else
 			snprintf(pgoff, sizeof(pgoff), "%llu",
@@ -57,18 +57,18 @@ static void tell_map(struct jp_answer *answer, const struct jp_event *event, int
 	jp_answer_text(answer, "%s", text);
 }
 
-void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how)
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how)
 {
 	struct jp_event event;
 	int page;
 
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
-		if (event.type == JP_EVENT_MAP && in_region(event.map.addr, &page))
-			tell_map(answer, &event, page, how);
+		if (event.type == JP_EVENT_MAP && find_page(event.map.addr, &page))
+			answer_map(answer, &event, page, how);
 }
 
-void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
+void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct jp_event event;
 	char prot[4];
@@ -76,8 +76,8 @@ void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch)
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
 		if (event.type == JP_EVENT_MAP)
-			jp_answer_text(answer, "%s %.*s", prot_of(&event, prot), JP_TELL_NAME_BYTES,
-				       event.map.name);
+			jp_answer_text(answer, "%s %.*s", format_prot(&event, prot),
+				       JP_TELL_NAME_BYTES, event.map.name);
 }
 
 /* Labels of processes and threads, in the order in which they appear. */
@@ -98,7 +98,7 @@ static char label_of(struct pid_labels *labels, uint32_t id)
 }
 
 /* Stores "A", or "A/B" for a thread that is not its process's first. */
-static void who(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
+static void format_task(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *text)
 {
 	text[0] = label_of(labels, pid);
 	text[1] = '\0';
@@ -109,8 +109,8 @@ static void who(struct pid_labels *labels, uint32_t pid, uint32_t tid, char *tex
 	}
 }
 
-static void tell_record(struct jp_answer *answer, const struct jp_event *event,
-			struct pid_labels *labels)
+static void answer_record(struct jp_answer *answer, const struct jp_event *event,
+			  struct pid_labels *labels)
 {
 	char first[4], second[4];
 	int page;
@@ -119,35 +119,36 @@ static void tell_record(struct jp_answer *answer, const struct jp_event *event,
 	case JP_EVENT_FORK:
 	case JP_EVENT_EXIT:
 		/* The first to appear gets the first label. */
-		who(labels, event->task.ppid, event->task.ptid, second);
-		who(labels, event->pid, event->tid, first);
+		format_task(labels, event->task.ppid, event->task.ptid, second);
+		format_task(labels, event->pid, event->tid, first);
 		jp_answer_text(answer, "%s %s of %s",
 			       event->type == JP_EVENT_FORK ? "FORK" : "EXIT", first, second);
 		break;
 	case JP_EVENT_COMM:
-		who(labels, event->pid, event->tid, first);
+		format_task(labels, event->pid, event->tid, first);
 		jp_answer_text(answer, "COMM %s%s %.16s", first, event->comm.exec ? " exec" : "",
 			       event->comm.name);
 		break;
 	case JP_EVENT_MAP:
-		who(labels, event->pid, event->tid, first);
-		if (in_region(event->map.addr, &page))
+		format_task(labels, event->pid, event->tid, first);
+		if (find_page(event->map.addr, &page))
 			jp_answer_text(answer, "MMAP2 %s page %d", first, page);
 		else
-			jp_answer_text(answer, "MMAP2 %s %s %.*s", first, prot_of(event, second),
-				       JP_TELL_NAME_BYTES, event->map.name);
+			jp_answer_text(answer, "MMAP2 %s %s %.*s", first,
+				       format_prot(event, second), JP_TELL_NAME_BYTES,
+				       event->map.name);
 		break;
 	default:
 		jp_answer_text(answer, "record %u misc %#x", event->record_type, event->misc);
 	}
 }
 
-void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch)
+void jp_answer_records(struct jp_answer *answer, struct jp_watch *watch)
 {
 	struct pid_labels labels = {.ids = {(uint32_t)getpid()}, .count = 1};
 	struct jp_event event;
 
 	jp_answer_list(answer);
 	while (jp_watch_next(watch, &event))
-		tell_record(answer, &event, &labels);
+		answer_record(answer, &event, &labels);
 }

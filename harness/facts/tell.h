@@ -17,11 +17,11 @@ enum jp_tell {
 	JP_TELL_ALL,   /* "0+4 r-x //anon pgoff=page 0 ino=no flags=0x2" */
 };
 /* States a list of the mapping records in the test region. */
-void jp_tell_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
+void jp_answer_maps(struct jp_answer *answer, struct jp_watch *watch, enum jp_tell how);
 /* States a list of all mapping records: "r-x //anon". */
-void jp_tell_names(struct jp_answer *answer, struct jp_watch *watch);
+void jp_answer_names(struct jp_answer *answer, struct jp_watch *watch);
 
-/* A list of all records that came: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
- * "EXIT B of A"; threads as "process/thread" where they are not the first. Processes and threads
- * have letters in the order in which they come up; "A" is the caller. */
-void jp_tell_records(struct jp_answer *answer, struct jp_watch *watch);
+/* States a list of all records: "FORK B of A", "COMM B exec name", "MMAP2 B r-x //anon",
+ * "EXIT B of A". Processes and threads are letters in order of appearance; "A" is the caller, "A/B"
+ * its thread B. */
+void jp_answer_records(struct jp_answer *answer, struct jp_watch *watch);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* 64 GiB: above what is linked at a fixed address, below what the kernel chooses. */
+/* 64 GiB: above programs linked at fixed addresses, below addresses that the kernel chooses. */
 static const uintptr_t MIDDLE = UINT64_C(0x1000000000);
 
 size_t jp_test_region_page(void)
@@ -26,7 +26,7 @@ void jp_test_region_map_file(struct jp_answer *answer, int page, int pages, int 
 			flags | MAP_FIXED, fd, (off_t)offset * (off_t)jp_test_region_page());
 
 	if (at == MAP_FAILED)
-		jp_answer_missing(answer, "mmap: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mmap");
 }
 
 void jp_test_region_map(struct jp_answer *answer, int page, int pages, int prot)
@@ -37,7 +37,7 @@ void jp_test_region_map(struct jp_answer *answer, int page, int pages, int prot)
 void jp_test_region_protect(struct jp_answer *answer, int page, int pages, int prot)
 {
 	if (mprotect(jp_test_region_at(page), (size_t)pages * jp_test_region_page(), prot))
-		jp_answer_missing(answer, "mprotect: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "mprotect");
 }
 
 void jp_test_region_write(int page, int pages)

@@ -25,7 +25,7 @@ struct tiny_image {
 	unsigned char code[CODE_ROOM];
 };
 
-static int make(struct jp_answer *answer, const char *code, const char *end)
+static int make_program(struct jp_answer *answer, const char *code, const char *end)
 {
 	struct tiny_image image = {
 		.header =
@@ -65,7 +65,7 @@ static int make(struct jp_answer *answer, const char *code, const char *end)
 	memcpy(image.code, code, end - code);
 	fd = memfd_create("program", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, &image, sizeof(image)) != (ssize_t)sizeof(image)) {
-		jp_answer_missing(answer, "a program in a memfd: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "a program in a memfd");
 		return -1;
 	}
 	return fd;
@@ -73,15 +73,15 @@ static int make(struct jp_answer *answer, const char *code, const char *end)
 
 int jp_tiny_make(struct jp_answer *answer)
 {
-	return make(answer, jp_code_exit, jp_code_exit_end);
+	return make_program(answer, jp_code_exit, jp_code_exit_end);
 }
 
 int jp_tiny_make_brk(struct jp_answer *answer)
 {
-	return make(answer, jp_code_brk, jp_code_brk_end);
+	return make_program(answer, jp_code_brk, jp_code_brk_end);
 }
 
-/* Its number names the process: always the same one. */
+/* The descriptor for an exec. The kernel names the process after its number. */
 enum { PLACE = 99 };
 static char *const arguments[] = {"program", NULL};
 static char *const no_environment[] = {NULL};

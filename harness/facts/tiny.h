@@ -6,16 +6,19 @@
 #include "harness/facts/fact.h"
 
 /*
- * A program of one page that is linked with nothing, in a memfd: what its exec leaves in a ring
- * depends on the kernel alone. It has a build id.
+ * A program of one page without libraries, in a memfd: the records of its exec depend on the kernel
+ * alone. It has a build id.
  */
-/* It ends at once. A descriptor that an exec closes; -1: the answer says what is missing. */
+/* Makes a program that exits at once. Returns a close-on-exec descriptor, or -1 and states what is
+ * missing. */
 int jp_tiny_make(struct jp_answer *answer);
-/* It calls brk(0), and brk() with one, two and three pages more. */
+/* Makes a program that calls brk(0), and brk() with one, two and three pages more. Returns as
+ * jp_tiny_make(). */
 int jp_tiny_make_brk(struct jp_answer *answer);
-/* Executes it by its path in /proc, or by the descriptor; exits where that fails. */
+/* Executes a program, and exits if that fails: jp_tiny_run() by its path in /proc,
+ * jp_tiny_run_descriptor() by execveat(). */
 typedef void (*jp_tiny_way)(int program);
 void jp_tiny_run(int program) __attribute__((noreturn));
 void jp_tiny_run_descriptor(int program) __attribute__((noreturn));
-/* A child executes it by @way, which does not return. */
+/* Forks a child that executes @program by @way, and waits for its end. */
 void jp_tiny_in_child(struct jp_answer *answer, int program, jp_tiny_way way);

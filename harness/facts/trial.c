@@ -11,7 +11,7 @@ struct perf_event_attr jp_trial_dummy(void)
 	return attr;
 }
 
-int jp_trial(struct perf_event_attr *attr)
+int jp_trial_open(struct perf_event_attr *attr)
 {
 	int fd = jp_perf_open(attr, 0, -1);
 
@@ -20,10 +20,10 @@ int jp_trial(struct perf_event_attr *attr)
 	return fd < 0 ? -fd : 0;
 }
 
-bool jp_trial_may(struct jp_answer *answer)
+bool jp_trial_is_allowed(struct jp_answer *answer)
 {
 	struct perf_event_attr attr = jp_trial_dummy();
-	int error = jp_trial(&attr);
+	int error = jp_trial_open(&attr);
 	char reason[128];
 
 	if (!error)

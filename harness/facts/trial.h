@@ -3,10 +3,11 @@
 
 #include "harness/facts/watch.h"
 
-/* Trying what perf_event_open takes. */
-/* The least of all events. */
+/* Trials of the attributes that perf_event_open() accepts. */
+/* Returns the attr of a dummy event, which needs the least rights. */
 struct perf_event_attr jp_trial_dummy(void);
-/* 0, or the error. */
-int jp_trial(struct perf_event_attr *attr);
-/* False: the least of all events is denied, nothing can be said of any, and the answer says why. */
-bool jp_trial_may(struct jp_answer *answer);
+/* Opens and closes an event. Returns 0, or the errno of perf_event_open(). */
+int jp_trial_open(struct perf_event_attr *attr);
+/* Returns whether the kernel allows a dummy event; if not, no trial has a meaning, and the reason
+ * is stated as missing. */
+bool jp_trial_is_allowed(struct jp_answer *answer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Probes that the kernel plants into a program's file: the chains there, and what they map. */
+/* Uprobes: the chains of their samples, and the mappings that the kernel makes for them. */
 #include "harness/facts/read_chain.h"
 
 #include <errno.h>
@@ -16,12 +16,13 @@
 #include "harness/facts/tell.h"
 #include "harness/format/procmaps/procmaps.h"
 
-/* The file and the offset in it of what is at @addr. */
+/* A file and an offset in it. */
 struct place {
 	char path[4096];
 	uint64_t offset;
 };
 
+/* Stores the file and the offset of the code at @addr. Returns false if no file is mapped there. */
 static bool find_place(struct jp_answer *answer, const void *addr, struct place *place)
 {
 	uint64_t at = (uint64_t)(uintptr_t)addr;
@@ -73,7 +74,7 @@ static bool probe_attr(struct perf_event_attr *attr, const struct place *place, 
 	return type >= 0;
 }
 
-/* Opens a uprobe of @place, or one of the return from there. */
+/* Opens a uprobe of @place, or a uretprobe if @on_return. */
 static bool open_probe(struct jp_watch *watch, const struct place *place, bool on_return,
 		       struct jp_answer *answer)
 {
@@ -85,8 +86,8 @@ static bool open_probe(struct jp_watch *watch, const struct place *place, bool o
 
 enum where { PUSH, ENDBR64, NOP5, NOP10, RETURN };
 
-/* The function that begins with what @where says. */
-static jp_code leaf_of(enum where where)
+/* Returns the leaf that begins with the instruction @where. */
+static jp_code get_leaf(enum where where)
 {
 	const jp_code leaves[] = {jp_code_leaf, jp_code_endbr, jp_code_nop5, jp_code_nop10,
 				  jp_code_leaf};
@@ -94,10 +95,10 @@ static jp_code leaf_of(enum where where)
 	return leaves[where];
 }
 
-/* The chain of a probe at a leaf's start, or of its return, while middle calls it. */
-static void probed(struct jp_answer *answer)
+/* States the chain of a probe at a leaf's start, or at its return, while middle calls it. */
+static void walk_at_probe(struct jp_answer *answer)
 {
-	jp_code leaf = leaf_of((enum where)answer->how);
+	jp_code leaf = get_leaf((enum where)answer->how);
 	struct jp_watch watch;
 	struct place place;
 
@@ -105,10 +106,10 @@ static void probed(struct jp_answer *answer)
 	    !open_probe(&watch, &place, answer->how == RETURN, answer))
 		return;
 	jp_code_outer(jp_code_middle, leaf);
-	jp_chain_tell_next(answer, &watch);
+	jp_answer_chain(answer, &watch);
 }
 
-static void pending_return(struct jp_answer *answer)
+static void walk_over_pending_return(struct jp_answer *answer)
 {
 	struct jp_watch pending, watch;
 	struct place place;
@@ -118,13 +119,14 @@ static void pending_return(struct jp_answer *answer)
 	    !jp_chain_open(&watch, jp_code_leaf_body, answer))
 		return;
 	jp_code_outer(jp_code_middle, jp_code_leaf);
-	jp_chain_tell_next(answer, &watch);
+	jp_answer_chain(answer, &watch);
 }
 
-/* Executable mappings that appear by themselves while a probed leaf is called three times. */
-static void mapped_by(struct jp_answer *answer)
+/* States the executable mappings that the kernel makes while a probed leaf is called three times.
+ */
+static void list_probe_mappings(struct jp_answer *answer)
 {
-	jp_code leaf = leaf_of((enum where)answer->how);
+	jp_code leaf = get_leaf((enum where)answer->how);
 	struct jp_watch maps, watch;
 	struct place place;
 
@@ -133,7 +135,7 @@ static void mapped_by(struct jp_answer *answer)
 		return;
 	for (int i = 0; i < 3; i++)
 		jp_code_outer(jp_code_middle, leaf);
-	jp_tell_names(answer, &maps);
+	jp_answer_names(answer, &maps);
 }
 
 static void open_nop10(struct jp_answer *answer)
@@ -152,7 +154,7 @@ static void open_nop10(struct jp_answer *answer)
 		jp_answer_text(answer, "%s", jp_answer_errno(fd < 0 ? -fd : 0));
 }
 
-static void in_shared_memfd(struct jp_answer *answer)
+static void hit_memfd_probe(struct jp_answer *answer)
 {
 	static const unsigned char code[] = {0x55, 0x5d, 0xc3}; /* push; pop; ret */
 	int fd = memfd_create("fact", MFD_CLOEXEC);
@@ -163,7 +165,7 @@ static void in_shared_memfd(struct jp_answer *answer)
 
 	if (fd < 0 || ftruncate(fd, (off_t)jp_test_region_page()) ||
 	    write(fd, code, sizeof(code)) != (ssize_t)sizeof(code)) {
-		jp_answer_missing(answer, "memfd_create: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "memfd_create");
 		return;
 	}
 	snprintf(place.path, sizeof(place.path), "/proc/self/fd/%d", fd);
@@ -183,29 +185,32 @@ static void in_shared_memfd(struct jp_answer *answer)
 static const struct jp_fact facts[] = {
 	{"uprobe.chain.push",
 	 "outer calls middle, middle calls leaf; the chain of a uprobe at leaf's push %rbp.",
-	 .probe = probed, .how = PUSH},
-	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", .probe = probed, .how = ENDBR64},
+	 .probe = walk_at_probe, .how = PUSH},
+	{"uprobe.chain.endbr64", "The same at a leaf's endbr64.", .probe = walk_at_probe,
+	 .how = ENDBR64},
 	{"uprobe.chain.nop5", "The same at a nop of five bytes with which a leaf begins.",
-	 .probe = probed, .how = NOP5},
+	 .probe = walk_at_probe, .how = NOP5},
 	{"uprobe.chain.pending_return",
 	 "The chain of a breakpoint in leaf's body while a uretprobe waits for leaf's return "
 	 "(elsewhere: the kernel's trampoline in place of the caller).",
-	 .probe = pending_return},
-	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.", .probe = probed,
-	 .how = RETURN},
+	 .probe = walk_over_pending_return},
+	{"uprobe.chain.return", "The chain of a uretprobe of leaf, at its return.",
+	 .probe = walk_at_probe, .how = RETURN},
 	{"uprobe.maps.nop5",
 	 "A uprobe at a nop of five bytes is hit three times; records of what the kernel mapped "
 	 "for it.",
-	 .probe = mapped_by, .how = NOP5},
-	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", .probe = mapped_by, .how = NOP10},
+	 .probe = list_probe_mappings, .how = NOP5},
+	{"uprobe.maps.nop10", "The same at a nop of ten bytes.", .probe = list_probe_mappings,
+	 .how = NOP10},
 	{"uprobe.open.nop10", "A uprobe is opened at a nop of ten bytes that has a segment prefix.",
 	 .probe = open_nop10},
 	{"uprobe.maps.push", "The same at push %rbp, which the kernel emulates.",
-	 .probe = mapped_by, .how = PUSH},
-	{"uprobe.maps.return", "The same with a uretprobe.", .probe = mapped_by, .how = RETURN},
+	 .probe = list_probe_mappings, .how = PUSH},
+	{"uprobe.maps.return", "The same with a uretprobe.", .probe = list_probe_mappings,
+	 .how = RETURN},
 	{"uprobe.memfd",
 	 "Code in a memfd is mapped shared and private, and called once each way; hits of a uprobe "
 	 "in the memfd.",
-	 .probe = in_shared_memfd},
+	 .probe = hit_memfd_probe},
 };
 JP_REGISTER_ROWS(fact, facts);

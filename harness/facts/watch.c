@@ -76,7 +76,7 @@ bool jp_watch_open(struct jp_watch *watch, struct perf_event_attr *attr, unsigne
 	if (!jp_watch_open_disabled(watch, attr, pages, answer))
 		return false;
 	if (ioctl(watch->fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		jp_answer_missing(answer, "PERF_EVENT_IOC_ENABLE: %s", jp_answer_errno(errno));
+		jp_answer_failed(answer, "PERF_EVENT_IOC_ENABLE");
 		jp_watch_close(watch);
 	}
 	return watch->fd >= 0;

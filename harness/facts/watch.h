@@ -5,10 +5,10 @@
 #include "harness/capture/events.h"
 #include "harness/format/perfdata/ring.h"
 
-enum { JP_WATCH_PAGES = 16 }; /* of a ring that takes what a probe does */
+enum { JP_WATCH_PAGES = 16 }; /* size of a ring that holds all records of a probe */
 /* An event of the calling thread on the probe's CPU, with a ring of its own. */
 struct jp_watch {
-	int fd;                       /* -1: there is none, and the answer says why */
+	int fd;                       /* -1: none; the answer states the reason */
 	struct jp_perf_layout layout; /* of its records */
 	struct jp_perf_ring ring;
 };
@@ -27,26 +27,28 @@ enum jp_attr_bit {
 };
 void jp_attr_set(struct perf_event_attr *attr, unsigned int bit);
 
-/* Mappings, names and processes: the sideband event of the captures. Their children inherit it. */
+/* Returns the attr of the captures' sideband event, which children inherit: records of mappings,
+ * names and processes. */
 struct perf_event_attr jp_watch_sideband(void);
-/* A sample with a chain at each execution of the instruction at @addr, as the captures ask for it.
- */
+/* Returns the attr of the captures' breakpoint: a sample with a chain at each execution of the
+ * instruction at @addr. */
 struct perf_event_attr jp_watch_breakpoint(const void *addr);
 
-/* Opens it, as it is: what is disabled is enabled afterwards. False: there is no such event, and
- * the answer says why. @pages of ring, a power of two; 0: no ring. */
+/* Opens and enables the event with a ring of @pages pages, a power of two, or without one if 0.
+ * Returns false if the kernel rejects it, and states that as missing. */
 bool jp_watch_open(struct jp_watch *watch, struct perf_event_attr *attr, unsigned int pages,
 		   struct jp_answer *answer);
-/* The same with an event that is left as it is. */
+/* Does the same without enabling the event. */
 bool jp_watch_open_disabled(struct jp_watch *watch, struct perf_event_attr *attr,
 			    unsigned int pages, struct jp_answer *answer);
-/* A ring for an event that has none yet. */
+/* Maps a ring for an event without one. Returns false on failure, and states that as missing. */
 bool jp_watch_map(struct jp_watch *watch, unsigned int pages, struct jp_answer *answer);
-/* jp_watch_sideband() with a ring of JP_WATCH_PAGES. */
+/* Opens jp_watch_sideband() with a ring of JP_WATCH_PAGES, as jp_watch_open() does. */
 bool jp_watch_code(struct jp_watch *watch, struct jp_answer *answer);
-/* The next record that is there; false: there is none. One that says other than its attr asked for
- * is a JP_EVENT_OTHER. Its pointers lead to a copy that lasts until the next call for any watch. */
+/* Reads the next record. A record that does not match its attr is a JP_EVENT_OTHER. The event's
+ * pointers lead to a copy that lasts until the next call for any watch. Returns false if there is
+ * no record. */
 bool jp_watch_next(struct jp_watch *watch, struct jp_event *event);
-/* Forgets what is there. */
+/* Discards all records in the ring. */
 void jp_watch_skip(struct jp_watch *watch);
 void jp_watch_close(struct jp_watch *watch);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <ucontext.h>
 
-/* By hand: which instruction comes when must be known, and a C compiler decides that by itself. */
+/* Assembly, since the facts depend on the order of the instructions. */
 __asm__(".macro begin name\n"
 	".balign 16\n"
 	".globl jp_code_\\name\n"

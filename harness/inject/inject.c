@@ -36,20 +36,19 @@ bool jp_anon_find(const char *text, enum jp_anon *anon)
 }
 
 /*
- * The input is read twice: once for the markers, so that the dumps can be read before; then its
- * records, which come in the order of time, are written on, with the codes' records between them.
- * Of the input nothing but one round is in memory, of the dumps one at a time and where their code
- * lies.
+ * Reads the input twice: first for the markers, which lead to the dumps; then to copy its records
+ * in order of time with a mapping record for each code between them. Memory holds one round of the
+ * input, one dump at a time, and the address of each code.
  */
 struct jp_injection {
 	const struct jp_inject_options *options;
 	struct jp_inject_summary *summary;
 	struct jp_error *err;
-	void (*said)(void *context, const char *line);
+	void (*report)(void *context, const char *line);
 	void *context;
-	int64_t owner; /* of the input */
+	int64_t owner; /* user id of the input's owner */
 	struct jp_new_file file;
-	int fd; /* of @file, until it is written */
+	int fd; /* of @file; -1 once the output has taken it over */
 	struct jp_perf_reader reader;
 	struct jp_perfdata_summary read;
 	struct jp_inject_dumps dumps;
@@ -57,7 +56,7 @@ struct jp_injection {
 	struct jp_inject_spaces *spaces;
 	struct jp_output *output;
 	struct jp_perf_copy *copy;
-	size_t next; /* code */
+	size_t next; /* index of the next code to write */
 	uint64_t record[JP_PERF_RECORD_MOST / sizeof(uint64_t)];
 };
 
@@ -93,12 +92,12 @@ static int find_time_conv(void *context, const unsigned char *bytes, uint64_t si
 	return 0;
 }
 
-/* The mapping record of @code: what the kernel would have told, had it known. */
+/* Writes a mapping record of @code, as the kernel writes one for a mapped file. */
 static int put_code(struct jp_injection *inject, const struct jp_loaded_code *code)
 {
 	const struct jp_code_file *file = &inject->dumps.files[code->file];
 	const struct jp_marker *marker = &inject->dumps.markers[code->marker];
-	/* The tables behind the code are shown where they hide no code. */
+	/* Include the unwinding tables after the code unless they would hide other code. */
 	const bool tables =
 		code->tables && !jp_inject_spaces_alive(inject->spaces, code->pid,
 							code->addr + code->size, code->tables);
@@ -132,7 +131,7 @@ static int put_code(struct jp_injection *inject, const struct jp_loaded_code *co
 		       : 0;
 }
 
-/* All codes that are older than @time: of the same time, what the kernel recorded is first. */
+/* Writes all codes loaded before @time. At equal times the kernel's record comes first. */
 static int put_codes(struct jp_injection *inject, uint64_t time)
 {
 	while (inject->next < inject->dumps.nr_codes &&
@@ -155,7 +154,7 @@ static void put_record(struct jp_injection *inject, const struct jp_event *event
 		inject->summary->anon_after++;
 }
 
-/* The pieces of a record that leave living code alone. */
+/* Writes the pieces of a record that cover no living code. */
 static int put_pieces(struct jp_injection *inject, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
@@ -248,7 +247,7 @@ static int read_dumps(struct jp_injection *inject)
 		.owner = inject->owner,
 		.monotonic = inject->read.monotonic,
 		.conv = inject->conv,
-		.said = inject->said,
+		.report = inject->report,
 		.context = inject->context,
 	};
 	const char *root = inject->options->root;
@@ -281,7 +280,7 @@ static int write_output(struct jp_injection *inject)
 	return ret ?: jp_new_file_keep(&inject->file, inject->err);
 }
 
-/* Where both lead, before anything is opened. */
+/* Rejects an input that is no regular file, or that is the output. */
 static int check_paths(struct jp_injection *inject)
 {
 	const struct jp_inject_options *options = inject->options;
@@ -291,8 +290,8 @@ static int check_paths(struct jp_injection *inject)
 		return jp_fail(inject->err, errno, "%s: %s", options->input, strerror(errno));
 	if (!S_ISREG(in.st_mode))
 		return jp_fail(inject->err, EINVAL,
-			       "%s: expected a regular file: it is read twice; save what comes "
-			       "through a pipe first",
+			       "%s: expected a regular file, which can be read twice: save "
+			       "the output of a pipe to a file first",
 			       options->input);
 	inject->owner = in.st_uid;
 	if (stat(options->output, &out) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
@@ -313,7 +312,7 @@ static int open_outputs(struct jp_injection *inject)
 	if (inject->fd < 0)
 		return inject->fd;
 	ret = jp_output_folder_begin(folder, inject->err);
-	/* With the name of a file it stands in a record. */
+	/* A record must hold the folder with a file's name. */
 	if (!ret && strlen(jp_output_folder_path()) > 3900)
 		ret = jp_fail(inject->err, ENAMETOOLONG, "%s: %s", folder, strerror(ENAMETOOLONG));
 	return ret;
@@ -339,7 +338,7 @@ struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
 }
 
 int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summary,
-		     void (*said)(void *context, const char *line), void *context,
+		     void (*report)(void *context, const char *line), void *context,
 		     struct jp_error *err)
 {
 	struct jp_inject_summary unwanted;
@@ -348,7 +347,7 @@ int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summ
 	inject->err = err;
 	inject->summary = summary ? summary : &unwanted;
 	*inject->summary = (struct jp_inject_summary){0};
-	inject->said = said;
+	inject->report = report;
 	inject->context = context;
 	inject->spaces = jp_inject_spaces_new();
 	ret = inject->spaces ? read_input(inject, find_markers, NULL, find_time_conv)

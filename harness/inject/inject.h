@@ -7,38 +7,37 @@
 #include "harness/base/error.h"
 #include "harness/inject/inject_summary.h"
 
-/* Merging jitdumps into a capture: what becomes of anonymous mapping records. */
+/* Treatment of anonymous mapping records that follow the load of the code that they cover
+ * (docs/inject.md). */
 enum jp_anon {
-	JP_ANON_KEEP,  /* all stay: a later one hides the code loaded before (the bug) */
-	JP_ANON_STRIP, /* a later one goes as a whole if it covers living code (perf's fix, on each
-			* backing, but what covers none stays: docs/inject.md) */
-	JP_ANON_CUT,   /* a later one yields only where code was loaded before it */
+	JP_ANON_KEEP,  /* keep them: they hide the code (the bug) */
+	JP_ANON_STRIP, /* drop them as a whole (perf's fix, on each backing) */
+	JP_ANON_CUT,   /* cut out the ranges of the code */
 };
-/* By its name: "keep", "strip", "cut". False: there is none such. */
+/* Finds a treatment by its name: "keep", "strip" or "cut". Returns false if there is none. */
 bool jp_anon_find(const char *text, enum jp_anon *anon);
 
 struct jp_inject_options {
 	enum jp_anon anon;
 	const char *input, *output; /* perf.data files */
 	const char *folder;         /* for the ELF files; NULL: OUTPUT.jit */
-	const char *jitdumps;       /* folder in which jit-PID.dump files lie instead of where the
-				     * capture says that they were mapped; NULL: there */
-	const char *root;           /* a copied root below which they lie; NULL: our own */
+	const char *jitdumps;       /* folder of the jit-PID.dump files; NULL: the paths that the
+				     * capture states */
+	const char *root;           /* copied root directory for those paths; NULL: our own */
 };
 
-/* Opens all outputs, before a byte of the input is read: whoever wants to gives up rights then.
- * NULL and a message. */
+/* Opens all outputs and reads nothing, so that the caller can drop privileges before it reads the
+ * input. Returns NULL and a message on failure. */
 struct jp_injection;
 struct jp_injection *jp_injection_open(const struct jp_inject_options *options,
 				       struct jp_error *err);
 /*
- * Writes options->output: the input's records, with a mapping record for each code load that
- * leads into an ELF file of ours, in order of time. A jitdump that cannot be read is named in @said
- * (one line each) and leaves its process as it was. 0, or -errno and a message where nothing was
- * written.
+ * Writes options->output: the input's records, and a mapping record of an ELF file for each code
+ * load, in order of time. Calls @report with a line for each unreadable jitdump; its process then
+ * gets no records. Returns 0, or -errno and a message; then there is no output.
  */
 int jp_injection_run(struct jp_injection *inject, struct jp_inject_summary *summary,
-		     void (*said)(void *context, const char *line), void *context,
+		     void (*report)(void *context, const char *line), void *context,
 		     struct jp_error *err);
-/* What was not written to its end is gone. NULL is fine. */
+/* Closes everything, and removes an incomplete output. @inject may be NULL. */
 void jp_injection_close(struct jp_injection *inject);

@@ -10,14 +10,13 @@
 #include "harness/inject/inject_summary.h"
 
 /*
- * The jitdumps that a capture speaks of, and what becomes of code by them: which code lies at which
- * address of which process from which time on, and where in an ELF file of ours it stands.
+ * The jitdumps that a capture refers to, and their code: its process, its address, its time, and
+ * its place in one of our ELF files.
  */
 
-/* The mapping of a jitdump by its writer, and with it what a mapping record of that process looks
- * like. */
+/* The mapping record of a jitdump by its writer; also a template for the process's new records. */
 struct jp_marker {
-	uint32_t pid, named; /* as the capture sees it; as the file's name has it */
+	uint32_t pid, named; /* the pid in the capture, and that in the file's name */
 	char *path;
 	bool has_identity;
 	uint64_t ino;
@@ -32,40 +31,40 @@ struct jp_code_file {
 	uint64_t ino;
 };
 
-/* Code appears at an address; @from: and is gone from there (0: a LOAD). */
+/* A LOAD (@from is 0), or a MOVE from address @from. */
 struct jp_loaded_code {
 	uint64_t time, addr, size, from, pgoff;
-	uint32_t tables; /* bytes behind @size that are the code's unwinding tables */
+	uint32_t tables; /* bytes of unwinding tables after the code */
 	uint32_t pid, file, marker;
-	size_t nth; /* of all codes, as they were read */
+	size_t nth; /* index among all codes in the order of reading */
 };
 
 struct jp_inject_dumps {
 	struct jp_marker *markers;
 	size_t nr_markers, markers_capacity;
-	struct jp_text_pool known; /* what tells a marker from those before it */
+	struct jp_text_pool known; /* keys of all markers so far */
 	struct jp_code_file *files;
 	size_t nr_files, files_capacity;
-	struct jp_loaded_code *codes; /* in the order of time once all are read */
+	struct jp_loaded_code *codes; /* in order of time once all are read */
 	size_t nr_codes, capacity;
 };
 
-/* From the CPU's counter to the capture's time: what a TIME_CONV record says. */
+/* The conversion of the CPU's counter to the capture's time in a TIME_CONV record. */
 struct jp_time_conv {
 	bool known;
 	uint64_t shift, mult, zero;
 };
 struct jp_inject_read {
 	const char *jitdumps; /* as of struct jp_inject_options */
-	int root;             /* open; -1: our own */
+	int root;             /* open copied root directory; -1: our own */
 	struct jp_inject_summary *summary;
-	int64_t owner;  /* of the capture */
-	bool monotonic; /* its clock */
+	int64_t owner;  /* user id of the capture's owner */
+	bool monotonic; /* the capture's clock is CLOCK_MONOTONIC */
 	struct jp_time_conv conv;
-	void (*said)(void *context, const char *line);
+	void (*report)(void *context, const char *line);
 	void *context;
 };
-/* A line for whoever started this. */
-void jp_inject_say(const struct jp_inject_read *read, const char *fmt, ...)
+/* Formats a line for the user and passes it to read->report. */
+void jp_inject_report(const struct jp_inject_read *read, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 void jp_inject_dumps_free(struct jp_inject_dumps *dumps);

@@ -14,13 +14,13 @@
 #include "harness/inject/inject_files.h"
 
 enum {
-	PENDING = 16, /* DEBUG_INFO records that wait for their LOAD */
-	V8_SHIFT = 0x40,
+	PENDING = 16,    /* DEBUG_INFO records that may wait for their LOAD */
+	V8_SHIFT = 0x40, /* size of an ELF header: attach_lines() */
 };
 
-#define ANY UINT32_MAX /* process */
+#define ANY UINT32_MAX /* stands for any process */
 
-/* What an UNWINDING_INFO holds for the LOAD that follows it. */
+/* Contents of an UNWINDING_INFO, which belongs to the next LOAD. */
 struct dump_tables {
 	const unsigned char *eh_frame;
 	uint64_t size, mapped;
@@ -34,10 +34,10 @@ struct dump_reading {
 	const char *path;
 	struct jp_jitdump *file;
 	struct jp_jit_function *functions;               /* one for each of the dump's codes */
-	uint64_t *indices;                               /* their code_index */
+	uint64_t *indices;                               /* code_index of each function */
 	size_t count, capacity, indices_capacity, first; /* @first: index of its first code */
-	/* From the first MOVE on: code_index -> its number, that and pid -> the latest function +
-	 * 1, and how many functions are noted there. */
+	/* Since the first MOVE: code_index -> number; (number, pid) -> latest function + 1. The
+	 * first @placed functions are noted there. */
 	struct jp_map numbers, places;
 	size_t placed;
 	struct jp_jitdump_record pending[PENDING]; /* DEBUG_INFO */
@@ -46,7 +46,7 @@ struct dump_reading {
 	uint64_t unmapped_pids, unloaded, unused;
 };
 
-/* As perf does it (util/tsc.c, tsc_to_perf_time()). */
+/* Converts a time as perf does (util/tsc.c, tsc_to_perf_time()). */
 static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
 {
 	const struct jp_time_conv *conv = &dump->read->conv;
@@ -59,10 +59,10 @@ static uint64_t to_capture_time(const struct dump_reading *dump, uint64_t time)
 }
 
 /*
- * The process that a record is of: the writer, by the pid that the capture has for it; or a child
- * that writes on into its parent's file. In a pid namespace the latter's pid means nothing outside.
+ * Finds the pid in the capture of a record's process: the dump's writer, or a child that continues
+ * its parent's file. Returns false for a child in a pid namespace, whose outer pid is unknown.
  */
-static bool process_of(struct dump_reading *dump, uint32_t pid, uint32_t *outside)
+static bool find_process(struct dump_reading *dump, uint32_t pid, uint32_t *outside)
 {
 	const struct jp_marker *marker = &dump->dumps->markers[dump->marker];
 	uint32_t inside = jp_jitdump_header(dump->file)->pid;
@@ -94,8 +94,8 @@ static struct jp_jit_function *add_code(struct dump_reading *dump,
 	return &dump->functions[dump->count++];
 }
 
-/* Where the latest function of @pid with @index is noted; NULL: no memory. */
-static size_t *place_of(struct dump_reading *dump, uint32_t pid, uint64_t index)
+/* Returns the place that notes the latest function of @pid with @index, or NULL without memory. */
+static size_t *find_place(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	uint64_t *number = jp_map_at(&dump->numbers, index, sizeof(*number));
 
@@ -106,18 +106,18 @@ static size_t *place_of(struct dump_reading *dump, uint32_t pid, uint64_t index)
 	return jp_map_at(&dump->places, *number << 32 | pid, sizeof(size_t));
 }
 
-static bool note(struct dump_reading *dump, uint32_t pid, uint64_t index, size_t function)
+static bool note_function(struct dump_reading *dump, uint32_t pid, uint64_t index, size_t function)
 {
-	size_t *place = place_of(dump, pid, index);
+	size_t *place = find_place(dump, pid, index);
 
 	if (place)
 		*place = function + 1;
 	return place;
 }
 
-/* The latest function of @pid with @index, + 1, else of any process: what a child moves, one of its
- * forebears may have loaded. 0: none. -ENOMEM. */
-static int64_t latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
+/* Returns the latest function of @pid with @index plus one; else that of any process, since a child
+ * may move code that its ancestor loaded. Returns 0 if there is none, or -ENOMEM. */
+static int64_t find_latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
 {
 	const size_t *place;
 
@@ -125,18 +125,18 @@ static int64_t latest(struct dump_reading *dump, uint32_t pid, uint64_t index)
 		uint64_t known = dump->indices[dump->placed];
 		uint32_t owner = dump->dumps->codes[dump->first + dump->placed].pid;
 
-		if (!note(dump, owner, known, dump->placed) ||
-		    !note(dump, ANY, known, dump->placed))
+		if (!note_function(dump, owner, known, dump->placed) ||
+		    !note_function(dump, ANY, known, dump->placed))
 			return -ENOMEM;
 	}
-	place = place_of(dump, pid, index);
+	place = find_place(dump, pid, index);
 	if (place && !*place)
-		place = place_of(dump, ANY, index);
+		place = find_place(dump, ANY, index);
 	return place ? (int64_t)*place : -ENOMEM;
 }
 
-/* The DEBUG_INFO that was for code at @addr, the last one of several. */
-static void take_debug(struct dump_reading *dump, uint64_t addr, struct jp_jit_function *function)
+/* Attaches the last pending DEBUG_INFO of @addr to @function. */
+static void attach_lines(struct dump_reading *dump, uint64_t addr, struct jp_jit_function *function)
 {
 	for (unsigned int i = 1; i <= PENDING; i++) {
 		struct jp_jitdump_record *debug =
@@ -151,14 +151,14 @@ static void take_debug(struct dump_reading *dump, uint64_t addr, struct jp_jit_f
 		}
 		debug->debug.count = 0;
 	}
-	/* V8 adds the ELF header that perf once put before the code (its perf-jit.cc,
-	 * kElfHeaderSize); it alone writes that into pad1. The format does not ask for it. */
+	/* V8 adds the size of the ELF header that perf once put before the code (kElfHeaderSize in
+	 * its perf-jit.cc), and is the only writer of this value of pad1. */
 	function->lines_base = addr;
 	if (jp_jitdump_header(dump->file)->pad1 == 0xdeadbeef)
 		function->lines_base += V8_SHIFT;
 }
 
-static int load(struct dump_reading *dump, const struct jp_jitdump_record *record)
+static int add_load(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	const struct dump_tables tables = dump->tables;
 	struct jp_loaded_code code = {
@@ -169,7 +169,7 @@ static int load(struct dump_reading *dump, const struct jp_jitdump_record *recor
 	struct jp_jit_function *function;
 
 	dump->tables = (struct dump_tables){0};
-	if (!process_of(dump, record->pid, &code.pid))
+	if (!find_process(dump, record->pid, &code.pid))
 		return 0;
 	if (!code.size) {
 		dump->read->summary->bad_records++;
@@ -187,12 +187,12 @@ static int load(struct dump_reading *dump, const struct jp_jitdump_record *recor
 		.eh_frame_size = tables.size,
 		.tables = tables.mapped ? (-code.size & 7) + tables.mapped : 0,
 	};
-	take_debug(dump, code.addr, function);
+	attach_lines(dump, code.addr, function);
 	dump->read->summary->loads++;
 	return 0;
 }
 
-static int move(struct dump_reading *dump, const struct jp_jitdump_record *record)
+static int add_move(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	struct jp_loaded_code code = {
 		.time = to_capture_time(dump, record->time),
@@ -202,9 +202,9 @@ static int move(struct dump_reading *dump, const struct jp_jitdump_record *recor
 	struct jp_jit_function *function;
 	int64_t moved;
 
-	if (!process_of(dump, record->pid, &code.pid))
+	if (!find_process(dump, record->pid, &code.pid))
 		return 0;
-	moved = latest(dump, code.pid, record->move.index) - 1;
+	moved = find_latest(dump, code.pid, record->move.index) - 1;
 	if (moved < -1)
 		return -ENOMEM;
 	if (moved < 0 || !record->move.size) {
@@ -220,14 +220,14 @@ static int move(struct dump_reading *dump, const struct jp_jitdump_record *recor
 	*function = dump->functions[moved];
 	function->addr = code.addr;
 	function->size = code.size;
-	/* Unwinding says where the code ends. */
+	/* The unwinding tables hold the code's end: drop them for code that became shorter. */
 	if (code.size < dump->functions[moved].size)
 		function->eh_frame_size = function->tables = 0;
 	dump->read->summary->moves++;
 	return 0;
 }
 
-static struct dump_tables tables_of(const struct jp_jitdump_record *record)
+static struct dump_tables parse_tables(const struct jp_jitdump_record *record)
 {
 	struct dump_tables tables = {.eh_frame = record->unwinding.eh_frame,
 				     .size = record->unwinding.size - record->unwinding.hdr_size};
@@ -237,22 +237,22 @@ static struct dump_tables tables_of(const struct jp_jitdump_record *record)
 	return tables;
 }
 
-static int take_record(struct dump_reading *dump, const struct jp_jitdump_record *record)
+static int read_record(struct dump_reading *dump, const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_record *pending;
 
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
-		return load(dump, record);
+		return add_load(dump, record);
 	case JP_JITDUMP_MOVE:
-		return move(dump, record);
+		return add_move(dump, record);
 	case JP_JITDUMP_DEBUG_INFO:
 		pending = &dump->pending[dump->next_pending++ % PENDING];
 		dump->unused += pending->debug.count != 0;
 		*pending = *record;
 		break;
 	case JP_JITDUMP_UNWINDING_INFO:
-		dump->tables = tables_of(record);
+		dump->tables = parse_tables(record);
 		break;
 	default:
 		break;
@@ -260,15 +260,15 @@ static int take_record(struct dump_reading *dump, const struct jp_jitdump_record
 	return 0;
 }
 
-/* Why the dump's times cannot be laid beside the capture's; NULL: they can. */
-static const char *clock_trouble(const struct dump_reading *dump)
+/* Returns NULL if the dump's times are comparable with the capture's, else the reason. */
+static const char *check_clock(const struct dump_reading *dump)
 {
 	if (jp_jitdump_header(dump->file)->flags & JP_JITDUMP_ARCH_TIMESTAMP)
 		return dump->read->conv.known && dump->read->conv.shift < 64
 			       ? NULL
 			       : "its times are the CPU's counter, and the capture has no "
 				 "TIME_CONV "
-				 "record to go by";
+				 "record to convert them";
 	return dump->read->monotonic ? NULL
 				     : "its times are CLOCK_MONOTONIC and the capture's are not: "
 				       "record with -k mono";
@@ -282,32 +282,32 @@ static int read_records(struct dump_reading *dump, struct jp_error *err)
 	int ret;
 
 	while ((ret = jp_jitdump_next(dump->file, &record, &why)) > 0)
-		if (take_record(dump, &record))
+		if (read_record(dump, &record))
 			return jp_fail(err, ENOMEM, "%s: no memory", dump->path);
 	if (ret < 0) {
 		summary->bad_records++;
-		jp_inject_say(dump->read, "%s: what comes before is used", why.text);
+		jp_inject_report(dump->read, "%s: the records before it are used", why.text);
 	}
 	for (int i = 0; i < PENDING; i++)
 		dump->unused += dump->pending[i].debug.count != 0;
 	summary->bad_records += dump->unloaded + dump->unmapped_pids + dump->unused;
 	if (dump->unloaded)
-		jp_inject_say(dump->read,
-			      "%s: %" PRIu64 " MOVE records of code that was never loaded",
-			      dump->path, dump->unloaded);
+		jp_inject_report(dump->read,
+				 "%s: %" PRIu64 " MOVE records of code that was never loaded",
+				 dump->path, dump->unloaded);
 	if (dump->unmapped_pids)
-		jp_inject_say(dump->read,
-			      "%s: %" PRIu64
-			      " records of pids of another namespace that the capture does not "
-			      "tie to a process",
-			      dump->path, dump->unmapped_pids);
+		jp_inject_report(dump->read,
+				 "%s: %" PRIu64
+				 " records of pids of another namespace that the capture does not "
+				 "tie to a process",
+				 dump->path, dump->unmapped_pids);
 	if (dump->unused)
-		jp_inject_say(dump->read,
-			      "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
-			      dump->path, dump->unused);
+		jp_inject_report(dump->read,
+				 "%s: %" PRIu64 " DEBUG_INFO records of code that no LOAD follows",
+				 dump->path, dump->unused);
 	if (jp_jitdump_unknown(dump->file))
-		jp_inject_say(dump->read, "%s: %" PRIu64 " records of unknown types passed over",
-			      dump->path, jp_jitdump_unknown(dump->file));
+		jp_inject_report(dump->read, "%s: %" PRIu64 " records of unknown types passed over",
+				 dump->path, jp_jitdump_unknown(dump->file));
 	return 0;
 }
 
@@ -333,12 +333,12 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 
 	dump.file = fd < 0 ? NULL : jp_jitdump_take(fd, path, size, &why);
 	if (!dump.file) {
-		jp_inject_say(read, "%s", why.text);
+		jp_inject_report(read, "%s", why.text);
 		return 0;
 	}
-	trouble = clock_trouble(&dump);
+	trouble = check_clock(&dump);
 	if (trouble) {
-		jp_inject_say(read, "%s: %s", path, trouble);
+		jp_inject_report(read, "%s: %s", path, trouble);
 		jp_jitdump_close(dump.file);
 		return 0;
 	}

@@ -34,7 +34,7 @@ static int by_place(const void *left, const void *right)
 	return jp_compare(a->file, b->file) ?: jp_compare(a->offset, b->offset);
 }
 
-/* @sorted: by file and offset. */
+/* Writes the functions @sorted, which are in order of file and offset. */
 static int write_sorted(const struct jp_inject_code *code,
 			const struct jp_jit_function *const *sorted,
 			const struct jp_inject_read *read, struct jp_error *err)
@@ -65,7 +65,8 @@ static int write_sorted(const struct jp_inject_code *code,
 
 			loaded->file = dumps->nr_files - 1;
 			loaded->pgoff = sorted[j]->offset;
-			/* A file of its own, and what it shows is where the process has it. */
+			/* The only function of its file, with the tables where the process has
+			 * them. */
 			if (sorted[j]->tables && next - i == 1 &&
 			    elf.mapped - loaded->pgoff <= loaded->size + sorted[j]->tables)
 				loaded->tables = elf.mapped - loaded->pgoff - loaded->size;
@@ -73,11 +74,11 @@ static int write_sorted(const struct jp_inject_code *code,
 	}
 	read->summary->bad_records += bad_frames;
 	if (bad_frames)
-		jp_inject_say(read,
-			      "%s: UNWINDING_INFO of %" PRIu64
-			      " functions cannot be used: expected .eh_frame "
-			      "as for code right before it, pc-relative",
-			      code->path, bad_frames);
+		jp_inject_report(read,
+				 "%s: UNWINDING_INFO of %" PRIu64
+				 " functions cannot be used: expected .eh_frame "
+				 "as for code right before it, pc-relative",
+				 code->path, bad_frames);
 	return 0;
 }
 

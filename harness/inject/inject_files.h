@@ -8,17 +8,17 @@
 #include "harness/format/jit/jit_elf.h"
 #include "harness/inject/inject_code.h"
 
-/* What one jitdump loaded, as it becomes ELF files. */
+/* The code of one jitdump, to be written to ELF files. */
 struct jp_inject_code {
 	struct jp_inject_dumps *dumps;
 	size_t marker;
 	const char *path; /* of the jitdump */
 	uint32_t elf_mach;
 	struct jp_jit_function *functions;
-	size_t count, first; /* @first: their first one's number among the codes of @dumps */
+	size_t count, first; /* @first: index of the first function among the codes of @dumps */
 };
 
-/* Writes them; the codes of @dumps learn where they stand. -errno: a file could not be written, or
- * no memory. */
+/* Writes the ELF files, and stores file and offset in the codes of @dumps. Returns 0, or -errno and
+ * a message if a file could not be written or memory ran out. */
 int jp_inject_write_files(const struct jp_inject_code *code, const struct jp_inject_read *read,
 			  struct jp_error *err);

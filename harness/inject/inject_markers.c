@@ -14,8 +14,8 @@
 #include "harness/base/number.h"
 #include "harness/base/search.h"
 
-/* perf's rule (util/jitdump.c, jit_detect()): .../jit-PID.dump. */
-static bool marker_name(const char *path, uint32_t *pid)
+/* Parses a name .../jit-PID.dump, as perf does (util/jitdump.c, jit_detect()). */
+static bool parse_marker_name(const char *path, uint32_t *pid)
 {
 	const char *name = strrchr(path, '/'), *at;
 	uint64_t value;
@@ -29,10 +29,10 @@ static bool marker_name(const char *path, uint32_t *pid)
 	return true;
 }
 
-/* Notes that the process of @marker mapped @path, with its inode or (@any) one that nobody told. 1;
- * 0: that was known; -ENOMEM. */
-static int note(struct jp_text_pool *known, const struct jp_marker *marker, const char *path,
-		bool any)
+/* Notes that the process of @marker mapped @path, with its inode, or without one if @any. Returns
+ * 1, 0 if that was known, or -ENOMEM. */
+static int note_mapping(struct jp_text_pool *known, const struct jp_marker *marker,
+			const char *path, bool any)
 {
 	const size_t count = known->count;
 	jp_cleanup_free char *key = NULL;
@@ -60,10 +60,11 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 	int fresh;
 
 	if (event->kernel_map || !(event->map.prot & PROT_EXEC) ||
-	    !marker_name(event->map.name, &marker.named))
+	    !parse_marker_name(event->map.name, &marker.named))
 		return 0;
-	fresh = note(&dumps->known, &marker, event->map.name, !marker.has_identity);
-	if (fresh > 0 && note(&dumps->known, &marker, event->map.name, marker.has_identity) < 0)
+	fresh = note_mapping(&dumps->known, &marker, event->map.name, !marker.has_identity);
+	if (fresh > 0 &&
+	    note_mapping(&dumps->known, &marker, event->map.name, marker.has_identity) < 0)
 		fresh = -ENOMEM;
 	if (fresh <= 0)
 		return fresh;
@@ -78,8 +79,8 @@ int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event
 	return 0;
 }
 
-/* Where the dump of @marker is looked for. */
-static char *path_of(const struct jp_inject_read *read, const struct jp_marker *marker)
+/* Returns the path of the dump of @marker, or NULL without memory. */
+static char *build_dump_path(const struct jp_inject_read *read, const struct jp_marker *marker)
 {
 	char *path;
 
@@ -90,33 +91,35 @@ static char *path_of(const struct jp_inject_read *read, const struct jp_marker *
 	return path;
 }
 
-/* A file that markers lead to by whatever paths; or only those @named for their process. */
+/* The identity of a file to which markers lead. @named: of markers with the pid of its name only.
+ */
 struct dump_file {
 	uint64_t dev, ino, named;
 };
 
-/* Its value: the first marker that may have mapped the file. NULL: no memory. */
-static struct jp_text *first_of(struct jp_text_pool *files, const struct stat *st, bool named)
+/* Returns the entry whose value is the first marker of the file, or NULL without memory. */
+static struct jp_text *find_first_marker(struct jp_text_pool *files, const struct stat *st,
+					 bool named)
 {
 	const struct dump_file file = {st->st_dev, st->st_ino, named};
 
 	return jp_text_keep(files, &file, sizeof(file));
 }
 
-/* Whether @marker mapped another file than the dump that is now where it was. Elsewhere than where
- * it was mapped, the inode tells nothing. */
-static bool mapped_other(const struct jp_marker *marker, const struct jp_inject_read *read,
-			 const struct stat *st)
+/* Returns whether @marker mapped another file than the one now at its path. The inode of a copy
+ * does not show that. */
+static bool is_other_file(const struct jp_marker *marker, const struct jp_inject_read *read,
+			  const struct stat *st)
 {
 	return !read->jitdumps && read->root < 0 && marker->has_identity &&
 	       marker->ino != st->st_ino;
 }
 
-/* Notes @marker with the file that it leads to, if there is one. 0 or -ENOMEM. */
+/* Notes @marker with its file, if that exists. Returns 0 or -ENOMEM. */
 static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 		     const struct jp_inject_read *read)
 {
-	jp_cleanup_free char *path = path_of(read, marker);
+	jp_cleanup_free char *path = build_dump_path(read, marker);
 	jp_cleanup_close int fd = -1;
 	struct jp_error why;
 	struct stat st;
@@ -125,10 +128,10 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 	if (!path)
 		return -ENOMEM;
 	fd = jp_inject_open(read, path, -1, &size, &why);
-	if (fd < 0 || fstat(fd, &st) || mapped_other(marker, read, &st))
+	if (fd < 0 || fstat(fd, &st) || is_other_file(marker, read, &st))
 		return 0;
 	for (int named = 0; named <= (marker->pid == marker->named); named++) {
-		struct jp_text *first = first_of(files, &st, named);
+		struct jp_text *first = find_first_marker(files, &st, named);
 
 		if (!first)
 			return -ENOMEM;
@@ -137,12 +140,13 @@ static int note_file(struct jp_text_pool *files, struct jp_marker *marker,
 	return 0;
 }
 
-/* Another marker whose dump the file is, though @marker leads to it: a process that has the pid of
- * the file's name comes first, then the first one. NULL: there is none. 0 or -ENOMEM. */
+/* Finds another marker that owns the file of @marker: the first whose process has the pid of the
+ * file's name, else the first of all. Stores NULL if @marker owns it. Returns 0 or -ENOMEM. */
 static int find_owner(struct jp_text_pool *files, const struct jp_marker *marker,
 		      const struct stat *st, const struct jp_marker **owner)
 {
-	const struct jp_text *named = first_of(files, st, true), *any = first_of(files, st, false);
+	const struct jp_text *named = find_first_marker(files, st, true),
+			     *any = find_first_marker(files, st, false);
 	const bool own = marker->pid == marker->named;
 	const struct jp_marker *first;
 
@@ -157,7 +161,7 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 		       const struct jp_inject_read *read, struct jp_error *err)
 {
 	const struct jp_marker *marker = &dumps->markers[index], *owner = NULL;
-	jp_cleanup_free char *path = path_of(read, marker);
+	jp_cleanup_free char *path = build_dump_path(read, marker);
 	jp_cleanup_close int fd = -1;
 	const uint64_t taken = read->summary->jitdumps;
 	struct jp_error why = {""};
@@ -169,25 +173,25 @@ static int read_marker(struct jp_inject_dumps *dumps, size_t index, struct jp_te
 		return jp_fail(err, ENOMEM, "no memory for a jitdump's path");
 	fd = jp_inject_open(read, path, -1, &size, &why);
 	if (fd < 0)
-		jp_inject_say(read, "%s (jitdump of process %u)", why.text, marker->pid);
+		jp_inject_report(read, "%s (jitdump of process %u)", why.text, marker->pid);
 	else if (fstat(fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", path, strerror(errno));
 	else if (find_owner(files, marker, &st, &owner))
 		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
 	else if (owner && owner->pid == marker->pid && strcmp(owner->path, marker->path) != 0)
-		; /* by another path, it is read already */
+		; /* read already by another path */
 	else if (owner)
-		jp_inject_say(read, "%s: mapped by process %u too, whose code it is not", path,
-			      marker->pid);
-	else if (mapped_other(marker, read, &st))
-		jp_inject_say(read,
-			      "%s: another file than process %u mapped (inode %" PRIu64
-			      ", not %" PRIu64
-			      "): name the folder of the right one with --jitdump-dir",
-			      path, marker->pid, (uint64_t)st.st_ino, marker->ino);
+		jp_inject_report(read, "%s: mapped by process %u too, whose code it is not", path,
+				 marker->pid);
+	else if (is_other_file(marker, read, &st))
+		jp_inject_report(read,
+				 "%s: another file than process %u mapped (inode %" PRIu64
+				 ", not %" PRIu64
+				 "): name the folder of the right one with --jitdump-dir",
+				 path, marker->pid, (uint64_t)st.st_ino, marker->ino);
 	else if (!marker->layout.end_time)
-		jp_inject_say(read, "%s: the capture has no times of mapping records", path);
-	else /* root's file is taken from anyone's capture, as perf takes root's perf.data */
+		jp_inject_report(read, "%s: the capture has no times of mapping records", path);
+	else /* accept root's file in any user's capture, as perf accepts root's perf.data */
 		ret = jp_inject_read_dump(dumps, index, path, st.st_uid == 0 ? 0 : read->owner,
 					  read, err);
 	read->summary->refused += !owner && read->summary->jitdumps == taken;
@@ -198,7 +202,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct jp_loaded_code *a = left, *b = right;
 
-	/* Else in the order of the dump, which the place in a file need not be. */
+	/* At equal times keep the order of the dump. */
 	return jp_compare(a->time, b->time) ?: jp_compare(a->nth, b->nth);
 }
 

@@ -3,7 +3,7 @@
 
 #include "harness/inject/inject_dumps.h"
 
-/* Takes @event (MAP) for a marker where it is one. 0 or -ENOMEM. */
+/* Adds the MAP @event to the markers if it maps a jitdump. Returns 0 or -ENOMEM. */
 int jp_inject_marker(struct jp_inject_dumps *dumps, const struct jp_event *event,
 		     const struct jp_perf_layout *layout);
 /* Reads the dumps of all markers and writes their ELF files. Returns as jp_inject_read_dump(). */

@@ -14,49 +14,48 @@
 
 enum { MAP_IS_HUGETLB = 0x40000 };
 
-/* What is recorded of one mapping is one range, whatever code lies over it: a record that tells of
- * much code again costs what it changes. */
+/* Mappings and code are separate layers: the cost of a record over much code depends only on the
+ * ranges that it changes. */
 struct code_space {
 	struct jp_process process;
-	struct jp_ranges *mappings; /* by number; NULL: of a process that does not matter */
-	struct jp_ranges *code;     /* that lives, over the mappings; NULL: there was none */
+	struct jp_ranges *mappings; /* value: the mapping's number; NULL: process without code */
+	struct jp_ranges *code;     /* living code; NULL: none was loaded */
 	bool wanted;
 };
 
 struct jp_inject_spaces {
 	struct jp_processes processes;
-	/* What two records agree on that are of one mapping, grown or seen twice. */
-	struct jp_text_pool mappings;
+	struct jp_text_pool mappings; /* keys by which two records are of the same mapping */
 	unsigned char record[JP_PERF_RECORD_MOST];
 };
 
-static void drop(struct code_space *space)
+static void free_ranges(struct code_space *space)
 {
 	jp_ranges_free(space->mappings);
 	jp_ranges_free(space->code);
 	space->mappings = space->code = NULL;
 }
 
-static int end(void *context, struct jp_process *process, const struct jp_event *event)
+static int end_process(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct code_space *space = (struct code_space *)process;
 
 	if (!space->mappings)
 		return 0;
-	drop(space);
+	free_ranges(space);
 	space->mappings = jp_ranges_new();
 	return space->mappings ? 0 : -ENOMEM;
 }
 
-static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
-		   const struct jp_event *event)
+static int inherit_space(void *context, struct jp_process *child, struct jp_process *parent,
+			 const struct jp_event *event)
 {
 	const struct code_space *from = (const struct code_space *)parent;
 	struct code_space *to = (struct code_space *)child;
 
 	if (!from->mappings || !(from->code || to->wanted))
 		return 0;
-	drop(to);
+	free_ranges(to);
 	to->mappings = jp_ranges_share(from->mappings);
 	to->code = from->code ? jp_ranges_share(from->code) : NULL;
 	return 0;
@@ -65,7 +64,7 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 struct jp_inject_spaces *jp_inject_spaces_new(void)
 {
 	static const struct jp_process_rules rules = {
-		.size = sizeof(struct code_space), .end = end, .inherit = inherit};
+		.size = sizeof(struct code_space), .end = end_process, .inherit = inherit_space};
 	struct jp_inject_spaces *spaces = calloc(1, sizeof(*spaces));
 
 	if (spaces)
@@ -81,20 +80,20 @@ void jp_inject_spaces_free(struct jp_inject_spaces *spaces)
 		return;
 	for (size_t at = 0;
 	     (space = (struct code_space *)jp_processes_next(&spaces->processes, &at));)
-		drop(space);
+		free_ranges(space);
 	jp_processes_free(&spaces->processes);
 	jp_text_pool_free(&spaces->mappings);
 	free(spaces);
 }
 
-static struct code_space *find(struct jp_inject_spaces *spaces, uint32_t pid)
+static struct code_space *find_space(struct jp_inject_spaces *spaces, uint32_t pid)
 {
 	struct code_space *space = (struct code_space *)jp_processes_find(&spaces->processes, pid);
 
 	return space && space->mappings ? space : NULL;
 }
 
-static struct code_space *make(struct jp_inject_spaces *spaces, uint32_t pid)
+static struct code_space *make_space(struct jp_inject_spaces *spaces, uint32_t pid)
 {
 	struct code_space *space = (struct code_space *)jp_processes_at(&spaces->processes, pid);
 
@@ -105,7 +104,7 @@ static struct code_space *make(struct jp_inject_spaces *spaces, uint32_t pid)
 
 int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 {
-	struct code_space *space = make(spaces, pid);
+	struct code_space *space = make_space(spaces, pid);
 
 	if (!space)
 		return -ENOMEM;
@@ -116,7 +115,7 @@ int jp_inject_spaces_want(struct jp_inject_spaces *spaces, uint32_t pid)
 int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			  uint64_t size, bool there)
 {
-	struct code_space *space = make(spaces, pid);
+	struct code_space *space = make_space(spaces, pid);
 	const uint64_t end = addr + size;
 	const struct jp_range *one;
 
@@ -124,7 +123,7 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 		return -ENOMEM;
 	if (there)
 		return jp_ranges_set(&space->code, addr, end, true);
-	/* Only code goes: what else is recorded there stays. */
+	/* Clear the mapping below code only, not the records between. */
 	for (one = jp_ranges_from(space->code, addr); one && one->start < end;
 	     one = jp_ranges_from(space->code, one->end))
 		if (jp_ranges_clear(&space->mappings, jp_max(one->start, addr),
@@ -135,7 +134,7 @@ int jp_inject_spaces_code(struct jp_inject_spaces *spaces, uint32_t pid, uint64_
 
 int jp_inject_spaces_task(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
-	/* What perf synthesizes at time 0 tells of tasks, not of memory. */
+	/* A FORK that perf synthesizes at time 0 does not mean copied memory. */
 	if (event->type == JP_EVENT_FORK && !event->time)
 		return 0;
 	return jp_processes_apply(&spaces->processes, event);
@@ -147,29 +146,30 @@ bool jp_inject_anonymous(const struct jp_event *event)
 				      event->map.flags & MAP_IS_HUGETLB);
 }
 
-static struct code_space *space_of(struct jp_inject_spaces *spaces, const struct jp_event *event)
+static struct code_space *find_event_space(struct jp_inject_spaces *spaces,
+					   const struct jp_event *event)
 {
-	return event->kernel_map ? NULL : find(spaces, event->pid);
+	return event->kernel_map ? NULL : find_space(spaces, event->pid);
 }
 
 bool jp_inject_spaces_alive(struct jp_inject_spaces *spaces, uint32_t pid, uint64_t addr,
 			    uint64_t size)
 {
-	const struct code_space *space = find(spaces, pid);
+	const struct code_space *space = find_space(spaces, pid);
 	const struct jp_range *one =
 		space && space->code ? jp_ranges_from(space->code, addr) : NULL;
 
 	return addr < addr + size && one && one->start < addr + size;
 }
 
-/* The number of the mapping that @event is a record of; 0: no memory. */
-static uint32_t mapping_of(struct jp_inject_spaces *spaces, const struct jp_event *event)
+/* Returns the number of the mapping that @event records, or 0 without memory. */
+static uint32_t number_mapping(struct jp_inject_spaces *spaces, const struct jp_event *event)
 {
 	static const struct jp_perf_layout without_id;
 	struct jp_event same = *event;
 	const struct jp_text *text;
 
-	/* Whose record it is and how far it reaches does not matter. */
+	/* Ignore the task and the extent. */
 	same.pid = same.tid = 0;
 	same.map.pgoff -= same.map.addr;
 	same.map.addr = same.map.len = 0;
@@ -183,20 +183,22 @@ int jp_inject_spaces_map(struct jp_inject_spaces *spaces, const struct jp_event 
 {
 	const uint64_t start = event->map.addr, end = start + event->map.len;
 	const bool anonymous = jp_inject_anonymous(event);
-	struct code_space *space = space_of(spaces, event);
+	struct code_space *space = find_event_space(spaces, event);
 	uint32_t number = 0;
 
 	if (!space)
 		return 0;
-	if (anonymous && !(number = mapping_of(spaces, event)))
+	if (anonymous && !(number = number_mapping(spaces, event)))
 		return -ENOMEM;
 	if (space->code && !(anonymous && yields) && jp_ranges_clear(&space->code, start, end))
 		return -ENOMEM;
 	return jp_ranges_set(&space->mappings, start, end, number);
 }
 
-/* Whether a record of @mapping changes nothing at @at; and up to where that is so. */
-static bool stays(const struct code_space *space, uint32_t mapping, uint64_t at, uint64_t *end)
+/* Returns whether a record of @mapping changes nothing at @at. Stores the end of the range for
+ * which the answer is the same. */
+static bool is_unchanged(const struct code_space *space, uint32_t mapping, uint64_t at,
+			 uint64_t *end)
 {
 	const struct jp_range recorded = jp_ranges_at(space->mappings, at);
 	const struct jp_range code = jp_ranges_at(space->code, at);
@@ -212,19 +214,19 @@ int jp_inject_spaces_piece(struct jp_inject_spaces *spaces, const struct jp_even
 			   struct jp_inject_piece *piece)
 {
 	const uint64_t to = event->map.addr + event->map.len;
-	const struct code_space *space = space_of(spaces, event);
+	const struct code_space *space = find_event_space(spaces, event);
 	uint64_t at = piece->mapping ? piece->end : event->map.addr, end;
 
-	if (!piece->mapping && !(piece->mapping = mapping_of(spaces, event)))
+	if (!piece->mapping && !(piece->mapping = number_mapping(spaces, event)))
 		return -ENOMEM;
-	while (at < to && stays(space, piece->mapping, at, &end))
+	while (at < to && is_unchanged(space, piece->mapping, at, &end))
 		at = end;
 	if (at >= to)
 		return 0;
 	piece->start = at;
 	do
 		at = jp_min(end, to);
-	while (at < to && !stays(space, piece->mapping, at, &end));
+	while (at < to && !is_unchanged(space, piece->mapping, at, &end));
 	piece->end = at;
 	return 1;
 }

@@ -6,7 +6,7 @@
 
 #include "harness/base/search.h"
 
-static struct jp_lint_code *room(size_t count, struct jp_lint_findings *findings)
+static struct jp_lint_code *alloc_codes(size_t count, struct jp_lint_findings *findings)
 {
 	struct jp_lint_code *codes = calloc(count + 1, sizeof(*codes));
 
@@ -15,7 +15,7 @@ static struct jp_lint_code *room(size_t count, struct jp_lint_findings *findings
 	return codes;
 }
 
-static size_t add(struct jp_lint_code *codes, size_t count, struct jp_lint_code code)
+static size_t add_code(struct jp_lint_code *codes, size_t count, struct jp_lint_code code)
 {
 	if (code.end > code.start)
 		codes[count++] = code;
@@ -25,7 +25,7 @@ static size_t add(struct jp_lint_code *codes, size_t count, struct jp_lint_code 
 struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_t *count,
 					  struct jp_lint_findings *findings)
 {
-	struct jp_lint_code *codes = room(dump->count, findings);
+	struct jp_lint_code *codes = alloc_codes(dump->count, findings);
 
 	*count = 0;
 	for (size_t i = 0; codes && i < dump->count; i++) {
@@ -41,7 +41,7 @@ struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_
 			code.end = code.start + record->move.size;
 			code.name = "moved code";
 		}
-		*count = add(codes, *count, code);
+		*count = add_code(codes, *count, code);
 	}
 	return codes;
 }
@@ -49,17 +49,17 @@ struct jp_lint_code *jp_lint_code_of_dump(const struct jp_lint_dump *dump, size_
 struct jp_lint_code *jp_lint_code_of_map(const struct jp_lint_map *map, size_t *count,
 					 struct jp_lint_findings *findings)
 {
-	struct jp_lint_code *codes = room(map->count, findings);
+	struct jp_lint_code *codes = alloc_codes(map->count, findings);
 
 	*count = 0;
 	for (size_t i = 0; codes && i < map->count; i++) {
 		const struct jp_lint_line *line = &map->lines[i];
 
-		*count = add(codes, *count,
-			     (struct jp_lint_code){.start = line->start,
-						   .end = line->start + line->size,
-						   .at = line->number,
-						   .name = line->name});
+		*count = add_code(codes, *count,
+				  (struct jp_lint_code){.start = line->start,
+							.end = line->start + line->size,
+							.at = line->number,
+							.name = line->name});
 	}
 	return codes;
 }

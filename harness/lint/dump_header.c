@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about a jitdump's header and name: what perf looks at before it reads a record. */
+/* Rules about a jitdump's header and name, which perf checks before it reads a record. */
 #include <inttypes.h>
 
 #include "harness/base/own_machine.h"
@@ -7,14 +7,14 @@
 
 enum { PAD = 16, PID = 20 };
 
-static void version(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_version(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->version != JP_JITDUMP_VERSION)
 		jp_lint_found(findings, 4, "version %u; expected %d", dump->header->version,
 			      JP_JITDUMP_VERSION);
 }
 
-static void header_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_header_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->total_size != sizeof(*dump->header))
 		jp_lint_found(
@@ -24,7 +24,7 @@ static void header_size(const struct jp_lint_dump *dump, struct jp_lint_findings
 			dump->header->total_size, sizeof(*dump->header));
 }
 
-static void flags(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_flags(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t unknown = dump->header->flags & ~JP_JITDUMP_ARCH_TIMESTAMP;
 
@@ -34,7 +34,7 @@ static void flags(const struct jp_lint_dump *dump, struct jp_lint_findings *find
 			      unknown);
 }
 
-static void arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->flags & JP_JITDUMP_ARCH_TIMESTAMP)
 		jp_lint_found(
@@ -43,7 +43,7 @@ static void arch_clock(const struct jp_lint_dump *dump, struct jp_lint_findings 
 			"its file holds a conversion, which -k mono leaves out");
 }
 
-static void machine(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_machine(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint32_t found = dump->header->elf_mach;
 
@@ -54,21 +54,21 @@ static void machine(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      jp_own_machine());
 }
 
-static void padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->header->pad1)
 		jp_lint_found(findings, PAD, "pad1 is 0x%x, which is reserved; expected 0",
 			      dump->header->pad1);
 }
 
-static void file_name(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_file_name(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->file.named_pid < 0)
 		jp_lint_found(findings, JP_LINT_WHOLE,
 			      "perf takes no file for a jitdump that is not called jit-PID.dump");
 }
 
-static void pid(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_pids(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint32_t own = dump->header->pid;
 
@@ -92,17 +92,20 @@ static void pid(const struct jp_lint_dump *dump, struct jp_lint_findings *findin
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"dump.version", JP_LINT_ERROR, "the header's version is not 1", .dump = version},
-	{"dump.header-size", JP_LINT_ERROR, "the header's size is not 40", .dump = header_size},
+	{"dump.version", JP_LINT_ERROR, "the header's version is not 1", .dump = check_version},
+	{"dump.header-size", JP_LINT_ERROR, "the header's size is not 40",
+	 .dump = check_header_size},
 	{"dump.flags", JP_LINT_ERROR, "the header has flags that the format does not define",
-	 .dump = flags},
+	 .dump = check_flags},
 	{"dump.arch-clock", JP_LINT_WARNING,
-	 "times are the processor's counter, not CLOCK_MONOTONIC", .dump = arch_clock},
+	 "times are the processor's counter, not CLOCK_MONOTONIC", .dump = check_arch_clock},
 	{"dump.machine", JP_LINT_ERROR,
-	 "the header's ELF machine is none, or not that of the process", .dump = machine},
-	{"dump.padding", JP_LINT_NOTE, "the header's reserved word is not 0", .dump = padding},
-	{"dump.file-name", JP_LINT_ERROR, "the file is not called jit-PID.dump", .dump = file_name},
+	 "the header's ELF machine is none, or not that of the process", .dump = check_machine},
+	{"dump.padding", JP_LINT_NOTE, "the header's reserved word is not 0",
+	 .dump = check_padding},
+	{"dump.file-name", JP_LINT_ERROR, "the file is not called jit-PID.dump",
+	 .dump = check_file_name},
 	{"dump.pid", JP_LINT_ERROR, "file name, header, records and process name different pids",
-	 .dump = pid},
+	 .dump = check_pids},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -7,14 +7,15 @@
 #include "harness/base/map.h"
 #include "harness/lint/findings.h"
 
-/* Whether nothing more can follow: else the LOAD may be what is missing. */
-static bool whole(const struct jp_lint_dump *dump)
+/* Returns whether the file is complete. If not, a missing LOAD may still follow. */
+static bool is_complete(const struct jp_lint_dump *dump)
 {
 	return !dump->rest && !dump->file.process;
 }
 
-static void lost_lines(const struct jp_jitdump_record *debug,
-		       const struct jp_jitdump_record *before, struct jp_lint_findings *findings)
+static void report_lost_lines(const struct jp_jitdump_record *debug,
+			      const struct jp_jitdump_record *before,
+			      struct jp_lint_findings *findings)
 {
 	if (before && before->load.addr == debug->debug.addr)
 		jp_lint_found(
@@ -29,7 +30,7 @@ static void lost_lines(const struct jp_jitdump_record *debug,
 			      debug->debug.addr);
 }
 
-static void debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	const struct jp_jitdump_record *open = NULL, *before = NULL;
 
@@ -40,15 +41,15 @@ static void debug_order(const struct jp_lint_dump *dump, struct jp_lint_findings
 			continue;
 		if (open &&
 		    (record->type != JP_JITDUMP_LOAD || record->load.addr != open->debug.addr))
-			lost_lines(open, before, findings);
+			report_lost_lines(open, before, findings);
 		open = record->type == JP_JITDUMP_DEBUG_INFO ? record : NULL;
 		before = open ? before : record;
 	}
-	if (open && whole(dump))
-		lost_lines(open, before, findings);
+	if (open && is_complete(dump))
+		report_lost_lines(open, before, findings);
 }
 
-static void debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	const struct jp_jitdump_record *debug = NULL;
 
@@ -75,7 +76,7 @@ static void debug_range(const struct jp_lint_dump *dump, struct jp_lint_findings
 	}
 }
 
-static void debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -94,7 +95,8 @@ static void debug_size(const struct jp_lint_dump *dump, struct jp_lint_findings 
 	}
 }
 
-static void unwinding_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_unwinding_order(const struct jp_lint_dump *dump,
+				  struct jp_lint_findings *findings)
 {
 	const struct jp_jitdump_record *open = NULL;
 
@@ -111,20 +113,20 @@ static void unwinding_order(const struct jp_lint_dump *dump, struct jp_lint_find
 				"UNWINDING_INFO without a LOAD before the next one: it is lost");
 		open = record;
 	}
-	if (open && whole(dump))
+	if (open && is_complete(dump))
 		jp_lint_found(
 			findings, open->at,
 			"UNWINDING_INFO without a LOAD behind it; expected right before the LOAD "
 			"of its code");
 }
 
-/* What a MOVE must agree with. */
+/* The code of an index, to compare with its MOVEs. */
 struct moved_code {
 	uint64_t addr, size;
 };
 
-static void move_one(struct jp_map *by_index, const struct jp_jitdump_record *record,
-		     struct jp_lint_findings *findings)
+static void check_move(struct jp_map *by_index, const struct jp_jitdump_record *record,
+		       struct jp_lint_findings *findings)
 {
 	struct moved_code *code = jp_map_find(by_index, record->move.index);
 
@@ -145,7 +147,7 @@ static void move_one(struct jp_map *by_index, const struct jp_jitdump_record *re
 		code->addr = record->move.to;
 }
 
-static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_moves(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_map by_index = {0};
 
@@ -154,7 +156,7 @@ static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findi
 		struct moved_code *code;
 
 		if (record->type == JP_JITDUMP_MOVE)
-			move_one(&by_index, record, findings);
+			check_move(&by_index, record, findings);
 		if (record->type != JP_JITDUMP_LOAD)
 			continue;
 		code = jp_map_at(&by_index, record->load.index, sizeof(*code));
@@ -169,14 +171,14 @@ static void move(const struct jp_lint_dump *dump, struct jp_lint_findings *findi
 
 static const struct jp_lint_rule rules[] = {
 	{"dump.debug-order", JP_LINT_ERROR,
-	 "DEBUG_INFO that is not right before the LOAD of its code", .dump = debug_order},
+	 "DEBUG_INFO that is not right before the LOAD of its code", .dump = check_debug_order},
 	{"dump.debug-range", JP_LINT_WARNING, "DEBUG_INFO has lines outside its code",
-	 .dump = debug_range},
+	 .dump = check_debug_range},
 	{"dump.debug-size", JP_LINT_ERROR, "DEBUG_INFO is longer than its lines",
-	 .dump = debug_size},
+	 .dump = check_debug_size},
 	{"dump.unwinding-order", JP_LINT_ERROR, "UNWINDING_INFO that no LOAD follows",
-	 .dump = unwinding_order},
+	 .dump = check_unwinding_order},
 	{"dump.move", JP_LINT_ERROR, "MOVE of code that is not there, or of another size",
-	 .dump = move},
+	 .dump = check_moves},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

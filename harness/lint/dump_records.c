@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about a jitdump's records as such: their sizes, their kinds, the file's end. */
+/* Rules about a jitdump's records: sizes, types, the file's end. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "harness/lint/findings.h"
 
-static const char *name_of(enum jp_jitdump_type type)
+static const char *get_type_name(enum jp_jitdump_type type)
 {
 	static const char *const names[JP_JITDUMP_TYPES] = {
 		[JP_JITDUMP_LOAD] = "LOAD",
@@ -18,17 +18,18 @@ static const char *name_of(enum jp_jitdump_type type)
 	return names[type];
 }
 
-static void record_size(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_record_sizes(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->nr_bad; i++)
 		jp_lint_found(findings, dump->bad[i].at, "%s",
 			      dump->bad[i].why ?: "sizes that do not fit the record");
 }
 
-/* What the bytes are at which no record begins. */
+/* Kinds of bytes at which no record begins. */
 enum jp_lint_rest { REST_NONE, REST_HEADER, REST_ZEROS, REST_CUT, REST_GARBAGE };
 
-static enum jp_lint_rest rest_of(const struct jp_lint_dump *dump, struct jp_jitdump_prefix *prefix)
+static enum jp_lint_rest classify_rest(const struct jp_lint_dump *dump,
+				       struct jp_jitdump_prefix *prefix)
 {
 	const uint32_t magic = JP_JITDUMP_MAGIC;
 	const unsigned char *rest = dump->rest;
@@ -48,11 +49,11 @@ static enum jp_lint_rest rest_of(const struct jp_lint_dump *dump, struct jp_jitd
 		       : REST_GARBAGE;
 }
 
-static void cut_short(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_cut(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
 
-	if (dump->file.process || rest_of(dump, &prefix) != REST_CUT)
+	if (dump->file.process || classify_rest(dump, &prefix) != REST_CUT)
 		return;
 	if (dump->rest_size < sizeof(prefix))
 		jp_lint_found(findings, dump->rest_at,
@@ -63,23 +64,23 @@ static void cut_short(const struct jp_lint_dump *dump, struct jp_lint_findings *
 		jp_lint_found(findings, dump->rest_at,
 			      "cut short: a %s of %u bytes begins here, and the file ends after "
 			      "%" PRIu64,
-			      name_of(prefix.id), prefix.total_size, dump->rest_size);
+			      get_type_name(prefix.id), prefix.total_size, dump->rest_size);
 }
 
-static void unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_unfinished(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
 
-	if (dump->file.process && rest_of(dump, &prefix) == REST_CUT)
+	if (dump->file.process && classify_rest(dump, &prefix) == REST_CUT)
 		jp_lint_found(
 			findings, dump->rest_at,
 			"the last record is not whole yet: the process writes through a buffer");
 }
 
-static void no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
-	enum jp_lint_rest rest = rest_of(dump, &prefix);
+	enum jp_lint_rest rest = classify_rest(dump, &prefix);
 
 	if (rest == REST_HEADER)
 		jp_lint_found(findings, dump->rest_at,
@@ -91,17 +92,17 @@ static void no_record(const struct jp_lint_dump *dump, struct jp_lint_findings *
 			      prefix.id, prefix.total_size);
 }
 
-static void zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_zeros(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_jitdump_prefix prefix;
 
-	if (rest_of(dump, &prefix) == REST_ZEROS)
+	if (classify_rest(dump, &prefix) == REST_ZEROS)
 		jp_lint_found(findings, dump->rest_at,
 			      "%" PRIu64 " zeros until the end of the file, where readers stop",
 			      dump->rest_size);
 }
 
-static void unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (dump->unknown)
 		jp_lint_found(findings, JP_LINT_WHOLE,
@@ -109,7 +110,7 @@ static void unknown(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 			      dump->unknown, JP_JITDUMP_TYPES - 1);
 }
 
-static void close_middle(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_close_middle(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i + 1 < dump->count; i++)
 		if (dump->records[i].type == JP_JITDUMP_CLOSE)
@@ -120,7 +121,7 @@ static void close_middle(const struct jp_lint_dump *dump, struct jp_lint_finding
 				dump->count - i - 1);
 }
 
-static void no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	if (!dump->file.process &&
 	    (!dump->count || dump->records[dump->count - 1].type != JP_JITDUMP_CLOSE))
@@ -129,7 +130,7 @@ static void no_close(const struct jp_lint_dump *dump, struct jp_lint_findings *f
 			      "file is whole");
 }
 
-static void no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++)
 		if (dump->records[i].type == JP_JITDUMP_LOAD)
@@ -139,18 +140,19 @@ static void no_load(const struct jp_lint_dump *dump, struct jp_lint_findings *fi
 
 static const struct jp_lint_rule rules[] = {
 	{"dump.record", JP_LINT_ERROR, "a record's sizes, or a name in it, do not fit the record",
-	 .dump = record_size},
-	{"dump.cut-short", JP_LINT_ERROR, "the file ends within a record", .dump = cut_short},
+	 .dump = check_record_sizes},
+	{"dump.cut-short", JP_LINT_ERROR, "the file ends within a record", .dump = check_cut},
 	{"dump.unfinished", JP_LINT_NOTE, "the process has written a part of a record",
-	 .dump = unfinished},
+	 .dump = check_unfinished},
 	{"dump.no-record", JP_LINT_ERROR,
-	 "something else than a record: a second header, or a size below 16", .dump = no_record},
+	 "something else than a record: a second header, or a size below 16",
+	 .dump = check_no_record},
 	{"dump.zero-tail", JP_LINT_WARNING, "the file is longer than what was written to it",
-	 .dump = zeros},
+	 .dump = check_zeros},
 	{"dump.unknown", JP_LINT_WARNING, "records of a type that the format does not define",
-	 .dump = unknown},
-	{"dump.close-middle", JP_LINT_ERROR, "records behind CLOSE", .dump = close_middle},
-	{"dump.no-close", JP_LINT_NOTE, "the last record is not CLOSE", .dump = no_close},
-	{"dump.no-load", JP_LINT_WARNING, "the file holds no LOAD", .dump = no_load},
+	 .dump = check_unknown},
+	{"dump.close-middle", JP_LINT_ERROR, "records behind CLOSE", .dump = check_close_middle},
+	{"dump.no-close", JP_LINT_NOTE, "the last record is not CLOSE", .dump = check_no_close},
+	{"dump.no-load", JP_LINT_WARNING, "the file holds no LOAD", .dump = check_no_load},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about times: a jitdump's have to be those of the perf.data, CLOCK_MONOTONIC in ns. */
+/* Rules about times: a jitdump needs the clock of the perf.data, CLOCK_MONOTONIC in ns. */
 #include <inttypes.h>
 
 #include "harness/base/clock.h"
@@ -8,11 +8,13 @@
 #define DAY_S UINT64_C(86400)
 
 /*
- * A clock that @time is likely of, instead of CLOCK_MONOTONIC; NULL: it can be that one. The wall
- * clock in ns is an uptime of 40 years; in larger units its number is told by being near the time
- * when the file was changed last, which an uptime would hit by chance once in many thousands.
+ * Returns the name of the clock that @time probably comes from, or NULL if it can be
+ * CLOCK_MONOTONIC.
+ * @spread: seconds by which @time may precede the file's last change. A wall clock in ns would be
+ * an uptime of 40 years. In larger units, a time near the file's last change is a wall clock: an
+ * uptime is rarely near it by chance.
  */
-static const char *other_clock(const struct jp_lint_file *file, uint64_t time, uint64_t spread)
+static const char *guess_clock(const struct jp_lint_file *file, uint64_t time, uint64_t spread)
 {
 	static const struct {
 		uint64_t per_second;
@@ -49,37 +51,37 @@ static const char *other_clock(const struct jp_lint_file *file, uint64_t time, u
 	return NULL;
 }
 
-static bool by_counter(const struct jp_lint_dump *dump)
+static bool has_counter_times(const struct jp_lint_dump *dump)
 {
 	return dump->header->flags & JP_JITDUMP_ARCH_TIMESTAMP;
 }
 
-static void wrong_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t count = 0;
 	size_t first = 0;
 
-	if (by_counter(dump))
+	if (has_counter_times(dump))
 		return;
-	/* One file has one clock: say it once. */
+	/* A file has one clock: one finding is enough. */
 	for (size_t i = 0; i < dump->count; i++)
-		if (other_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
+		if (guess_clock(&dump->file, dump->records[i].time, DAY_S) && !count++)
 			first = i;
 	if (count)
 		jp_lint_found(findings, dump->records[first].at,
 			      "time %" PRIu64 " of this and of %" PRIu64
 			      " other records looks like %s; expected CLOCK_MONOTONIC in ns",
 			      dump->records[first].time, count - 1,
-			      other_clock(&dump->file, dump->records[first].time, DAY_S));
+			      guess_clock(&dump->file, dump->records[first].time, DAY_S));
 }
 
-static void header_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_header_clock(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t time = dump->header->timestamp;
-	/* It was written when the file was made: long before its last change, maybe. */
-	const char *other = other_clock(&dump->file, time, 400 * DAY_S);
+	/* The header dates from the file's creation, possibly long before its last change. */
+	const char *other = guess_clock(&dump->file, time, 400 * DAY_S);
 
-	if (by_counter(dump))
+	if (has_counter_times(dump))
 		return;
 	if (other)
 		jp_lint_found(findings, 24,
@@ -94,13 +96,13 @@ static void header_clock(const struct jp_lint_dump *dump, struct jp_lint_finding
 			      time - dump->records[0].time);
 }
 
-static void future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_future(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	uint64_t written = dump->file.written, count = 0;
 	size_t first = 0;
 
-	/* A file that was copied here may be of a machine that has been up for longer. */
-	if (by_counter(dump) || !dump->file.process || !written)
+	/* A copied file may come from a machine with a longer uptime. */
+	if (has_counter_times(dump) || !dump->file.process || !written)
 		return;
 	for (size_t i = 0; i < dump->count; i++)
 		if (dump->records[i].time > written + JP_NS_PER_S && !count++)
@@ -113,7 +115,7 @@ static void future(const struct jp_lint_dump *dump, struct jp_lint_findings *fin
 			      count - 1, dump->records[first].time - written);
 }
 
-static void time_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_time_order(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 1; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -125,7 +127,7 @@ static void time_order(const struct jp_lint_dump *dump, struct jp_lint_findings 
 	}
 }
 
-static void coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	enum { FEW = 16 };
 	uint64_t equal = 0, unit = 0;
@@ -148,14 +150,15 @@ static void coarse(const struct jp_lint_dump *dump, struct jp_lint_findings *fin
 
 static const struct jp_lint_rule rules[] = {
 	{"dump.clock", JP_LINT_ERROR, "the records' times are not CLOCK_MONOTONIC in ns",
-	 .dump = wrong_clock},
+	 .dump = check_clock},
 	{"dump.header-clock", JP_LINT_WARNING,
-	 "the header's time is of another clock than the records, or later", .dump = header_clock},
+	 "the header's time is of another clock than the records, or later",
+	 .dump = check_header_clock},
 	{"dump.future", JP_LINT_ERROR, "records are later than the file's last change",
-	 .dump = future},
+	 .dump = check_future},
 	{"dump.time-order", JP_LINT_WARNING, "a record is earlier than the one before it",
-	 .dump = time_order},
+	 .dump = check_time_order},
 	{"dump.coarse-time", JP_LINT_NOTE, "times are rounded to a microsecond or more",
-	 .dump = coarse},
+	 .dump = check_coarse},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -9,7 +9,7 @@
 
 #include "harness/base/array.h"
 
-bool jp_lint_ask(struct jp_lint_findings *findings, const struct jp_lint_rule *rule)
+bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_rule *rule)
 {
 	struct jp_lint_tally *tally;
 

@@ -7,7 +7,7 @@
 
 #include "harness/lint/rule.h"
 
-/* A finding that is of no single place. */
+/* The place of a finding about the whole file. */
 #define JP_LINT_WHOLE UINT64_MAX
 
 struct jp_lint_finding {
@@ -16,18 +16,17 @@ struct jp_lint_finding {
 	char *text;
 };
 
-/* What one rule found, all told. */
+/* All findings of one rule. */
 struct jp_lint_tally {
 	const struct jp_lint_rule *rule;
 	uint64_t count;
-	size_t first, shown; /* in the list */
+	size_t first, shown; /* range in the list of findings */
 };
 
-/* What was found in one file or process. All zero to start with, but what its user sets. */
+/* The findings in one file or process. The caller sets the first two fields and zeroes the rest. */
 struct jp_lint_findings {
-	/* Its user's. */
-	size_t most;                /* findings of a rule that are kept; the others are counted */
-	const char *const *allowed; /* rules that are not asked, up to a NULL; may be NULL */
+	size_t most;                /* findings to store per rule; further ones only count */
+	const char *const *allowed; /* rules to skip, up to a NULL; may be NULL */
 
 	struct jp_lint_finding *list;
 	size_t count, capacity;
@@ -39,12 +38,13 @@ struct jp_lint_findings {
 	int failed;       /* -ENOMEM: some are missing */
 };
 
-/* What follows is of @rule. False: it is allowed, do not ask it. */
-bool jp_lint_ask(struct jp_lint_findings *findings, const struct jp_lint_rule *rule);
-/* The rule that is asked found something. */
+/* Begins the findings of @rule. Returns false if the rule must not run: it is allowed, or memory
+ * ran out. */
+bool jp_lint_begin_rule(struct jp_lint_findings *findings, const struct jp_lint_rule *rule);
+/* Adds a finding of the current rule. */
 void jp_lint_found(struct jp_lint_findings *findings, uint64_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Leaves an empty one with the same user's fields. */
+/* Frees and empties the findings; keeps the caller's two fields. */
 void jp_lint_findings_free(struct jp_lint_findings *findings);
 
 const char *jp_lint_level_name(enum jp_lint_level level);

@@ -7,11 +7,11 @@
 
 #include "harness/base/array.h"
 
-/* More than any runtime writes; what a hostile file of empty records can make us take. */
+/* Limits for hostile files of empty records: records, and reasons to keep. */
 enum { MOST_RECORDS = 1 << 24, MOST_WHYS = 1024 };
 
-/* The sentence without the file's name and the offset, which the finding has anyway. */
-static const char *sentence(const char *path, const char *text)
+/* Skips the file's name and the offset in a message: the finding holds them. */
+static const char *skip_place(const char *path, const char *text)
 {
 	size_t length = strlen(path);
 
@@ -29,7 +29,7 @@ static int keep_bad(struct jp_lint_dump *dump, uint64_t at, const char *text)
 	bad->at = at;
 	if (dump->nr_bad > MOST_WHYS)
 		return 0;
-	bad->why = strdup(sentence(dump->file.path, text));
+	bad->why = strdup(skip_place(dump->file.path, text));
 	return bad->why ? 0 : -ENOMEM;
 }
 

@@ -3,7 +3,7 @@
 
 #include "harness/lint/rule.h"
 
-/* Takes the jitdump @dump->file.path apart as far as that goes. 0, or -errno and a message: it
- * cannot be read. */
+/* Parses the jitdump @dump->file.path as far as possible. Returns 0, or -errno and a message if it
+ * is unreadable. */
 int jp_lint_dump_read(struct jp_lint_dump *dump, struct jp_error *err);
 void jp_lint_dump_free(struct jp_lint_dump *dump);

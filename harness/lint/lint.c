@@ -13,8 +13,8 @@
 #include "harness/lint/jitdump.h"
 #include "harness/lint/perf_map.h"
 
-/* The number of "@before" NUMBER "@behind", as perf takes a name apart; -1: it is no such name. */
-static int64_t number_in(const char *path, const char *before, const char *behind)
+/* Returns the number of a name "@before NUMBER @behind" as perf parses it, or -1. */
+static int64_t parse_numbered_name(const char *path, const char *before, const char *behind)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
 	uint64_t number;
@@ -27,9 +27,9 @@ static int64_t number_in(const char *path, const char *before, const char *behin
 	return (int64_t)number;
 }
 
-/* What stands at the beginning of @file, whose status is taken: nothing of it is believed yet. */
-static ssize_t look(struct jp_lint_file *file, struct jp_jitdump_header *header,
-		    struct jp_error *err)
+/* Reads the status and the first bytes of @file. Returns their number, or -errno and a message. */
+static ssize_t read_head(struct jp_lint_file *file, struct jp_jitdump_header *header,
+			 struct jp_error *err)
 {
 	uint64_t size, real = jp_clock_ns(CLOCK_REALTIME), changed;
 	jp_cleanup_close int fd = jp_untrusted_open(file->path, -1, &size, err);
@@ -45,13 +45,13 @@ static ssize_t look(struct jp_lint_file *file, struct jp_jitdump_header *header,
 	file->now = jp_clock_now();
 	changed = (uint64_t)file->status.st_mtim.tv_sec * JP_NS_PER_S +
 		  (uint64_t)file->status.st_mtim.tv_nsec;
-	/* On this boot: then it has a time by CLOCK_MONOTONIC as well. */
+	/* Only a change since this boot has a time of CLOCK_MONOTONIC. */
 	if (changed <= real && real - changed < file->now)
 		file->written = file->now - (real - changed);
 	return got;
 }
 
-static int publish(struct jp_lint_process *process, uint64_t start, uint64_t size)
+static int add_published(struct jp_lint_process *process, uint64_t start, uint64_t size)
 {
 	struct jp_lint_range *range = jp_array_push(&process->published, &process->nr_published,
 						    &process->published_capacity);
@@ -63,8 +63,8 @@ static int publish(struct jp_lint_process *process, uint64_t start, uint64_t siz
 	return 0;
 }
 
-static void ask_of_dump(const struct jp_lint_rule *rule, const struct jp_lint_dump *dump,
-			struct jp_lint_findings *findings)
+static void apply_to_dump(const struct jp_lint_rule *rule, const struct jp_lint_dump *dump,
+			  struct jp_lint_findings *findings)
 {
 	if (rule->dump)
 		rule->dump(dump, findings);
@@ -75,8 +75,8 @@ static void ask_of_dump(const struct jp_lint_rule *rule, const struct jp_lint_du
 			rule->each_name(findings, dump->records[i].at, dump->records[i].load.name);
 }
 
-static void ask_of_map(const struct jp_lint_rule *rule, const struct jp_lint_map *map,
-		       struct jp_lint_findings *findings)
+static void apply_to_map(const struct jp_lint_rule *rule, const struct jp_lint_map *map,
+			 struct jp_lint_findings *findings)
 {
 	if (rule->map)
 		rule->map(map, findings);
@@ -94,15 +94,16 @@ static int check_dump(struct jp_lint_dump *dump, struct jp_lint_process *process
 
 	findings->entries = dump->count + dump->nr_bad;
 	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
-		if ((rule->dump || rule->file || rule->each_name) && jp_lint_ask(findings, rule))
-			ask_of_dump(rule, dump, findings);
+		if ((rule->dump || rule->file || rule->each_name) &&
+		    jp_lint_begin_rule(findings, rule))
+			apply_to_dump(rule, dump, findings);
 	for (size_t i = 0; !ret && process && i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
 
 		if (record->type == JP_JITDUMP_LOAD)
-			ret = publish(process, record->load.addr, record->load.size);
+			ret = add_published(process, record->load.addr, record->load.size);
 		else if (record->type == JP_JITDUMP_MOVE)
-			ret = publish(process, record->move.to, record->move.size);
+			ret = add_published(process, record->move.to, record->move.size);
 	}
 	return ret;
 }
@@ -115,16 +116,16 @@ static int check_map(struct jp_lint_map *map, struct jp_lint_process *process,
 
 	findings->entries = map->count + map->bad_lines;
 	while (!ret && (rule = jp_registry_next(JP_LINT_RULE, rule)))
-		if ((rule->map || rule->file || rule->each_name) && jp_lint_ask(findings, rule))
-			ask_of_map(rule, map, findings);
+		if ((rule->map || rule->file || rule->each_name) &&
+		    jp_lint_begin_rule(findings, rule))
+			apply_to_map(rule, map, findings);
 	for (size_t i = 0; !ret && process && i < map->count; i++)
-		ret = publish(process, map->lines[i].start, map->lines[i].size);
+		ret = add_published(process, map->lines[i].start, map->lines[i].size);
 	return ret;
 }
 
-/* A text that could be a perf map, whatever it is called: it begins with a digit, or holds
- * nothing. */
-static bool like_map(const struct jp_jitdump_header *header, ssize_t size)
+/* Returns whether the text can be a perf map: it is empty or begins with a hexadecimal digit. */
+static bool is_like_map(const struct jp_jitdump_header *header, ssize_t size)
 {
 	const char *text = (const char *)header;
 
@@ -138,7 +139,7 @@ int jp_lint_file(const char *path, struct jp_lint_process *process,
 	struct jp_lint_dump dump = {0};
 	struct jp_lint_map map = {0};
 	struct jp_jitdump_header header = {0};
-	ssize_t size = look(&file, &header, err);
+	ssize_t size = read_head(&file, &header, err);
 	int ret;
 
 	if (size < 0)
@@ -146,7 +147,7 @@ int jp_lint_file(const char *path, struct jp_lint_process *process,
 	if (header.magic == JP_JITDUMP_MAGIC) {
 		findings->kind = "jitdump";
 		dump.file = file;
-		dump.file.named_pid = number_in(path, "jit-", ".dump");
+		dump.file.named_pid = parse_numbered_name(path, "jit-", ".dump");
 		ret = check_dump(&dump, process, findings, err);
 		jp_lint_dump_free(&dump);
 	} else if (header.magic == __builtin_bswap32(JP_JITDUMP_MAGIC)) {
@@ -154,14 +155,14 @@ int jp_lint_file(const char *path, struct jp_lint_process *process,
 			       "%s: offset 0: a jitdump of the other byte order; expected this "
 			       "machine's",
 			       path);
-	} else if (number_in(path, "jit-", ".dump") >= 0) {
+	} else if (parse_numbered_name(path, "jit-", ".dump") >= 0) {
 		return jp_fail(err, EINVAL, "%s: offset 0: expected a jitdump's header; %s", path,
 			       size < (ssize_t)sizeof(header) ? "the file ends before its end"
 							      : "its magic is missing");
-	} else if (number_in(path, "perf-", ".map") >= 0 || like_map(&header, size)) {
+	} else if (parse_numbered_name(path, "perf-", ".map") >= 0 || is_like_map(&header, size)) {
 		findings->kind = "perf map";
 		map.file = file;
-		map.file.named_pid = number_in(path, "perf-", ".map");
+		map.file.named_pid = parse_numbered_name(path, "perf-", ".map");
 		ret = check_map(&map, process, findings, err);
 		jp_lint_map_free(&map);
 	} else {

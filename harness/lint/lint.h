@@ -4,9 +4,9 @@
 #include "harness/lint/findings.h"
 
 /*
- * Checks one file, of @process where it is not NULL, which learns what the file publishes. What is
- * wrong with it are findings; -errno and a message where it cannot be read, or is neither a jitdump
- * nor a perf map.
+ * Checks a jitdump or perf map. @process: its process or NULL; the published code is added to it.
+ * Adds defects to @findings. Returns 0, or -errno and a message if the file is unreadable or of
+ * another kind.
  */
 int jp_lint_file(const char *path, struct jp_lint_process *process,
 		 struct jp_lint_findings *findings, struct jp_error *err);

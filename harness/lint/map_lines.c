@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about a perf map's lines as such, and where it lies. */
+/* Rules about the syntax of a perf map's lines, its name and its folder. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "harness/lint/findings.h"
 
-static void bad_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_lines(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->nr_bad; i++)
 		for (uint32_t j = 0; j < map->bad[i].count; j++)
@@ -13,9 +13,9 @@ static void bad_line(const struct jp_lint_map *map, struct jp_lint_findings *fin
 				      map->bad[i].why);
 }
 
-/* A dialect is a property of the writer: said once, with how many lines speak it. */
-static void speaks(const struct jp_lint_map *map, struct jp_lint_findings *findings,
-		   unsigned int dialect, const char *what)
+/* Reports a dialect once with the number of its lines: it is a property of the writer. */
+static void report_dialect(const struct jp_lint_map *map, struct jp_lint_findings *findings,
+			   unsigned int dialect, const char *what)
 {
 	const struct jp_lint_line *first = NULL;
 	size_t count = 0;
@@ -28,27 +28,29 @@ static void speaks(const struct jp_lint_map *map, struct jp_lint_findings *findi
 			      map->count);
 }
 
-static void prefix(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_prefix(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	speaks(map, findings, JP_LINT_PREFIX, "0x before a number; expected digits alone");
+	report_dialect(map, findings, JP_LINT_PREFIX, "0x before a number; expected digits alone");
 }
 
-static void blanks(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_blanks(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	speaks(map, findings, JP_LINT_BLANKS, "tabs or several blanks; expected one blank");
+	report_dialect(map, findings, JP_LINT_BLANKS, "tabs or several blanks; expected one blank");
 }
 
-static void carriage_return(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_return(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	speaks(map, findings, JP_LINT_RETURN, "a carriage return, which is then part of the name");
+	report_dialect(map, findings, JP_LINT_RETURN,
+		       "a carriage return, which is then part of the name");
 }
 
-static void upper(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_upper(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	speaks(map, findings, JP_LINT_UPPER, "capital digits, which not every reader takes");
+	report_dialect(map, findings, JP_LINT_UPPER,
+		       "capital digits, which not every reader takes");
 }
 
-static void short_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_short_names(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->count; i++) {
 		const char *name = map->lines[i].name;
@@ -60,7 +62,7 @@ static void short_name(const struct jp_lint_map *map, struct jp_lint_findings *f
 	}
 }
 
-static void last_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_last_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	if (map->unfinished)
 		jp_lint_found(
@@ -68,13 +70,13 @@ static void last_line(const struct jp_lint_map *map, struct jp_lint_findings *fi
 			"the last line has no newline: perf takes its last character for one");
 }
 
-static void no_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_no_line(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	if (!map->count)
 		jp_lint_found(findings, JP_LINT_WHOLE, "no line: the file names nothing");
 }
 
-static void file_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_file_name(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	const struct jp_lint_process *process = map->file.process;
 
@@ -87,7 +89,7 @@ static void file_name(const struct jp_lint_map *map, struct jp_lint_findings *fi
 			      map->file.named_pid, process->own_pid);
 }
 
-static void folder(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_folder(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	const char *slash = strrchr(map->file.path, '/');
 	size_t length = slash ? (size_t)(slash - map->file.path) : 0;
@@ -98,17 +100,18 @@ static void folder(const struct jp_lint_map *map, struct jp_lint_findings *findi
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"map.line", JP_LINT_ERROR, "a line is not START SIZE NAME", .map = bad_line},
-	{"map.prefix", JP_LINT_WARNING, "numbers begin with 0x", .map = prefix},
+	{"map.line", JP_LINT_ERROR, "a line is not START SIZE NAME", .map = check_lines},
+	{"map.prefix", JP_LINT_WARNING, "numbers begin with 0x", .map = check_prefix},
 	{"map.blanks", JP_LINT_WARNING, "something else than one blank between the parts",
-	 .map = blanks},
-	{"map.crlf", JP_LINT_WARNING, "lines end with CR LF", .map = carriage_return},
-	{"map.upper", JP_LINT_NOTE, "numbers have capital digits", .map = upper},
+	 .map = check_blanks},
+	{"map.crlf", JP_LINT_WARNING, "lines end with CR LF", .map = check_return},
+	{"map.upper", JP_LINT_NOTE, "numbers have capital digits", .map = check_upper},
 	{"map.short-name", JP_LINT_WARNING, "a name has fewer than three characters",
-	 .map = short_name},
-	{"map.last-line", JP_LINT_WARNING, "the last line has no newline", .map = last_line},
-	{"map.empty", JP_LINT_WARNING, "the file has no line", .map = no_line},
-	{"map.file-name", JP_LINT_ERROR, "the file is not called perf-PID.map", .map = file_name},
-	{"map.folder", JP_LINT_NOTE, "the file is not in /tmp", .map = folder},
+	 .map = check_short_names},
+	{"map.last-line", JP_LINT_WARNING, "the last line has no newline", .map = check_last_line},
+	{"map.empty", JP_LINT_WARNING, "the file has no line", .map = check_no_line},
+	{"map.file-name", JP_LINT_ERROR, "the file is not called perf-PID.map",
+	 .map = check_file_name},
+	{"map.folder", JP_LINT_NOTE, "the file is not in /tmp", .map = check_folder},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

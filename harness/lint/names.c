@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about the names of functions, which are the same for both formats. */
+/* Rules about the names of functions, for both formats. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -7,16 +7,16 @@
 #include "harness/base/utf8.h"
 #include "harness/lint/findings.h"
 
-/* struct symbol of perf holds a name's length in 16 bits. */
+/* Longest name in perf: its struct symbol stores the length in 16 bits. */
 enum { LONGEST = 65535 };
 
-static void empty(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_empty(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	if (!*name)
 		jp_lint_found(findings, at, "no name");
 }
 
-static void utf8(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_utf8(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	const unsigned char *byte = (const unsigned char *)name;
 
@@ -30,7 +30,7 @@ static void utf8(struct jp_lint_findings *findings, uint64_t at, const char *nam
 	}
 }
 
-static void control(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_control(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	for (const char *byte = name; *byte;) {
 		const unsigned int shown = jp_printable_length(byte);
@@ -48,7 +48,7 @@ static void control(struct jp_lint_findings *findings, uint64_t at, const char *
 	}
 }
 
-static void longest(struct jp_lint_findings *findings, uint64_t at, const char *name)
+static void check_length(struct jp_lint_findings *findings, uint64_t at, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -58,10 +58,11 @@ static void longest(struct jp_lint_findings *findings, uint64_t at, const char *
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = empty},
-	{"name.utf8", JP_LINT_WARNING, "a name is not UTF-8", .each_name = utf8},
-	{"name.control", JP_LINT_WARNING, "a name holds control characters", .each_name = control},
+	{"name.empty", JP_LINT_WARNING, "code without a name", .each_name = check_empty},
+	{"name.utf8", JP_LINT_WARNING, "a name is not UTF-8", .each_name = check_utf8},
+	{"name.control", JP_LINT_WARNING, "a name holds control characters",
+	 .each_name = check_control},
 	{"name.long", JP_LINT_WARNING, "a name is longer than perf can count",
-	 .each_name = longest},
+	 .each_name = check_length},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about code at an address that other code has, or had. */
+/* Rules about code that shares addresses with other code, at the same time or at another. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static int by_time(const void *left, const void *right)
 						       ?: jp_compare(a->at, b->at);
 }
 
-static void same_time(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_overlap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	size_t count;
 	struct jp_lint_code *codes = jp_lint_code_of_dump(dump, &count, findings), *widest = codes;
@@ -38,7 +38,7 @@ static void same_time(const struct jp_lint_dump *dump, struct jp_lint_findings *
 	free(codes);
 }
 
-static void reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	size_t count;
 	struct jp_lint_code *codes = jp_lint_code_of_dump(dump, &count, findings), *widest = codes;
@@ -59,7 +59,7 @@ static void reuse(const struct jp_lint_dump *dump, struct jp_lint_findings *find
 	free(codes);
 }
 
-static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_index(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_map by_index = {0};
 
@@ -69,7 +69,7 @@ static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings
 
 		if (record->type != JP_JITDUMP_LOAD)
 			continue;
-		/* perf makes a file's name of 32 bits of it. */
+		/* perf names the ELF file after 32 bits of the index. */
 		first = jp_map_at(&by_index, (uint32_t)record->load.index, sizeof(*first));
 		if (!first) {
 			findings->failed = -ENOMEM;
@@ -86,11 +86,11 @@ static void index_twice(const struct jp_lint_dump *dump, struct jp_lint_findings
 	jp_map_free(&by_index);
 }
 
-/* Gives @found the pairs that share an address, each line with one of those below it. */
-static void neighbours(const struct jp_lint_map *map, struct jp_lint_findings *findings,
-		       void (*found)(struct jp_lint_findings *findings,
-				     const struct jp_lint_code *code,
-				     const struct jp_lint_code *other))
+/* Calls @found for each line that shares an address with a line that starts at or below it. */
+static void visit_overlaps(const struct jp_lint_map *map, struct jp_lint_findings *findings,
+			   void (*found)(struct jp_lint_findings *findings,
+					 const struct jp_lint_code *code,
+					 const struct jp_lint_code *other))
 {
 	size_t count;
 	struct jp_lint_code *codes = jp_lint_code_of_map(map, &count, findings), *widest = codes;
@@ -119,9 +119,9 @@ static void report_overlap(struct jp_lint_findings *findings, const struct jp_li
 			      code->name, code->start, other->name, other->at);
 }
 
-static void map_overlaps(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_overlap(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	neighbours(map, findings, report_overlap);
+	visit_overlaps(map, findings, report_overlap);
 }
 
 static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint_code *code,
@@ -134,9 +134,9 @@ static void report_reuse(struct jp_lint_findings *findings, const struct jp_lint
 			      code->name, code->start, other->name, other->at);
 }
 
-static void map_reused(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_reuse(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	neighbours(map, findings, report_reuse);
+	visit_overlaps(map, findings, report_reuse);
 }
 
 static void report_repeat(struct jp_lint_findings *findings, const struct jp_lint_code *code,
@@ -148,17 +148,17 @@ static void report_repeat(struct jp_lint_findings *findings, const struct jp_lin
 			      code->start, other->at);
 }
 
-static void map_repeated(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_repeat(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
-	neighbours(map, findings, report_repeat);
+	visit_overlaps(map, findings, report_repeat);
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"dump.overlap", JP_LINT_ERROR, "two LOADs of one time overlap", .dump = same_time},
-	{"dump.reuse", JP_LINT_NOTE, "addresses are used again", .dump = reuse},
-	{"dump.index", JP_LINT_ERROR, "two LOADs have one code_index", .dump = index_twice},
-	{"map.overlap", JP_LINT_WARNING, "two lines overlap", .map = map_overlaps},
-	{"map.reuse", JP_LINT_WARNING, "an address has two names", .map = map_reused},
-	{"map.repeat", JP_LINT_NOTE, "a line says what another says", .map = map_repeated},
+	{"dump.overlap", JP_LINT_ERROR, "two LOADs of one time overlap", .dump = check_overlap},
+	{"dump.reuse", JP_LINT_NOTE, "addresses are used again", .dump = check_reuse},
+	{"dump.index", JP_LINT_ERROR, "two LOADs have one code_index", .dump = check_index},
+	{"map.overlap", JP_LINT_WARNING, "two lines overlap", .map = check_map_overlap},
+	{"map.reuse", JP_LINT_WARNING, "an address has two names", .map = check_map_reuse},
+	{"map.repeat", JP_LINT_NOTE, "a line says what another says", .map = check_map_repeat},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -10,6 +10,7 @@
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 
+/* Limits for hostile files: bytes and lines. */
 #define MOST (UINT64_C(256) << 20)
 enum { MOST_LINES = 1 << 24 };
 
@@ -29,8 +30,8 @@ static int keep_bad(struct jp_lint_map *map, uint32_t number, const char *why)
 	return 0;
 }
 
-/* One of the two numbers, with what stands before it; what is unusual goes into @line. */
-static bool take_number(const char **at, struct jp_lint_line *line, uint64_t *value)
+/* Parses a number and the blanks before it. Adds deviations to line->dialect. */
+static bool parse_number(const char **at, struct jp_lint_line *line, uint64_t *value)
 {
 	const char *digits;
 
@@ -49,8 +50,8 @@ static bool take_number(const char **at, struct jp_lint_line *line, uint64_t *va
 	return true;
 }
 
-/* NULL, or what was expected. */
-static const char *take_line(const char *text, size_t length, struct jp_lint_line *line)
+/* Parses a line. Returns NULL, or the text that was expected instead. */
+static const char *parse_line(const char *text, size_t length, struct jp_lint_line *line)
 {
 	const char *at = text;
 
@@ -58,12 +59,12 @@ static const char *take_line(const char *text, size_t length, struct jp_lint_lin
 		return "a text; found a NUL byte";
 	if (!length)
 		return "START SIZE NAME; found an empty line";
-	if (!take_number(&at, line, &line->start))
+	if (!parse_number(&at, line, &line->start))
 		return "START, a hexadecimal number of at most 64 bits";
 	if (*at != ' ' && *at != '\t')
 		return "a blank behind START";
 	line->dialect |= *at++ == ' ' ? 0 : JP_LINT_BLANKS;
-	if (!take_number(&at, line, &line->size))
+	if (!parse_number(&at, line, &line->size))
 		return "SIZE, a hexadecimal number of at most 64 bits";
 	if (*at != ' ' && *at != '\t' && *at != '\r' && *at)
 		return "a blank behind SIZE";
@@ -73,7 +74,7 @@ static const char *take_line(const char *text, size_t length, struct jp_lint_lin
 	return NULL;
 }
 
-static int take_text(struct jp_lint_map *map, size_t size)
+static int parse_text(struct jp_lint_map *map, size_t size)
 {
 	uint64_t number = 0;
 	int ret = 0;
@@ -89,7 +90,7 @@ static int take_text(struct jp_lint_map *map, size_t size)
 		map->text[end] = '\0';
 		if (number > MOST_LINES)
 			return -E2BIG;
-		why = take_line(map->text + at, end - at, &line);
+		why = parse_line(map->text + at, end - at, &line);
 		if (why) {
 			ret = keep_bad(map, number, why);
 			continue;
@@ -114,7 +115,7 @@ int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err)
 	map->text = jp_file_read_regular(map->file.path, MOST, &size, err);
 	if (!map->text)
 		return -EIO;
-	ret = take_text(map, size);
+	ret = parse_text(map, size);
 	if (ret == -E2BIG)
 		jp_fail(err, E2BIG, "%s: line %d: expected fewer lines", map->file.path,
 			MOST_LINES);

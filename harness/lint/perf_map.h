@@ -3,7 +3,6 @@
 
 #include "harness/lint/rule.h"
 
-/* Takes the perf map @map->file.path apart, line by line. 0, or -errno and a message: it cannot be
- * read. */
+/* Parses the perf map @map->file.path. Returns 0, or -errno and a message if it is unreadable. */
 int jp_lint_map_read(struct jp_lint_map *map, struct jp_error *err);
 void jp_lint_map_free(struct jp_lint_map *map);

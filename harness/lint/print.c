@@ -7,15 +7,15 @@
 
 #include "harness/base/printable.h"
 
-/* What a finding's place is called. */
-static const char *place_of(const struct jp_lint_findings *findings)
+/* Returns the word for a finding's place. */
+static const char *get_place_name(const struct jp_lint_findings *findings)
 {
 	if (strcmp(findings->kind, "jitdump") == 0)
 		return "offset";
 	return strcmp(findings->kind, "process") == 0 ? "address" : "line";
 }
 
-/* Names are the JIT's: a terminal must not obey them. */
+/* Escapes control characters: names come from the JIT, and a terminal must not obey them. */
 static void put_text(const char *text)
 {
 	for (; text && *(text = jp_printable_run(stdout, text)); text++)
@@ -31,7 +31,7 @@ static void put_head(const char *name, const struct jp_lint_findings *findings, 
 	else
 		printf(strcmp(findings->kind, "process") == 0 ? ": %s 0x%" PRIx64 ": "
 							      : ": %s %" PRIu64 ": ",
-		       place_of(findings), at);
+		       get_place_name(findings), at);
 	printf("%s: ", jp_lint_level_name(level));
 }
 
@@ -69,7 +69,7 @@ static void put_finding(struct jp_json *json, const struct jp_lint_findings *fin
 	jp_json_string(json, "rule", finding->rule->name);
 	jp_json_string(json, "level", jp_lint_level_name(finding->rule->level));
 	if (finding->at != JP_LINT_WHOLE)
-		jp_json_u64(json, place_of(findings), finding->at);
+		jp_json_u64(json, get_place_name(findings), finding->at);
 	jp_json_string(json, "text", finding->text);
 	jp_json_end(json);
 }

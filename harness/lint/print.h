@@ -4,9 +4,9 @@
 #include "harness/base/json.h"
 #include "harness/lint/findings.h"
 
-/* The @findings of @name as lines "NAME: offset 12: error: TEXT [RULE]", then one line of sums. */
+/* Prints the @findings in @name as "NAME: offset 12: error: TEXT [RULE]", then a line of counts. */
 void jp_lint_print(const char *name, const struct jp_lint_findings *findings);
-/* The same as an object of an array. */
+/* Writes the same as a JSON object. */
 void jp_lint_json(struct jp_json *json, const char *name, const struct jp_lint_findings *findings);
-/* All rules, a line each. */
+/* Prints a line for each rule. */
 void jp_lint_print_rules(void);

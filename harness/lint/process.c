@@ -14,10 +14,11 @@
 #include "harness/base/file.h"
 #include "harness/base/number.h"
 #include "harness/base/path.h"
+#include "harness/base/search.h"
 
 enum { MOST_MAPS = 64 << 20 };
 
-/* The last number of the line @name of @status, as far as there is one. */
+/* Returns the last number in the line @name of @status, or @none. */
 static int64_t last_number(const char *status, const char *name, int64_t none)
 {
 	const char *line = strstr(status, name), *end = line ? strchr(line + 1, '\n') : NULL;
@@ -28,21 +29,22 @@ static int64_t last_number(const char *status, const char *name, int64_t none)
 									     : none;
 }
 
-/* Who it is. /proc/PID itself belongs to root where a process has changed its user. */
-static void look_who(struct jp_lint_process *process)
+/* Reads the process's pid and user as files show them. The owner of /proc/PID does not suffice: it
+ * is root after a change of user. */
+static void read_identity(struct jp_lint_process *process)
 {
 	jp_cleanup_free char *text = NULL;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/status", process->pid);
 	text = jp_file_read(path, 1 << 16, NULL, NULL);
-	/* Files bear the pid that the process itself has, and the user that it is for files. */
 	process->own_pid = (uint32_t)last_number(text ?: "", "\nNSpid:", process->pid);
 	process->user = last_number(text ?: "", "\nUid:", -1);
 }
 
-/* How its paths begin for us: it may have a root of its own. */
-static void root_of(uint32_t pid, char *root, size_t size)
+/* Stores the prefix of the process's paths: "/proc/PID/root" in another mount namespace, else "".
+ */
+static void find_root(uint32_t pid, char *root, size_t size)
 {
 	char path[64], theirs[64] = "", ours[64] = "";
 
@@ -53,7 +55,7 @@ static void root_of(uint32_t pid, char *root, size_t size)
 		snprintf(root, size, "/proc/%u/root", pid);
 }
 
-/* Adds @name to the list that its last part puts it on, unless it is gone or on it already. */
+/* Adds an existing jitdump or perf map to the process's list, unless it is there already. */
 static int add_file(struct jp_lint_process *process, const char *root, const char *name)
 {
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
@@ -75,12 +77,12 @@ static int add_file(struct jp_lint_process *process, const char *root, const cha
 			      dump ? &process->dumps_capacity : &process->perf_maps_capacity);
 	if (!added || !(*added = strdup(path)))
 		return -ENOMEM;
-	seen->value = seen; /* it is on a list */
+	seen->value = seen; /* marks it as listed */
 	return 0;
 }
 
-/* A writer keeps its file open. */
-static int add_open(struct jp_lint_process *process, const char *root)
+/* Adds the open files of the process: a writer keeps its file open. */
+static int add_open_files(struct jp_lint_process *process, const char *root)
 {
 	char path[64], link[PATH_MAX + 64], name[PATH_MAX];
 	jp_cleanup_closedir DIR *dir = NULL;
@@ -108,7 +110,7 @@ static int add_files(struct jp_lint_process *process)
 	ssize_t length;
 	int ret = 0;
 
-	root_of(process->pid, root, sizeof(root));
+	find_root(process->pid, root, sizeof(root));
 	for (size_t i = 0; i < process->nr_maps && !ret; i++)
 		ret = add_file(process, root, process->maps[i].name);
 	snprintf(path, sizeof(path), "/tmp/jit-%u.dump", process->own_pid);
@@ -121,10 +123,10 @@ static int add_files(struct jp_lint_process *process)
 	if (!ret &&
 	    !jp_path_build(path, sizeof(path), NULL, "%s/jit-%u.dump", cwd, process->own_pid))
 		ret = add_file(process, root, path);
-	return ret ?: add_open(process, root);
+	return ret ?: add_open_files(process, root);
 }
 
-int jp_lint_process_look(uint32_t pid, struct jp_lint_process *process, struct jp_error *err)
+int jp_lint_process_read(uint32_t pid, struct jp_lint_process *process, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
 	char path[64];
@@ -132,7 +134,7 @@ int jp_lint_process_look(uint32_t pid, struct jp_lint_process *process, struct j
 	int ret;
 
 	*process = (struct jp_lint_process){.pid = pid};
-	look_who(process);
+	read_identity(process);
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	text = jp_file_read(path, MOST_MAPS, &size, err);
 	if (!text)
@@ -147,7 +149,7 @@ static int by_start(const void *left, const void *right)
 {
 	const struct jp_lint_range *a = left, *b = right;
 
-	return (a->start > b->start) - (a->start < b->start);
+	return jp_compare(a->start, b->start);
 }
 
 int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *findings,
@@ -161,7 +163,7 @@ int jp_lint_process(struct jp_lint_process *process, struct jp_lint_findings *fi
 		qsort(process->published, process->nr_published, sizeof(*process->published),
 		      by_start);
 	while ((rule = jp_registry_next(JP_LINT_RULE, rule)))
-		if (rule->process && jp_lint_ask(findings, rule))
+		if (rule->process && jp_lint_begin_rule(findings, rule))
 			rule->process(process, findings);
 	return findings->failed ? jp_fail(err, ENOMEM, "process %u: no memory", process->pid) : 0;
 }

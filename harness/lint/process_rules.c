@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about a running process: whether a profiler finds what it publishes. */
+/* Rules about a running process: can a profiler find the names that it publishes? */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -9,13 +9,13 @@
 #include "harness/format/truth/format.h"
 #include "harness/lint/findings.h"
 
-static bool executable(const struct jp_procmap *map)
+static bool is_executable(const struct jp_procmap *map)
 {
 	return map->prot & JP_PROT_EXEC;
 }
 
-/* Memory for which perf asks a perf map: docs/names.md. */
-static bool anonymous(const struct jp_procmap *map)
+/* Returns whether perf looks up names of this memory in the perf map (docs/names.md). */
+static bool is_anonymous(const struct jp_procmap *map)
 {
 	static const char *const names[] = {"[heap]", "/dev/zero", "/anon_hugepage", "[stack",
 					    "/SYSV"};
@@ -26,23 +26,22 @@ static bool anonymous(const struct jp_procmap *map)
 	return !*map->name;
 }
 
-/* Other memory that code may be made in. */
-static bool made_of_nothing(const struct jp_procmap *map)
+/* Returns whether it is other memory in which runtimes emit code. */
+static bool is_named_memory(const struct jp_procmap *map)
 {
 	return strncmp(map->name, "/memfd:", 7) == 0 || strncmp(map->name, "[anon:", 6) == 0;
 }
 
-/* A process may have mapped ten thousands of files, and called them as it liked. */
-static void marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+/* Hashes the names: a process can map tens of thousands of files. */
+static void check_marker(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
-	struct jp_text_pool names = {
-		0}; /* their last parts; with a value: it is mapped executable */
+	struct jp_text_pool names = {0}; /* last parts of paths; with a value: mapped executable */
 	struct jp_text *text;
 
 	for (size_t i = 0; i < process->nr_maps && !findings->failed; i++) {
 		const char *slash = strrchr(process->maps[i].name, '/');
 
-		if (!slash || !executable(&process->maps[i]))
+		if (!slash || !is_executable(&process->maps[i]))
 			continue;
 		text = jp_text_keep(&names, slash, strlen(slash));
 		if (text)
@@ -66,7 +65,7 @@ static void marker(const struct jp_lint_process *process, struct jp_lint_finding
 	jp_text_pool_free(&names);
 }
 
-static void deleted(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+static void check_deleted(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		const char *name = process->maps[i].name, *slash = strrchr(name, '/');
@@ -77,14 +76,14 @@ static void deleted(const struct jp_lint_process *process, struct jp_lint_findin
 	}
 }
 
-/* How many bytes of @map the process publishes names for. */
-static uint64_t published(const struct jp_lint_process *process, const struct jp_procmap *map)
+/* Returns how many bytes of @map have published names. */
+static uint64_t count_published(const struct jp_lint_process *process, const struct jp_procmap *map)
 {
 	const struct jp_lint_range *ranges = process->published;
 	uint64_t to = map->start, bytes = 0;
 	size_t i;
 
-	/* Ranges that begin before the mapping and reach into it are of no account. */
+	/* Ignore ranges that begin before the mapping. */
 	jp_search(i, process->nr_published, ranges[i].start < map->start);
 	for (; i < process->nr_published && ranges[i].start < map->end; i++) {
 		uint64_t start = ranges[i].start > to ? ranges[i].start : to;
@@ -98,13 +97,13 @@ static uint64_t published(const struct jp_lint_process *process, const struct jp
 	return bytes;
 }
 
-static void no_names(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+static void check_names(const struct jp_lint_process *process, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		const struct jp_procmap *map = &process->maps[i];
 
-		if (executable(map) && (anonymous(map) || made_of_nothing(map)) &&
-		    !published(process, map))
+		if (is_executable(map) && (is_anonymous(map) || is_named_memory(map)) &&
+		    !count_published(process, map))
 			jp_lint_found(
 				findings, map->start,
 				"%" PRIu64 " executable bytes of %s, and no file names any of them",
@@ -112,14 +111,16 @@ static void no_names(const struct jp_lint_process *process, struct jp_lint_findi
 	}
 }
 
-static void unread_map(const struct jp_lint_process *process, struct jp_lint_findings *findings)
+static void check_unread_map(const struct jp_lint_process *process,
+			     struct jp_lint_findings *findings)
 {
 	if (!process->nr_perf_maps || process->nr_dumps)
 		return;
 	for (size_t i = 0; i < process->nr_maps; i++) {
 		const struct jp_procmap *map = &process->maps[i];
-		uint64_t bytes =
-			executable(map) && made_of_nothing(map) ? published(process, map) : 0;
+		uint64_t bytes = is_executable(map) && is_named_memory(map)
+					 ? count_published(process, map)
+					 : 0;
 
 		if (bytes)
 			jp_lint_found(findings, map->start,
@@ -132,11 +133,11 @@ static void unread_map(const struct jp_lint_process *process, struct jp_lint_fin
 
 static const struct jp_lint_rule rules[] = {
 	{"process.marker", JP_LINT_ERROR, "the jitdump is not mapped executable",
-	 .process = marker},
-	{"process.deleted", JP_LINT_ERROR, "the jitdump was deleted", .process = deleted},
+	 .process = check_marker},
+	{"process.deleted", JP_LINT_ERROR, "the jitdump was deleted", .process = check_deleted},
 	{"process.no-names", JP_LINT_WARNING, "executable memory for which nothing is published",
-	 .process = no_names},
+	 .process = check_names},
 	{"process.unread-map", JP_LINT_ERROR,
-	 "the perf map names memory for which perf does not ask it", .process = unread_map},
+	 "the perf map names memory for which perf does not ask it", .process = check_unread_map},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rules about addresses and sizes of code, and about the memory where it should lie. */
+/* Rules about addresses and sizes of code, and about its mappings. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "harness/format/truth/format.h"
 #include "harness/lint/code.h"
 
-/* The first address that no process has, on 64-bit machines with 57 bits of address at most. */
+/* The lowest kernel address on 64-bit machines. */
 #define KERNEL (UINT64_C(1) << 63)
 
-static void empty_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_dump_sizes(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -21,7 +21,7 @@ static void empty_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findin
 	}
 }
 
-static void empty_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_sizes(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->count; i++)
 		if (!map->lines[i].size)
@@ -40,7 +40,7 @@ static void check_address(struct jp_lint_findings *findings, uint64_t at, uint64
 			      start);
 }
 
-static void address_in_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_dump_addresses(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -52,14 +52,14 @@ static void address_in_dump(const struct jp_lint_dump *dump, struct jp_lint_find
 	}
 }
 
-static void address_in_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_addresses(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < map->count; i++)
 		check_address(findings, map->lines[i].number, map->lines[i].start,
 			      map->lines[i].size);
 }
 
-static void vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	size_t count = 0, loads = 0, first = 0;
 
@@ -79,7 +79,7 @@ static void vma(const struct jp_lint_dump *dump, struct jp_lint_findings *findin
 			      loads);
 }
 
-static void load_gap(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_load_padding(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct jp_jitdump_record *record = &dump->records[i];
@@ -113,7 +113,7 @@ static void check_mapped(const struct jp_lint_process *process, struct jp_lint_c
 	free(codes);
 }
 
-static void unmapped_of_dump(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
+static void check_dump_mapped(const struct jp_lint_dump *dump, struct jp_lint_findings *findings)
 {
 	struct jp_lint_code *codes;
 	size_t count;
@@ -122,7 +122,7 @@ static void unmapped_of_dump(const struct jp_lint_dump *dump, struct jp_lint_fin
 		check_mapped(dump->file.process, codes, count, findings);
 }
 
-static void unmapped_of_map(const struct jp_lint_map *map, struct jp_lint_findings *findings)
+static void check_map_mapped(const struct jp_lint_map *map, struct jp_lint_findings *findings)
 {
 	struct jp_lint_code *codes;
 	size_t count;
@@ -132,14 +132,14 @@ static void unmapped_of_map(const struct jp_lint_map *map, struct jp_lint_findin
 }
 
 static const struct jp_lint_rule rules[] = {
-	{"code.size", JP_LINT_WARNING, "code has size 0", .dump = empty_in_dump,
-	 .map = empty_in_map},
+	{"code.size", JP_LINT_WARNING, "code has size 0", .dump = check_dump_sizes,
+	 .map = check_map_sizes},
 	{"code.address", JP_LINT_ERROR, "code is where no process can have any",
-	 .dump = address_in_dump, .map = address_in_map},
-	{"dump.vma", JP_LINT_WARNING, "vma is not the address of the code", .dump = vma},
+	 .dump = check_dump_addresses, .map = check_map_addresses},
+	{"dump.vma", JP_LINT_WARNING, "vma is not the address of the code", .dump = check_vma},
 	{"dump.load-padding", JP_LINT_ERROR, "a LOAD is longer than its name and code",
-	 .dump = load_gap},
+	 .dump = check_load_padding},
 	{"code.unmapped", JP_LINT_WARNING, "code is in no executable mapping of the process",
-	 .dump = unmapped_of_dump, .map = unmapped_of_map},
+	 .dump = check_dump_mapped, .map = check_map_mapped},
 };
 JP_REGISTER_ROWS(lint_rule, rules);

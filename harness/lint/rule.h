@@ -14,21 +14,21 @@ struct jp_lint_findings;
 
 enum jp_lint_level { JP_LINT_NOTE, JP_LINT_WARNING, JP_LINT_ERROR, JP_LINT_LEVELS };
 
-/* What rules see: a jitdump, a perf map, or a running process. */
+/* A rule checks a jitdump, a perf map, or a running process. */
 
-/* Of either file. */
+/* A jitdump or a perf map. */
 struct jp_lint_file {
 	const char *path;
 	struct stat status;
-	int64_t named_pid; /* of "jit-PID.dump", "perf-PID.map"; -1: no such name */
-	const struct jp_lint_process *process; /* whose it is; NULL: nobody said */
-	uint64_t now;                          /* CLOCK_MONOTONIC */
-	uint64_t written; /* when it was changed last, by the same; 0: before this boot */
+	int64_t named_pid; /* of "jit-PID.dump", "perf-PID.map"; -1: another name */
+	const struct jp_lint_process *process; /* its process; NULL: unknown */
+	uint64_t now;                          /* CLOCK_MONOTONIC in ns */
+	uint64_t written; /* last change in ns of CLOCK_MONOTONIC; 0: before this boot */
 };
 
 struct jp_lint_bad {
 	uint64_t at;     /* offset */
-	const char *why; /* NULL: as the ones before it */
+	const char *why; /* NULL: not kept, there were too many */
 };
 
 struct jp_lint_dump {
@@ -36,10 +36,9 @@ struct jp_lint_dump {
 	const struct jp_jitdump_header *header;
 	struct jp_jitdump_record *records;
 	size_t count, capacity;
-	struct jp_lint_bad *bad; /* records that could not be taken apart */
+	struct jp_lint_bad *bad; /* malformed records */
 	size_t nr_bad, bad_capacity;
-	const unsigned char
-		*rest; /* where nobody can tell where a record begins; NULL: no such place */
+	const unsigned char *rest; /* the unparsable rest of the file; NULL: none */
 	uint64_t rest_at, rest_size;
 	uint64_t unknown; /* records of unknown types */
 	struct jp_jitdump *dump;
@@ -59,7 +58,7 @@ struct jp_lint_line {
 	unsigned int dialect;
 };
 
-/* Neighbours that are no lines for the same reason: a file of blanks is one of these. */
+/* Consecutive malformed lines with the same reason: even a huge file of blanks takes one entry. */
 struct jp_lint_bad_lines {
 	uint32_t first, count;
 	const char *why;
@@ -71,36 +70,36 @@ struct jp_lint_map {
 	struct jp_lint_line *lines;
 	size_t count, capacity;
 	struct jp_lint_bad_lines *bad;
-	size_t nr_bad, bad_capacity, bad_lines; /* bad_lines: in all of them */
+	size_t nr_bad, bad_capacity, bad_lines; /* bad_lines: malformed lines in total */
 	bool unfinished;                        /* the last line has no newline */
 };
 
-/* What a process publishes, from all its files. */
+/* A published address range, from any file of a process. */
 struct jp_lint_range {
 	uint64_t start, end;
 };
 
 struct jp_lint_process {
-	uint32_t pid, own_pid;    /* as we see it; as it sees itself */
-	int64_t user;             /* as whom it makes files; -1: cannot be told */
-	struct jp_text_pool seen; /* paths that are among the files below */
+	uint32_t pid, own_pid;    /* the pid in our namespace, and in its own */
+	int64_t user;             /* user id for files; -1: unknown */
+	struct jp_text_pool seen; /* paths of the files below */
 	struct jp_procmap *maps;
 	size_t nr_maps;
-	char **dumps, **perf_maps; /* files that it has mapped, has open, or that bear its pid */
+	char **dumps, **perf_maps; /* files that it maps, has open, or whose names hold its pid */
 	size_t nr_dumps, dumps_capacity, nr_perf_maps, perf_maps_capacity;
 	struct jp_lint_range *published;
 	size_t nr_published, published_capacity;
 };
 
-/* One thing that can be wrong; docs/lint.md has a section for each. Of the functions those that
- * apply; each is a pure function of what it sees. */
+/* A kind of defect; docs/lint.md has a section for each. A rule has one or more of the functions;
+ * each result depends on the arguments alone. */
 struct jp_lint_rule {
 	const char *name;
 	enum jp_lint_level level;
 	const char *help;
 	void (*dump)(const struct jp_lint_dump *dump, struct jp_lint_findings *findings);
 	void (*map)(const struct jp_lint_map *map, struct jp_lint_findings *findings);
-	/* Of either file: the file itself, and each name in it; @at is its offset, or line. */
+	/* Check the file, or each name in it; @at is the name's offset or line. */
 	void (*file)(const struct jp_lint_file *file, struct jp_lint_findings *findings);
 	void (*each_name)(struct jp_lint_findings *findings, uint64_t at, const char *name);
 	void (*process)(const struct jp_lint_process *process, struct jp_lint_findings *findings);

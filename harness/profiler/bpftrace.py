@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpftrace: ustack() of each sample, addresses with the names that it gives them.
+"""Adapter for bpftrace: ustack() of each sample, as addresses with bpftrace's names for them.
 
-$JITPROOF_BPFTRACE is the bpftrace to use; else the one that PATH leads to.
+$JITPROOF_BPFTRACE is the program; the default is ci/peers' or bpftrace in PATH.
 """
 
 import os
@@ -16,7 +16,7 @@ from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
 
-# The last probe is attached first: once the other one fires, both are.
+# bpftrace attaches the last probe first: once the interval fires, both are attached.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
 profile:hz:%d /%s/ {
 	printf("S %%llu %%d %%d\\n%%s\\n", nsecs, pid, tid, ustack(perf, %d));
@@ -27,7 +27,8 @@ LOST = re.compile(r"Lost (\d+) events")
 
 
 def clock_difference() -> int:
-    """`nsecs` is CLOCK_BOOTTIME, which goes on while the machine sleeps."""
+    """Returns bpftrace's `nsecs` (CLOCK_BOOTTIME) minus CLOCK_MONOTONIC in ns: the time that the
+    machine was suspended."""
     best = None
     for _ in range(16):
         before = time.monotonic_ns()
@@ -36,18 +37,18 @@ def clock_difference() -> int:
         if best is None or after - before < best[0]:
             best = (after - before, boot - (before + after) // 2)
     assert best
-    # Within the time that reading both takes they are the same: never suspended.
+    # A difference below 1 ms is the cost of reading the clocks: the machine never slept.
     return best[1] if abs(best[1]) > 1_000_000 else 0
 
 
 def watched(pid: int) -> str:
-    """A process with its children, to the third generation."""
+    """Returns a predicate that selects a process and its descendants to the third generation."""
     parents = ("curtask->" + "real_parent->" * up + "tgid" for up in range(1, 4))
     return " || ".join("%s == %d" % (what, pid) for what in ("pid", *parents))
 
 
 def frame_of(line: str) -> tuple[int, str | None, str] | None:
-    """The address, the name and the file in a line of a stack, if it is one."""
+    """Returns (address, name or None, file) of a stack's line, or None for any other line."""
     found = FRAME.match(line)
     if not found:
         return None
@@ -58,9 +59,9 @@ def frame_of(line: str) -> tuple[int, str | None, str] | None:
 
 class Bpftrace(Program):
     name = peer = "bpftrace"
-    tells = (r"^bpftrace v?(\d\S*)", "--version")
+    version_from = (r"^bpftrace v?(\d\S*)", "--version")
     needs_root = True
-    told = "bpftrace.txt"
+    output_file = "bpftrace.txt"
     program_text = PROGRAM
 
     def command(self) -> Sequence[str]:
@@ -68,8 +69,7 @@ class Bpftrace(Program):
             self.options.freq, watched(self.pid), min(self.options.max_stack, 127)))
 
     def environment(self) -> dict[str, str]:
-        # As its later versions do: without the cache it reads all symbols again for each sample,
-        # 24 ms of it.
+        # Later versions default to this cache. Without it, 0.17 reads all symbols for each sample.
         return {**os.environ, "BPFTRACE_PERF_RB_PAGES": "1024", "BPFTRACE_CACHE_USER_SYMBOLS": "1"}
 
     def begin(self) -> None:
@@ -77,21 +77,22 @@ class Bpftrace(Program):
         self.await_ticks("begin", 0, 1)
 
     def await_ticks(self, what: str, after: int, count: int) -> None:
-        """Until bpftrace printed @count ticks of later than @after, and all that was before."""
+        """Waits until bpftrace printed @count ticks later than @after (ns of its clock), and so
+        everything before. Raises Failed with @what if it does not."""
         until = time.monotonic() + TIMEOUT_S
         while sum(int(when) > after for when in TICK.findall(self.output())) < count:
             self.wait(until, what)
 
     def output(self) -> bytes:
-        with open(self.path(self.told), "rb") as file:
+        with open(self.path(self.output_file), "rb") as file:
             return file.read()
 
     def samples(self) -> int:
         return self.output().count(b"\nS ")
 
     def end(self) -> None:
-        # It ends without printing what its rings still hold: each round of it reads all of them,
-        # and what was there before a tick is printed with the one after it.
+        # On SIGINT bpftrace drops the content of its rings. It reads all of them in each round, so
+        # the second tick follows everything that the rings held at the first.
         self.await_ticks("print what it sampled", self.stopped + clock_difference(), 2)
         super().end()
 

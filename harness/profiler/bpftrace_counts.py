@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""bpftrace as most people use it: @[ustack] = count(), names and no times. See bpftrace.py."""
+"""Adapter for bpftrace by @[ustack] = count(): names without times. See bpftrace.py."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from adapting.observations import Frame
 from adapting.protocol import main
 from adapting.sums import Estimate
 
-# Stacks are kept in the kernel, and named when it ends: the process still lives then.
+# The kernel keeps the stacks; bpftrace names them when it ends, while the process still runs.
 PROGRAM = """interval:ms:50 { printf("T %%llu\\n", nsecs); }
 profile:hz:%d /%s/ { @[pid, tid, ustack(perf, %d)] = count(); }"""
 SUM = re.compile(r"@\[(\d+), (\d+), *\n(.*?)\]: (\d+)$", re.M | re.S)
@@ -23,7 +23,7 @@ Mappings = list[tuple[range, str]]
 
 
 def mappings_of(pid: int) -> Mappings:
-    """What has a name in a process and can be run; nothing, where that is gone."""
+    """Returns a process's named executable mappings, or [] if it is gone."""
     try:
         with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
             return [(range(int(start, 16), int(end, 16)), path)
@@ -43,13 +43,13 @@ class Counts(bpftrace.Bpftrace):
         return self.estimate.samples()
 
     def sums(self) -> list[tuple[int, int, str, int]]:
-        """(pid, tid, stack, count)"""
+        """Returns (pid, tid, stack, count) of each sum."""
         return [(int(pid), int(tid), stack, int(count)) for pid, tid, stack, count in SUM.findall(
             self.output().decode("utf-8", "surrogateescape"))]
 
     def end(self) -> None:
         super().end()
-        self.mappings = {pid: mappings_of(pid) for pid in {one[0] for one in self.sums()}}
+        self.mappings = {pid: mappings_of(pid) for pid in {row[0] for row in self.sums()}}
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ["no-time", "no-addresses", "no-losses"],
@@ -59,7 +59,7 @@ class Counts(bpftrace.Bpftrace):
 
     @staticmethod
     def frames(stack: str, mappings: Mappings) -> Iterator[Frame]:
-        """It does not tell in which file a frame without a name is, such as one of the vDSO."""
+        """Yields a stack's names. Looks up the file of an unnamed frame, which bpftrace omits."""
         for address, name, _ in filter(None, map(bpftrace.frame_of, stack.splitlines())):
             paths = (path for where, path in mappings if address in where)
             yield name or name_in(next(paths, ""))

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf by CodSpeed's command line: events begin disabled, a FIFO enables them around what is
-measured, callchains are the user's alone, no register is sampled, the event is perf's default. What
-is seen is what `perf script` says of the recording (perf_script.py).
+"""Adapter for perf with CodSpeed's options: perf's default event starts disabled and is enabled
+through a FIFO; samples have user callchains and no registers. `perf script` reads the recording.
 """
 
 import os

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""samply by CodSpeed's command line, which has symbols looked up at once and put beside the
-profile. CodSpeed's own samply is a fork that no registry has: this is samply's.
-"""
+"""Adapter for samply with CodSpeed's options, which make it write symbols next to the profile. It
+uses upstream's samply, since no registry has CodSpeed's fork."""
 
 import os
 import sys

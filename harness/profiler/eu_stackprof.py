@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""eu-stackprof of elfutils: what it says of each sample while it walks it, which its histograms
-leave out: addresses without times.
+"""Adapter for eu-stackprof of elfutils: addresses without times. Its histograms hold no stacks, so
+the adapter reads the log of each walk.
 
-$JITPROOF_EU_STACKPROF is the program to use; else what ci/peers installed, or eu-stackprof.
+$JITPROOF_EU_STACKPROF is the program; the default is ci/peers' or eu-stackprof in PATH.
 """
 
 import collections
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.program import Program
 from adapting.protocol import main
 
-PERIOD_NS = 1_000_000  # it knows no other
+PERIOD_NS = 1_000_000  # eu-stackprof has no option for it
 STACK = re.compile(r"^find_dwfl (?:newly seen )?pid (\d+) .*? pc=", re.M)
 FRAME = re.compile(r"^\* frame (\d+): rel_pc=\S+ raw_pc=([0-9a-f]+) ", re.M)
 RECEIVED = re.compile(r"^TOTAL -- received (\d+) samples", re.M)
@@ -24,9 +24,9 @@ RECEIVED = re.compile(r"^TOTAL -- received (\d+) samples", re.M)
 
 class StackProf(Program):
     name, peer = "eu-stackprof", "eu_stackprof"
-    tells = (r"elfutils\) (\d\S*)", "--version")
+    version_from = (r"elfutils\) (\d\S*)", "--version")
     sampling = "Starting stack profile collection"
-    said = "stackprof.txt"
+    log = "stackprof.txt"
 
     def command(self) -> Sequence[str]:
         return (self.program(), "-vvvv", "-n", str(self.options.max_stack), "-p", str(self.pid))
@@ -39,8 +39,7 @@ class StackProf(Program):
 
     @staticmethod
     def stacks(text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(pid, addresses) of each sample. It shows of a caller the call's last byte, where that
-        is 0 too."""
+        """Yields (pid, addresses) of each sample. It prints a caller's return address minus one."""
         pieces = STACK.split(text)
         for pid, lines in zip(pieces[1::2], pieces[2::2]):
             yield int(pid), tuple((int(address, 16) + (number != "0")) % 2**64
@@ -50,11 +49,11 @@ class StackProf(Program):
         text = self.words()
         stream = self.stream(file, ["no-time", "no-threads", "no-names"],
                              "cfi-or-frame-pointers", PERIOD_NS)
-        told = collections.Counter(self.stacks(text))
-        for (pid, stack), count in told.items():
+        counts = collections.Counter(self.stacks(text))
+        for (pid, stack), count in counts.items():
             stream.sample(count, pid, -1, stack)
-        # It calls lost what has one frame or two as well, as a process has in its first steps.
-        walked = sum(count for (_, stack), count in told.items() if stack)
+        # Its own count of lost samples includes stacks of one or two frames.
+        walked = sum(count for (_, stack), count in counts.items() if stack)
         self.lost += sum(map(int, RECEIVED.findall(text))) - walked
 
 

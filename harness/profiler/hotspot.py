@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""hotspot's reader of a perf.data, perfparser: the names that it gives the frames of a recording by
-perf.py. Names alone: a place in a file has one address there, of the process that it saw first.
+"""Adapter for perfparser, hotspot's reader of a perf.data, which perf.py records: names without
+addresses, since perfparser reuses a file location's address in the first process for all others.
 
-$JITPROOF_HOTSPOT_PERFPARSER is the reader to use; else what ci/peers installed, or Debian's.
+$JITPROOF_HOTSPOT_PERFPARSER is the reader; the default is ci/peers' or Debian's.
 """
 
 import os
@@ -21,14 +21,14 @@ from adapting.reading import Reader
 
 MAGIC = b"QPERFSTREAM\0"
 PROGRAM = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
-# Kinds of records of its stream; numbers in them are those of a QDataStream, big endian.
+# Kinds of records in its stream; numbers in them are big endian, as in a QDataStream.
 LOCATION, SYMBOL, STRING, SAMPLE = 3, 4, 5, 13
 NONE = -1
-KERNEL = 1 << 63  # addresses from here on
+KERNEL = 1 << 63  # the lowest kernel address
 
 
 class Parsed:
-    """The stream: 4 bytes of size in front of each record, which begins with its kind."""
+    """The stream: each record follows 4 bytes of its size, and begins with a byte of its kind."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(MAGIC):
@@ -36,10 +36,10 @@ class Parsed:
         self.data = data
         self.strings: dict[int, str] = {}
         self.locations: dict[int, tuple[int, int]] = {}  # (address, parent)
-        self.symbols: dict[int, tuple[int, int]] = {}  # of a location: (name, path), as strings
+        self.symbols: dict[int, tuple[int, int]] = {}  # by location: strings of (name, path)
 
     def records(self) -> Iterator[tuple[int, bytes]]:
-        at = len(MAGIC) + 4  # the version of QDataStream
+        at = len(MAGIC) + 4  # skips the version of QDataStream
         while at + 4 <= len(self.data):
             size, = struct.unpack_from("<I", self.data, at)
             yield self.data[at + 4], self.data[at + 5:at + 4 + size]
@@ -48,7 +48,7 @@ class Parsed:
             raise protocol.Failed("hotspot-perfparser's stream is cut at %d" % at)
 
     def samples(self) -> Iterator[tuple[int, int, int, list[Frame]]]:
-        """(time, pid, tid, frames), innermost first; the kernel's are left out."""
+        """Yields (time in ns, pid, tid, user frames innermost first)."""
         for kind, body in self.records():
             if kind == STRING:
                 number, size = struct.unpack_from(">iI", body)
@@ -67,7 +67,7 @@ class Parsed:
                 yield time, pid, tid, frames
 
     def frame(self, number: int) -> Frame:
-        """Its parents are the functions that were inlined there, the real one last."""
+        """Returns the name of the function on the stack: the last parent of inlined functions."""
         parent = self.locations[number][1]
         while parent != NONE:
             number, parent = parent, self.locations[parent][1]
@@ -77,6 +77,7 @@ class Parsed:
 
 class Hotspot(Reader):
     name = "hotspot-perfparser"
+
     @classmethod
     def version(cls) -> str:
         found = re.search(r"\d\S*", protocol.output_of(cls.program(), "--version"))
@@ -94,9 +95,9 @@ class Hotspot(Reader):
 
     def read(self, stream: Stream) -> None:
         output = os.path.join(self.options.dir, "hotspot.stream")
-        # Offline, and no debug information: its inlined functions are on no stack.
-        self.command_of(self.program(), "--input", self.file.path, "--output", output,
-                        "--debug", self.options.dir)
+        # Without debug information: inlined functions have no frame on the stack.
+        self.output_of(self.program(), "--input", self.file.path, "--output", output,
+                       "--debug", self.options.dir)
         with open(output, "rb") as file:
             parsed = Parsed(file.read())
         for sample in parsed.samples():

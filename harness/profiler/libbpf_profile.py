@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""profile of libbpf-tools: sums of stacks, names alone.
+"""Adapter for `profile` of libbpf-tools: how often each stack occurred, as names without addresses.
 
-$JITPROOF_LIBBPF_PROFILE is the program to use; else what ci/peers installed, or profile-libbpf.
+$JITPROOF_LIBBPF_PROFILE is the program; the default is ci/peers' or profile-libbpf in PATH.
 """
 
 import os
@@ -21,13 +21,13 @@ from adapting.protocol import TIMEOUT_S, main
 from adapting.sums import LACKS, Estimate
 
 BEGUN = b"Hit Ctrl-C to end"
-# Frames, then who it was, then how often.
+# Lines of frames, a line with the pid, a line with the count.
 SUM = re.compile(r"((?:    .*\n)*)    -                .* \((\d+)\)\n        (\d+)\n")
 
 
 class Profile(Program):
     name, peer = "profile-libbpf", "libbpf_profile"
-    tells = (r"^profile (\d\S*)", "--version")
+    version_from = (r"^profile (\d\S*)", "--version")
     needs_root = True
     terminal = -1
 
@@ -38,7 +38,7 @@ class Profile(Program):
 
     def begin(self) -> None:
         self.output = b""
-        # Into anything but a terminal it tells that it samples only when it ends.
+        # It flushes its first message at once only if the output is a terminal.
         self.terminal, other = pty.openpty()
         tty.setraw(other)
         self.spawn(other)
@@ -50,10 +50,10 @@ class Profile(Program):
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def read(self) -> bool:
-        """What it prints; False: it ended."""
+        """Appends to self.output. Returns False after the profiler ended."""
         try:
             more = os.read(self.terminal, 65536)
-        except OSError:  # EIO: nobody has the other side open
+        except OSError:  # EIO: the profiler closed its side
             return False
         self.output += more
         return bool(more)

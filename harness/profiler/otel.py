@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The OpenTelemetry eBPF profiler: stacks of the whole machine by call frame information, in the
-kernel. It leaves native names to those who get its samples, so code of a JIT that it does not know
-has none, and ends the stack.
+"""Adapter for the OpenTelemetry eBPF profiler: stacks of the whole machine, which it unwinds in the
+kernel by call frame information. Its samples have no names for native code. A stack ends at the
+code of a JIT that it does not know.
 
-$JITPROOF_OTEL is the program to use, that of ci/peers/programs; else as ci/peers installed it.
+$JITPROOF_OTEL is a build of ci/peers/programs/otel; the default is ci/peers' build.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import IO, Iterator, Sequence
 from urllib.parse import unquote
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from adapting.family import strangers
+from adapting.family import other_processes
 from adapting.observations import Frame
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, main
@@ -26,7 +26,7 @@ SAMPLE = re.compile(r"^(\d+) (\d+) (\d+)((?: \S+)*)$", re.M)
 
 
 def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
-    """(time, pid, tid, frames); what it failed at last is no frame."""
+    """Yields (time in ns, pid, tid, frames). A trailing "!" marks a failed walk and is no frame."""
     for found in SAMPLE.finditer(text):
         words = found[4].split()
         while words and words[-1] == "!":
@@ -35,8 +35,8 @@ def samples_of(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
                ["?" if word == "!" else unquote(word, errors="surrogateescape") for word in words])
 
 
-def beside_no_tracefs() -> Sequence[str]:
-    """How it is started where nobody mounted what it attaches by: there it alone has it."""
+def tracefs_wrapper() -> Sequence[str]:
+    """Returns the command that mounts tracefs for the profiler alone, or () if it is mounted."""
     if os.listdir(TRACING):
         return ()
     return ("unshare", "--mount", "sh", "-c",
@@ -45,13 +45,12 @@ def beside_no_tracefs() -> Sequence[str]:
 
 class Otel(Program):
     name = peer = "otel"
-    tells = (r"^v(\d\S*)", "version")
+    version_from = (r"^v(\d\S*)", "version")
     needs_root = True
     sampling = "jitproof: sampling"
 
     def begin(self) -> None:
-        """It makes itself known to all processes first, one after another: until it sampled one
-        that began last."""
+        """Waits for a sample of a new process: the profiler reads the existing ones first."""
         super().begin()
         last = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
         try:
@@ -61,13 +60,13 @@ class Otel(Program):
         finally:
             last.kill()
             last.wait()
-        self.others = strangers(self.pid)
+        self.others = other_processes(self.pid)
 
     def samples(self) -> int:
         return sum(int(found[2]) not in self.others for found in SAMPLE.finditer(self.words()))
 
     def command(self) -> Sequence[str]:
-        return (*beside_no_tracefs(), self.program(), str(self.options.freq))
+        return (*tracefs_wrapper(), self.program(), str(self.options.freq))
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, ("no-addresses", "no-mappings", "no-tasks", "no-losses",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf as a profiler that jitproof watches with, and as an injector (docs/profiler-adapters.md).
+"""Adapter for perf, as a profiler and as an injector (docs/profiler-adapters.md).
 
-$JITPROOF_PERF is the perf to use; else the one that PATH leads to.
+$JITPROOF_PERF is the program; the default is perf in PATH.
 """
 
 import argparse
@@ -23,11 +23,12 @@ from typing import Iterator
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from adapting.perf_records import FILE_HEADER, DataFile, Unreadable
 from adapting.protocol import (TICK_MS, TIMEOUT_S, Crashed, Failed, Missing, facts_of, failures,
-                               listen, one_line, output_of, parse, say, write_capture)
+                               one_line, output_of, parse, read_orders, report,
+                               write_capture)
 
-# What (ip, sp) needs for the depth in a recursion; perf's names, by machine.
+# The registers from which jitproof finds the depth of a recursion: perf's names by machine.
 REGISTERS = {"x86_64": "BP,SP,IP", "aarch64": "x29,sp,pc"}
-# Words that software events do not know.
+# Options that need a hardware event.
 HARDWARE = re.compile(r"-b$|-j|--branch-|--call-graph=lbr")
 ALL_CPUS = {"-a", "--all-cpus"}
 TO_PIPE = {"-o-", "--output=-"}
@@ -42,15 +43,15 @@ def find_perf() -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The user's configuration of perf stays out of it, and so does the network."""
+    """Returns an environment without the user's configuration of perf and without the network."""
     return {**os.environ, "PERF_CONFIG": "/dev/null", "DEBUGINFOD_URLS": "", **more}
 
 
 def version_of(perf: str) -> str:
-    said = output_of(perf, "--version")
-    found = re.search(r"^perf version (\d\S*)", said, re.M)
+    output = output_of(perf, "--version")
+    found = re.search(r"^perf version (\d\S*)", output, re.M)
     if not found:
-        raise Missing("%s: %s" % (perf, one_line(said)))
+        raise Missing("%s: %s" % (perf, one_line(output)))
     return found.group(1)
 
 
@@ -58,49 +59,49 @@ def number_of(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def what_to_record(options: argparse.Namespace) -> Iterator[str]:
-    """perf record's words for events and for what the case asked for."""
+def record_options(options: argparse.Namespace) -> Iterator[str]:
+    """Yields perf record's arguments for the events and for the case's own options."""
     event = "task-clock" if options.task_clock else "cpu-clock"
     if any(HARDWARE.match(word) for word in options.with_words):
         event = "cycles"
     # The CPU of each sample shows whether samples of that CPU's clock are missing.
     yield from ("record", "-N", "--sample-cpu", "-k", "mono", "-F", str(options.freq), "-e",
                 event + (":u" if options.user_only else ""))
-    # They would cost another reading of the whole file.
+    # perf would read the whole file once more for build ids.
     if not any(word.startswith("--buildid") for word in options.with_words):
         yield "-B"
     yield from options.with_words
 
 
-def try_words(options: argparse.Namespace) -> None:
-    """Missing where this perf, this machine or this user cannot do what the case asks for: tried,
-    as no version tells."""
+def try_options(options: argparse.Namespace) -> None:
+    """Raises Missing if this perf, machine or user does not support the case's options. Tries them:
+    a version does not show it."""
     if not options.with_words:
         return
     perf = find_perf()
     with tempfile.TemporaryDirectory() as home:
         command = [perf, "inject", *options.with_words, "-i", "/dev/null", "-o", "/dev/null"] \
             if options.verb_for == "inject" else \
-            [perf, *what_to_record(options), "--", "true"]
+            [perf, *record_options(options), "--", "true"]
         done = subprocess.run(command, cwd=home, stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False,
                               env=environment(), timeout=TIMEOUT_S)
-    # inject has nothing to read there, and says so; 129 is its usage.
+    # inject fails on the empty input; 129 is the status of a wrong usage.
     if done.returncode > 0 and (options.verb_for != "inject" or done.returncode == 129):
         raise Missing("perf %s %s %s: %s" % (
             version_of(perf), options.verb_for, " ".join(options.with_words),
-            first_line(done.stderr.decode(errors="replace"))))
+            first_error(done.stderr.decode(errors="replace"))))
 
 
-def first_line(text: str) -> str:
-    """What perf says, before it tells its usage."""
+def first_error(text: str) -> str:
+    """Returns perf's error message: the first line before its usage."""
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if line and line != "Error:"), "it fails")
 
 
 def join_files(path: str) -> None:
-    """What --switch-output wrote, one file after the other, becomes a folder as --threads writes
-    it: the first file, and of the others, whose events are the same, the records."""
+    """Turns the files of --switch-output into a folder as --threads writes it: data is the first
+    file, data.N the records of each other file, which has the same events."""
     names = sorted(glob.glob(glob.escape(path) + ".*"))
     if not names:
         return
@@ -116,7 +117,7 @@ def join_files(path: str) -> None:
 
 
 class Recording:
-    """One perf record, told what to do through its own FIFOs."""
+    """One perf record, controlled through its FIFOs."""
 
     process: subprocess.Popen[bytes]
 
@@ -130,10 +131,10 @@ class Recording:
         self.number = number_of(version_of(perf))
         self.path = os.path.join(options.dir, "perf.data")
         self.all_cpus = bool(ALL_CPUS & set(options.with_words))
-        # Of all that a machine does, jitproof waits for what is to be watched.
+        # With -a, report only samples of the workload: jitproof waits for those.
         pids = set() if options.command else {options.pid}
         self.file = DataFile(self.path, pids if self.all_cpus else None)
-        self.said = os.path.join(options.dir, "workload.txt" if options.command else "profiler.txt")
+        self.log = os.path.join(options.dir, "workload.txt" if options.command else "profiler.txt")
         self.fifos = [os.path.join(options.dir, name) for name in ("control", "ack")]
         self.fds: list[int] = []
         for path in self.fifos:
@@ -146,7 +147,7 @@ class Recording:
 
     def arguments(self) -> Iterator[str]:
         options = self.options
-        yield from (self.perf, *what_to_record(options), "--control=fifo:" + ",".join(self.fifos))
+        yield from (self.perf, *record_options(options), "--control=fifo:" + ",".join(self.fifos))
         if not TO_PIPE & set(options.with_words):
             yield from ("-o", self.path)
         if options.stack:
@@ -156,7 +157,7 @@ class Recording:
             yield "-g"
         if platform.machine() in REGISTERS:
             yield "--user-regs=" + REGISTERS[platform.machine()]
-        # For 250 ms of samples, as jitproof's own; others than root have perf's default.
+        # Rings for 250 ms of samples, as jitproof's own. Without root, perf's default applies.
         ring = options.ring or (options.stack + 1024) * options.freq // 4
         if options.ring or os.geteuid() == 0:
             yield from ("-m", "%dB" % (1 << max(ring - 1, 1 << 18).bit_length()))
@@ -165,13 +166,13 @@ class Recording:
         if options.command:
             yield from ("--", *options.command)
         elif not self.all_cpus:
-            # Not with -D: the event for mappings would then wait for an exec that never comes.
+            # Without -D: with it, the event for mappings waits for an exec that never comes.
             yield from ("-p", str(options.pid))
 
     def start(self) -> None:
         self.enabled = time.monotonic_ns()
         piped = TO_PIPE & set(self.options.with_words)
-        with open(self.said, "ab") as words, open(self.path if piped else os.devnull, "wb") as out:
+        with open(self.log, "ab") as words, open(self.path if piped else os.devnull, "wb") as out:
             gate = dict([self.options.gated.split("=", 1)] if self.options.gated else [])
             self.process = subprocess.Popen(list(self.arguments()), stdin=subprocess.DEVNULL,
                                             stdout=out if piped else words, stderr=words,
@@ -181,13 +182,13 @@ class Recording:
             os.close(fd)
         self.pidfd = os.pidfd_open(self.process.pid)
         if not self.options.command:
-            # It answers once it has enabled them itself: this changes nothing, and says when.
+            # perf answers only after it enabled the events by itself: the answer dates that.
             self.command("enable")
             self.enabled = time.monotonic_ns()
-            self.look()
-            self.before = self.file.count.samples  # of no use: while it still began
+            self.count_records()
+            self.before = self.file.count.samples  # from before self.enabled: not reported
 
-    def take_acks(self) -> None:
+    def read_acks(self) -> None:
         try:
             self.acks += os.read(self.fds[1], 4096).count(b"ack\n")
         except BlockingIOError:
@@ -197,7 +198,7 @@ class Recording:
         return bool(select.select([self.pidfd], [], [], 0)[0])
 
     def failed(self, when: str) -> Exception:
-        with open(self.said, encoding="utf-8", errors="replace") as file:
+        with open(self.log, encoding="utf-8", errors="replace") as file:
             words = file.read()
         status = self.process.poll()
         if status is not None and status < 0:
@@ -205,8 +206,8 @@ class Recording:
         return Failed("perf record %s: %s" % (when, one_line(words)))
 
     def command(self, word: str) -> None:
-        """Tells perf, and returns when it says that it did."""
-        # Answers carry no name: those of the pings come first.
+        """Sends an order to perf and waits for the answer."""
+        # Answers carry no name: wait for those to earlier pings first.
         self.await_acks(self.pings)
         os.write(self.fds[0], word.encode() + b"\n")
         self.pings += 1
@@ -217,59 +218,60 @@ class Recording:
         while self.acks < count:
             ready = select.select([self.fds[1], self.pidfd], [], [], TIMEOUT_S)[0]
             if self.fds[1] in ready:
-                self.take_acks()
+                self.read_acks()
             elif self.pidfd in ready or time.monotonic() > until:
                 raise self.failed("ended early" if ready else "does not answer")
 
-    def look(self) -> None:
+    def count_records(self) -> None:
         if self.all_cpus and self.options.command:
             children = "/proc/%d/task/%d/children" % (self.process.pid, self.process.pid)
             with open(children, encoding="ascii") as file:
                 self.file.count.watched = {*(self.file.count.watched or ()),
                                            *map(int, file.read().split())}
-        self.file.look()
+        self.file.read_more()
 
     def ping(self) -> None:
-        """perf writes what its rings hold when half of one is full, or when it is spoken to."""
+        """Makes perf write its rings' content, which it otherwise does when a ring is half full."""
         os.write(self.fds[0], b"ping\n")
-        # 5.10 wakes up by it all the same, and does not answer.
+        # Before 5.12 perf wakes up and writes, but does not answer.
         self.pings += self.number >= (5, 12)
 
     def watch(self) -> bytes:
-        """Until jitproof says "stop"; tells how many samples there are."""
-        heard, told = b"", None
+        """Passes jitproof's orders to perf and reports the number of samples, until the order
+        "stop". Returns the bytes after it."""
+        orders, reported = b"", None
         while True:
-            while b"\n" in heard:
-                word, heard = heard.split(b"\n", 1)
+            while b"\n" in orders:
+                word, orders = orders.split(b"\n", 1)
                 if word == b"stop":
-                    return heard
+                    return orders
                 self.command(word.decode())
-                say(word.decode() + "d")
+                report(word.decode() + "d")
             ready = select.select([0, self.pidfd], [], [], TICK_MS / 1000)[0]
             if 0 in ready:
-                heard += listen()
+                orders += read_orders()
             elif self.pidfd in ready:
-                say("exited")
-                self.file.look()
-                say("samples", self.file.count.samples - self.before)
+                report("exited")
+                self.file.read_more()
+                report("samples", self.file.count.samples - self.before)
                 select.select([0], [], [])
             else:
-                self.take_acks()
+                self.read_acks()
                 if self.pings - self.acks < 8:
                     self.ping()
-                self.look()
-                if told != self.file.count.samples:
-                    told = self.file.count.samples
-                    say("samples", told - self.before)
+                self.count_records()
+                if reported != self.file.count.samples:
+                    reported = self.file.count.samples
+                    report("samples", reported - self.before)
 
     def stop(self) -> None:
         self.stopped = time.monotonic_ns()
         if not self.ended():
             self.command("disable")
-        say("stopped")
+        report("stopped")
 
     def finish(self) -> None:
-        # What perf started ends by itself; perf would kill it.
+        # A launched command ends by itself; on "stop" perf would kill it.
         if not self.options.command and not self.ended():
             if self.number >= (5, 12):
                 os.write(self.fds[0], b"stop\n")
@@ -282,12 +284,13 @@ class Recording:
         if status and not (status == -signal.SIGINT and self.number < (5, 12)):
             raise self.failed("ended with %d" % status)
         join_files(self.path)
-        # What was counted meanwhile may be of the watched alone, or lack the end of a file.
+        # Count again: the running count may be of the workload alone, or lack the end of a file.
         self.file = DataFile(self.path)
-        self.file.look()
+        self.file.read_more()
 
     def facts(self) -> dict[str, object]:
-        """One ring holds samples and mappings: what it lost may have been either."""
+        """Returns the facts of the recording. Samples and mappings share a ring, so its losses
+        count as both."""
         lost = self.file.lost
         return facts_of(self.options, enabled=self.enabled, sampling=self.enabled,
                         stopped=self.stopped, lost_sideband=lost, lost_samples=lost,
@@ -304,21 +307,21 @@ class Recording:
 def record(recording: Recording) -> None:
     try:
         recording.start()
-        say("sampling")
+        report("sampling")
         rest = recording.watch()
         recording.stop()
         while b"finish" not in rest:
-            rest += listen()
+            rest += read_orders()
         recording.finish()
         write_capture(recording.options.dir, recording.facts())
     finally:
         recording.clean()
-    say("done")
+    report("done")
 
 
-def whole(path: str) -> bool:
+def is_whole(path: str) -> bool:
     try:
-        return DataFile(path).whole()
+        return DataFile(path).is_whole()
     except Unreadable:
         return False
 
@@ -328,7 +331,7 @@ def inject(options: argparse.Namespace) -> None:
     home = os.path.join(options.dir, "inject-home")
     os.mkdir(home)
     try:
-        # It copies every file that has a build id into a cache: here, into one that goes.
+        # perf inject copies files with build ids into a cache: use a temporary one.
         done = subprocess.run(
             [perf, "--buildid-dir", home, "inject", "--jit", "-i",
              os.path.join(options.dir, "perf.data"), "-o",
@@ -337,27 +340,27 @@ def inject(options: argparse.Namespace) -> None:
             env=environment(HOME=home, JITDUMPDIR=home, LC_ALL="C"))
     finally:
         shutil.rmtree(home)
-    said = done.stdout.decode(errors="replace")
-    sys.stderr.write(said)
+    output = done.stdout.decode(errors="replace")
+    sys.stderr.write(output)
     if done.returncode < 0:
-        raise Crashed("perf inject", done.returncode, said)
+        raise Crashed("perf inject", done.returncode, output)
     if done.returncode:
-        say("failed perf inject ended with %d: %s" % (done.returncode, one_line(said)))
+        report("failed perf inject ended with %d: %s" % (done.returncode, one_line(output)))
     elif not os.path.exists(os.path.join(options.dir, "injected.data")):
-        say("failed perf inject wrote nothing: %s" % one_line(said))
-    elif not whole(os.path.join(options.dir, "injected.data")):
-        say("failed perf inject ended with 0 and wrote a file whose records do not follow each "
+        report("failed perf inject wrote nothing: %s" % one_line(output))
+    elif not is_whole(os.path.join(options.dir, "injected.data")):
+        report("failed perf inject ended with 0 and wrote a file whose records do not follow each "
             "other")
     else:
-        say("done")
+        report("done")
 
 
 def main(recording: type[Recording] = Recording) -> None:
     options = parse(__doc__)
     with failures():
         if options.verb == "version":
-            try_words(options)
-            say("version", recording.version())
+            try_options(options)
+            report("version", recording.version())
         elif options.verb == "inject":
             inject(options)
         else:

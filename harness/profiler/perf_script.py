@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""perf as its users see it: the names that `perf script` gives the frames of a recording, those of
-files and of perf maps. Names alone: of code in files it prints offsets, and no addresses. The
-recording is perf.py's."""
+"""Adapter for `perf script` on a recording of perf.py: the names that perf finds in files and perf
+maps. Names without addresses: for code in files, perf prints offsets."""
 
 import os
 import re
@@ -17,11 +16,11 @@ from adapting.reading import Reader
 
 HEAD = re.compile(r"\s*(\d+)/(\d+)\s+(\d+)\.(\d{9}):")
 FRAME = re.compile(r"\s+([0-9a-f]+) (.*?) \((.*)\)$")
-KERNEL = 1 << 63
+KERNEL = 1 << 63  # the lowest kernel address
 
 
 def parse(text: str) -> Iterator[tuple[int, int, int, list[Frame]]]:
-    """(time, pid, tid, frames) of each sample; the kernel's part of a callchain is left out."""
+    """Yields (time in ns, pid, tid, user frames) of each sample."""
     sample: tuple[int, int, int, list[Frame]] | None = None
     for line in text.splitlines():
         if head := HEAD.match(line):
@@ -41,9 +40,9 @@ class Script(Reader):
     name = "perf script"
 
     def read(self, stream: Stream) -> None:
-        # Inlined functions would be frames that no stack has; addr2line takes minutes for them.
-        for sample in parse(self.command_of(self.perf, "script", "--no-inline", "--ns", "-F",
-                                            "pid,tid,time,ip,sym,dso", "-i", self.file.path)):
+        # Inlined functions have no frame on the stack; addr2line takes minutes to find them.
+        for sample in parse(self.output_of(self.perf, "script", "--no-inline", "--ns", "-F",
+                                           "pid,tid,time,ip,sym,dso", "-i", self.file.path)):
             stream.sample(*sample)
 
 

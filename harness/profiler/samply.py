@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""samply attached to a process: stacks by call frame information and, where there is none, by frame
-pointers; names of perf maps and jitdumps. Names alone: its addresses are those in libraries.
+"""Adapter for samply: stacks by call frame information, or else by frame pointers; names of perf
+maps and jitdumps. Names without addresses: samply's are relative to libraries.
 
-$JITPROOF_SAMPLY is the samply to use; else that of ci/peers, else the one that PATH leads to.
+$JITPROOF_SAMPLY is the program; the default is ci/peers' or samply in PATH.
 """
 
 import os
@@ -22,10 +22,10 @@ PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 LOST = re.compile(r"^Lost (\d+) events", re.M)
 
 
-def beside_no_counters(folder: str) -> Sequence[str]:
-    """How root starts it: where there is no hardware counter, samply 0.13.1 takes the refusal for
-    one of rights, and ends unless perf_event_paranoid says that it may (results/FINDINGS.md). Root
-    may whatever that says, so samply alone reads 1 there."""
+def paranoid_wrapper(folder: str) -> Sequence[str]:
+    """Returns the command that makes samply alone read 1 in perf_event_paranoid, or (). Without a
+    hardware counter, samply 0.13.1 reports missing rights and ends if it reads more than 1
+    (results/FINDINGS.md); root has the rights whatever the file contains."""
     with open(PARANOID, encoding="ascii") as file:
         if os.geteuid() or int(file.read()) <= 1:
             return ()
@@ -35,29 +35,29 @@ def beside_no_counters(folder: str) -> Sequence[str]:
     return ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" %s && exec "$@"' % PARANOID, path)
 
 
-def tell(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
-    """Each sample of the file @profile."""
+def write_samples(stream: Stream, profile: str, symbols: gecko.Symbols | None = None) -> None:
+    """Writes each sample of the file @profile to @stream."""
     for when, pid, tid, frames in gecko.samples_of(gecko.load(profile), symbols):
         stream.sample(round(when * 10**6), pid, tid, frames)
 
 
 class Samply(Program):
     name = peer = "samply"
-    tells = (r"^samply (\d\S*)", "--version")
+    version_from = (r"^samply (\d\S*)", "--version")
     sampling = "until Ctrl+C"
-    more: Sequence[str] = ()  # options
+    more: Sequence[str] = ()  # further options
 
     def command(self) -> Sequence[str]:
-        return (*beside_no_counters(self.options.dir), self.program(), "record", "--save-only",
+        return (*paranoid_wrapper(self.options.dir), self.program(), "record", "--save-only",
                 "--no-open", "-r", str(self.options.freq), "-o", self.path("profile.json.gz"),
                 *self.more, "-p", str(self.pid))
 
     def symbols(self) -> gecko.Symbols | None:
-        """Those that stand beside the profile."""
+        """Returns the symbols that samply wrote next to the profile, if any."""
         return None
 
     def rounds(self) -> int:
-        """How often it slept: after each reading of all rings, for 100 ms at most."""
+        """Returns how often samply's threads slept: at most 100 ms after each read of all rings."""
         assert self.process
         count = 0
         for tid in os.listdir("/proc/%d/task" % self.process.pid):
@@ -67,8 +67,8 @@ class Samply(Program):
         return count
 
     def end(self) -> None:
-        # On a signal it forgets what the rings hold. The next sleep may end a reading that began
-        # before the stop, and one may be for memory.
+        # On a signal samply drops the content of its rings. Of the next three sleeps, one may end a
+        # read that began before the stop, and one may wait for memory.
         until, last = time.monotonic() + TIMEOUT_S, self.rounds() + 3
         while self.rounds() < last:
             self.wait(until, "read its rings")
@@ -77,7 +77,7 @@ class Samply(Program):
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, gecko.DECLARES, "cfi-or-frame-pointers",
                              10**9 // self.options.freq)
-        tell(stream, self.path("profile.json.gz"), self.symbols())
+        write_samples(stream, self.path("profile.json.gz"), self.symbols())
         self.lost = sum(map(int, LOST.findall(self.words())))
         if self.lost:
             stream.lost(self.stopped, "samples", self.lost)

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""samply as a reader of a perf.data: the names that `samply import` gives the frames of a recording
-by perf.py. Names alone, as in samply.py.
-"""
+"""Adapter for `samply import` on a recording of perf.py. See samply.py."""
 
 import os
 import sys
@@ -25,9 +23,9 @@ class Import(Reader):
 
     def read(self, stream: Stream) -> None:
         profile = os.path.join(self.options.dir, "profile.json.gz")
-        self.command_of(samply.Samply.program(), "import", "--save-only", "--no-open", "-o",
-                        profile, self.file.path)
-        samply.tell(stream, profile)
+        self.output_of(samply.Samply.program(), "import", "--save-only", "--no-open", "-o",
+                       profile, self.file.path)
+        samply.write_samples(stream, profile)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""sysprof: what it captures of the whole machine, by frame pointers.
+"""Adapter for sysprof, which samples the whole machine by frame pointers.
 
-$JITPROOF_SYSPROF is the sysprof-cli to use; else what ci/peers installed, or PATH's: one that can
-do without its daemon.
+$JITPROOF_SYSPROF is a sysprof-cli with --no-sysprofd; the default is ci/peers' or PATH's.
 """
 
 import operator
@@ -20,8 +19,8 @@ from adapting.observations import Stream
 from adapting.program import Program
 from adapting.protocol import TIMEOUT_S, Failed, Missing, main, output_of
 
-PERIOD_NS = 1_000_000  # of each CPU's clock, where there are no hardware events
-# A capture: 256 bytes of header, then frames of 24 bytes and a payload.
+PERIOD_NS = 1_000_000  # of each CPU's clock event, which replaces a missing hardware event
+# A capture: a header of 256 bytes, then frames: a head of 24 bytes and a payload.
 MAGIC, HEADER, HEAD = 0xfdca975e, 256, struct.Struct("<HhiqB7x")
 SAMPLE, MAP, PROCESS, FORK, EXIT = 2, 3, 4, 5, 6
 time_of = operator.itemgetter(2)
@@ -29,7 +28,7 @@ CONTEXT_USER, CONTEXT_MAX = 2**64 - 512, 2**64 - 4095
 
 
 class Capture:
-    """The file, read as it grows. One frame: (kind, CPU, time, pid, payload)."""
+    """Reads the file as it grows. A frame is (kind, CPU, time in ns, pid, payload)."""
 
     def __init__(self, path: str) -> None:
         self.path, self.data, self.at = path, b"", HEADER
@@ -82,11 +81,12 @@ class Sysprof(Program):
         self.capture = Capture(self.path("sysprof.syscap"))
         self.ours = {self.pid, *threads_of(self.pid)}
         self.counted = self.count = 0
-        # What it prints, it prints seconds before it samples.
+        # It prints "Recording" seconds before it samples.
         self.await_samples("begin", 0)
 
     def await_samples(self, what: str, after: int) -> None:
-        """Until samples of each CPU, later than @after, are in its file: we keep that CPU busy."""
+        """Waits until the file has a sample of each CPU later than @after (ns). Keeps each CPU busy
+        in turn, since an idle one has no samples. Raises Failed with @what after TIMEOUT_S."""
         cpus = os.sched_getaffinity(0)
         until = time.monotonic() + TIMEOUT_S
         for cpu in cpus:
@@ -99,7 +99,7 @@ class Sysprof(Program):
         os.sched_setaffinity(0, cpus)
 
     def samples(self) -> int:
-        """Those of what we watch, and of its children."""
+        """Returns the number of samples of the process and its descendants."""
         self.capture.read()
         for kind, _, when, pid, payload in self.capture.frames[self.counted:]:
             if kind == FORK and pid in self.ours:
@@ -109,8 +109,8 @@ class Sysprof(Program):
         return self.count
 
     def end(self) -> None:
-        # It ends without reading what the kernel's rings hold.
-        self.await_samples("tell what it sampled", self.stopped)
+        # On SIGINT sysprof drops the content of its rings.
+        self.await_samples("write its samples", self.stopped)
         super().end()
 
     def write(self, file: IO[str]) -> None:
@@ -118,7 +118,8 @@ class Sysprof(Program):
         stream = self.stream(file, ["no-names", "no-losses", "no-protections"], period=PERIOD_NS)
         threads = {struct.unpack_from("<4xi", payload)[0]: pid
                    for kind, _, _, pid, payload in self.capture.frames if kind == SAMPLE}
-        # It watched before we did: a number that was taken again since has another FORK.
+        # The capture began before self.enabled: skip forks of processes that ended before it, since
+        # a reused pid has another FORK.
         gone = {pid: when for kind, _, when, pid, _ in sorted(self.capture.frames, key=time_of)
                 if kind == EXIT and when < stream.window[0]}
         for kind, _, when, pid, payload in self.capture.frames:
@@ -126,19 +127,20 @@ class Sysprof(Program):
                 continue
             if kind == FORK and when < gone.get(struct.unpack_from("<i", payload)[0], 0):
                 continue
-            tell(stream, threads, kind, max(when, 0), pid, payload)
+            write_frame(stream, threads, kind, max(when, 0), pid, payload)
 
 
-def tell(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
+def write_frame(stream: Stream, threads: dict[int, int], kind: int, when: int, pid: int,
          payload: bytes) -> None:
-    """@threads: of which process each is. A fork tells threads, not processes, and a name does not
-    say whether it came with an exec; before it samples it has command lines for names."""
+    """Writes one frame of the capture. @threads: the pid of each tid. FORK also reports threads.
+    PROCESS does not show whether an exec set the name, and holds a command
+    line before sampling begins."""
     if kind == SAMPLE:
         count, tid = struct.unpack_from("<H2xi", payload)
         chain = struct.unpack_from("<%dQ" % count, payload, 8)
         if CONTEXT_USER in chain:
             chain = chain[chain.index(CONTEXT_USER) + 1:]
-            stream.sample(when, pid, tid, [one for one in chain if one < CONTEXT_MAX])
+            stream.sample(when, pid, tid, [address for address in chain if address < CONTEXT_MAX])
     elif kind == MAP:
         start, end, offset, inode = struct.unpack_from("<4Q", payload)
         stream.mapping(when, pid, start, end, "r-xp", offset, "00:00", inode, text(payload[32:]))

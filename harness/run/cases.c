@@ -55,7 +55,7 @@ static int check_publisher(const struct jp_case *cas, struct jp_error *err)
 		       cas->file, cas->line, cas->publish, known);
 }
 
-static int check(const struct jp_case *cas, struct jp_error *err)
+static int check_case(const struct jp_case *cas, struct jp_error *err)
 {
 	const struct jp_capture *capture = jp_registry_find(JP_CAPTURE, cas->capture_argv[0]);
 
@@ -78,7 +78,7 @@ struct jp_cases *jp_cases_load(const char *dir, struct jp_error *err)
 	int ret = 0;
 
 	for (size_t i = 0; cases && i < cases->nr_cases && !ret; i++)
-		ret = check(&cases->cases[i], err);
+		ret = check_case(&cases->cases[i], err);
 	if (!ret)
 		return cases;
 	jp_cases_free(cases);

@@ -16,7 +16,7 @@
 #include "harness/capture/profilers.h"
 #include "harness/run/cpu_model.h"
 
-static void first_line(struct jp_json *json, const char *key, const char *path)
+static void write_first_line(struct jp_json *json, const char *key, const char *path)
 {
 	char text[4096];
 	bool got = jp_file_text(path, text, sizeof(text)) > 0;
@@ -25,7 +25,7 @@ static void first_line(struct jp_json *json, const char *key, const char *path)
 	jp_json_string(json, key, got ? text : NULL);
 }
 
-static void cpu_model(struct jp_json *json)
+static void write_cpu_model(struct jp_json *json)
 {
 	char text[512];
 
@@ -33,7 +33,7 @@ static void cpu_model(struct jp_json *json)
 }
 
 /* Writes the options of the kernel's configuration that affect records and stack walks. */
-static void configuration(struct jp_json *json, const char *release)
+static void write_configuration(struct jp_json *json, const char *release)
 {
 	static const char *const wanted[] = {
 		"CONFIG_PERF_EVENTS", "CONFIG_HAVE_HW_BREAKPOINT",
@@ -98,15 +98,15 @@ void jp_environment_write(FILE *out, uint64_t seed, const char *const *profilers
 	jp_json_string(&json, "kernel", name.release);
 	jp_json_string(&json, "version", name.version);
 	jp_json_string(&json, "machine", name.machine);
-	first_line(&json, "command_line", "/proc/cmdline");
-	configuration(&json, name.release);
-	cpu_model(&json);
+	write_first_line(&json, "command_line", "/proc/cmdline");
+	write_configuration(&json, name.release);
+	write_cpu_model(&json);
 	jp_json_u64(&json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	first_line(&json, "perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid");
-	first_line(&json, "perf_event_max_stack", "/proc/sys/kernel/perf_event_max_stack");
-	first_line(&json, "perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb");
-	first_line(&json, "perf_event_max_sample_rate",
-		   "/proc/sys/kernel/perf_event_max_sample_rate");
+	write_first_line(&json, "perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid");
+	write_first_line(&json, "perf_event_max_stack", "/proc/sys/kernel/perf_event_max_stack");
+	write_first_line(&json, "perf_event_mlock_kb", "/proc/sys/kernel/perf_event_mlock_kb");
+	write_first_line(&json, "perf_event_max_sample_rate",
+			 "/proc/sys/kernel/perf_event_max_sample_rate");
 	if (getrlimit(RLIMIT_MEMLOCK, &lock) == 0 && lock.rlim_cur != RLIM_INFINITY)
 		jp_json_u64(&json, "memlock_limit", lock.rlim_cur);
 	else

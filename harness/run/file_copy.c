@@ -45,5 +45,5 @@ int jp_file_copy_to(const char *from, const char *to, struct jp_error *err)
 	if (out < 0)
 		return jp_fail(err, errno, "%s: %s", to, strerror(errno));
 	ret = copy_data(in, out, size);
-	return ret ? jp_fail(err, -ret, "%s: copying it: %s", from, strerror(-ret)) : 0;
+	return ret ? jp_fail(err, -ret, "%s: cannot be copied: %s", from, strerror(-ret)) : 0;
 }

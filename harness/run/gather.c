@@ -38,7 +38,7 @@ struct gathered {
 	struct jp_error *err;
 };
 
-static void note(struct jp_gathering *ask, const char *text)
+static void add_note(struct jp_gathering *ask, const char *text)
 {
 	size_t used = strlen(ask->notes);
 
@@ -47,9 +47,9 @@ static void note(struct jp_gathering *ask, const char *text)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Copies @path into @dir under its own name. Returns whether it exists: a missing file is missing
- * for the profiler too. */
-static unsigned int fetch(const struct gathered *all, const char *path, const char *folder)
+/* Copies @path into @folder under its own name. Returns 1, or 0 if that fails: a missing file was
+ * missing for the profiler too. */
+static unsigned int copy_file(const struct gathered *all, const char *path, const char *folder)
 {
 	const char *slash = strrchr(path, '/');
 	char to[4096];
@@ -65,14 +65,14 @@ static bool is_jitdump(const char *base)
 	return strncmp(base, "jit-", 4) == 0 && end && strcmp(end, ".dump") == 0;
 }
 
-/* Returns whether `jitproof inject` or `perf inject` names an ELF file of functions so. */
+/* Returns whether @base is a name that `jitproof inject` or `perf inject` gives to ELF files. */
 static bool is_injected(const char *base)
 {
 	return strncmp(base, "jit-", 4) == 0 || strncmp(base, "jitted-", 7) == 0;
 }
 
 /* Copies the file to which the mapping record @event refers. */
-static void fetch_mapped(struct gathered *all, const struct jp_event *event)
+static void copy_mapped_file(struct gathered *all, const struct jp_event *event)
 {
 	const char *name = event->map.name, *slash = strrchr(name, '/');
 	const struct jp_procmap map = {.start = event->map.addr,
@@ -88,17 +88,17 @@ static void fetch_mapped(struct gathered *all, const struct jp_event *event)
 		return;
 	if (is_jitdump(slash + 1)) {
 		all->ask->markers++;
-		all->ask->jitdumps += fetch(all, name, ".");
+		all->ask->jitdumps += copy_file(all, name, ".");
 		return;
 	}
 	if (all->injected && is_injected(slash + 1))
-		fetch(all, name, "jit");
+		copy_file(all, name, "jit");
 	else
 		jp_elf_copies_want(all->copies, (pid_t)event->pid, &map, event->map.gen);
 }
 
 /* Copies perf maps of the truth's processes; an older map belongs to an earlier process. */
-static void fetch_perf_maps(struct gathered *all)
+static void copy_perf_maps(struct gathered *all)
 {
 	const uint64_t now = jp_clock_now(), real = jp_clock_ns(CLOCK_REALTIME);
 
@@ -116,18 +116,18 @@ static void fetch_perf_maps(struct gathered *all)
 		changed = (uint64_t)status.st_mtim.tv_sec * JP_NS_PER_S +
 			  (uint64_t)status.st_mtim.tv_nsec;
 		if (now - process->before + changed >= real)
-			all->ask->perf_maps += fetch(all, path, ".");
+			all->ask->perf_maps += copy_file(all, path, ".");
 	}
 }
 
 /* --- facts that the capture's records imply ----------------------------------------------- */
 
-static int see(void *context, const struct jp_event *event)
+static int handle_event(void *context, const struct jp_event *event)
 {
 	struct gathered *all = context;
 
 	if (event->type == JP_EVENT_MAP && !event->kernel_map)
-		fetch_mapped(all, event);
+		copy_mapped_file(all, event);
 	if (all->injected)
 		return 0;
 	if (event->type == JP_EVENT_SAMPLE && event->asked && !event->asked->timed)
@@ -159,7 +159,7 @@ static int read_capture(struct gathered *all, const char *path)
 	int ret;
 
 	*all->err = (struct jp_error){""};
-	ret = jp_perfdata_read(path, see, all, &summary, all->err);
+	ret = jp_perfdata_read(path, handle_event, all, &summary, all->err);
 	if (ret && !*all->err->text)
 		jp_fail(all->err, -ret, "%s: %s", path, strerror(-ret));
 	return ret;
@@ -176,11 +176,11 @@ static int check_times(const struct gathered *all)
 		to = jp_max(to, truth->incarnations[i].until);
 	}
 	if (!all->info.samples)
-		return jp_fail(all->err, ENODATA, "%s: no sample is in it", all->ask->capture);
+		return jp_fail(all->err, ENODATA, "%s: it has no sample", all->ask->capture);
 	if (all->last < from || all->first > to)
 		return jp_fail(all->err, EINVAL,
 			       "%s: records from %" PRIu64 " to %" PRIu64
-			       " ns, and %s tells of a run from %" PRIu64
+			       " ns, and %s has a run from %" PRIu64
 			       " ns on: not of the same run, or boot",
 			       all->ask->capture, all->first, all->last, all->ask->truth, from);
 	return 0;
@@ -198,9 +198,9 @@ static void find_slack(struct gathered *all)
 	if (count > 0 && !jp_clock_slack(cpus, (unsigned int)count, &all->info.slack, NULL))
 		return;
 	all->info.slack = MOST_SLACK_NS;
-	note(all->ask,
-	     "the difference of the clocks cannot be measured here: taken as 100 us, so that "
-	     "fewer samples are judged (--slack NS)");
+	add_note(all->ask,
+		 "the difference of the clocks cannot be measured here: with 100 us instead, "
+		 "fewer samples are judged (--slack NS)");
 }
 
 /* --- the rest of the folder --------------------------------------------------------------- */
@@ -232,7 +232,7 @@ static int write_statements(struct gathered *all)
 				  ?: jp_run_dir_write(all->dir, "env.json", "{}\n", all->err);
 }
 
-/* No profiler can know these, as the kernel writes no record. */
+/* Allowances for changes that have no record of the kernel, so no profiler can know them. */
 static const char kernel_silent[] =
 	"	coverage.stale allow munmap <=acts.munmap	# the kernel has no record of "
 	"munmap\n"
@@ -246,7 +246,7 @@ static const char kernel_silent[] =
 	"	coverage.missing allow mremap <=acts.mremap	# nor of where code came by it\n"
 	"	mappings.missing allow mremap <=acts.mremap	# the same, at marks\n";
 
-/* Only an injector can repair these. */
+/* Allowances for defects that only an injector can repair. */
 static const char not_injected[] = "	order.hidden allow coalesced <=order.loads	# the "
 				   "kernel tells the merged mapping, "
 				   "later\n"
@@ -262,15 +262,15 @@ static int write_case(struct gathered *all)
 	const bool names = all->ask->perf_maps || all->ask->injected;
 
 	if (!names)
-		note(all->ask, all->ask->jitdumps
-				       ? "names are not judged: the jitdump is of use once it is "
-					 "injected (--injected FILE)"
-				       : "names are not judged: there is no perf map and no "
-					 "jitdump of the workload");
+		add_note(all->ask, all->ask->jitdumps
+					   ? "names are not judged: inject the jitdump and add the "
+					     "result (--injected FILE)"
+					   : "names are not judged: there is no perf map and no "
+					     "jitdump of the workload");
 	if (all->registers_lack)
-		note(all->ask, "samples hold no user registers: the depth in a recursion is the "
-			       "one that fits "
-			       "best (perf record --user-regs=bp,sp,ip on x86-64 tells it)");
+		add_note(all->ask,
+			 "samples hold no user registers: the depth in a recursion is only a "
+			 "best fit (on x86-64 add perf record --user-regs=bp,sp,ip)");
 	snprintf(
 		text, sizeof(text),
 		"case truth/gathered full : workload : profiler : samples=1 distinct=1%s%s%s\n%s%s",
@@ -282,7 +282,7 @@ static int write_case(struct gathered *all)
 	return jp_run_dir_write(all->dir, "case", text, all->err);
 }
 
-static int copy_in(const struct gathered *all, const char *from, const char *name)
+static int copy_input(const struct gathered *all, const char *from, const char *name)
 {
 	char to[4096];
 
@@ -303,7 +303,7 @@ static int gather_injected(struct gathered *all)
 		return jp_fail(all->err, errno, "%s: %s", folder, strerror(errno));
 	all->injected = true;
 	return read_capture(all, all->ask->injected)
-		       ?: copy_in(all, all->ask->injected, "injected.data");
+		       ?: copy_input(all, all->ask->injected, "injected.data");
 }
 
 static int gather(struct gathered *all)
@@ -320,10 +320,10 @@ static int gather(struct gathered *all)
 	late = jp_elf_copies_finish(all->copies, ret ? NULL : all->err);
 	if (ret || late)
 		return ret ?: late;
-	fetch_perf_maps(all);
+	copy_perf_maps(all);
 	find_slack(all);
-	return copy_in(all, all->ask->truth, "truth")
-		       ?: copy_in(all, all->ask->capture, "perf.data")
+	return copy_input(all, all->ask->truth, "truth")
+		       ?: copy_input(all, all->ask->capture, "perf.data")
 				  ?: write_statements(all)
 					     ?: write_case(all);
 }

@@ -6,13 +6,14 @@
 
 #include "harness/base/error.h"
 
-/* A truth and any profiler's capture of the same run, which no runner of ours watched. */
+/* A truth and any profiler's capture of the same run, which was not recorded by jp_runner_run(). */
 struct jp_gathering {
 	const char *truth, *capture;
 	const char *injected; /* the capture with names merged; NULL: none */
 	const char *methods;  /* methods to judge, as in a case; NULL: the usual ones */
 	uint64_t slack;       /* ns between both clocks; UINT64_MAX: measure here */
-	/* Results: what cannot be judged and why, a line each; and the numbers of name sources. */
+	/* Results: a line for each reason why a part is not judged; and the numbers of name
+	 * sources. */
 	char notes[512];
 	unsigned int markers; /* mapped jitdumps, whether or not the file exists */
 	unsigned int jitdumps, perf_maps;

@@ -22,16 +22,16 @@
 #include "harness/base/cleanup.h"
 #include "harness/base/interrupt.h"
 
-/* State shared by the nested processes: the first error. */
-struct way {
+/* A call of jp_inside_run(), shared by the nested processes. */
+struct nested_run {
 	int (*act)(void *context);
 	void *context;
-	char missing[256]; /* "": nothing */
+	char missing[256]; /* the missing feature; "": none */
 };
 
-enum { NOT_THERE = 127, KILLED = 126 };
+enum { NOT_THERE = 127, KILLED = 126 }; /* exit statuses above @act's */
 
-static bool put(const char *path, const char *text)
+static bool write_text(const char *path, const char *text)
 {
 	jp_cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -45,31 +45,31 @@ static bool map_user(uid_t uid, gid_t gid)
 
 	snprintf(users, sizeof(users), "0 %u 1", uid);
 	snprintf(groups, sizeof(groups), "0 %u 1", gid);
-	return put("/proc/self/setgroups", "deny") && put("/proc/self/uid_map", users) &&
-	       put("/proc/self/gid_map", groups);
+	return write_text("/proc/self/setgroups", "deny") &&
+	       write_text("/proc/self/uid_map", users) && write_text("/proc/self/gid_map", groups);
 }
 
-static int down(struct way *way, unsigned int depth);
+static int enter_namespace(struct nested_run *run, unsigned int depth);
 
 /* Runs as the first process of the namespace. */
-static int first(struct way *way, unsigned int depth, uid_t uid, gid_t gid)
+static int run_first_process(struct nested_run *run, unsigned int depth, uid_t uid, gid_t gid)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (uid && !map_user(uid, gid)) {
-		snprintf(way->missing, sizeof(way->missing), "/proc/self/uid_map: %s",
+		snprintf(run->missing, sizeof(run->missing), "/proc/self/uid_map: %s",
 			 strerror(errno));
 		return NOT_THERE;
 	}
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL)) {
-		snprintf(way->missing, sizeof(way->missing), "mount of /proc: %s", strerror(errno));
+		snprintf(run->missing, sizeof(run->missing), "mount of /proc: %s", strerror(errno));
 		return NOT_THERE;
 	}
-	return depth > 1 ? down(way, depth - 1) : way->act(way->context);
+	return depth > 1 ? enter_namespace(run, depth - 1) : run->act(run->context);
 }
 
-/* Waits for the end of @pid, and passes a signal to end on to it. */
-static int outlive(pid_t pid)
+/* Waits for the end of @pid, and sends it SIGTERM if we are interrupted. Returns its status. */
+static int wait_for_child(pid_t pid)
 {
 	jp_cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd fds[2] = {{.fd = fd, .events = POLLIN},
@@ -88,7 +88,7 @@ static int outlive(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
 }
 
-static int down(struct way *way, unsigned int depth)
+static int enter_namespace(struct nested_run *run, unsigned int depth)
 {
 	const uid_t uid = geteuid();
 	const gid_t gid = getegid();
@@ -99,30 +99,31 @@ static int down(struct way *way, unsigned int depth)
 	fflush(NULL);
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (!pid)
-		_exit(first(way, depth, uid, gid));
+		_exit(run_first_process(run, depth, uid, gid));
 	if (pid > 0)
-		return outlive(pid);
-	snprintf(way->missing, sizeof(way->missing),
+		return wait_for_child(pid);
+	snprintf(run->missing, sizeof(run->missing),
 		 "clone3 with CLONE_NEWPID and CLONE_NEWNS%s: %s", uid ? " and CLONE_NEWUSER" : "",
 		 strerror(errno));
 	return NOT_THERE;
 }
 
-int jp_inside(unsigned int depth, int (*act)(void *context), void *context, struct jp_error *err)
+int jp_inside_run(unsigned int depth, int (*act)(void *context), void *context,
+		  struct jp_error *err)
 {
-	struct way *way =
-		mmap(NULL, sizeof(*way), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct nested_run *run =
+		mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int ret;
 
-	if (way == MAP_FAILED)
+	if (run == MAP_FAILED)
 		return jp_fail(err, ENOMEM, "no memory");
-	way->act = act;
-	way->context = context;
-	ret = down(way, depth);
-	if (ret == NOT_THERE && *way->missing)
-		ret = jp_fail(err, EOPNOTSUPP, "%s", way->missing);
+	run->act = act;
+	run->context = context;
+	ret = enter_namespace(run, depth);
+	if (ret == NOT_THERE && *run->missing)
+		ret = jp_fail(err, EOPNOTSUPP, "%s", run->missing);
 	else if (ret > 99)
 		ret = jp_fail(err, ECHILD, "the runner in the namespace was killed");
-	munmap(way, sizeof(*way));
+	munmap(run, sizeof(*run));
 	return ret;
 }

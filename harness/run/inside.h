@@ -4,12 +4,13 @@
 #include "harness/base/error.h"
 
 /*
- * Runs @act(@context) as the first process of a pid and a mount namespace, @depth of them nested,
- * with a /proc of its own, as a profiler in a container would run. Users other than root get user
- * namespaces around them and are root inside. Memory that @act changes is lost unless it is shared.
+ * Runs @act(@context) as a profiler in a container runs: as the first process of @depth nested pid
+ * and mount namespaces, with a /proc of its own. A user other than root also gets user namespaces
+ * and is root inside. @act's changes of memory are lost unless it is shared. Forwards a signal to
+ * us (harness/base/interrupt.h), and still waits for @act's end.
  *
  * Returns @act's result, 0 to 99; -EOPNOTSUPP and the missing feature if there are no such
- * namespaces; -ECHILD if it was killed. Passes a signal to us (harness/base/interrupt.h) on to it,
- * and still waits for its end.
+ * namespaces; -ECHILD if the process was killed.
  */
-int jp_inside(unsigned int depth, int (*act)(void *context), void *context, struct jp_error *err);
+int jp_inside_run(unsigned int depth, int (*act)(void *context), void *context,
+		  struct jp_error *err);

@@ -39,8 +39,8 @@ int jp_jobs_open(struct jp_jobs *jobs, const struct jp_runner *runner, size_t ca
 	return jp_fail(err, ENOMEM, "no memory for %zu results", capacity);
 }
 
-/* The cases beside it would be in its capture. */
-static bool watches_all(const struct jp_case *cas)
+/* Returns whether @cas records the whole machine: its capture would contain other cases. */
+static bool records_all(const struct jp_case *cas)
 {
 	for (int i = 1; i < cas->capture_argc; i++)
 		if (!strcmp(cas->capture_argv[i], "-a") ||
@@ -51,19 +51,19 @@ static bool watches_all(const struct jp_case *cas)
 
 bool jp_jobs_may_start(const struct jp_jobs *jobs, const struct jp_case *cas)
 {
-	return !jobs->running || (jobs->running < jobs->most && !jobs->alone && !watches_all(cas));
+	return !jobs->running || (jobs->running < jobs->most && !jobs->alone && !records_all(cas));
 }
 
-static void fail(struct jp_job *job, const char *why)
+static void fail_job(struct jp_job *job, const char *why)
 {
 	job->shared->watched = false;
 	job->shared->result.outcome = JP_ERROR;
 	snprintf(job->shared->result.why, sizeof(job->shared->result.why), "%s", why);
 }
 
-/* In the child. */
-__attribute__((noreturn)) static void act(const struct jp_runner *runner, const struct jp_job *job,
-					  pid_t parent)
+/* Runs the case in the child @parent forked, and exits. */
+__attribute__((noreturn)) static void run_job(const struct jp_runner *runner,
+					      const struct jp_job *job, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent || jp_interrupt_own())
@@ -73,14 +73,14 @@ __attribute__((noreturn)) static void act(const struct jp_runner *runner, const 
 	_exit(JP_EXIT_OK);
 }
 
-static void reap(struct jp_jobs *jobs, struct jp_job *job)
+static void reap_job(struct jp_jobs *jobs, struct jp_job *job)
 {
 	int status = 0;
 
 	while (waitpid(job->pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != JP_EXIT_OK)
-		fail(job, "the process that ran the case was killed");
+		fail_job(job, "the process that ran the case was killed");
 	if (job->pidfd >= 0)
 		close(job->pidfd);
 	job->pid = 0;
@@ -97,25 +97,25 @@ void jp_jobs_start(struct jp_jobs *jobs, const struct jp_case *cas, const struct
 	jobs->count++;
 	if (jp_run_dir_case(dir, cas->name, job->dir, sizeof(job->dir), &err)) {
 		*job->dir = '\0';
-		fail(job, err.text);
+		fail_job(job, err.text);
 		return;
 	}
 	fflush(NULL);
 	job->pid = fork();
 	if (!job->pid)
-		act(jobs->runner, job, parent);
+		run_job(jobs->runner, job, parent);
 	if (job->pid < 0) {
 		job->pid = 0;
-		fail(job, strerror(errno));
+		fail_job(job, strerror(errno));
 		return;
 	}
-	jobs->alone = watches_all(cas);
+	jobs->alone = records_all(cas);
 	jobs->running++;
 	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
 	if (job->pidfd >= 0)
 		return;
 	kill(job->pid, SIGKILL);
-	reap(jobs, job);
+	reap_job(jobs, job);
 }
 void jp_jobs_wait(struct jp_jobs *jobs, bool wait)
 {
@@ -131,7 +131,7 @@ void jp_jobs_wait(struct jp_jobs *jobs, bool wait)
 	count = 1;
 	for (size_t i = 0; i < jobs->count; i++)
 		if (jobs->list[i].pid && jobs->fds[count++].revents)
-			reap(jobs, &jobs->list[i]);
+			reap_job(jobs, &jobs->list[i]);
 }
 
 void jp_jobs_close(struct jp_jobs *jobs)
@@ -141,7 +141,7 @@ void jp_jobs_close(struct jp_jobs *jobs)
 			kill(jobs->list[i].pid, SIGTERM);
 	for (size_t i = 0; i < jobs->count; i++)
 		if (jobs->list[i].pid)
-			reap(jobs, &jobs->list[i]);
+			reap_job(jobs, &jobs->list[i]);
 	if (jobs->results)
 		munmap(jobs->results, jobs->capacity * sizeof(*jobs->results));
 	free(jobs->list);

@@ -18,7 +18,7 @@
 #include "harness/inject/inject.h"
 #include "harness/model/files/harmless.h"
 
-/* perf takes 12 s for 100,000 functions; a profiler that takes longer than this hangs. */
+/* Time limit of an external injector. perf needs 12 s for 100,000 functions. */
 #define INJECT_NS (120 * JP_NS_PER_S)
 
 const char *jp_merge_profiler(const struct jp_case *cas)
@@ -28,7 +28,7 @@ const char *jp_merge_profiler(const struct jp_case *cas)
 	return cas->inject && !jp_anon_find(cas->inject, &ours) ? cas->inject : NULL;
 }
 
-static void said(void *context, const char *text)
+static void write_message(void *context, const char *text)
 {
 	fprintf(context, "%s\n", text);
 }
@@ -37,7 +37,7 @@ static void said(void *context, const char *text)
 static void inject_and_exit(struct jp_injection *injection, FILE *words, struct jp_error *err)
 {
 	struct jp_inject_summary summary;
-	int ret = jp_injection_run(injection, &summary, said, words, err);
+	int ret = jp_injection_run(injection, &summary, write_message, words, err);
 
 	jp_injection_close(injection);
 	fflush(words);
@@ -46,7 +46,8 @@ static void inject_and_exit(struct jp_injection *injection, FILE *words, struct 
 
 /* Injects without privileges, as the workload's published files are untrusted
  * (docs/threat-model.md). */
-static int inject(const struct jp_inject_options *options, FILE *words, struct jp_error *err)
+static int inject_confined(const struct jp_inject_options *options, FILE *words,
+			   struct jp_error *err)
 {
 	const struct jp_confine confine = {
 		.readable = {.input = options->input, .harmless = jp_harmless}};
@@ -97,7 +98,7 @@ int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err)
 	words = jp_file_create(text, false, err);
 	if (!words)
 		return -EIO;
-	ret = inject(&options, words, err);
+	ret = inject_confined(&options, words, err);
 	fclose(words);
 	return ret;
 }

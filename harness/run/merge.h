@@ -5,6 +5,6 @@
 
 /* Returns the profiler that injects for @cas, or NULL. */
 const char *jp_merge_profiler(const struct jp_case *cas);
-/* Injects @dir's perf.data and jitdumps as @cas demands: writes injected.data, the ELF files in
- * jit/, and messages in inject.txt. */
+/* Merges @dir's perf.data and jitdumps as @cas demands: writes injected.data, the ELF files in
+ * jit/, and messages in inject.txt. Returns 0, or -errno and a message. */
 int jp_merge(const struct jp_case *cas, const char *dir, struct jp_error *err);

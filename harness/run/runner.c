@@ -69,27 +69,27 @@ struct running {
 	struct jp_result *result;
 };
 
-static void end(struct running *run, enum jp_outcome outcome, const char *text)
+static void end_case(struct running *run, enum jp_outcome outcome, const char *text)
 {
 	run->result->outcome = outcome;
 	snprintf(run->result->why, sizeof(run->result->why), "%s", text);
 }
 
 /* Ends the case with the error of the workload or the session, and the workload's last output. */
-static void end_with(struct running *run, int ret, const struct jp_error *err)
+static void end_with_error(struct running *run, int ret, const struct jp_error *err)
 {
 	char words[900], why[2000];
 
 	if (ret == -EOPNOTSUPP) { /* the workload, or its capture, is not supported here */
-		end(run, JP_SKIP, err->text);
+		end_case(run, JP_SKIP, err->text);
 		return;
 	}
 	jp_workload_process_last_words(&run->watch.process, words, sizeof(words));
 	snprintf(why, sizeof(why), "%s%s", err->text[0] ? err->text : strerror(-ret), words);
-	end(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
+	end_case(run, ret == -ETIMEDOUT ? JP_TIMEOUT : JP_ERROR, why);
 }
 
-/* Returns whether the profiler crashed: other errors follow from that. */
+/* Returns whether the profiler crashed, which explains other errors. */
 static bool profiler_crashed(const char *dir)
 {
 	char path[4096];
@@ -97,8 +97,8 @@ static bool profiler_crashed(const char *dir)
 	return !jp_path_build(path, sizeof(path), NULL, "%s/crash", dir) && access(path, F_OK) == 0;
 }
 
-/* Returns whether all that the case needs exists here. */
-static bool probe(struct running *run)
+/* Returns whether everything exists that the case needs; if not, ends the case. */
+static bool probe_needs(struct running *run)
 {
 	const struct jp_watched *watch = &run->watch;
 	const char *profiler = jp_merge_profiler(watch->cas);
@@ -108,13 +108,13 @@ static bool probe(struct running *run)
 
 	if (watch->capture->probe(&watch->options, watch->capture_argc, watch->capture_argv,
 				  missing, sizeof(missing))) {
-		end(run, JP_SKIP, missing);
+		end_case(run, JP_SKIP, missing);
 		return false;
 	}
 	if (profiler)
-		ret = jp_profiler_can(profiler, "inject", watch->cas->inject_with, &err);
+		ret = jp_profiler_supports(profiler, "inject", watch->cas->inject_with, &err);
 	if (ret)
-		end(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
+		end_case(run, ret == -ENOENT ? JP_SKIP : JP_ERROR, err.text);
 	return !ret;
 }
 
@@ -129,10 +129,10 @@ static bool try_case(struct running *run)
 	if (jp_run_dir_write(watch->dir, "case", cas->text, &err) ||
 	    jp_run_dir_write(watch->dir, "env.json", run->runner->environment, &err) ||
 	    jp_watch_options(watch, &err)) {
-		end(run, JP_ERROR, err.text);
+		end_case(run, JP_ERROR, err.text);
 		return false;
 	}
-	if (!probe(run))
+	if (!probe_needs(run))
 		return false;
 	ret = jp_watch(watch, &err);
 	if (!ret && cas->inject)
@@ -141,13 +141,13 @@ static bool try_case(struct running *run)
 	if (ret && profiler_crashed(watch->dir))
 		ret = 0;
 	if (ret)
-		end_with(run, ret, &err);
+		end_with_error(run, ret, &err);
 	jp_workload_process_close(&watch->process);
 	return !ret;
 }
 
-/* Runs the case. Returns true if there is a folder to judge; else sets the outcome. A file that is
- * missing for want of descriptors must not be judged as the capture's fault. */
+/* Runs the case. Returns true if its folder can be judged; else sets the outcome. After a shortage
+ * of memory or descriptors a missing file is not the capture's fault, so the case is an ERROR. */
 static bool run_case(struct running *run)
 {
 	bool watched;
@@ -158,7 +158,7 @@ static bool run_case(struct running *run)
 	if (!jp_shortage(why, sizeof(why)))
 		return watched;
 	if (watched || run->result->outcome != JP_ERROR)
-		end(run, JP_ERROR, why);
+		end_case(run, JP_ERROR, why);
 	return false;
 }
 
@@ -168,7 +168,7 @@ static int run_inside(void *context)
 }
 
 /* Runs the case in namespaces; shared memory returns the result. */
-static bool go_inside(struct running *run)
+static bool run_in_namespaces(struct running *run)
 {
 	struct jp_result *result = run->result;
 	struct jp_error err = {""};
@@ -178,16 +178,16 @@ static bool go_inside(struct running *run)
 			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->result == MAP_FAILED) {
 		run->result = result;
-		end(run, JP_ERROR, "no memory for a result");
+		end_case(run, JP_ERROR, "no memory for a result");
 		return false;
 	}
 	*run->result = *result;
-	ret = jp_inside(run->watch.cas->inside, run_inside, run, &err);
+	ret = jp_inside_run(run->watch.cas->inside, run_inside, run, &err);
 	*result = *run->result;
 	munmap(run->result, sizeof(*result));
 	run->result = result;
 	if (ret < 0)
-		end(run, ret == -EOPNOTSUPP ? JP_SKIP : JP_ERROR, err.text);
+		end_case(run, ret == -EOPNOTSUPP ? JP_SKIP : JP_ERROR, err.text);
 	return ret > 0;
 }
 
@@ -205,7 +205,7 @@ bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, co
 
 	memset(result, 0, sizeof(*result));
 	result->cas = cas;
-	watched = cas->inside ? go_inside(&run) : run_case(&run);
+	watched = cas->inside ? run_in_namespaces(&run) : run_case(&run);
 	if (!watched) {
 		snprintf(text, sizeof(text), "%s %s", jp_outcome_text(result->outcome),
 			 result->why);

@@ -20,7 +20,7 @@ void jp_runner_close(struct jp_runner *runner);
 void jp_runner_profilers(const struct jp_case *cas, struct jp_arguments *names);
 
 /* Runs one case in its new folder @dir. Returns true if the folder is to be judged. Otherwise the
- * result's outcome (SKIP, ERROR, TIMEOUT) states what went wrong, also in @dir/outcome for `judge`.
+ * result has the outcome (SKIP, ERROR, TIMEOUT) and the reason, as has @dir/outcome for `judge`.
  * @dir/seconds has the duration. No child process remains. */
 bool jp_runner_run(const struct jp_runner *runner, const struct jp_case *cas, const char *dir,
 		   struct jp_result *result);

@@ -18,11 +18,11 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/model/evidence/witness_room.h"
 
-/* A workload that was told to stop finishes its paths, joins its threads and leaves. */
+/* Time for a workload to finish its paths, join its threads and exit after "stop". */
 #define STOP_NS (5 * JP_NS_PER_S)
-/* Its threads are gone already: so is it, or it is its profiler that ended. */
+/* Time for a workload to exit after its threads ended. */
 #define ENDING_NS JP_NS_PER_S
-/* How often a wait looks whether the run was interrupted, or who records has failed. */
+/* Interval of the checks whether the run was interrupted or the capture failed. */
 #define SLICE_NS (100 * JP_NS_PER_MS)
 
 int jp_watch_options(struct jp_watched *watch, struct jp_error *err)
@@ -53,12 +53,11 @@ void jp_watch_free(struct jp_watched *watch)
 	free(watch->capture_argv);
 }
 
-static int at_boundary(void *context, const char *boundary, struct jp_error *err)
+static int step_at_boundary(void *context, const char *boundary, struct jp_error *err)
 {
 	struct jp_watched *watch = context;
 
-	/* A boundary may come again and again, as passes over the threads do: one step is enough.
-	 */
+	/* Thread passes repeat, so a boundary can come more than once: step the workload once. */
 	if (!watch->cas->step.boundary || watch->stepped ||
 	    strcmp(boundary, watch->cas->step.boundary) != 0)
 		return 0;
@@ -67,9 +66,9 @@ static int at_boundary(void *context, const char *boundary, struct jp_error *err
 					err);
 }
 
-/* Returns how many samples a capture lacks whose share of emitted code the witness does not show:
- * take more than the case needs, because samples outside of emitted code are not judged. */
-static uint64_t lacking_without_witness(const struct jp_case *cas, uint64_t taken)
+/* Returns how many samples a capture lacks if the witness does not show the share of emitted code.
+ * Requests more than the case needs, because samples outside emitted code are not judged. */
+static uint64_t count_lacking_without_witness(const struct jp_case *cas, uint64_t taken)
 {
 	const uint64_t wanted = (uint64_t)cas->samples + cas->samples / 4 + 100;
 
@@ -77,13 +76,13 @@ static uint64_t lacking_without_witness(const struct jp_case *cas, uint64_t take
 }
 
 /*
- * Returns how many samples the capture lacks until it surely has as many in emitted code as the
- * case needs; 0: none. The witness counts such samples. The capture has as many by its period, but
- * if it has fewer samples in all (@taken) than by its period, only the witness's share of these.
- * An external profiler may also sample threads that do not run, so it takes more.
+ * Returns how many samples the capture lacks until it surely has the case's number of samples in
+ * emitted code. The witness's samples in emitted code give two estimates for the capture: by both
+ * periods, and by the share of emitted code in @taken samples. The lower estimate counts. An
+ * external profiler may also sample threads that do not run, so it needs more samples.
  */
-static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_session *session,
-				uint64_t taken)
+static uint64_t count_lacking(const struct jp_watched *watch, struct jp_session *session,
+			      uint64_t taken)
 {
 	const struct jp_witness_tally tally = jp_witness_tally(watch->witness);
 	const double in_code = (double)tally.in_code;
@@ -93,7 +92,7 @@ static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_sessio
 	const double by_share = tally.samples ? taken * in_code / (double)tally.samples : 0;
 	const double surely =
 		fmin(by_period, by_share) - jp_witness_room((double)tally.gaps, by_period, ratio);
-	const uint64_t without = lacking_without_witness(watch->cas, taken);
+	const uint64_t without = count_lacking_without_witness(watch->cas, taken);
 	uint64_t lacking;
 
 	if (tally.denied)
@@ -102,21 +101,21 @@ static uint64_t samples_lacking(const struct jp_watched *watch, struct jp_sessio
 	return watch->capture->traits & JP_CAPTURE_EXTERNAL ? jp_max(lacking, without) : lacking;
 }
 
-static uint64_t next_look(const struct jp_watched *watch)
+static uint64_t get_slice_end(const struct jp_watched *watch)
 {
 	const uint64_t slice = jp_clock_now() + SLICE_NS;
 
 	return slice < watch->deadline ? slice : watch->deadline;
 }
 
-/* Why is for jp_session_finish() to say. */
+/* Fails with a general message: jp_session_finish() reports the cause. */
 static int fail_session(struct jp_error *err)
 {
 	return jp_fail(err, jp_interrupt_signal() ? EINTR : EPIPE,
 		       "the profiler ended before the workload did");
 }
 
-static int workload_ended(struct jp_watched *watch, struct jp_error *err)
+static int fail_ended(struct jp_watched *watch, struct jp_error *err)
 {
 	const uint64_t soon = jp_clock_now() + ENDING_NS;
 
@@ -132,17 +131,17 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, ui
 
 	jp_witness_count_from(watch->witness, jp_clock_now());
 	for (;;) {
-		lacking = samples_lacking(watch, session, taken);
+		lacking = count_lacking(watch, session, taken);
 		if (!lacking)
 			return 0;
-		switch (jp_session_wait(session, base + taken + lacking, next_look(watch))) {
+		switch (jp_session_wait(session, base + taken + lacking, get_slice_end(watch))) {
 		case JP_WAIT_SAMPLES:
 			taken = jp_session_samples(session) - base;
 			break;
 		case JP_WAIT_COMPLETE:
 			return 0;
 		case JP_WAIT_EXITED:
-			return workload_ended(watch, err);
+			return fail_ended(watch, err);
 		case JP_WAIT_FAILED:
 			return fail_session(err);
 		case JP_WAIT_DEADLINE:
@@ -150,25 +149,26 @@ static int wait_samples(struct jp_watched *watch, struct jp_session *session, ui
 		}
 		if (jp_interrupt_signal())
 			return jp_fail(err, EINTR, "interrupted while sampling");
-		/* Too little is for the judge to say: it knows what was judged. */
+		/* The judge reports too few samples: it knows how many it could judge. */
 		if (jp_clock_now() >= watch->deadline)
 			return 0;
 	}
 }
 
-static bool launches(const struct jp_watched *watch)
+static bool is_launch(const struct jp_watched *watch)
 {
 	return watch->capture->traits & JP_CAPTURE_LAUNCHES;
 }
 
-/* What a capture launches inherits our standard descriptors: they are the workload's meanwhile. */
+/* Starts the session. A launched command inherits our standard descriptors, so these are the
+ * workload's meanwhile. */
 static struct jp_session *open_session(struct jp_watched *watch, struct jp_target *target,
 				       struct jp_error *err)
 {
 	struct jp_session *session = NULL;
 	int saved[3], code;
 
-	if (!launches(watch))
+	if (!is_launch(watch))
 		return jp_session_start(watch->capture, watch->capture_argc, watch->capture_argv,
 					&watch->options, target, watch->dir, NULL, err);
 	if (!jp_workload_process_redirect(&watch->process, saved, err))
@@ -193,7 +193,7 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	if (*session) {
 		/* Some profilers take longer to begin than a case has for its samples. */
 		watch->deadline += watch->seen.begun - watch->seen.started;
-		jp_session_promises(*session, &watch->seen);
+		jp_session_describe(*session, &watch->seen);
 		return 0;
 	}
 	/* A step that hung makes the case a TIMEOUT. */
@@ -204,14 +204,14 @@ static int start_session(struct jp_watched *watch, struct jp_target *target,
 	return code == EOPNOTSUPP ? -EOPNOTSUPP : -EIO;
 }
 
-/* A workload that another starts is that other's to bring here. */
+/* Waits until the workload is ready, or an external profiler that starts it has failed. */
 static int wait_ready(struct jp_watched *watch, struct jp_session *session, struct jp_error *err)
 {
 	bool external = watch->process.external;
 
 	for (;;) {
 		int ret = jp_workload_process_wait_ready(
-			&watch->process, external ? next_look(watch) : watch->deadline, err);
+			&watch->process, external ? get_slice_end(watch) : watch->deadline, err);
 
 		if (ret != -ETIMEDOUT || jp_clock_now() >= watch->deadline)
 			return ret;
@@ -220,14 +220,14 @@ static int wait_ready(struct jp_watched *watch, struct jp_session *session, stru
 	}
 }
 
-/* Until the workload may end. */
+/* Records until the workload may end. */
 static int watch_session(struct jp_watched *watch, struct jp_target *target,
 			 struct jp_session *session, struct jp_error *err)
 {
 	uint64_t base = 0;
 	int ret = 0;
 
-	if (launches(watch)) {
+	if (is_launch(watch)) {
 		jp_workload_process_started(&watch->process);
 		jp_witness_started(watch->witness);
 		watch->process.external = !target->pid;
@@ -246,7 +246,7 @@ static int stop_workload(struct jp_watched *watch, struct jp_error *err)
 	return jp_workload_process_stop(&watch->process, jp_clock_now() + STOP_NS, err);
 }
 
-/* Until the capture's own events are off. */
+/* Closes the witness, once the capture's events are off, and stores its results. */
 static int close_witness(struct jp_watched *watch, struct jp_error *err)
 {
 	struct jp_witness_summary summary = {0};
@@ -272,19 +272,19 @@ static int end_session(struct jp_watched *watch, struct jp_session *session, int
 	watch->seen.silent = jp_session_end_sampling(session);
 	if (!external)
 		ret = ret ?: close_witness(watch, err);
-	/* Another's child must end before that other is done. */
+	/* An external profiler is done only after the workload that it started has ended. */
 	if (watch->process.external && !ret && !jp_session_failed(session))
 		ret = stop_workload(watch, err);
-	/* Where a capture ended early, why it did says more than that it did. */
+	/* The reason of a capture's early end explains more than the end itself. */
 	if (jp_session_finish(session, &finish_err) && (!ret || ret == -EPIPE))
 		ret = jp_fail(err, EIO, "%s", finish_err.text);
-	/* An external profiler may sample until it has ended. */
+	/* An external profiler may sample until it ends. */
 	if (external)
 		ret = ret ?: close_witness(watch, err);
 	watch->seen.ended = jp_clock_now();
 	if (!ret && !watch->process.external)
 		ret = stop_workload(watch, err);
-	/* Whoever recorded is gone, and writes no more. */
+	/* The profiler has ended and writes no more. */
 	return ret ?: jp_watched_write(&watch->seen, watch->dir, err);
 }
 
@@ -302,14 +302,14 @@ static int watch_command(struct jp_watched *watch, char **command, struct jp_err
 {
 	struct jp_target target = {.inherit_fds = {-1, -1, -1, -1},
 				   .dies_with_us = true,
-				   .boundary = at_boundary,
+				   .boundary = step_at_boundary,
 				   .context = watch};
 	struct jp_session *session;
 	char truth[4096];
 	int ret = jp_path_build(truth, sizeof(truth), err, "%s/truth", watch->dir);
 
 	target.truth = truth;
-	if (launches(watch)) {
+	if (is_launch(watch)) {
 		target.command = command;
 		target.inherit_fds[0] = watch->process.child_fd[0];
 		target.inherit_fds[1] = watch->process.child_fd[1];
@@ -327,7 +327,7 @@ static int watch_command(struct jp_watched *watch, char **command, struct jp_err
 	return end_session(watch, session, ret, err);
 }
 
-/* The workload's own command line, as `jitproof workload --help` has it. */
+/* Adds the command line of `jitproof workload`. */
 static void add_command(const struct jp_watched *watch, struct jp_arguments *command)
 {
 	const struct jp_case *cas = watch->cas;
@@ -366,7 +366,7 @@ int jp_watch(struct jp_watched *watch, struct jp_error *err)
 			     : watch_command(watch, command.list, err);
 	if (!ret)
 		return 0;
-	/* The first failure says more. */
+	/* Keep the first failure's message. */
 	close_witness(watch, NULL);
 	return ret;
 }

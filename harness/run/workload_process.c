@@ -40,8 +40,8 @@ int jp_workload_process_open(struct jp_workload_process *process, const char *di
 	return 0;
 }
 
-__attribute__((noreturn)) static void child(const struct jp_workload_process *process,
-					    char *const *argv, int null, int output)
+__attribute__((noreturn)) static void exec_workload(const struct jp_workload_process *process,
+						    char *const *argv, int null, int output)
 {
 	setpgid(0, 0);
 	/* Kill the workload if the runner itself is killed. */
@@ -60,7 +60,7 @@ __attribute__((noreturn)) static void child(const struct jp_workload_process *pr
 int jp_workload_process_start(struct jp_workload_process *process, char *const *argv,
 			      struct jp_error *err)
 {
-	/* Open them before the fork, where an error can name what is short. */
+	/* Open them before the fork, where an error can be reported. */
 	jp_cleanup_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	jp_cleanup_close int output =
 		null < 0 ? -1
@@ -74,7 +74,7 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 	if (pid < 0)
 		return jp_fail(err, errno, "fork: %s", strerror(errno));
 	if (!pid)
-		child(process, argv, null, output);
+		exec_workload(process, argv, null, output);
 	setpgid(pid, pid); /* parent and child both call it: either may be first */
 	process->pid = pid;
 	process->group = true;
@@ -143,9 +143,10 @@ static int describe_end(struct jp_workload_process *process, uint64_t deadline,
 		       strsignal(info.si_status));
 }
 
-/* Returns the error for a lost process: it died, or is about to; or it still runs: @otherwise. */
-static int gone(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
-		const char *when, struct jp_error *err)
+/* Fails with the end of a lost process, or with @otherwise if it still runs. @when: the state of
+ * the protocol. Returns -EPIPE or -EINTR. */
+static int fail_lost(struct jp_workload_process *process, uint64_t deadline, const char *otherwise,
+		     const char *when, struct jp_error *err)
 {
 	struct jp_error end = {""};
 	int ret = describe_end(process, deadline, &end);
@@ -163,12 +164,12 @@ int jp_workload_process_ended(struct jp_workload_process *process, uint64_t dead
 {
 	if (process->external || !process->group)
 		return jp_fail(err, EPIPE, "the workload ended while it was watched");
-	return gone(process, deadline, "the profiler ended, and the workload lived on",
-		    "while it was watched", err);
+	return fail_lost(process, deadline, "the profiler ended, and the workload lived on",
+			 "while it was watched", err);
 }
 
-/* Reads one line into @text. @when: what messages state as the awaited event. */
-static int take_line(struct jp_workload_process *process, char *text, size_t size,
+/* Reads one line into @text. @when: the state of the protocol, for messages. */
+static int read_line(struct jp_workload_process *process, char *text, size_t size,
 		     uint64_t deadline, const char *when, struct jp_error *err)
 {
 	int ret = jp_lines_next(&process->lines, process->ready, deadline, text, size);
@@ -183,8 +184,8 @@ static int take_line(struct jp_workload_process *process, char *text, size_t siz
 	if (ret == -EINTR)
 		return jp_fail(err, EINTR, "interrupted %s", when);
 	if (ret == -EPIPE)
-		return gone(process, deadline, "the workload closed its ready descriptor", when,
-			    err);
+		return fail_lost(process, deadline, "the workload closed its ready descriptor",
+				 when, err);
 	return ret ? jp_fail(err, -ret, "the ready descriptor: %s", strerror(-ret)) : 0;
 }
 
@@ -193,7 +194,7 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 {
 	char text[256];
 	uint64_t pid;
-	int ret = take_line(process, text, sizeof(text), deadline, "before it was ready", err);
+	int ret = read_line(process, text, sizeof(text), deadline, "before it was ready", err);
 
 	if (ret)
 		return ret;
@@ -206,15 +207,15 @@ int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t
 		return jp_fail(err, EPROTO, "the workload said '%s'; its pid is %ld", text,
 			       (long)process->pid);
 	process->pid = (pid_t)pid;
-	/* Open it while the process waits for us: another process's child can be reaped as soon as
-	 * it was asked to stop. */
+	/* Open the pidfd while the process waits for us: another process's child can be reaped as
+	 * soon as it was asked to stop. */
 	if (process->pidfd < 0)
 		process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	return 0;
 }
 
-static int say(struct jp_workload_process *process, const char *verb, const char *command,
-	       struct jp_error *err)
+static int send_line(struct jp_workload_process *process, const char *verb, const char *command,
+		     struct jp_error *err)
 {
 	/* Lines are short: a pipe takes each at once. */
 	if (dprintf(process->control, "%s%s%s\n", verb, command ? " " : "",
@@ -227,12 +228,12 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
 			     uint64_t deadline, struct jp_error *err)
 {
 	char text[512], wanted[128], when[160];
-	int ret = say(process, "step", command, err);
+	int ret = send_line(process, "step", command, err);
 
 	if (ret)
 		return ret;
 	snprintf(when, sizeof(when), "in step '%s'", command);
-	ret = take_line(process, text, sizeof(text), deadline, when, err);
+	ret = read_line(process, text, sizeof(text), deadline, when, err);
 	if (ret)
 		return ret;
 	snprintf(wanted, sizeof(wanted), "done %.*s", (int)strcspn(command, " "), command);
@@ -244,10 +245,10 @@ int jp_workload_process_step(struct jp_workload_process *process, const char *co
 int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,
 			     struct jp_error *err)
 {
-	int ret = say(process, "stop", NULL, NULL);
+	int ret;
 
 	/* The process may have ended: its end explains more than the closed pipe. */
-	(void)ret;
+	(void)send_line(process, "stop", NULL, NULL);
 	ret = describe_end(process, deadline, err);
 	if (ret == -ETIMEDOUT)
 		return jp_fail(err, ETIMEDOUT, "the workload did not end in time after 'stop'");

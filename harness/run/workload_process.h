@@ -16,7 +16,7 @@ struct jp_workload_process {
 	pid_t pid;         /* 0: not yet known */
 	int pidfd;         /* -1: none yet */
 	bool group;        /* it leads its own process group */
-	bool external;     /* another process's child, which alone sees how it ended */
+	bool external;     /* another process's child: we cannot read its exit status */
 	int ready;         /* we read from it */
 	int control;       /* we write to it */
 	int child_fd[2];   /* the workload's ends, until jp_workload_process_started() */
@@ -35,23 +35,22 @@ int jp_workload_process_start(struct jp_workload_process *process, char *const *
 int jp_workload_process_redirect(const struct jp_workload_process *process, int saved[3],
 				 struct jp_error *err);
 void jp_workload_process_restore(const int saved[3]);
-/* Closes our copies of the workload's ends after another process started it, so that its death is
- * an end of file. */
+/* Closes our copies of the workload's ends after its start, so that its end is an end of file. */
 void jp_workload_process_started(struct jp_workload_process *process);
-/* Waits for "ready PID". "skip WHY" is -EOPNOTSUPP with the message WHY. */
+/* Waits for "ready PID". Returns -EOPNOTSUPP with the message WHY for "skip WHY". */
 int jp_workload_process_wait_ready(struct jp_workload_process *process, uint64_t deadline,
 				   struct jp_error *err);
 /* Sends "step @command" and waits for "done". */
 int jp_workload_process_step(struct jp_workload_process *process, const char *command,
 			     uint64_t deadline, struct jp_error *err);
-/* Returns -EPIPE for a workload that ended while it was watched, and describes its end if it is our
- * child. */
+/* Returns -EPIPE for a workload that ended while it was recorded; the message describes its end if
+ * it is our child. */
 int jp_workload_process_ended(struct jp_workload_process *process, uint64_t deadline,
 			      struct jp_error *err);
 /* Sends "stop" and waits for the exit. Returns -ECHILD and its output if the status is not 0. */
 int jp_workload_process_stop(struct jp_workload_process *process, uint64_t deadline,
 			     struct jp_error *err);
-/* Kills the rest of it, in any state, reaps every descendant and closes all descriptors. */
+/* Kills the process group, reaps every descendant and closes all descriptors, in any state. */
 void jp_workload_process_close(struct jp_workload_process *process);
 /* Stores the last lines of its output in @text, each after "\n ". */
 void jp_workload_process_last_words(const struct jp_workload_process *process, char *text,

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What profilers of a whole machine are asked about: a process, and all that descend from it."""
+"""Finds the descendants of a process, for profilers that sample the whole machine."""
 
 import os
 from typing import Iterator
 
 
 def threads_of(pid: int) -> Iterator[int]:
-    """Those of a process and of all that descend from it."""
+    """Yields the tids of a process and of its descendants."""
     try:
         for thread in map(int, os.listdir("/proc/%d/task" % pid)):
             yield thread
@@ -15,9 +15,9 @@ def threads_of(pid: int) -> Iterator[int]:
             for child in children:
                 yield from threads_of(child)
     except OSError:
-        return  # it ended
+        return  # the process ended
 
 
-def strangers(pid: int) -> set[int]:
-    """The processes that are there, and are none of those: what comes later may be a child."""
+def other_processes(pid: int) -> set[int]:
+    """Returns the pids of all present processes except @pid and its descendants."""
     return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {pid, *threads_of(pid)}

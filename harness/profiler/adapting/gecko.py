@@ -9,24 +9,24 @@ from adapting.native import name_in
 from adapting.observations import Frame
 from adapting.protocol import Failed
 
-# Its addresses are those in libraries, and it does not say where they were mapped.
+# Addresses are relative to libraries, and the profile lacks the mappings.
 DECLARES = ("no-addresses", "no-mappings", "no-tasks")
 
 Sample = tuple[float, int, int, list[Frame]]
 
 
-def number(name: str) -> int:
-    """Of a pid or tid, which has a suffix where it was used again or has another image."""
+def parse_id(name: str) -> int:
+    """Returns a pid or tid without the suffix that marks a reuse or an exec."""
     return int(str(name).split(".", 1)[0])
 
 
 class Symbols:
-    """What samply was asked to look up at once, in a file beside the profile: names of addresses in
-    libraries."""
+    """Names of addresses in libraries, from the file that samply writes next to the profile with
+    --unstable-presymbolicate."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.names = {(library["code_id"], address): told["string_table"][
-            library["symbol_table"][symbol]["symbol"]] for library in told.get("data", ())
+    def __init__(self, stored: dict[str, Any]) -> None:
+        self.names = {(library["code_id"], address): stored["string_table"][
+            library["symbol_table"][symbol]["symbol"]] for library in stored.get("data", ())
             for address, symbol in library["known_addresses"]}
 
     @classmethod
@@ -39,7 +39,7 @@ class Symbols:
 
 
 class Tables:
-    """What the stacks of a thread are made of; newer versions keep some once for all threads."""
+    """The tables that a thread's stacks refer to; newer versions share some among all threads."""
 
     def __init__(self, profile: dict[str, Any], thread: dict[str, Any],
                  symbols: Symbols | None) -> None:
@@ -57,7 +57,7 @@ class Tables:
         name = self.strings[self.tables["funcTable"]["name"][function]]
         if not name.startswith("0x"):
             return name
-        # An address in a library, or in none at all.
+        # The name is an address: in a library, or outside of all libraries.
         resource = self.tables["funcTable"]["resource"][function]
         if resource is None or resource < 0:
             return "?"
@@ -66,23 +66,23 @@ class Tables:
         return known.get((library["codeId"], table["address"][frame])) or \
             name_in(library.get("path", ""))
 
-    def user(self, frame: int) -> bool:
+    def is_user(self, frame: int) -> bool:
         return self.tables["frameTable"]["category"][frame] not in self.kernel
 
     def stack(self, index: int | None) -> list[Frame]:
-        """Innermost first, without the kernel's part."""
+        """Returns the user frames of stack @index, innermost first."""
         table = self.tables["stackTable"]
         frames: list[Frame] = []
         while index is not None and index >= 0:
             frame = table["frame"][index]
-            if self.user(frame):
+            if self.is_user(frame):
                 frames.append(self.name(frame))
             index = table["prefix"][index]
         return frames
 
 
-def times(samples: dict[str, Any]) -> Iterator[float]:
-    """In milliseconds, as the profile's clock tells them."""
+def sample_times(samples: dict[str, Any]) -> Iterator[float]:
+    """Yields the time of each sample in ms of the profile's clock."""
     if "time" in samples:
         yield from samples["time"]
         return
@@ -93,13 +93,13 @@ def times(samples: dict[str, Any]) -> Iterator[float]:
 
 
 def samples_of(profile: dict[str, Any], symbols: Symbols | None = None) -> Iterator[Sample]:
-    """(time in ms, pid, tid, frames) of each sample that took CPU time."""
+    """Yields (time in ms, pid, tid, frames) of each sample that took CPU time."""
     try:
         for thread in profile["threads"]:
             tables, samples = Tables(profile, thread, symbols), thread["samples"]
-            pid, tid = number(thread["pid"]), number(thread["tid"])
+            pid, tid = parse_id(thread["pid"]), parse_id(thread["tid"])
             weights = samples.get("weight") or [1] * len(samples["stack"])
-            for time, stack, weight in zip(times(samples), samples["stack"], weights):
+            for time, stack, weight in zip(sample_times(samples), samples["stack"], weights):
                 if weight > 0:
                     yield time, pid, tid, tables.stack(stack)
     except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a frame in a program or a library is called where the profiler has no name for it: emitted
-code without a name is another matter than native code without one."""
+"""Names native frames for which the profiler has no name: only emitted code counts as unnamed."""
 
 import functools
 import os
@@ -9,7 +8,7 @@ import stat
 
 @functools.cache
 def is_program(path: str) -> bool:
-    """An ELF file, or what the kernel gives each process. Memory of a memfd is none."""
+    """Returns whether @path is an ELF file or the kernel's vDSO. A memfd is neither."""
     if path in ("[vdso]", "[vsyscall]"):
         return True
     try:
@@ -23,5 +22,5 @@ def is_program(path: str) -> bool:
 
 
 def name_in(path: str) -> str:
-    """Of a frame in the file @path that has no name: FILE, or ? where that is no program."""
+    """Returns the name of an unnamed frame in the mapping @path: [FILE], or ? in emitted code."""
     return "[%s]" % os.path.basename(path).strip("[]") if is_program(path) else "?"

@@ -8,31 +8,31 @@ Frame = int | str | tuple[int, str | None]
 
 
 def escape(name: str) -> str:
-    """What a blank, a % or a control character in a name becomes; and a name like an address."""
+    """Escapes blanks, %, = and control characters, and the 0x of a name like an address."""
     text = "".join("%%%02x" % byte if byte <= 32 or byte in b"%=\x7f" else chr(byte)
                    for byte in name.encode("utf-8", "surrogateescape") if byte)
     text = text.encode("latin-1").decode("utf-8", "surrogateescape")
     return "%30" + text[1:] if text.startswith("0x") else text or "?"
 
 
-def frame(what: Frame) -> str:
-    if isinstance(what, int):
-        return "%#x" % what
-    if isinstance(what, str):
-        return escape(what)
-    address, name = what
+def format_frame(frame: Frame) -> str:
+    if isinstance(frame, int):
+        return "%#x" % frame
+    if isinstance(frame, str):
+        return escape(frame)
+    address, name = frame
     return "%#x" % address if name is None else "%#x=%s" % (address, escape(name))
 
 
 class Stream:
-    """One file; lines may come in any order of time."""
+    """Writes one file. Lines need not be in order of time."""
 
     def __init__(self, file: IO[str], profiler: str = "", declares: Sequence[str] = (),
                  unwinder: str = "frame-pointers", period: int = 0) -> None:
         self.file = file
         self.samples = 0
-        self.window = (0, 1 << 64)  # samples of before or after it are not told
-        self.outside = 0  # the time of one of those
+        self.window = (0, 1 << 64)  # sample() drops samples outside these times
+        self.outside = 0  # the time of the last dropped sample
         self.line("jitproof-observations", 1)
         for word, value in (("profiler", profiler), ("declares", " ".join(declares)),
                             ("unwinder", unwinder), ("period", period)):
@@ -43,15 +43,16 @@ class Stream:
         self.file.write(" ".join(map(str, words)) + "\n")
 
     def sample(self, time: int, pid: int, tid: int, frames: Iterable[Frame]) -> None:
-        """@frames: innermost first. Where there is no time, @time is how many such samples."""
+        """Writes a sample. @frames: innermost first. @tid: -1 if unknown. In a stream with no-time,
+        @time is the number of samples with this stack."""
         if self.window[0] <= time <= self.window[1]:
-            self.line("sample", time, pid, tid if tid >= 0 else "-", *map(frame, frames))
+            self.line("sample", time, pid, tid if tid >= 0 else "-", *map(format_frame, frames))
             self.samples += 1
         else:
             self.outside = time
 
     def map(self, time: int, pid: int, line: str) -> None:
-        """@line: as of /proc/PID/maps."""
+        """Writes a mapping. @line has the format of /proc/PID/maps."""
         self.line("map", time, pid, line.rstrip("\n"))
 
     def mapping(self, time: int, pid: int, start: int, end: int, permissions: str = "r-xp",
@@ -72,5 +73,5 @@ class Stream:
         self.line("comm", time, pid, tid, escape(name))
 
     def lost(self, time: int, what: str, count: int) -> None:
-        """@what: samples or records."""
+        """Writes a loss. @what: "samples" or "records"."""
         self.line("lost", time, what, count)

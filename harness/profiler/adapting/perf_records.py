@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the records of a perf.data that still grows, each of them once: of one file, of a pipe's,
-of a folder (`--threads`), compressed or not, also where perf began another file."""
+"""Counts the records of a perf.data that still grows: a file, also in the pipe format, or a folder
+(`--threads`), compressed or not, also after perf switched to another file."""
 
 import ctypes
 import os
@@ -12,7 +12,7 @@ PIPE_HEADER, FILE_HEADER, ATTR_SIZE = 16, 104, 32
 
 
 class Unreadable(OSError):
-    """What no reader can make sense of."""
+    """Compressed records that zstd rejects."""
 
 
 class Buffer(ctypes.Structure):
@@ -20,7 +20,7 @@ class Buffer(ctypes.Structure):
 
 
 class Zstd:
-    """One stream, as perf goes on with it from record to record."""
+    """One zstd stream, which continues from record to record."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL("libzstd.so.1")
@@ -29,7 +29,7 @@ class Zstd:
         self.stream = ctypes.c_void_p(self.library.ZSTD_createDStream())
         self.out = ctypes.create_string_buffer(1 << 17)
 
-    def take(self, data: bytes) -> bytes:
+    def decompress(self, data: bytes) -> bytes:
         kept = ctypes.create_string_buffer(data, len(data))
         source = Buffer(ctypes.addressof(kept), len(data), 0)
         text = b""
@@ -46,24 +46,24 @@ class Zstd:
 
 
 class Count:
-    """What there is in all of a capture's streams. @watched: count only what these pids do, and
-    what they fork; None: all."""
+    """Counts the records of all of a capture's streams. @watched: count only samples of these pids
+    and of their descendants; None: count all."""
 
     def __init__(self, watched: set[int] | None = None) -> None:
         self.samples = self.lost = self.lost_samples = 0
         self.sample_type = 0
         self.watched = watched
 
-    def take_sample(self, body: bytes) -> None:
+    def count_sample(self, body: bytes) -> None:
         at = 8 * (bool(self.sample_type & IDENTIFIER) + bool(self.sample_type & IP))
         if self.sample_type & TID and self.watched is not None and \
                 struct.unpack_from("<I", body, at)[0] not in self.watched:
             return
         self.samples += 1
 
-    def take(self, kind: int, body: bytes) -> None:
+    def count_record(self, kind: int, body: bytes) -> None:
         if kind == SAMPLE:
-            self.take_sample(body)
+            self.count_sample(body)
         elif kind == LOST:
             self.lost += struct.unpack_from("<Q", body, 8)[0]
         elif kind == LOST_SAMPLES:
@@ -77,14 +77,14 @@ class Count:
 
 
 class Stream:
-    """Records one behind the other; the last may still lack its end."""
+    """Consecutive records; the last may be incomplete."""
 
     def __init__(self, count: Count) -> None:
         self.count, self.rest = count, b""
         self.inner: "Stream | None" = None
         self.zstd: Zstd | None = None
 
-    def take(self, data: bytes) -> None:
+    def read_records(self, data: bytes) -> None:
         data = self.rest + data
         offset = 0
         while offset + 8 <= len(data):
@@ -97,7 +97,7 @@ class Stream:
             elif kind == COMPRESSED2:
                 self.unpack(body[8:8 + struct.unpack_from("<Q", body)[0]])
             else:
-                self.count.take(kind, body)
+                self.count.count_record(kind, body)
             offset += size
         self.rest = data[offset:]
 
@@ -105,11 +105,11 @@ class Stream:
         if not self.zstd:
             self.zstd, self.inner = Zstd(), Stream(self.count)
         assert self.inner
-        self.inner.take(self.zstd.take(data))
+        self.inner.read_records(self.zstd.decompress(data))
 
 
 class Part:
-    """One file. @plain: it has no header, as data.0 of a folder."""
+    """One file. @plain: without a header, as data.0 of a folder."""
 
     def __init__(self, path: str, count: Count, plain: bool = False) -> None:
         self.path, self.plain = path, plain
@@ -117,16 +117,17 @@ class Part:
         self.at: int | None = None
         self.inode = 0
 
-    def look(self) -> None:
+    def read_more(self) -> None:
         try:
             with open(self.path, "rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
-                if self.inode not in (0, inode):  # --switch-output began another
+                if self.inode not in (0, inode):  # --switch-output began another file
                     self.at, self.stream = None, Stream(self.stream.count)
                 self.inode = inode
-                size = -1 if self.plain else self.header(file.read(FILE_HEADER), file.fileno())
-                if self.plain and self.at is None:
-                    self.at = 0
+                if self.plain:
+                    self.at, size = self.at or 0, -1
+                else:
+                    size = self.find_records(file.read(FILE_HEADER), file.fileno())
                 if self.at is None:
                     return
                 file.seek(self.at)
@@ -134,10 +135,11 @@ class Part:
         except FileNotFoundError:
             return
         self.at += len(data)
-        self.stream.take(data)
+        self.stream.read_records(data)
 
-    def header(self, head: bytes, descriptor: int) -> int:
-        """How much may be read behind self.at, once it is known where records begin."""
+    def find_records(self, head: bytes, descriptor: int) -> int:
+        """Sets self.at once the header states where records begin. Returns the bytes of records
+        after self.at, or -1 if they reach to the end of the file."""
         if len(head) < PIPE_HEADER or head[:8] != b"PERFILE2":
             return 0
         if struct.unpack_from("<Q", head, 8)[0] == PIPE_HEADER:
@@ -153,8 +155,8 @@ class Part:
             if len(attr) < ATTR_SIZE:
                 return 0
             self.at = start
-            self.stream.count.take(ATTR_HEADER, attr)
-        # Its size is told at the end; features follow it then.
+            self.stream.count.count_record(ATTR_HEADER, attr)
+        # perf writes the size last, when feature sections already follow the records.
         return start + size - self.at if size else -1
 
 
@@ -166,19 +168,19 @@ class DataFile:
 
     @property
     def lost(self) -> int:
-        """What either kind of record of a loss says."""
+        """Returns the records that PERF_RECORD_LOST or PERF_RECORD_LOST_SAMPLES report as lost."""
         return max(self.count.lost, self.count.lost_samples)
 
-    def look(self) -> None:
+    def read_more(self) -> None:
         if os.path.isdir(self.path):
             self.parts[0].path = os.path.join(self.path, "data")
             while os.path.exists(name := os.path.join(
                     self.path, "data.%d" % (len(self.parts) - 1))):
                 self.parts.append(Part(name, self.count, plain=True))
         for part in self.parts:
-            part.look()
+            part.read_more()
 
-    def whole(self) -> bool:
-        """Whether its records follow each other to its end."""
-        self.look()
+    def is_whole(self) -> bool:
+        """Returns whether each file has only complete records up to its end."""
+        self.read_more()
         return all(part.at is not None and not part.stream.rest for part in self.parts)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What adapters of programs share that attach to a process, and write what they saw when SIGINT
-ends them."""
+"""Base class of adapters for programs that attach to a process and write samples on SIGINT."""
 
 import os
 import signal
@@ -14,17 +13,17 @@ from adapting.sums import Estimate
 
 
 class Program(Adapter):
-    """Subclasses say how it is called, and what it prints once it samples."""
+    """A subclass defines command(), write() and some of these."""
 
     name = ""
-    peer = ""  # what ci/peers calls it, if it installs it, and the variable of another one
-    tells: tuple[str, str] = ("", "")  # of its version: the pattern, and the option for it
+    peer = ""  # the name in ci/peers and in the variable $JITPROOF_PEER, if it differs
+    version_from: tuple[str, str] = ("", "")  # pattern and option of its version
     needs_root = False
-    sampling = ""
-    said = "profiler.txt"  # the file that it prints into
-    told = ""  # the file for its standard output, where that is another one
+    sampling = ""  # the text that it prints once it samples
+    log = "profiler.txt"  # the file for its output
+    output_file = ""  # the file for its standard output, if that differs
     stdin = subprocess.DEVNULL
-    statuses: Sequence[int] = (0,)  # with which it ends
+    statuses: Sequence[int] = (0,)  # exit statuses of a success
     process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -36,7 +35,7 @@ class Program(Adapter):
     def version(cls) -> str:
         if cls.needs_root and os.geteuid():
             raise Missing(cls.name + " needs root")
-        return version_of(cls.name, cls.tells[0], cls.program(), cls.tells[1])
+        return version_of(cls.name, cls.version_from[0], cls.program(), cls.version_from[1])
 
     def command(self) -> Sequence[str]:
         raise NotImplementedError
@@ -45,10 +44,10 @@ class Program(Adapter):
         return None
 
     def spawn(self, stdout: IO[bytes] | int | None = None) -> None:
-        with open(self.path(self.said), "ab") as words, \
-                open(self.path(self.told or self.said), "ab") as told:
+        with open(self.path(self.log), "ab") as words, \
+                open(self.path(self.output_file or self.log), "ab") as output:
             self.process = subprocess.Popen(self.command(), stdin=self.stdin,
-                                            stdout=told if stdout is None else stdout,
+                                            stdout=output if stdout is None else stdout,
                                             stderr=words, env=self.environment())
 
     def begin(self) -> None:
@@ -59,12 +58,13 @@ class Program(Adapter):
         self.estimate = Estimate(self.pid, self.options.freq)
 
     def words(self) -> str:
-        """What it printed so far."""
-        with open(self.path(self.said), encoding="utf-8", errors="replace") as file:
+        """Returns the profiler's log so far."""
+        with open(self.path(self.log), encoding="utf-8", errors="replace") as file:
             return file.read()
 
     def wait(self, until: float, what: str) -> None:
-        """A moment, in which it must not end."""
+        """Sleeps for a moment. Raises Failed if the profiler ended, or @until passed, before it did
+        @what."""
         assert self.process
         try:
             status = self.process.wait(0.02)
@@ -79,7 +79,7 @@ class Program(Adapter):
                                      one_line(self.words()) or "without a word"))
 
     def samples(self) -> int:
-        """As many as the CPU time says: it tells none before its end."""
+        """Returns an estimate: such a program prints no count before its end."""
         return self.estimate.samples()
 
     def ended(self) -> bool:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What adapters share: the protocol with jitproof (docs/profiler-adapters.md). An adapter is a
-subclass of Adapter, and ends with `main(Mine)`."""
+"""The adapters' side of the protocol with jitproof (docs/profiler-adapters.md). An adapter is a
+subclass of Adapter; its file ends with `main(Mine)`."""
 
 import argparse
 import contextlib
@@ -16,17 +16,17 @@ from typing import IO, Callable, Iterator, Sequence
 
 from adapting.observations import Stream
 
-TICK_MS = 40  # between two looks at how many samples there are
-# Seconds until a profiler must have begun, or ended: jitproof waits for 60, and hears why not.
+TICK_MS = 40  # between two counts of the samples
+# Time for a profiler to begin or to end: below jitproof's 60 s, so that the reason reaches it.
 TIMEOUT_S = 50
 
 
 class Missing(Exception):
-    """The profiler is not here; the text says how to get it."""
+    """The profiler is not installed or cannot run here; the text states how to install it."""
 
 
 class Failed(Exception):
-    """It did not do what it must."""
+    """The profiler or its output did not meet the protocol."""
 
 
 def signal_name(number: int) -> str:
@@ -37,7 +37,7 @@ def signal_name(number: int) -> str:
 
 
 class Crashed(Exception):
-    """Killed by a signal, a negative status, with its last words."""
+    """A signal killed the profiler. @status: minus the signal; @words: the profiler's log."""
 
     def __init__(self, what: str, status: int, words: str) -> None:
         super().__init__("%s %s was killed by signal %d (%s): %s" % (
@@ -45,39 +45,39 @@ class Crashed(Exception):
             one_line(words) or "without a word"))
 
 
-def say(*words: object) -> None:
+def report(*words: object) -> None:
     print(*words, flush=True)
 
 
-def listen() -> bytes:
-    """What jitproof says next."""
+def read_orders() -> bytes:
+    """Returns the next bytes of jitproof's orders. Raises Failed at end of file."""
     more = os.read(0, 4096)
     if not more:
-        raise Failed("nobody listens any more")
+        raise Failed("jitproof is gone: standard input ended")
     return more
 
 
 def facts_of(options: argparse.Namespace, **known: object) -> dict[str, object]:
-    """Of a recording: what was asked for, and what is @known of it."""
+    """Returns the facts of a recording: those that follow from its options, and @known."""
     return {"policy": "exec", "slack": options.slack, "max_stack": options.max_stack,
             "stack_dump": options.stack, "duplicates": 0, "breakpoints": 0, "settled": "yes",
             **known}
 
 
 def write_capture(folder: str, facts: dict[str, object]) -> None:
-    """The case's file `capture`."""
+    """Writes the case's file `capture`."""
     with open(os.path.join(folder, "capture"), "x", encoding="ascii") as file:
         file.writelines("%s %s\n" % fact for fact in facts.items())
 
 
 def one_line(text: str) -> str:
-    """The last lines of what a program said, as one."""
+    """Returns the last four lines of a program's output as one line of at most 700 characters."""
     return " | ".join(text.strip().splitlines()[-4:])[:700]
 
 
 def find(program: str, variable: str, install: str = "") -> str:
-    """$@variable, else @program as ci/peers installed it, else as PATH leads to it; @install: the
-    command that would install it, if there is one."""
+    """Returns the path of a program: $@variable, else ci/peers' @program, else PATH's. Raises
+    Missing with the command @install if there is none."""
     wanted = os.environ.get(variable)
     peers = os.environ.get("JITPROOF_PEERS")
     path = shutil.which(wanted) if wanted else \
@@ -99,7 +99,7 @@ def output_of(*command: str) -> str:
 
 
 def version_of(what: str, pattern: str, *command: str) -> str:
-    """The part of what @command prints that @pattern has in parentheses."""
+    """Returns the first group of @pattern in @command's output. Raises Missing if none matches."""
     text = output_of(*command)
     found = re.search(pattern, text)
     if not found:
@@ -109,22 +109,22 @@ def version_of(what: str, pattern: str, *command: str) -> str:
 
 
 class Published:
-    """Perf maps of the case's folder, where profilers look: links in /tmp that go again."""
+    """Links from /tmp, where profilers look for perf maps, to those in the case's folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.links = folder, set[str]()
 
-    def look(self) -> None:
+    def link_maps(self) -> None:
         for name in os.listdir(self.folder):
             link = os.path.join("/tmp", name)
             if not re.fullmatch(r"perf-\d+\.map", name) or link in self.links:
                 continue
             if os.path.islink(link) and not os.path.exists(link):
-                os.unlink(link)  # a killed run left it
+                os.unlink(link)  # left by a killed run
             try:
                 os.symlink(os.path.join(self.folder, name), link)
             except FileExistsError:
-                # Another's stays; that profiler would give us its names.
+                # The profiler would use its names.
                 raise Failed("%s is there already, of another process: remove it" % link) from None
             self.links.add(link)
 
@@ -135,7 +135,7 @@ class Published:
 
 
 class Command:
-    """The command of a launch: it waits, a process already, until the profiler has attached."""
+    """The process of a launch: it waits before its exec until the profiler has attached."""
 
     def __init__(self, command: Sequence[str], words: IO[bytes], keep: Sequence[int]) -> None:
         gate, self.gate = os.pipe()
@@ -162,38 +162,38 @@ class Command:
 
 
 class Adapter:
-    """One recording. Subclasses say how it goes; times are CLOCK_MONOTONIC, ns."""
+    """One recording by one profiler. Times are CLOCK_MONOTONIC in ns."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.pid = 0  # to watch
+        self.pid = 0  # the process to sample
         self.lost = 0
         self.published = Published(options.dir)
         self.observations: Stream | None = None
 
-    # What a subclass fills in.
+    # A subclass defines these.
 
-    number = ""  # its version, where it is always here
+    number = ""  # the version of a profiler that is part of the adapter
 
     @classmethod
     def version(cls) -> str:
-        """Missing where the profiler is not here."""
+        """Returns the profiler's version. Raises Missing if the profiler is not installed."""
         return cls.number
 
     def begin(self) -> None:
-        """Attaches to self.pid; returns once the profiler itself says that it samples."""
+        """Attaches to self.pid. Returns once the profiler itself reports that it samples."""
         raise NotImplementedError
 
     def samples(self) -> int:
-        """How many there are so far."""
+        """Returns the number of samples so far."""
         return 0
 
     def ended(self) -> bool:
-        """Whether the profiler ended by itself."""
+        """Returns whether the profiler ended by itself."""
         return False
 
     def end(self) -> None:
-        """Ends the profiler, which sampled until then."""
+        """Ends the profiler, which must sample until this call."""
         raise NotImplementedError
 
     def write(self, file: IO[str]) -> None:
@@ -201,13 +201,13 @@ class Adapter:
         raise NotImplementedError
 
     def write_data(self, file: IO[bytes]) -> None:
-        """Writes a perf.data; who does that needs no write()."""
+        """Writes a perf.data; replaces write() in adapters that define it."""
         raise NotImplementedError
 
     def clean(self) -> None:
-        """Kills what still runs."""
+        """Kills the processes that still run."""
 
-    # The rest is the same for all.
+    # All adapters share the rest.
 
     def path(self, name: str) -> str:
         return os.path.join(self.options.dir, name)
@@ -237,12 +237,12 @@ class Adapter:
             command.run()
 
     def check_times(self) -> None:
-        """Another clock is not silence."""
-        told = self.observations
-        if told and told.outside and not told.samples:
-            raise Failed("all samples are of before or after it sampled, such as at %s, from %d "
-                         "to %d: times are CLOCK_MONOTONIC in ns, or the stream declares no-time"
-                         % (told.outside, *told.window))
+        """Raises Failed if all samples lie outside the recording, as with another clock."""
+        stream = self.observations
+        if stream and stream.outside and not stream.samples:
+            raise Failed("all samples lie outside the recording, such as at %s, not from %d to %d: "
+                         "write times of CLOCK_MONOTONIC in ns, or declare no-time"
+                         % (stream.outside, *stream.window))
 
     def has_data(self) -> bool:
         return type(self).write_data is not Adapter.write_data
@@ -257,37 +257,38 @@ class Adapter:
             self.write(file)
         self.check_times()
 
-    def hear(self, wanted: str, rest: bytes) -> bytes:
-        """Until jitproof says @wanted; tells how many samples there are."""
-        told = -1
+    def await_order(self, wanted: str, rest: bytes) -> bytes:
+        """Waits for jitproof's order @wanted; before a stop, reports the number of samples. @rest:
+        the bytes already read. Returns those after the order. Raises Failed at another order."""
+        reported = -1
         gone = False
-        while True:
-            while b"\n" in rest:
-                word, rest = rest.split(b"\n", 1)
-                if word.decode() == wanted:
-                    return rest
-                raise Failed("told to '%s', which it cannot" % word.decode(errors="replace"))
+        while b"\n" not in rest:
             if select.select([0], [], [], TICK_MS / 1000)[0]:
-                rest += listen()
+                rest += read_orders()
                 continue
-            self.published.look()
-            if wanted == "stop" and self.samples() != told:
-                told = self.samples()
-                say("samples", told)
+            self.published.link_maps()
+            if wanted == "stop" and self.samples() != reported:
+                reported = self.samples()
+                report("samples", reported)
             if wanted == "stop" and not gone and self.ended():
                 gone = True
-                say("exited")
+                report("exited")
+        word, rest = rest.split(b"\n", 1)
+        if word.decode() != wanted:
+            raise Failed("expected the order '%s', not '%s'" % (
+                wanted, word.decode(errors="replace")))
+        return rest
 
     def record(self) -> None:
         try:
-            self.published.look()
+            self.published.link_maps()
             self.start()
-            say("sampling")
-            rest = self.hear("stop", b"")
+            report("sampling")
+            rest = self.await_order("stop", b"")
             self.stopped = time.monotonic_ns()
             self.end()
-            say("stopped")
-            self.hear("finish", rest)
+            report("stopped")
+            self.await_order("finish", rest)
             self.write_file()
             write_capture(self.options.dir, facts_of(
                 self.options, enabled=self.enabled, sampling=self.enabled, stopped=self.stopped,
@@ -297,20 +298,20 @@ class Adapter:
         finally:
             self.published.remove()
             self.clean()
-        say("done")
+        report("done")
 
 
 @contextlib.contextmanager
 def failures() -> Iterator[None]:
-    """Says what came of it, where it went wrong."""
+    """Reports an exception of its block to jitproof as `skip`, `crash` or `error`."""
     try:
         yield
     except Missing as missing:
-        say("skip", " ".join(str(missing).split()))
+        report("skip", " ".join(str(missing).split()))
     except Crashed as crash:
-        say("crash", " ".join(str(crash).split()))
+        report("crash", " ".join(str(crash).split()))
     except (Failed, OSError) as error:
-        say("error", " ".join(str(error).split()))
+        report("error", " ".join(str(error).split()))
 
 
 def parse(about: str | None = None) -> argparse.Namespace:
@@ -321,8 +322,8 @@ def parse(about: str | None = None) -> argparse.Namespace:
     version.set_defaults(gated=None, freq=997, user_only=False, task_clock=False)
     inject = verbs.add_parser("inject")
     inject.add_argument("--dir", required=True)
-    for one in (version, inject):
-        one.add_argument("--with", dest="with_words", action="append", default=[])
+    for verb_parser in (version, inject):
+        verb_parser.add_argument("--with", dest="with_words", action="append", default=[])
     for verb in ("launch", "attach"):
         command = verbs.add_parser(verb)
         command.add_argument("--dir", required=True)
@@ -346,12 +347,12 @@ def main(adapter: Callable[[argparse.Namespace], Adapter]) -> None:
     options = parse()
     with failures():
         if options.with_words:
-            raise Failed("it has no options of its own, such as %s" % options.with_words[0])
+            raise Failed("the adapter takes no options such as %s" % options.with_words[0])
         if options.verb == "version":
-            say("version", adapter.version())  # type: ignore[attr-defined]
+            report("version", adapter.version())  # type: ignore[attr-defined]
         elif options.verb == "inject":
-            raise Failed("it cannot inject")
+            raise Failed("the profiler cannot inject")
         elif options.gated:
-            raise Failed("it cannot be gated")
+            raise Failed("the profiler cannot record a gated case")
         else:
             adapter(options).record()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What adapters of programs share that read a perf.data: perf records it (perf.py), and the case
-gets what the reader makes of it, as observations. Such an adapter ends with `perf.main(Mine)`."""
+"""Base class of adapters for programs that read a perf.data. perf.py records it; the case gets the
+reader's output as observations. Such an adapter ends with `perf.main(Mine)`."""
 
 import argparse
 import os
@@ -13,7 +13,7 @@ from adapting.protocol import Crashed, Failed, Published, one_line
 
 
 class Reader(perf.Recording):
-    """Subclasses name the reader, say what it cannot tell, and read."""
+    """A subclass defines the reader's name, its declarations and read()."""
 
     name = ""
     declares: Sequence[str] = ("no-addresses", "no-mappings", "no-tasks")
@@ -23,23 +23,23 @@ class Reader(perf.Recording):
         self.published = Published(options.dir)
 
     def read(self, stream: Stream) -> None:
-        """Tells what the reader says of self.file.path."""
+        """Writes the reader's samples of self.file.path to @stream."""
         raise NotImplementedError
 
-    def command_of(self, *command: str) -> str:
-        """What the reader prints."""
+    def output_of(self, *command: str) -> str:
+        """Returns the reader's output. Raises Crashed or Failed if it does not exit with 0."""
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, env=perf.environment())
-        said = done.stderr.decode(errors="replace")
+        errors = done.stderr.decode(errors="replace")
         if done.returncode < 0:
-            raise Crashed(self.name, done.returncode, said)
+            raise Crashed(self.name, done.returncode, errors)
         if done.returncode:
-            raise Failed("%s ended with %d: %s" % (self.name, done.returncode, one_line(said)))
+            raise Failed("%s ended with %d: %s" % (self.name, done.returncode, one_line(errors)))
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def finish(self) -> None:
         super().finish()
-        self.published.look()
+        self.published.link_maps()
         with open(os.path.join(self.options.dir, "observations"), "x", encoding="utf-8",
                   errors="surrogateescape") as file:
             stream = Stream(file, "%s %s" % (self.name, self.version()), self.declares,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What profilers share that add up and tell at their end alone."""
+"""Helpers for profilers that count stacks and print the counts when they end."""
 
 import os
 from typing import Callable, Iterator, Sequence
@@ -7,12 +7,12 @@ from typing import Callable, Iterator, Sequence
 from adapting.observations import Stream
 from adapting.protocol import Failed
 
-# What sums of names lack.
+# Declarations of a stream that holds counts of stacks of names.
 LACKS = ("no-time", "no-addresses", "no-threads", "no-losses")
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time that the process took so far."""
+    """Returns the CPU time of a process in seconds, or 0 if it is gone."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
             fields = file.read().rsplit(")", 1)[1].split()
@@ -21,9 +21,10 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def tell(stream: Stream, pid: int, path: str,
+def write_stacks(stream: Stream, pid: int, path: str,
          stacks: Callable[[str], Iterator[tuple[int, Sequence[str]]]]) -> None:
-    """What @stacks makes of a profile's text: (count, names, innermost first)."""
+    """Writes the profile @path to @stream as samples of @pid. @stacks parses its text and yields
+    (count, names innermost first). Raises Failed if the profile does not exist."""
     if not os.path.exists(path):
         raise Failed("the profiler wrote no %s" % os.path.basename(path))
     with open(path, encoding="utf-8", errors="surrogateescape") as profile:
@@ -32,7 +33,7 @@ def tell(stream: Stream, pid: int, path: str,
 
 
 class Estimate:
-    """As many samples as the CPU time of a process says since it was first asked."""
+    """Estimates the number of samples from the CPU time that a process took since construction."""
 
     def __init__(self, pid: int, frequency: int) -> None:
         self.pid, self.frequency, self.before = pid, frequency, cpu_seconds(pid)

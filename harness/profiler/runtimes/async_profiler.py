@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""async-profiler in a Java process: sums, names of Java's functions and of native ones. It samples
-by the CPU time of threads (ctimer). jcmd makes the process load it.
+"""Adapter for async-profiler in a Java process: how often each stack of Java and native functions
+occurred. It samples by the threads' CPU time (ctimer). jcmd loads it into the process.
 
-$JITPROOF_ASYNC_PROFILER is libasyncProfiler.so; else it is where ci/peers says.
+$JITPROOF_ASYNC_PROFILER is the path of libasyncProfiler.so; the default is ci/peers'.
 """
 
 import os
@@ -19,7 +19,7 @@ LOADED = re.compile(r"return code: 0$", re.M)
 
 
 def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(count, names, innermost first) of its collapsed format."""
+    """Yields (count, names innermost first) of the collapsed format."""
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
         yield int(count), stack.split(";")[::-1]
@@ -31,7 +31,7 @@ class AsyncProfiler(Adapter):
         library = os.environ.get("JITPROOF_ASYNC_PROFILER") or output_of(find(
             "libasyncProfiler.so", "", "python3 ci/peers async_profiler")).strip()
         if not os.path.isfile(library):
-            raise Missing("%s: is not there" % library)
+            raise Missing("%s: not found" % library)
         return library
 
     @classmethod
@@ -49,11 +49,11 @@ class AsyncProfiler(Adapter):
             return "unknown"
 
     def agent(self, options: str) -> None:
-        """Has the process load it once more, with other options."""
-        said = output_of(self.jcmd(), str(self.pid), "JVMTI.agent_load", self.library(),
+        """Loads the agent into the process with @options. Raises Failed if the process refuses."""
+        output = output_of(self.jcmd(), str(self.pid), "JVMTI.agent_load", self.library(),
                          '"%s"' % options)
-        if not LOADED.search(said):
-            raise Failed("async-profiler: %s: %s" % (options.split(",")[0], one_line(said)))
+        if not LOADED.search(output):
+            raise Failed("async-profiler: %s: %s" % (options.split(",")[0], one_line(output)))
 
     def begin(self) -> None:
         self.agent("start,event=ctimer,interval=%d" % (10**9 // self.options.freq))
@@ -67,7 +67,7 @@ class AsyncProfiler(Adapter):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS, period=10**9 // self.options.freq)
-        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""austin 3 attached to a Python process: microseconds of each stack, names of Python functions. It
-samples by the wall's clock; with -s it leaves out threads that sleep.
+"""Adapter for austin 3 on a Python process: microseconds of each stack of Python functions. It
+samples by wall clock; -s makes it skip sleeping threads.
 
-$JITPROOF_AUSTIN is the austin to use; else that of ci/peers, else the one that PATH leads to.
+$JITPROOF_AUSTIN is the program; the default is ci/peers' or austin in PATH.
 """
 
 import os
@@ -20,7 +20,7 @@ HEAD = re.compile(r"P(\d+);T(?:\d+:)?([0-9a-f]+)(?:;(.*))? (\d+)$")
 
 
 def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(microseconds, names, innermost first); frames are FILE:FUNCTION:LINE."""
+    """Yields (microseconds, names innermost first) of lines with frames FILE:FUNCTION:LINE."""
     for line in text.splitlines():
         found = HEAD.match(line)
         if found:
@@ -31,14 +31,14 @@ def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 class Austin(Program):
     name = peer = "austin"
-    sampling = "version"  # of the Python that it found in the process
-    statuses = (0, 254)  # on a signal, too
+    sampling = "version"  # it prints that of the process's Python
+    statuses = (0, 254)  # 254: ended by a signal
 
     @classmethod
     def version(cls) -> str:
         found = re.match(r"austin (3\.\d\S*)", output_of(cls.program(), "--version"))
         if not found:
-            raise Missing("austin: is not version 3; python3 ci/peers austin")
+            raise Missing("austin: not version 3; install it by: python3 ci/peers austin")
         return found[1]
 
     def command(self) -> Sequence[str]:
@@ -47,7 +47,7 @@ class Austin(Program):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS, period=1000)
-        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""py-spy attached to a Python process: sums, names of Python functions. It samples by the wall's
-clock, and leaves out threads that it takes for idle.
+"""Adapter for py-spy on a Python process: how often each stack of Python functions occurred. It
+samples by wall clock, and skips threads that it considers idle.
 
-$JITPROOF_PY_SPY is the py-spy to use; else that of ci/peers, else the one that PATH leads to.
+$JITPROOF_PY_SPY is the program; the default is ci/peers' or py-spy in PATH.
 """
 
 import os
@@ -20,7 +20,7 @@ FRAME = re.compile(r"(.*) \((.*)\)$")
 
 
 def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
-    """(count, names, innermost first) of its raw format."""
+    """Yields (count, names innermost first) of py-spy's raw format."""
     for line in text.splitlines():
         stack, _, count = line.rpartition(" ")
         names = [(found[1] if (found := FRAME.match(frame)) else frame)
@@ -30,7 +30,7 @@ def stacks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 class PySpy(Program):
     name, peer = "py-spy", "py_spy"
-    tells = (r"^py-spy (\d\S*)", "--version")
+    version_from = (r"^py-spy (\d\S*)", "--version")
     sampling = "Sampling process"
 
     def command(self) -> Sequence[str]:
@@ -39,7 +39,7 @@ class PySpy(Program):
 
     def write(self, file: IO[str]) -> None:
         stream = self.stream(file, sums.LACKS)
-        sums.tell(stream, self.pid, self.path("profile.txt"), stacks)
+        sums.write_stacks(stream, self.pid, self.path("profile.txt"), stacks)
 
 
 if __name__ == "__main__":

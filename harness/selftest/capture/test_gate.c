@@ -136,7 +136,7 @@ static void protocol(void)
 {
 	/* As of a capture that leaves everything out, without files to copy. */
 	static const struct jp_gate_policy policy = {
-		.name = "sideband", .turn = turn, .announced = jp_reading_want_files};
+		.name = "sideband", .switch_events = turn, .announced = jp_reading_want_files};
 	struct jp_session session;
 	struct jp_gate *gate = gate_new(&session, &policy);
 	struct jp_intervals read_back = {0};
@@ -175,7 +175,7 @@ static void protocol(void)
 
 static void failing_switches(void)
 {
-	static const struct jp_gate_policy policy = {.name = "none", .turn = turn};
+	static const struct jp_gate_policy policy = {.name = "none", .switch_events = turn};
 
 	for (int good = 0; good < 2; good++) {
 		struct jp_session session;
@@ -236,7 +236,7 @@ static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
 		.map.min = map->min, .map.ino = map->ino, .map.prot = PROT_READ | PROT_EXEC,
 		.map.has_identity = true, .map.name = map->name);
 
-	jp_backfill_saw(backfill, &event);
+	jp_backfill_note(backfill, &event);
 }
 
 static void run_backfill(bool some, struct written *written, const void *recorded)

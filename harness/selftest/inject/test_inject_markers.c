@@ -28,7 +28,7 @@ static const char *read_below(int root, const char *path)
 	};
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 2};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {.root = root, .summary = &summary, .said = say};
+	const struct jp_inject_read read = {.root = root, .summary = &summary, .report = say};
 	struct jp_error err;
 
 	*said = '\0';
@@ -113,7 +113,7 @@ static double cost_of_owner(const char *path, size_t count)
 	struct jp_marker *markers = calloc(count, sizeof(*markers));
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = count};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {.root = -1, .summary = &summary, .said = say};
+	const struct jp_inject_read read = {.root = -1, .summary = &summary, .report = say};
 	struct jp_error err;
 	uint64_t begin;
 
@@ -165,7 +165,7 @@ static void owners(const char *path)
 		struct jp_marker markers[3];
 		struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 3};
 		struct jp_inject_summary summary = {0};
-		const struct jp_inject_read read = {.root = -1, .summary = &summary, .said = say};
+		const struct jp_inject_read read = {.root = -1, .summary = &summary, .report = say};
 		struct jp_error err;
 		size_t times = 0;
 

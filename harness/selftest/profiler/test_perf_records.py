@@ -47,7 +47,7 @@ def compressed(data: bytes) -> bytes:
 class Records(Folder):
     def counts(self, samples: int, name: str = "perf.data") -> DataFile:
         data = DataFile(self.place(name))
-        self.assertTrue(data.whole())
+        self.assertTrue(data.is_whole())
         self.assertEqual(data.count.samples, samples)
         return data
 
@@ -62,19 +62,19 @@ class Records(Folder):
 
     def test_grows(self) -> None:
         data = DataFile(self.place("perf.data"))
-        data.look()
+        data.read_more()
         one = file_of(sample(7), whole=False)
         for upto in range(len(one) + 1):
             self.raw(one[:upto], "perf.data")
-            data.look()
+            data.read_more()
         self.assertEqual(data.count.samples, 1)
         self.raw(file_of(sample(7) + sample(8)), "perf.data")
-        data.look()
+        data.read_more()
         self.assertEqual(data.count.samples, 2)
 
     def test_cut(self) -> None:
         self.raw(file_of((sample(7) + sample(8))[:-4]), "perf.data")
-        self.assertFalse(DataFile(self.place("perf.data")).whole())
+        self.assertFalse(DataFile(self.place("perf.data")).is_whole())
 
     def test_pipe(self) -> None:
         attr = record(perf_records.ATTR_HEADER, struct.pack("<IIQQQ", 1, 128, 0, 0, IP_AND_TID))
@@ -87,7 +87,7 @@ class Records(Folder):
         for name, records in (("data", file_of(sample(7))), ("data.0", sample(8)),
                               ("data.1", sample(9) + sample(9))):
             self.raw(records, "perf.data", name)
-            data.look()
+            data.read_more()
         self.assertEqual(data.count.samples, 4)
         self.counts(4)
 
@@ -101,12 +101,12 @@ class Records(Folder):
         self.counts(3)
         self.raw(file_of(record(perf_records.COMPRESSED, b"none of zstd's")), "perf.data")
         with self.assertRaises(perf_records.Unreadable):
-            DataFile(self.place("perf.data")).whole()
+            DataFile(self.place("perf.data")).is_whole()
 
     def test_watched(self) -> None:
         """Of all CPUs: one process and what it forks."""
         fork = record(perf_records.FORK, struct.pack("<IIIIQ", 8, 7, 8, 7, 0))
         self.raw(file_of(sample(8) + fork + sample(7) + sample(8) + sample(9)), "perf.data")
         data = DataFile(self.place("perf.data"), {7})
-        data.look()
+        data.read_more()
         self.assertEqual(data.count.samples, 2)

@@ -129,10 +129,10 @@ class Family(unittest.TestCase):
             child = max(map(int, said.split()))
             self.assertLessEqual({process.pid, child}, {process.pid,
                                                         *family.threads_of(process.pid)})
-            strangers = family.strangers(process.pid)
-            self.assertFalse({process.pid, child} & strangers)
-            self.assertIn(os.getpid(), strangers)
-            self.assertNotIn(os.getpid(), family.strangers(os.getpid()))
+            other_processes = family.other_processes(process.pid)
+            self.assertFalse({process.pid, child} & other_processes)
+            self.assertIn(os.getpid(), other_processes)
+            self.assertNotIn(os.getpid(), family.other_processes(os.getpid()))
             process.stdin.close()
 
 
@@ -145,11 +145,11 @@ class Maps(Folder):
         self.write("1 1 a\n", "notes.map")
         os.symlink(self.place("gone"), link)  # as a killed run leaves it
         published = Published(self.home)
-        published.look()
-        published.look()
+        published.link_maps()
+        published.link_maps()
         self.assertEqual(os.readlink(link), self.place(name))
         with self.assertRaisesRegex(Failed, "%s is there already" % name):
-            Published(self.home).look()
+            Published(self.home).link_maps()
         published.remove()
         self.assertFalse(os.path.lexists(link))
 
@@ -168,9 +168,9 @@ class Formats(Folder):
     def test_otel_and_tracefs(self) -> None:
         """Where nobody mounted it, the profiler gets one of its own; elsewhere it is left alone."""
         with mock.patch.object(os, "listdir", return_value=[]):
-            self.assertIn("mount -t tracefs", " ".join(otel.beside_no_tracefs()))
+            self.assertIn("mount -t tracefs", " ".join(otel.tracefs_wrapper()))
         with mock.patch.object(os, "listdir", return_value=["events"]):
-            self.assertEqual(otel.beside_no_tracefs(), ())
+            self.assertEqual(otel.tracefs_wrapper(), ())
 
     def test_py_spy(self) -> None:
         self.assertEqual(self.samples(py_spy.PySpy, "profile.txt", "<module> (a b.py:1);main (c:2) "

@@ -66,7 +66,7 @@ class Toy(Folder):
                 ("len(frames) < 127", "len(frames) < 2", "# found: broken.chain, kernel-walk"),
                 ("(now, tid, frames))", "(now, self.pid, frames))",
                  "# found: wrong.chain, no-stay"),
-                ("time.monotonic_ns()", "time.time_ns()", "times are CLOCK_MONOTONIC in ns"),
+                ("time.monotonic_ns()", "time.time_ns()", "times of CLOCK_MONOTONIC in ns"),
                 ('"no-names", ', "", "# found: names.unnamed, no-name"),
                 ('"no-names"', '"no-addresses"',
                  "observations: line 5: expected names alone: the header declares no-addresses"),

@@ -185,7 +185,7 @@ class Recording(Folder):
 
     def test_no_samples(self) -> None:
         words = self.run_record("-F", "1", "--", "true")
-        self.assertRegex(words, r"no samples: what was watched used \d\.\d+ ms of CPU time, less "
+        self.assertRegex(words, r"no samples: the target used \d\.\d+ ms of CPU time, less "
                                 r"than the 1000\.000 ms from one sample to the next")
         self.assertNotIn("no samples", self.run_record(
             "--", sys.executable, "-c", "sum(range(10**7))"))
@@ -216,4 +216,4 @@ class Recording(Folder):
             sleeping.kill()
         if "perf_event_open" in words:
             self.skipTest(words.strip())
-        self.assertIn("no samples: what was watched used no CPU time", words)
+        self.assertIn("no samples: the target used no CPU time", words)
