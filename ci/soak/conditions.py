@@ -218,7 +218,7 @@ def stopped_guest(run: Run) -> None:
     if not os.path.exists(build + "/vm/init"):
         raise Missing("%s/vm/init is not built: make vm-init" % os.path.basename(build))
     kernel = run.chance.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
-    cases = suites.known(run.jitproof, tuple(run.arguments[1:]))
+    cases = suites.list_cases(run.jitproof, tuple(run.arguments[1:]))
     if run.arguments[0] == "--set=check":
         lines = process.must([run.jitproof, "list", *run.arguments[1:]]).splitlines()
         check = {line.split()[0] for line in lines if line.split()[1:2] == ["check"]}
