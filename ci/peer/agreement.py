@@ -146,14 +146,6 @@ def get_last_common(pair: Pair) -> int:
     return pair.a[pair.common - 1] - (pair.common > 1) if pair.common else pair.a[0]
 
 
-def is_before_mappings(pair: Pair, _: Mappings) -> bool:
-    return pair.ours["stop"] == "unmapped" and not pair.b
-
-
-def has_empty_dump(pair: Pair, _: Mappings) -> bool:
-    return pair.ours["dump"] == 0
-
-
 def is_mapped_twice(pair: Pair, mappings: Mappings) -> bool:
     at = pair.a[min(pair.common, len(pair.a) - 1)]
     return pair.theirs.libdw and pair.common == len(pair.b) and \
@@ -174,48 +166,29 @@ def is_without_file(pair: Pair, mappings: Mappings) -> bool:
     return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
 
 
-def is_lower_before_exec(pair: Pair, mappings: Mappings) -> bool:
-    return mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair))
-
-
-def is_behind_trampoline(pair: Pair, mappings: Mappings) -> bool:
-    return mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0])
-
-
-def perf_guesses(pair: Pair, _: Mappings) -> bool:
-    return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
-
-
-def both_guessed(pair: Pair, _: Mappings) -> bool:
-    return pair.common >= pair.ours.get("guessed", len(pair.a) + 1)
-
-
-def misses_last_word(pair: Pair, _: Mappings) -> bool:
-    return any(address + 8 == end for address, _, end in pair.theirs.outside)
-
-
-def perf_invents_frame(pair: Pair, _: Mappings) -> bool:
-    return pair.b[pair.common:] == [INVENTED] and \
-        any(address >= end for address, _, end in pair.theirs.outside[-2:])
-
-
-def reads_popped_register(pair: Pair, _: Mappings) -> bool:
-    return any(start - 0x1000 < address < start for address, start, _ in pair.theirs.outside)
-
-
 # The first class that fits counts.
-CLASSES = {
-    "perf has no mapping record yet": is_before_mappings,
-    "the dump is empty": has_empty_dump,
+CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
+    "perf has no mapping record yet":
+        lambda pair, _: pair.ours["stop"] == "unmapped" and not pair.b,
+    "the dump is empty": lambda pair, _: pair.ours["dump"] == 0,
     "perf (libdw) has the file at one of two places": is_mapped_twice,
     "perf stops in code without a file": is_without_file,
-    "perf takes the tables' address from before exec": is_lower_before_exec,
-    "sampled behind sigreturn, where no CFI is": is_behind_trampoline,
-    "perf follows rbp where we stop without CFI": perf_guesses,
-    "perf cannot read the dump's last word": misses_last_word,
-    "perf invents ffffffffffffffff where the dump ends": perf_invents_frame,
-    "perf reads a register that is popped already": reads_popped_register,
-    "both guessed by rbp; perf knows no register since": both_guessed,
+    "perf takes the tables' address from before exec":
+        lambda pair, mappings: mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair)),
+    "sampled behind sigreturn, where no CFI is":
+        lambda pair, mappings: mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0]),
+    "perf follows rbp where we stop without CFI":
+        lambda pair, _: pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf"),
+    "perf cannot read the dump's last word":
+        lambda pair, _: any(address + 8 == end for address, _, end in pair.theirs.outside),
+    "perf invents ffffffffffffffff where the dump ends":
+        lambda pair, _: pair.b[pair.common:] == [INVENTED] and
+        any(address >= end for address, _, end in pair.theirs.outside[-2:]),
+    "perf reads a register that is popped already":
+        lambda pair, _: any(start - 0x1000 < address < start
+                            for address, start, _ in pair.theirs.outside),
+    "both guessed by rbp; perf knows no register since":
+        lambda pair, _: pair.common >= pair.ours.get("guessed", len(pair.a) + 1),
 }
 
 

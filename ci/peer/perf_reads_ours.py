@@ -59,7 +59,7 @@ PLAIN: tuple[Reading, ...] = (
 
 
 def check_capture(jitproof: str, path: str, perf: str = "perf",
-               readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
+                  readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
     """Returns the number of samples that jitproof counts in @path, and a list of problems."""
     wrong = []
     done = run(jitproof, "judge", "--json", path)
@@ -100,7 +100,7 @@ def main() -> int:
     passed = failed = 0
     for path in find_captures(options.dir):
         _, wrong = check_capture(options.jitproof, path, options.perf,
-                              READINGS + PLAIN if options.plain else READINGS)
+                                 READINGS + PLAIN if options.plain else READINGS)
         print(f"{'not ok' if wrong else 'ok'} {path}")
         for line in wrong:
             print(f"  {line}")

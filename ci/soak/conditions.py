@@ -67,10 +67,6 @@ def require_root() -> None:
         raise Missing("only root can prepare this")
 
 
-def prepare_nothing(run: Run) -> None:
-    """Changes nothing."""
-
-
 def run_by(*words: str) -> Callable[[Run], None]:
     """Runs jitproof by another command, such as nice."""
     def prepare(run: Run) -> None:
@@ -129,10 +125,6 @@ def freeze(share: float) -> Callable[[Run], None]:
                     drivers.find_session(pid), signal.SIGSTOP if stop else signal.SIGCONT),
                 share, ended))
     return prepare
-
-
-def press_memory(run: Run) -> None:
-    drivers.start_python(MEMORY, run.stack)
 
 
 def press_disk(run: Run) -> None:
@@ -239,7 +231,7 @@ def run_in_stopped_guest(run: Run) -> None:
 
 
 CONDITIONS = (
-    Condition("idle", "nothing beside the run", prepare_nothing),
+    Condition("idle", "nothing beside the run", lambda run: None),
     Condition("busy-2", "2 busy loops", start_loops(2), STARVED),
     Condition("busy-4", "4 busy loops", start_loops(4), STARVED),
     Condition("busy-8", "8 busy loops", start_loops(8), STARVED),
@@ -252,7 +244,8 @@ CONDITIONS = (
               STARVED),
     Condition("frozen-50", "frozen half of the time", freeze(0.5), STARVED),
     Condition("frozen-75", "frozen 75 % of the time", freeze(0.75), STARVED),
-    Condition("memory", "memory pressure", press_memory, STARVED),
+    Condition("memory", "memory pressure",
+              lambda run: drivers.start_python(MEMORY, run.stack), STARVED),
     Condition("disk", "I/O pressure", press_disk, STARVED),
     Condition("perf", "`perf record -a` beside it", run_perf),
     Condition("throttled", "events throttled above 1000 samples a second, half of the time",

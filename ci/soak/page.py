@@ -75,7 +75,7 @@ def format_row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
     excused = sum(len(run.get("excused", ())) for run in runs)
     bound = "%.2f %%" % (100 * wilson(min(bad, cases), cases)[1]) if cases else "-"
     return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, excused, bad,
-                                                        bound)
+                                                       bound)
 
 
 def list_unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]:

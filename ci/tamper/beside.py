@@ -271,10 +271,6 @@ add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
     "capture", b"frequency_asked", partial(add_clamped, by=1))))
 
 
-def raise_cpus(case: Case) -> Changes:
-    return change_number("watched", b"cpus", lambda old: 64)(case)
-
-
 def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         if bit not in case.capture("perf.data").features:
@@ -284,7 +280,7 @@ def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
     return alter
 
 
-add("watched.cpus", require_own_capture(raise_cpus))
+add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
 add("feature.release", replace_feature(4, struct.pack("<I64s", 64, b"5.10.0-other")))
 add("feature.cpus", replace_feature(7, struct.pack("<II", 1, 1)))
 

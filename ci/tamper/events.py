@@ -147,34 +147,20 @@ def insert_report(which: Callable[[Capture], int], kind_of: int,
     return make
 
 
-def make_lost(count: int) -> Body:
-    return lambda identity, time: struct.pack("<QQ", identity, count)
-
-
-def make_lost_samples(count: int) -> Body:
-    return lambda identity, time: struct.pack("<Q", count)
-
-
-def make_throttle(identity: int, time: int) -> bytes:
-    return struct.pack("<QQQ", time, identity, identity)
-
-
 for event_name, which in (("sampling", find_sampling_attr), ("sideband", find_sideband_attr)):
     for count in (1, 10**9):
-        add("lost.%s.%d" % (event_name, count), insert_report(which, rd.LOST, make_lost(count)))
-        add("lost-samples.%s.%d" % (event_name, count),
-            insert_report(which, rd.LOST_SAMPLES, make_lost_samples(count)))
+        add("lost.%s.%d" % (event_name, count), insert_report(
+            which, rd.LOST, partial(lambda n, one, _: struct.pack("<QQ", one, n), count)))
+        add("lost-samples.%s.%d" % (event_name, count), insert_report(
+            which, rd.LOST_SAMPLES, partial(lambda n, one, _: struct.pack("<Q", n), count)))
     for name, number in (("throttle", THROTTLE), ("unthrottle", UNTHROTTLE)):
-        add("%s.%s" % (name, event_name), insert_report(which, number, make_throttle))
+        add("%s.%s" % (name, event_name), insert_report(
+            which, number, lambda identity, time: struct.pack("<QQQ", time, identity, identity)))
 
 
-@kind("lost.removed")
-def remove_lost(case: Case) -> Changes:
-    return case.alter_records(lambda record: record.kind in (rd.LOST, rd.LOST_SAMPLES),
-                              lambda record: None, 1.0, "LOST record")
-
-
-@kind("throttle.removed")
-def remove_throttle(case: Case) -> Changes:
-    return case.alter_records(lambda record: record.kind in (THROTTLE, UNTHROTTLE),
-                              lambda record: None, 1.0, "record of throttling")
+add("lost.removed", lambda case: case.alter_records(
+    lambda record: record.kind in (rd.LOST, rd.LOST_SAMPLES), lambda record: None, 1.0,
+    "LOST record"))
+add("throttle.removed", lambda case: case.alter_records(
+    lambda record: record.kind in (THROTTLE, UNTHROTTLE), lambda record: None, 1.0,
+    "record of throttling"))

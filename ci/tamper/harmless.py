@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, kind, rewriting
+from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
 from ci.tamper.layout import FINISHED, is_timed
 from harness.selftest import run_directory as rd
 
@@ -19,10 +19,7 @@ COMPRESSED, COMPRESSED_FEATURE = 81, 27
 ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
 
 
-@kind("harmless.again", harmless=True)
-def pack_again(case: Case) -> Changes:
-    """Packs the same records again."""
-    return {"perf.data": case.capture("perf.data").pack()}
+add("harmless.again", lambda case: {"perf.data": case.capture("perf.data").pack()}, harmless=True)
 
 
 def split_rounds(capture: Capture) -> Iterator[list[Any]]:
@@ -68,16 +65,10 @@ def swap_equal_times(case: Case, capture: Capture) -> Capture:
     return capture.copy_with(records)
 
 
-@kind("harmless.rounds.one", harmless=True)
-def keep_one_round(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.copy_with(
-        [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED]))
-
-
-@kind("harmless.rounds.none", harmless=True)
-def remove_rounds(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.copy_with(
-        one for one in capture.records if one.kind != rd.FINISHED_ROUND))
+add("harmless.rounds.one", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED])), harmless=True)
+add("harmless.rounds.none", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    one for one in capture.records if one.kind != rd.FINISHED_ROUND)), harmless=True)
 
 
 @rewriting("harmless.rounds.many", harmless=True)
@@ -187,23 +178,18 @@ def enlarge_attrs(case: Case) -> Changes:
     return case.rewrite(lambda capture: capture.change_attrs(larger))
 
 
-@kind("harmless.features.more", harmless=True)
-def add_feature(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.copy_with(
-        features={**capture.features, 60: bytes(64)}))
-
-
-@kind("harmless.features.fewer", harmless=True)
-def remove_features(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.copy_with(
-        features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT}))
+add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    features={**capture.features, 60: bytes(64)})), harmless=True)
+add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT})),
+    harmless=True)
 
 
 @kind("harmless.compressed", harmless=True)
-def compressed(case: Case) -> Changes:
-    """All records within COMPRESSED ones, as perf record -z has them."""
+def compress_records(case: Case) -> Changes:
+    """Compresses all records into COMPRESSED records, like perf record -z."""
     if not shutil.which("zstd"):
-        raise Absent("there is no zstd here")
+        raise Absent("zstd is not installed")
 
     def alter(capture: Capture) -> Capture:
         if any(one.kind in (COMPRESSED, 83) for one in capture.records):
@@ -231,15 +217,11 @@ def change_kernel_map_time(case: Case) -> Changes:
                               "mapping record of the kernel")
 
 
-@kind("harmless.notes", harmless=True)
-def change_notes(case: Case) -> Changes:
-    """Changes files that only human readers use."""
-    return {"workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}
-
-
-@kind("harmless.extra-file", harmless=True)
-def add_file(case: Case) -> Changes:
-    return {"README": b"what a reader put beside it\n"}
+# Files that only human readers use.
+add("harmless.notes", lambda case: {
+    "workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}, harmless=True)
+add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it\n"},
+    harmless=True)
 
 
 @kind("harmless.maps.order", harmless=True)

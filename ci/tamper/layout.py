@@ -35,18 +35,11 @@ def move_behind(case: Case, where: Callable[[Case, Any], bool], what: str) -> Ch
     return case.rewrite(alter)
 
 
-def is_code_sample(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Sample) and case.in_code(one)
-
-
-def is_code_map(case: Case, one: Any) -> bool:
-    return isinstance(one, rd.Map) and is_executable(case, one)
-
-
 # name: (where, what it is)
 RECORDS: dict[str, tuple[Callable[[Case, Any], bool], str]] = {
-    "sample": (is_code_sample, CODE),
-    "map": (is_code_map, "executable mapping record of a watched process")}
+    "sample": (lambda case, one: isinstance(one, rd.Sample) and case.in_code(one), CODE),
+    "map": (lambda case, one: isinstance(one, rd.Map) and is_executable(case, one),
+            "executable mapping record of a watched process")}
 for name, (where, what) in RECORDS.items():
     add("order.behind." + name, partial(move_behind, where=where, what=what))
 

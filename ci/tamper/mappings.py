@@ -45,19 +45,14 @@ def is_file(case: Case, one: rd.Map) -> bool:
         not case.overlaps_code(one)
 
 
-def is_other(case: Case, one: rd.Map) -> bool:
-    return is_executable(case, one) and not is_code(case, one) and not is_file(case, one)
-
-
-def is_data(case: Case, one: rd.Map) -> bool:
-    return not one.prot & rd.EXECUTE and one.pid in case.watched
-
-
 TARGETS: dict[str, tuple[Where, str]] = {
     "code": (is_code, "mapping record of emitted code"),
     "file": (is_file, "executable mapping record of another file"),
-    "other": (is_other, "executable mapping record without a file, but of no emitted code"),
-    "data": (is_data, "mapping record of data"),
+    "other": (lambda case, one: is_executable(case, one) and not is_code(case, one) and
+              not is_file(case, one),
+              "executable mapping record without a file, but of no emitted code"),
+    "data": (lambda case, one: not one.prot & rd.EXECUTE and one.pid in case.watched,
+             "mapping record of data"),
 }
 
 

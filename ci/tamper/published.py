@@ -307,45 +307,38 @@ def find_code_sections(raw: bytearray) -> list[slice]:
     return found
 
 
-@kind("jit-file.code")
-def change_code(case: Case) -> Changes:
-    changes = {}
-    for name in find_jit_files(case, 1):
-        raw = bytearray(case.read(name))
-        for code in find_code_sections(raw):
-            raw[code] = b"\xcc" * (code.stop - code.start)
-        changes[name] = bytes(raw)
-    return changes
+def alter_jit_files(change: Callable[[bytearray], None]) -> Callable[[Case], Changes]:
+    """Alters each ELF file that the injector wrote."""
+    def alter(case: Case) -> Changes:
+        changes = {}
+        for name in find_jit_files(case, 1):
+            raw = bytearray(case.read(name))
+            change(raw)
+            if raw != case.read(name):
+                changes[name] = bytes(raw)
+        if not changes:
+            raise Absent("the ELF files hold nothing of the kind")
+        return changes
+    return alter
 
 
-@kind("jit-file.tables")
-def change_tables(case: Case) -> Changes:
-    """Changes a byte of the call frame information of each ELF file that has some."""
-    changes: dict[str, bytes | None] = {}
-    for name in find_jit_files(case, 1):
-        raw = bytearray(case.read(name))
-        at = raw.find(b"\x01zR\0")
-        if at >= 0:
-            raw[at + 5] ^= 0xff
-            changes[name] = bytes(raw)
-    if not changes:
-        raise Absent("no ELF file holds call frame information")
-    return changes
+def change_code(raw: bytearray) -> None:
+    for code in find_code_sections(raw):
+        raw[code] = b"\xcc" * (code.stop - code.start)
 
 
-@kind("jit-file.machine")
-def change_machine(case: Case) -> Changes:
-    changes = {}
-    for name in find_jit_files(case, 1):
-        raw = bytearray(case.read(name))
-        set_number(raw, 18, "H", 183)
-        changes[name] = bytes(raw)
-    return changes
+def change_tables(raw: bytearray) -> None:
+    """Changes a byte of the call frame information, if there is some."""
+    at = raw.find(b"\x01zR\0")
+    if at >= 0:
+        raw[at + 5] ^= 0xff
 
 
-@kind("jit-file.zeroed")
-def zero_files(case: Case) -> Changes:
-    return {name: bytes(len(case.read(name))) for name in find_jit_files(case, 1)}
+add("jit-file.code", alter_jit_files(change_code))
+add("jit-file.tables", alter_jit_files(change_tables))
+add("jit-file.machine", alter_jit_files(lambda raw: set_number(raw, 18, "H", 183)))
+add("jit-file.zeroed", lambda case: {
+    name: bytes(len(case.read(name))) for name in find_jit_files(case, 1)})
 
 
 def alter_some_injected(change: Callable[[rd.Map], object]) -> Callable[[Case], Changes]:

@@ -392,9 +392,6 @@ for name, (number, body) in UNASKED.items():
     add("unasked." + name, insert_record(partial(make_unasked, number, body)))
 
 
-def is_lost(one: Any) -> bool:
-    return one.kind in (rd.LOST, rd.LOST_SAMPLES)
-
-
 add("lost.doubled", lambda case: case.alter_records(
-    is_lost, lambda one: [one, one], 1.0, "LOST record"))
+    lambda one: one.kind in (rd.LOST, rd.LOST_SAMPLES), lambda one: [one, one], 1.0,
+    "LOST record"))

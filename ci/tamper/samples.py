@@ -38,10 +38,6 @@ def move_sample(case: Case, sample: rd.Sample, to: Callable[[Case, rd.Sample], i
     return made
 
 
-def get_bad_address(case: Case, sample: rd.Sample) -> int:
-    return 0x1234
-
-
 def find_libc(case: Case, sample: rd.Sample) -> int:
     for one in case.capture("perf.data").maps():
         if "/libc.so" in one.name and one.prot & rd.EXECUTE:
@@ -57,7 +53,7 @@ def find_next_function(case: Case, sample: rd.Sample) -> int:
     return next((start for start in starts if start > sample.ip), starts[0])
 
 
-for to_name, to in (("0x1234", get_bad_address), ("libc", find_libc),
+for to_name, to in (("0x1234", lambda case, sample: 0x1234), ("libc", find_libc),
                     ("function", find_next_function)):
     for how, regs, chain in (("", False, False), (".regs", True, False), (".all", True, True)):
         add("sample.ip.%s%s" % (to_name, how), alter_samples(

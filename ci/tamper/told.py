@@ -2,6 +2,7 @@
 """Kinds that alter information that two files of a case contain: figures of `capture` and
 `watched`, features of perf.data, env.json."""
 
+from functools import partial
 import json
 import struct
 from typing import Any, Callable
@@ -61,12 +62,9 @@ for key in ("silent", "cpus", "witness", "witness_since"):
     add("watched.%s.0" % key, change_number("watched", key.encode(), lambda old: 0))
 
 
-def cut_lines(count: int) -> Callable[[Case], Changes]:
-    return lambda case: {"watched": b"".join(read_lines(case, "watched")[:-count])}
-
-
 for name, count in (("witness", 2), ("silent", 3), ("cpus", 6)):
-    add("watched.ends.before-" + name, cut_lines(count))
+    add("watched.ends.before-" + name, partial(lambda count, case: {
+        "watched": b"".join(read_lines(case, "watched")[:-count])}, count))
 
 
 def change_environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:

@@ -183,12 +183,7 @@ def read_lines(case: Case, name: str) -> list[bytes]:
     return lines
 
 
-@kind("maps.empty")
-def empty_maps(case: Case) -> Changes:
-    read_lines(case, "maps")
-    return {"maps": b""}
-
-
+add("maps.empty", lambda case: {"maps": b""} if read_lines(case, "maps") else {})
 add("maps.gone", lambda case: {"maps": None})
 
 
@@ -218,10 +213,7 @@ def maps_without_libc(case: Case) -> Changes:
     return {"maps": b"".join(kept)}
 
 
-@kind("intervals.gone")
-def remove_intervals_file(case: Case) -> Changes:
-    read_lines(case, "intervals")
-    return {"intervals": None}
+add("intervals.gone", lambda case: {"intervals": None} if read_lines(case, "intervals") else {})
 
 
 @kind("intervals.without.interval")
@@ -264,17 +256,13 @@ def rename_processes(case: Case) -> Changes:
 
 
 def find_elf_line(case: Case, name: bytes) -> bytes:
-    read_lines(case, "elf/index")
     for line in read_lines(case, "elf/index"):
         if name in line:
             return line
     raise Absent("the case holds no ELF file of it")
 
 
-@kind("elf.index.empty")
-def empty_index(case: Case) -> Changes:
-    read_lines(case, "elf/index")
-    return {"elf/index": b""}
+add("elf.index.empty", lambda case: {"elf/index": b""} if read_lines(case, "elf/index") else {})
 
 
 def remove_elf_file(case: Case, name: bytes) -> Changes:

@@ -82,12 +82,13 @@ def build_initrds(options: argparse.Namespace, groups: list[suites.Group],
                   missing: dict[str, str]) -> dict[str, bytes]:
     """Builds the initramfs of each group. If a group's profiler is not installed, stores the reason
     in @missing."""
-    facts, made = not options.no_facts and job.has_facts(options.jitproof), dict[str, bytes]()
+    made = dict[str, bytes]()
     for group in groups:
         try:
             # The facts depend on the kernel only: one group collects them.
             made[group.name] = job.build(options.jitproof, options.init, group, options.seed,
-                                         facts and group is groups[0] and not group.profiler,
+                                         not options.no_facts and group is groups[0]
+                                         and not group.profiler,
                                          options.peers)
         except Missing as reason:
             missing[group.name] = str(reason)
@@ -104,7 +105,7 @@ def plan_cells(options: argparse.Namespace,
         config["limits"]["case"] = options.timeout
     suite = options.suite or ("full" if options.case else "short")
     groups = suites.make_groups(config, suites.list_names(config, suite, options.jitproof), suite,
-                           options.case, options.smp)
+                                options.case, options.smp)
     found = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
     made, missing = list[Plan](), dict[str, str]()

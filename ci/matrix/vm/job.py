@@ -4,7 +4,6 @@
 import os
 from typing import Mapping
 
-from ci.base import process
 from ci.base.status import Missing
 from ci.matrix.vm import initramfs, profilers, suites
 
@@ -24,11 +23,6 @@ RUN = "run.txt"
 FACTS = "facts.jsonl"
 # A profiler's time with each scene.
 OPTIONS = ("--samples=100", "--seconds=15")
-
-
-def has_facts(jitproof: str) -> bool:
-    text = process.run([os.path.abspath(jitproof), "--help"]).stdout
-    return any(line.split()[:1] == ["facts"] for line in text.splitlines())
 
 
 def format_job(commands: Mapping[str, str]) -> str:
