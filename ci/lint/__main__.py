@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""make lint: the tree's own rules. Prints FILE:LINE: WHAT: WHY, exits 1 when it printed any.
+"""make lint: checks the rules of this tree. Prints FILE:LINE: WHAT: WHY for each finding, and exits
+with 1 if there is one.
 
 Usage: python3 ci/lint [--no-tools] [ROOT]
 """
@@ -31,7 +32,7 @@ def check_source(tree: Tree, source: Source) -> Iterator[Found]:
 
 
 def check_comments(tree: Tree) -> Iterator[Found]:
-    names = comments.known(tree)
+    names = comments.find_names(tree)
     for source in tree.sources:
         if source.is_code:
             yield from comments.check_files(tree, source, names)
@@ -40,7 +41,7 @@ def check_comments(tree: Tree) -> Iterator[Found]:
 
 
 def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
-    """All that is found; and the figures of the floors."""
+    """Returns all findings, and a line with the figures of the floors."""
     tree = Tree(root)
     wrong, figures = floors.check(tree)
     found = [one for path in tree.paths for one in text_rules.check_name(path)]
@@ -49,13 +50,13 @@ def check(root: str, with_tools: bool = True) -> tuple[list[Found], str]:
     if with_tools:
         found += tools.check(tree)
     if not tree.c:
-        found.append(Found(".", 1, "no C file was found", "this is not the project's root"))
+        found.append(Found(".", 1, "no C file", "this is not the project's root"))
     return found, figures
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--no-tools", action="store_true", help="only our own rules")
+    parser.add_argument("--no-tools", action="store_true", help="do not run external tools")
     parser.add_argument("root", nargs="?", default=os.path.abspath(__file__ + "/../../.."))
     options = parser.parse_args()
     found, figures = check(options.root, not options.no_tools)

@@ -1,57 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules for C: calls, macros, registrations, tags."""
+"""Checks rules for C: calls, macros, registrations, tags."""
 
 import re
 from typing import Iterator
 
-from ci.lint.tree import Found, Source, Tree, without_comments
+from ci.lint.tree import Found, Source, Tree, blank_comments
 
-MACRO_LINES = 6
-FIELDS = 8  # of a registration
+MACRO_LINES = 6  # most lines of a macro
+FIELDS = 8  # most fields of a registration
 SLEEPS = re.compile(r"(?<![\w.>])(u?sleep|nanosleep|clock_nanosleep)\s*\(")
 SYSTEM_CALLS = re.compile(
     r"(?<![\w.>])(open|openat|fopen|read|write|mmap|munmap|ioctl|fork|execv\w*|system|popen|"
     r"syscall|socket|clock_gettime|getenv|time|pthread_create)\s*\(")
 
 OPENS = re.compile(r"(?<![\w.>])(open|openat|fopen|opendir|scandir|creat|mkostemp)\s*\(")
-# Who opens files otherwise than by harness/base/ does it for one of these reasons.
+# Files and folders that may open files without harness/base/, and the reason.
 MAY_OPEN = {
-    "harness/base/": "it is the way",
-    "harness/selftest/": "tests stand for others",
-    "harness/facts/": "it asks the kernel",
-    "harness/capture/": "/proc, tracefs and FIFOs of what is watched",
-    "harness/run/": "what the workload and the runner share",
-    "harness/repro/": "it copies by open folders",
+    "harness/base/": "implements the functions",
+    "harness/selftest/": "tests play the part of others",
+    "harness/facts/": "tests the kernel",
+    "harness/capture/": "/proc, tracefs and FIFOs of the workload",
+    "harness/run/": "files that the workload and the runner share",
+    "harness/repro/": "copies by descriptors of folders",
     "harness/lint/process.c": "/proc of a process",
-    "harness/model/files/file_finder.c": "it lists /tmp, or opens the folder that was named",
+    "harness/model/files/file_finder.c": "lists /tmp, or opens a folder of the command line",
     "harness/model/files/residence.c": "the root of a process",
-    "harness/format/rundir/run_dir.c": "it makes the folders",
-    "harness/format/truth/write.c": "it is written by the workload",
-    "harness/format/perfdata/reduce.c": "it changes a copy of our own",
-    "harness/outcome/case_folders.c": "it lists the folder that was named",
-    "harness/command/cmd_repro.c": "the folder that was named",
+    "harness/format/rundir/run_dir.c": "creates the folders",
+    "harness/format/truth/write.c": "runs in the workload",
+    "harness/format/perfdata/reduce.c": "changes its own copy",
+    "harness/outcome/case_folders.c": "lists a folder of the command line",
+    "harness/command/cmd_repro.c": "a folder of the command line",
     "harness/command/main.c": "/dev/null",
 }
 
 
 def check_opens(source: Source) -> Iterator[Found]:
-    """One way to open: harness/base knows links, FIFOs, devices, owners and confinement."""
+    """Only harness/base opens files: it handles links, FIFOs, devices, owners and confinement."""
     if not source.path.startswith("harness/") \
             or source.path.startswith(tuple(MAY_OPEN)):
         return
-    for number, line in enumerate(without_comments(source.text).split("\n"), 1):
+    for number, line in enumerate(blank_comments(source.text).split("\n"), 1):
         if called := OPENS.search(line):
             yield source.found(number, f"calls {called.group(1)}()",
-                               "what others wrote is opened by harness/base/untrusted_file.h, what "
-                               "is written by new_file.h or file.h")
+                               "open input with harness/base/untrusted_file.h, output with "
+                               "new_file.h or file.h")
 
 
 def check_calls(source: Source) -> Iterator[Found]:
-    for number, line in enumerate(without_comments(source.text).split("\n"), 1):
+    for number, line in enumerate(blank_comments(source.text).split("\n"), 1):
         sleeping = SLEEPS.search(line)
         if sleeping and source.path.startswith(("harness/", "workloads/")):
             yield source.found(number, f"calls {sleeping.group(1)}()",
-                               "where one waits, a handshake or a deadline belongs")
+                               "wait by a handshake or a deadline")
         called = SYSTEM_CALLS.search(line)
         if called and source.path.startswith("validators/"):
             yield source.found(number, f"calls {called.group(1)}()",
@@ -64,13 +64,13 @@ def check_macros(source: Source) -> Iterator[Found]:
         if count > MACRO_LINES:
             yield source.found(line, f"macro of {count} lines",
                                f"at most {MACRO_LINES}: write a function")
-        if re.search(r"\breturn\b", without_comments(match.group())):
-            yield source.found(line, "macro with a return", "it hides the way out")
+        if re.search(r"\breturn\b", blank_comments(match.group())):
+            yield source.found(line, "macro with a return", "it hides control flow")
 
 
 def check_registrations(source: Source) -> Iterator[Found]:
-    """A registration is short const data in the file of its function."""
-    code = without_comments(source.text)
+    """A registration must be short const data in the file of its function."""
+    code = blank_comments(source.text)
     for match in re.finditer(r"^\s*JP_REGISTER(_ROWS)?\((\w+),\s*(\w+)\)", code, re.M):
         number, (rows, kind, name) = source.line_of(match.start(3)), match.groups()
         wanted = f"static const struct jp_{kind} {name}{'[]' if rows else ''} = {{"
@@ -83,11 +83,11 @@ def check_registrations(source: Source) -> Iterator[Found]:
 
 
 def check_tags(tree: Tree) -> Iterator[Found]:
-    """A tag of a struct, union or enum means one thing in the whole tree."""
+    """A tag of a struct, union or enum must be unique in the tree."""
     first: dict[str, str] = {}
     for source in tree.c:
         for match in re.finditer(r"\b(?:struct|union|enum)\s+(\w+)\s*\{",
-                                 without_comments(source.text)):
+                                 blank_comments(source.text)):
             line, tag = source.line_of(match.start()), match.group(1)
             if tag in first:
                 yield source.found(line, f"a second '{tag}'", f"{first[tag]} defines it: tags are "

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who may include whom: the table of floors, what stands beside them, and cycles."""
+"""Checks includes by the table of floors, and finds cycles."""
 
 import collections
 import os
 import re
 from typing import Callable, Iterator, Mapping
 
-from ci.lint.tree import Found, Tree, includes, without_comments
+from ci.lint.tree import Found, Tree, find_includes, blank_comments
 
-# From below. An include leads downwards or stays in its folder; folders of one floor stand side by
-# side, and none knows another.
+# From the lowest floor up. An include leads downwards or stays in its folder; folders of the same
+# floor must not include each other.
 FLOORS = (
     ("harness/base",),
     ("harness/format",),
@@ -21,7 +21,7 @@ FLOORS = (
     ("harness/repro", "harness/score"),
     ("harness/command",),
 )
-# Beside the floors: all that these folders may include of ours and of the system.
+# (folder, all headers that it may include, why): folders that are on no floor.
 OURS = r"(harness|workloads|validators)/"
 ROOMS = (
     ("workloads/",
@@ -34,7 +34,7 @@ ROOMS = (
      r"(unistd|fcntl|signal|poll|pthread|sched|dirent)\.h)",
      "a validator knows model, judge and the truth reader, and makes no system call"),
 )
-# (what is included, by whom alone, why)
+# (header, the only files that may include it, why)
 HOMES = (
     (r"(gelf|libelf)\.h$|libelf/", r"harness/format/elf/elf_source\.h$",
      "it has one home (libelf: harness/format/elf/)"),
@@ -50,21 +50,21 @@ HOMES = (
     (r"harness/capture/", r"harness/(?!outcome/|report/|repro/)",
      "the core names no capture: they register"),
     (r"validators/", r"validators/", "nobody names a validator: they register"),
-    # `jitproof workload` carries out any registered workload: the interface, not one of them.
+    # `jitproof workload` runs registered workloads through their interface.
     (r"workloads/(?!emit/workload\.h$)", r"workloads/|harness/command/",
      "nobody names a workload: they register"),
-    (r"harness/selftest/", r"harness/selftest/", "nothing rests on its own tests"),
+    (r"harness/selftest/", r"harness/selftest/", "nothing depends on its own tests"),
 )
 
 Graph = Mapping[str, set[str]]
 
 
-def stem_of(path: str) -> str:
+def remove_extension(path: str) -> str:
     return os.path.splitext(path)[0]
 
 
-def floor_of(path: str) -> tuple[int, str]:
-    """(the floor's number, the folder of the table); workloads and validators are on top."""
+def find_floor(path: str) -> tuple[int, str]:
+    """Returns the floor's number and the folder in the table. Other folders are on top."""
     for number, folders in enumerate(FLOORS):
         for folder in folders:
             if path.startswith(folder + "/"):
@@ -72,13 +72,13 @@ def floor_of(path: str) -> tuple[int, str]:
     return len(FLOORS), path.split("/")[0]
 
 
-def why_not(path: str, name: str) -> tuple[bool, str]:
-    """Whether an include leads up or sideways, and what is wrong with it, if anything."""
+def check_include(path: str, name: str) -> tuple[bool, str]:
+    """Returns whether an include leads up or sideways, and the problem with it or ""."""
     for room, may, why in ROOMS:
         if path.startswith(room) and not re.match(may, name):
             return False, why
-    floor, folder = floor_of(path)
-    other, home = floor_of(name)
+    floor, folder = find_floor(path)
+    other, home = find_floor(name)
     if path.startswith("harness/") and name.startswith("harness/") and home != folder \
             and other >= floor:
         return True, f"{home} is {'above' if other > floor else 'beside'} {folder}"
@@ -89,12 +89,12 @@ def why_not(path: str, name: str) -> tuple[bool, str]:
 
 
 def check_includes(tree: Tree) -> Iterator[tuple[bool, Found]]:
-    """(whether it leads up or sideways, what) for each that must not be."""
+    """Yields for each forbidden include whether it leads up or sideways, and the finding."""
     for source in tree.c:
         if source.is_selftest:
             continue
-        for number, name in includes(source.text):
-            upward, why = why_not(source.path, name)
+        for number, name in find_includes(source.text):
+            upward, why = check_include(source.path, name)
             if why:
                 yield upward, source.found(number, f"includes {name}", why)
 
@@ -102,25 +102,26 @@ def check_includes(tree: Tree) -> Iterator[tuple[bool, Found]]:
 def check_table(tree: Tree) -> Iterator[Found]:
     for source in tree.c:
         if source.path.startswith("harness/") and not source.is_selftest \
-                and floor_of(source.path)[0] == len(FLOORS):
+                and find_floor(source.path)[0] == len(FLOORS):
             yield source.found(1, "on no floor", "ci/lint/floors.py has the table")
 
 
-def graph_of(tree: Tree, node: Callable[[str], str]) -> Graph:
-    """Who includes whom, of nodes that several files may make up."""
+def make_graph(tree: Tree, node: Callable[[str], str]) -> Graph:
+    """Returns the graph of includes. @node: maps a path to its node, which may have several
+    files."""
     graph: dict[str, set[str]] = collections.defaultdict(set)
     for source in tree.c:
         if source.is_selftest:
             continue
-        for _, name in includes(source.text):
+        for _, name in find_includes(source.text):
             if tree.has(name) and node(name) != node(source.path):
                 graph[node(source.path)].add(node(name))
     return graph
 
 
 def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
-    """Who uses a function of whom, too: a header shared by many files would hide it."""
-    code = {source.path: without_comments(source.text) for source in tree.c
+    """Adds edges to nodes that define used functions: a header of many files would hide them."""
+    code = {source.path: blank_comments(source.text) for source in tree.c
             if source.path.endswith(".c") and not source.is_selftest}
     homes: dict[str, set[str]] = collections.defaultdict(set)
     for path, text in code.items():
@@ -130,13 +131,13 @@ def add_names(tree: Tree, graph: Graph, node: Callable[[str], str]) -> Graph:
     joined = collections.defaultdict(set, {name: set(others) for name, others in graph.items()})
     for path, text in code.items():
         for name in set(re.findall(r"(?<!struct )(?<!enum )\bjp_\w+", text)):
-            # One file an architecture defines the same: whose it is, the build says.
+            # Files of several architectures define the same function: the build chooses.
             if len(homes.get(name, ())) == 1:
                 joined[node(path)] |= homes[name] - {node(path)}
     return joined
 
 
-def reached(graph: Graph, start: str) -> set[str]:
+def find_reachable(graph: Graph, start: str) -> set[str]:
     found: set[str] = set()
     left = [start]
     while left:
@@ -146,27 +147,28 @@ def reached(graph: Graph, start: str) -> set[str]:
     return found
 
 
-def cycles(graph: Graph) -> list[list[str]]:
-    """The groups of nodes of which each reaches each other."""
-    reach = {node: reached(graph, node) for node in graph}
+def find_cycles(graph: Graph) -> list[list[str]]:
+    """Returns the groups of nodes that reach each other."""
+    reach = {node: find_reachable(graph, node) for node in graph}
     groups = {tuple(sorted(other for other in reach[node] if node in reach.get(other, ())))
               for node in graph if node in reach[node]}
     return sorted(list(group) for group in groups)
 
 
 def check_cycles(what: str, graph: Graph) -> Iterator[Found]:
-    for group in cycles(graph):
+    for group in find_cycles(graph):
         ways = [f"{one} -> {other}" for one in group for other in sorted(graph[one] & set(group))]
         yield Found(group[0], 1, f"cycle of {what}", "; ".join(ways))
 
 
 def check(tree: Tree) -> tuple[list[Found], str]:
-    """What is wrong, and the three figures."""
+    """Returns all findings, and a line with the three figures."""
     includes_found = list(check_includes(tree))
     upward = sum(up for up, _ in includes_found)
-    folders = list(check_cycles("folders", graph_of(tree, os.path.dirname)))
-    # A .c file and its header are one.
-    files = list(check_cycles("files", add_names(tree, graph_of(tree, stem_of), stem_of)))
+    folders = list(check_cycles("folders", make_graph(tree, os.path.dirname)))
+    # A .c file and its header are one node.
+    files = list(check_cycles("files", add_names(
+        tree, make_graph(tree, remove_extension), remove_extension)))
     return [*check_table(tree), *(one for _, one in includes_found), *folders, *files], \
         f"floors: {upward} upward includes, {len(folders)} cycles of folders, " \
         f"{len(files)} cycles of files"

@@ -1,36 +1,37 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules for any text: licence, width, marks of a merge, links."""
+"""Checks rules for any text: licence, width, conflict markers, links."""
 
 import os
 import re
 from typing import Iterator
 import urllib.parse
 
-from ci.lint.tree import Found, Source, Tree, blank, text_of
+from ci.lint.tree import Found, Source, Tree, blank, read_text
 
 COLUMNS = 100
 TAB = 8
-SAY_NOTHING = {"util", "utils", "common", "misc", "lib", "libs", "helpers"}
+# Names of folders and files that do not describe the content.
+VAGUE = {"util", "utils", "common", "misc", "lib", "libs", "helpers"}
 
 
 def check_spdx(source: Source) -> Iterator[Found]:
     lines = source.text.split("\n")
-    # An interpreter line must be first; the licence then comes second.
+    # The licence follows an interpreter line, which must be first.
     first = 1 if lines[0].startswith("#!") else 0
     if len(lines) <= first or "SPDX-License-Identifier: GPL-2.0-only" not in lines[first]:
-        yield source.found(first + 1, "no SPDX line", "each source file names its licence first")
+        yield source.found(first + 1, "no SPDX line", "each source file begins with its licence")
 
 
 def check_name(path: str) -> Iterator[Found]:
-    """Also of what is no source."""
+    """Checks the path of any file."""
     if not re.fullmatch(r"([.\w][-+.\w]*/)*[.\w][-+.\w]*", path, re.ASCII):
-        yield Found(path, 1, "an odd name", "a file that nobody meant to add")
+        yield Found(path, 1, "an odd name", "probably added by mistake")
     *folders, name = path.lower().split("/")
     stem = name.split(".")[0]
     for what, part in [*(("folder", folder) for folder in folders), ("file", stem)]:
-        if part in SAY_NOTHING and (what == "folder" or name.endswith((".c", ".h", ".py"))):
+        if part in VAGUE and (what == "folder" or name.endswith((".c", ".h", ".py"))):
             yield Found(path, 1, f"{what} '{part}'",
-                        "a name says what is inside; what all need is in a base/")
+                        "name it by its content; shared helpers belong in a base/")
 
 
 def check_lines(source: Source) -> Iterator[Found]:
@@ -39,17 +40,17 @@ def check_lines(source: Source) -> Iterator[Found]:
             yield source.found(number, f"{len(line.expandtabs(TAB))} columns",
                                f"lines end at column {COLUMNS}")
         if line != line.rstrip():
-            yield source.found(number, "blanks at the end", "they make noise in differences")
+            yield source.found(number, "blanks at the end", "they make diffs noisy")
 
 
 def check_conflicts(source: Source) -> Iterator[Found]:
     for number, line in enumerate(source.text.split("\n"), 1):
         if re.match(r"(<{7}|>{7}) ", line):
-            yield source.found(number, "a conflict of a merge", "one side, or both, and no mark")
+            yield source.found(number, "a conflict of a merge", "resolve it, remove the marker")
 
 
 def check_links(tree: Tree, source: Source) -> Iterator[Found]:
-    """Links of Markdown that lead into the tree must lead to something in it."""
+    """Markdown links to files of the tree must have an existing target."""
     prose = re.sub(r"^( {0,3})(```+|~~~+).*?(^ {0,3}\2[`~]*[ \t]*$|\Z)|(?<!`)(`+)(?!`)[^\n]*?"
                    r"(?<!`)\4(?!`)", blank, source.text, flags=re.M | re.S)
     links = r"\]\(\s*<?([^\s()<>]+)|^ {0,3}\[[^\]]+\]:\s*<?([^\s<>]+)"
@@ -57,28 +58,29 @@ def check_links(tree: Tree, source: Source) -> Iterator[Found]:
         target = match.group(1) or match.group(2)
         if re.match(r"[a-z][a-z0-9+.-]*:|//", target, re.I):
             continue
-        wrong = why_broken(tree, source.path, target)
+        wrong = check_target(tree, source.path, target)
         if wrong:
             yield source.found(source.line_of(match.start()), f"link to {target}", wrong)
 
 
-def why_broken(tree: Tree, path: str, target: str) -> str:
-    """What is wrong with a link of @path, or nothing."""
+def check_target(tree: Tree, path: str, target: str) -> str:
+    """Returns the problem with a link of the page @path, or ""."""
     name, _, place = urllib.parse.unquote(target).partition("#")
-    there = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
-    if name.startswith("/") or there.split("/")[0] == ".." or not tree.has(there):
-        return "nothing in the tree is there"
-    if not os.path.isfile(os.path.join(tree.root, there)):
+    linked = os.path.normpath(os.path.join(os.path.dirname(path), name)) if name else path
+    if name.startswith("/") or linked.split("/")[0] == ".." or not tree.has(linked):
+        return "no such file in the tree"
+    if not os.path.isfile(os.path.join(tree.root, linked)):
         return ""
     if re.fullmatch(r"L[0-9]+", place):
-        lines = text_of(tree.root, there).count("\n")
+        lines = read_text(tree.root, linked).count("\n")
         return "the file has fewer lines" if lines < int(place[1:]) else ""
-    if place and there.endswith(".md") and place not in anchors(text_of(tree.root, there)):
+    if place and linked.endswith(".md") and place not in find_anchors(
+            read_text(tree.root, linked)):
         return "the page has no such heading"
     return ""
 
 
-def anchors(text: str) -> set[str]:
-    """What the headings of a page are called in links to it."""
+def find_anchors(text: str) -> set[str]:
+    """Returns the anchors of a page's headings."""
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
             for title in re.findall(r"^#+ +(.*?)[ #]*$", text, re.M)}

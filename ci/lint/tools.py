@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What others check for us: clang-format, mypy, pyflakes, shellcheck."""
+"""Runs the external checkers clang-format, mypy, pyflakes and shellcheck."""
 
 import os
 import re
@@ -20,41 +20,42 @@ def run(tree: Tree, command: Sequence[str]) -> tuple[int, str]:
 
 def check_format(tree: Tree) -> Iterator[Found]:
     for source in tree.c:
-        status, said = run(tree, ["clang-format", "--dry-run", "-Werror", source.path])
+        status, output = run(tree, ["clang-format", "--dry-run", "-Werror", source.path])
         if status:
-            place = re.search(r":(\d+):\d+: ", said)
-            yield source.found(int(place.group(1)) if place else 1, "not as clang-format has it",
+            place = re.search(r":(\d+):\d+: ", output)
+            yield source.found(int(place.group(1)) if place else 1, "not formatted",
                                f"run clang-format -i {source.path}")
 
 
-def told(tree: Tree, command: Sequence[str], what: str) -> Iterator[Found]:
-    """A finding for each FILE:LINE: TEXT that a tool prints; it must print one where it fails."""
-    status, said = run(tree, command)
-    places = [match for match in map(PLACE.match, said.splitlines()) if match]
+def parse_findings(tree: Tree, command: Sequence[str], what: str) -> Iterator[Found]:
+    """Yields a finding for each FILE:LINE: TEXT that a tool prints, or its output if it fails
+    without such a line."""
+    status, output = run(tree, command)
+    places = [match for match in map(PLACE.match, output.splitlines()) if match]
     for match in places:
         yield Found(match.group(1), int(match.group(2)), what, match.group(3))
     if status and not places:
-        yield Found(".", 1, what, said.strip()[-500:])
+        yield Found(".", 1, what, output.strip()[-500:])
 
 
 def check_types(tree: Tree) -> Iterator[Found]:
     cache = os.path.join(os.environ.get("O", "build"), "mypy")
     files = [source.path for source in tree.sources if source.is_python]
     if files and tree.has("mypy.ini"):
-        yield from told(tree, ["mypy", "--no-error-summary", "--hide-error-context", "--cache-dir",
-                               cache, *files], "mypy")
+        yield from parse_findings(tree, ["mypy", "--no-error-summary", "--hide-error-context",
+                                         "--cache-dir", cache, *files], "mypy")
 
 
 def check_python(tree: Tree) -> Iterator[Found]:
     files = [source.path for source in tree.sources if source.is_python]
     if files:
-        yield from told(tree, ["pyflakes3", *files], "pyflakes")
+        yield from parse_findings(tree, ["pyflakes3", *files], "pyflakes")
 
 
 def check_shell(tree: Tree) -> Iterator[Found]:
     files = [source.path for source in tree.sources if source.is_shell]
     if files:
-        yield from told(tree, ["shellcheck", "-f", "gcc", *files], "shellcheck")
+        yield from parse_findings(tree, ["shellcheck", "-f", "gcc", *files], "shellcheck")
 
 
 CHECKS = {"clang-format": check_format, "mypy": check_types, "pyflakes3": check_python,
@@ -66,4 +67,4 @@ def check(tree: Tree) -> Iterator[Found]:
         if shutil.which(tool):
             yield from function(tree)
         else:
-            print(f"# SKIP {tool} is not installed: what it checks was not checked")
+            print(f"# SKIP {tool} is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tree that is checked: its files, and what was found in them."""
+"""Loads the tree to check: its files, and findings in them."""
 
 import dataclasses
 import os
@@ -13,7 +13,7 @@ C_FOLDERS = ("harness/", "workloads/", "validators/")
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """One breach of a rule."""
+    """A violation of a rule."""
     path: str
     line: int
     what: str
@@ -60,9 +60,9 @@ class Source:
 class Tree:
     def __init__(self, root: str) -> None:
         self.root = root
-        self.paths = paths(root)
-        # What tests were recorded from is data, whatever its name ends in.
-        self.sources = [Source(path, text_of(root, path)) for path in self.paths
+        self.paths = list_paths(root)
+        # Recorded files of tests are data even if they are called *.c or *.py.
+        self.sources = [Source(path, read_text(root, path)) for path in self.paths
                         if not re.search(r"/(golden|fixtures|corpus)/", path)]
         self.c = [source for source in self.sources if source.is_c]
 
@@ -70,8 +70,9 @@ class Tree:
         return os.path.exists(os.path.join(self.root, path))
 
 
-def paths(root: str) -> list[str]:
-    """Paths below @root, relative, of what git knows, or of everything where there is no git."""
+def list_paths(root: str) -> list[str]:
+    """Returns the relative paths of the files that git does not ignore, or of all files if @root is
+    no git repository."""
     listed = process.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
     top = process.run(["git", "-C", root, "rev-parse", "--show-prefix"])
     if listed.returncode == 0 and not top.stdout.strip():
@@ -83,7 +84,7 @@ def paths(root: str) -> list[str]:
     return sorted({path for path in found if os.path.isfile(os.path.join(root, path))})
 
 
-def text_of(root: str, path: str) -> str:
+def read_text(root: str, path: str) -> str:
     return files.read_bytes(os.path.join(root, path)).decode("utf-8", errors="replace")
 
 
@@ -91,14 +92,14 @@ def blank(match: "re.Match[str]") -> str:
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
-def without_comments(text: str) -> str:
-    """C text with comments and strings blanked, lines kept."""
+def blank_comments(text: str) -> str:
+    """Blanks comments and strings in C text; keeps the lines."""
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text,
                   flags=re.S)
 
 
-def includes(text: str) -> Iterator[tuple[int, str]]:
-    """(line, name) of each."""
+def find_includes(text: str) -> Iterator[tuple[int, str]]:
+    """Yields (line, name) of each #include."""
     for number, line in enumerate(text.split("\n"), 1):
         match = re.match(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]", line)
         if match:

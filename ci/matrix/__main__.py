@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The suite on many kernels and with many profilers: python3 ci/matrix --help.
+"""Runs the suite on many kernels and with many profilers: python3 ci/matrix --help.
 
-Each file vm/cmd_*.py and results/cmd_*.py is a subcommand: its add(subparsers) makes a parser
-and names, with set_defaults(run=...), the function that takes the options and returns the status.
+Each file vm/cmd_*.py and results/cmd_*.py is a subcommand. Its add(subparsers) adds a parser and
+sets the default `run`: a function that takes the options and returns the exit status.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PARTS = ("results", "vm")
 
 
 def commands() -> Iterator[str]:
-    """The names of the modules that add a subcommand, in a fixed order."""
+    """Yields the names of the modules that add a subcommand, in a fixed order."""
     for part in PARTS:
         for name in sorted(os.listdir(os.path.join(HERE, part))):
             if name.startswith("cmd_") and name.endswith(".py"):
@@ -32,7 +32,7 @@ def main() -> int:
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in commands():
         importlib.import_module(name).add(subparsers)
-    # A text that this terminal has no letters for is told all the same.
+    # Escape characters that the terminal's encoding does not have.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     options = parser.parse_args()

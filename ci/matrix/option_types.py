@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What an option of a subcommand of ci/matrix may be: for argparse's type=."""
+"""Types of ci/matrix's options, for argparse's type=."""
 
 import argparse
 from typing import TypeAlias
@@ -8,7 +8,7 @@ Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def positive(text: str) -> int:
-    """A number of something that there is."""
+    """Parses a number of 1 or more."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("expected 1 or more, found %s" % text)
@@ -16,7 +16,7 @@ def positive(text: str) -> int:
 
 
 def seed(text: str) -> int:
-    """As jitproof run takes it: 64 bits."""
+    """Parses a seed of `jitproof run`: an unsigned 64-bit number."""
     number = int(text)
     if not 0 <= number < 1 << 64:
         raise argparse.ArgumentTypeError("expected 0 to 2^64 - 1, found %s" % text)

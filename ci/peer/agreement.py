@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real programs, recorded with stack dumps: are our stacks perf's stacks?
+"""Compares jitproof's and perf's stacks of real programs, unwound from the same stack dumps.
 
-Each program that is installed is recorded at work (jitproof record, dump and callchain); each
-sample's dump is unwound by jitproof and by perf, from the same file, and the two are compared
-address by address. Every sample that differs is put into a class whose cause is known
-(docs/unwinding.md says which, and how it was found); a difference of no class is a failure.
+Records each installed program (jitproof record, dump and callchain). jitproof and perf unwind each
+sample's dump from the same file; the stacks are compared address by address. Each sample that
+differs belongs to a class with a known cause (docs/unwinding.md); a difference without a class is a
+failure.
 
 Exit status: 0 all differences are explained, 1 some are not, 4 nothing could be compared.
 """
@@ -28,8 +28,8 @@ from ci.base import process
 from ci.base.status import Missing
 from ci.peer import agreement_programs, perf_tools
 
-# What perf says at -v while it unwinds; frames come as they are printed, a sample's line after
-# them. perf 6.1 prints addresses within files, so the frames are taken from here.
+# Lines of `perf script -v`: perf prints them while it unwinds, and the sample after them. The
+# frames come from these lines, since perf 6.1 prints a sample's addresses relative to files.
 FRAME = re.compile(r"unwind: (.*):ip = 0x([0-9a-f]+) \(0x[0-9a-f]+\)")
 OUTSIDE = re.compile(r"unwind: access_mem 0x([0-9a-f]+) not inside range 0x([0-9a-f]+)-"
                      r"0x([0-9a-f]+)")
@@ -42,40 +42,39 @@ MAPPED = re.compile(r"PERF_RECORD_MMAP2? (-?\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-
 FORKED = re.compile(r"PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
 EXECUTED = re.compile(r"PERF_RECORD_COMM exec: .*:(\d+)/\d+$")
 KERNEL = 1 << 63
-INVENTED = 1 << 64  # perf's ffffffffffffffff, one more
+INVENTED = 1 << 64  # perf's frame ffffffffffffffff, plus 1 as for every return address
 # mov $15, %rax; syscall, as in __restore_rt
 SIGRETURN = b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05"
-MAX_STACK = 1024  # both sides' bound
+MAX_STACK = 1024  # most frames of a stack, for perf and for jitproof
 
 
 @dataclasses.dataclass
 class Unwound:
-    """perf's stack of one sample, and what it said on the way."""
+    """perf's stack of one sample, and its messages while unwinding."""
     frames: list  # (address, name of the function)
-    outside: list  # (address, start of the dump, end of the dump): reads that failed
-    libdw: bool  # it unwinds by libdw, not by libunwind
-    printed: int  # user addresses that perf script prints
+    outside: list  # reads outside the dump: (address, start of the dump, end of the dump)
+    libdw: bool  # perf unwinds with libdw, not with libunwind
+    printed: int  # number of user addresses that perf script prints
 
 
 @dataclasses.dataclass
 class Pair:
-    """A sample, as we and as perf unwind it: ours as return addresses, perf's made so."""
+    """jitproof's and perf's stack of a sample."""
     ours: dict
     theirs: Unwound
-    a: list
-    b: list
-    common: int  # frames that agree, from the innermost
+    a: list  # jitproof's frames, as return addresses
+    b: list  # perf's frames, converted to return addresses
+    common: int  # number of equal frames, from the innermost
 
 
 class Space:
-    """A process's mappings, the latest record of a range last."""
+    """The mappings of a process. The last entry of an address counts."""
 
     def __init__(self) -> None:
         # (start, end, offset, executable, name)
         self.maps: list[tuple[int, int, int, bool, str]] = []
-        self.lowest: dict[str, int] = {}  # name -> its lowest address
-        # The same of all that was there before an exec.
-        self.before: dict[str, int] = {}
+        self.lowest: dict[str, int] = {}  # name -> lowest address
+        self.before: dict[str, int] = {}  # the same, of mappings before an exec
 
     def fork(self) -> Space:
         other = Space()
@@ -90,7 +89,7 @@ class Space:
 
 
 class Mappings:
-    """The spaces of all processes, as the records of the file tell of them."""
+    """The mappings of all processes, according to the records of the file."""
 
     def __init__(self) -> None:
         self.spaces: collections.defaultdict[int, Space] = collections.defaultdict(Space)
@@ -114,8 +113,8 @@ class Mappings:
     def name(self, pid: int, address: int) -> str:
         return self.find(pid, address)[4]
 
-    def twice(self, pid: int, address: int) -> bool:
-        """Whether the code of this address's file lies at places that do not fit one load of it."""
+    def is_loaded_twice(self, pid: int, address: int) -> bool:
+        """Returns whether code of this address's file is mapped with different load offsets."""
         name = self.name(pid, address)
         return len({start - offset for start, _, offset, executable, other in self.spaces[pid].maps
                     if executable and other == name}) > 1
@@ -125,7 +124,7 @@ class Mappings:
         return name in space.before and space.before[name] < space.lowest[name]
 
     def is_trampoline(self, pid: int, address: int) -> bool:
-        """Whether it is one of the two instructions that end a signal's handler."""
+        """Returns whether the address is one of the two instructions that call rt_sigreturn."""
         start, _, offset, _, name = self.find(pid, address)
         try:
             with open(name, "rb") as file:
@@ -139,26 +138,18 @@ class Mappings:
         return self.is_trampoline(pid, address - len(SIGRETURN))
 
 
-# --- the classes -------------------------------------------------------------------------------
+# --- classes of differences --------------------------------------------------------------------
 
 
-def last_in_common(pair: Pair) -> int:
-    """The address that the step was looked up with on which they differ."""
+def get_last_common(pair: Pair) -> int:
+    """Returns the address whose unwinding step gave different frames."""
     return pair.a[pair.common - 1] - (pair.common > 1) if pair.common else pair.a[0]
 
 
-def before_mappings(pair: Pair, _: Mappings) -> bool:
-    return pair.ours["stop"] == "unmapped" and not pair.b
-
-
-def empty_dump(pair: Pair, _: Mappings) -> bool:
-    return pair.ours["dump"] == 0
-
-
-def mapped_twice(pair: Pair, mappings: Mappings) -> bool:
+def is_mapped_twice(pair: Pair, mappings: Mappings) -> bool:
     at = pair.a[min(pair.common, len(pair.a) - 1)]
     return pair.theirs.libdw and pair.common == len(pair.b) and \
-        mappings.twice(pair.ours["pid"], at)
+        mappings.is_loaded_twice(pair.ours["pid"], at)
 
 
 def has_no_file(name: str) -> bool:
@@ -166,65 +157,47 @@ def has_no_file(name: str) -> bool:
         name.startswith(("//anon", "/memfd:", "/dev/zero", "/SYSV"))
 
 
-def anonymous(pair: Pair, mappings: Mappings) -> bool:
-    """libunwind's perf shows the frame that it cannot leave, libdw's does not."""
-    at = last_in_common(pair)
+def is_without_file(pair: Pair, mappings: Mappings) -> bool:
+    """Returns whether perf stops in code without a file. With libunwind perf prints the frame that
+    it cannot unwind, with libdw it does not."""
+    at = get_last_common(pair)
     if pair.theirs.libdw and 0 < pair.common < len(pair.a):
         at = pair.a[pair.common] - 1
     return pair.common == len(pair.b) and has_no_file(mappings.name(pair.ours["pid"], at))
 
 
-def lower_before_exec(pair: Pair, mappings: Mappings) -> bool:
-    return mappings.lower_before_exec(pair.ours["pid"], last_in_common(pair))
-
-
-def behind_trampoline(pair: Pair, mappings: Mappings) -> bool:
-    return mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0])
-
-
-def guessed(pair: Pair, _: Mappings) -> bool:
-    return pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf")
-
-
-def guessed_before(pair: Pair, _: Mappings) -> bool:
-    return pair.common >= pair.ours.get("guessed", len(pair.a) + 1)
-
-
-def last_word(pair: Pair, _: Mappings) -> bool:
-    return any(address + 8 == end for address, _, end in pair.theirs.outside)
-
-
-def invented(pair: Pair, _: Mappings) -> bool:
-    return pair.b[pair.common:] == [INVENTED] and \
-        any(address >= end for address, _, end in pair.theirs.outside[-2:])
-
-
-def popped(pair: Pair, _: Mappings) -> bool:
-    return any(start - 0x1000 < address < start for address, start, _ in pair.theirs.outside)
-
-
-# The first that fits is a difference's class.
-CLASSES = {
-    "perf has no mapping record yet": before_mappings,
-    "the dump is empty": empty_dump,
-    "perf (libdw) has the file at one of two places": mapped_twice,
-    "perf stops in code without a file": anonymous,
-    "perf takes the tables' address from before exec": lower_before_exec,
-    "sampled behind sigreturn, where no CFI is": behind_trampoline,
-    "perf follows rbp where we stop without CFI": guessed,
-    "perf cannot read the dump's last word": last_word,
-    "perf invents ffffffffffffffff where the dump ends": invented,
-    "perf reads a register that is popped already": popped,
-    "both guessed by rbp; perf knows no register since": guessed_before,
+# The first class that fits counts.
+CLASSES: dict[str, Callable[[Pair, Mappings], bool]] = {
+    "perf has no mapping record yet":
+        lambda pair, _: pair.ours["stop"] == "unmapped" and not pair.b,
+    "the dump is empty": lambda pair, _: pair.ours["dump"] == 0,
+    "perf (libdw) has the file at one of two places": is_mapped_twice,
+    "perf stops in code without a file": is_without_file,
+    "perf takes the tables' address from before exec":
+        lambda pair, mappings: mappings.lower_before_exec(pair.ours["pid"], get_last_common(pair)),
+    "sampled behind sigreturn, where no CFI is":
+        lambda pair, mappings: mappings.is_behind_trampoline(pair.ours["pid"], pair.a[0]),
+    "perf follows rbp where we stop without CFI":
+        lambda pair, _: pair.common == len(pair.a) and pair.ours["stop"] in ("no-cfi", "no-elf"),
+    "perf cannot read the dump's last word":
+        lambda pair, _: any(address + 8 == end for address, _, end in pair.theirs.outside),
+    "perf invents ffffffffffffffff where the dump ends":
+        lambda pair, _: pair.b[pair.common:] == [INVENTED] and
+        any(address >= end for address, _, end in pair.theirs.outside[-2:]),
+    "perf reads a register that is popped already":
+        lambda pair, _: any(start - 0x1000 < address < start
+                            for address, start, _ in pair.theirs.outside),
+    "both guessed by rbp; perf knows no register since":
+        lambda pair, _: pair.common >= pair.ours.get("guessed", len(pair.a) + 1),
 }
 
 
 # --- reading -----------------------------------------------------------------------------------
 
 
-def lines_of(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
-    """What perf script prints; errors come where they were written, whole lines each, as long as
-    it prints nothing but samples: it flushes after each of them at -v."""
+def run_perf_script(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
+    """Yields the lines of perf script's output and messages in the order of writing. perf flushes
+    its output after each sample at -v."""
     with subprocess.Popen([perf.path, "script", *options, "-i", path], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=perf.environment,
                           text=True, encoding="utf-8", errors="replace") as child:
@@ -235,10 +208,10 @@ def lines_of(perf: perf_tools.Perf, path: str, *options: str) -> Iterator[str]:
 
 
 def read_records(perf: perf_tools.Perf, path: str) -> list[tuple[int, str]]:
-    """[(ns, line)] of what perf knows of processes and mappings, in the order of time."""
+    """Returns (time in ns, line) of the records of processes and mappings, in the order of time."""
     found = []
-    for line in lines_of(perf, path, "--ns", "--show-mmap-events", "--show-task-events", "-F",
-                         "tid,time"):
+    for line in run_perf_script(perf, path, "--ns", "--show-mmap-events", "--show-task-events",
+                                "-F", "tid,time"):
         match = RECORD.match(line)
         if match:
             found.append((int(match[1]) * 1000000000 + int(match[2]), line.rstrip("\n")))
@@ -246,25 +219,25 @@ def read_records(perf: perf_tools.Perf, path: str) -> list[tuple[int, str]]:
 
 
 def read_perf(perf: perf_tools.Perf, path: str, visit: Callable[..., Any]) -> None:
-    """Calls visit((tid, ns), Unwound, Mappings) for each sample; perf's words come before it."""
+    """Calls visit((tid, time in ns), Unwound, Mappings) for each sample."""
     mappings, unwound = Mappings(), Unwound([], [], False, 0)
     records, key = collections.deque(read_records(perf, path)), None
-    for line in lines_of(perf, path, "-v", "--ns", "--no-inline", "--max-stack", str(MAX_STACK),
-                         "-F", "ip,tid,time"):
+    for line in run_perf_script(perf, path, "-v", "--ns", "--no-inline", "--max-stack",
+                                str(MAX_STACK), "-F", "ip,tid,time"):
         if line.startswith("unwind:"):
-            listen(line, unwound)
+            parse_unwind_line(line, unwound)
         elif match := SAMPLE.match(line):
             key = int(match[1]), int(match[2]) * 1000000000 + int(match[3])
         elif key and ADDRESS.match(line):
             unwound.printed += int(line, 16) < KERNEL
         elif key and line == "\n":
             while records and records[0][0] <= key[1]:
-                follow(records.popleft()[1], mappings)
+                apply_record(records.popleft()[1], mappings)
             visit(key, unwound, mappings)
             unwound, key = Unwound([], [], False, 0), None
 
 
-def listen(line: str, unwound: Unwound) -> None:
+def parse_unwind_line(line: str, unwound: Unwound) -> None:
     match = FRAME.match(line)
     outside = not match and OUTSIDE.match(line)
     if match:
@@ -275,7 +248,7 @@ def listen(line: str, unwound: Unwound) -> None:
         unwound.libdw = True
 
 
-def follow(line: str, mappings: Mappings) -> None:
+def apply_record(line: str, mappings: Mappings) -> None:
     match = MAPPED.search(line)
     if match:
         mappings.add(int(match[1]), int(match[2], 16), int(match[3], 16), int(match[4], 16),
@@ -291,7 +264,7 @@ def follow(line: str, mappings: Mappings) -> None:
 
 
 def read_ours(jitproof: str, path: str, options: list[str]) -> collections.defaultdict:
-    """{(tid, ns): our stacks, in the order of the file}"""
+    """Returns {(tid, time in ns): jitproof's stacks, in the order of the file}."""
     stacks, found = path + ".stacks", collections.defaultdict(list)
     process.must([jitproof, "judge", *options, "--stacks", stacks, path])
     with open(stacks, encoding="utf-8") as file:
@@ -301,11 +274,12 @@ def read_ours(jitproof: str, path: str, options: list[str]) -> collections.defau
     return found
 
 
-def pair_up(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pair:
-    """perf gives the address before a return address, but for a frame that a signal interrupted;
-    libdw's perf does not for the signal's trampoline either."""
+def pair_stacks(ours: dict[str, Any], theirs: Unwound, mappings: Mappings) -> Pair:
+    """Converts perf's frames to return addresses and compares them with jitproof's. perf prints the
+    address before a return address, except for a frame that a signal interrupted, and with libdw
+    except for the signal's trampoline."""
     a, b = [int(frame, 16) for frame in ours["frames"]], []
-    interrupted = True  # the sampled address is none that is returned to
+    interrupted = True  # the sampled address is no return address
     for address, _ in theirs.frames:
         trampoline = mappings.is_trampoline(ours["pid"], address)
         b.append(address + (not interrupted and not trampoline))
@@ -343,10 +317,10 @@ class Comparison:
                 return
         self.unexplained.append(pair)
 
-    def tell(self, what: str) -> None:
-        print("  %-34s %6d samples, %6d identical (%6.2f %%); ours goes on in %d, perf's in %d, "
-              "they part in %d; frames %d and %d" % (
-                  what, self.samples, self.same, 100 * self.same / self.samples, self.deeper,
+    def print_summary(self, title: str) -> None:
+        print("  %-34s %6d samples, %6d identical (%6.2f %%); ours is deeper in %d, perf's in %d, "
+              "they differ in %d; frames %d and %d" % (
+                  title, self.samples, self.same, 100 * self.same / self.samples, self.deeper,
                   self.shallower, self.samples - self.same - self.deeper - self.shallower,
                   self.frames[0], self.frames[1]))
         for name, count in self.classes.most_common():
@@ -373,12 +347,12 @@ def compare(options: Any, perf: perf_tools.Perf, path: str, judge_options: list[
     def visit(key: tuple[int, int], unwound: Unwound, mappings: Mappings) -> None:
         nonlocal alone
         if ours[key]:
-            result.add(pair_up(ours[key].pop(0), unwound, mappings), mappings)
+            result.add(pair_stacks(ours[key].pop(0), unwound, mappings), mappings)
         else:
             alone += 1
     read_perf(perf, path, visit)
     if alone or any(ours.values()):
-        raise RuntimeError("%d samples are perf's alone, %d are ours" % (
+        raise RuntimeError("only perf has %d samples, only jitproof has %d" % (
             alone, sum(len(left) for left in ours.values())))
     return result
 
@@ -391,7 +365,7 @@ def record(options: argparse.Namespace, folder: str, command: list[str]) -> str:
 
 
 def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) -> bool:
-    """Whether all differences are explained."""
+    """Records a program and compares its stacks. Returns whether all differences are explained."""
     good = True
     with tempfile.TemporaryDirectory(dir=options.folder, prefix="jitproof-") as folder:
         path = record(options, folder,
@@ -400,9 +374,9 @@ def run(options: argparse.Namespace, perfs: list[perf_tools.Perf], name: str) ->
         for perf in perfs:
             ways: tuple[tuple[str, list[str]], ...] = (
                 ("", []), (", rbp where no CFI", ["--frame-pointers"]))
-            for what, judge_options in ways:
+            for way, judge_options in ways:
                 result = compare(options, perf, path, judge_options)
-                result.tell("perf %s%s" % (perf.version, what))
+                result.print_summary("perf %s%s" % (perf.version, way))
                 good &= not result.unexplained
         print("    perf script prints chain and unwound stack, one after the other, in %d of %d"
               % (result.merged, result.samples), flush=True)
@@ -413,13 +387,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
-                        help="where the perfs of the suites are kept (default: %(default)s)")
+                        help="folder of the perfs of the suites (default: %(default)s)")
     parser.add_argument("--perf", action="append", metavar="WANTED",
-                        help='a suite, a version or "installed" (the default); may repeat')
+                        help='a suite, a version or "installed" (the default); may be repeated')
     parser.add_argument("--stack", type=int, default=16384, help="bytes of each dump (%(default)s)")
     parser.add_argument("--frequency", type=int, default=999, help="default: %(default)s")
-    parser.add_argument("--seconds", type=int, default=2, help="of each program (%(default)s)")
-    parser.add_argument("--folder", help="where captures go, some 100 MB (default: as Python's)")
+    parser.add_argument("--seconds", type=int, default=2,
+                        help="duration of each program (%(default)s)")
+    parser.add_argument("--folder", help="folder for captures, some 100 MB (default: $TMPDIR)")
     parser.add_argument("program", nargs="*", help="of: " + " ".join(agreement_programs.PROGRAMS))
     options = parser.parse_args()
     options.jitproof = os.path.abspath(options.jitproof)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real programs at work, for agreement.py; each keeps one busy for some seconds.
+"""Provides real programs for agreement.py. Each keeps a CPU busy for some seconds.
 
-Raises Missing where a program is not installed.
+A function raises Missing if its program is not installed.
 """
 
 import os
@@ -48,8 +48,8 @@ while (time < $until) {
 }
 """
 
-# Exceptions, virtual calls, callbacks from libc, threads, recursion beyond the dump, calls through
-# the PLT and the vDSO, and a signal's handler now and then, on a stack of its own.
+# Exceptions, virtual calls, callbacks from libc, threads, recursion deeper than the dump, calls
+# through the PLT and the vDSO, and a signal handler that runs on its own stack.
 CPLUSPLUS = r"""
 #include <algorithm>
 #include <atomic>
@@ -198,47 +198,47 @@ done
 """
 
 
-def installed(name: str) -> str:
+def find_program(name: str) -> str:
     path = shutil.which(name)
     if not path:
         raise Missing("%s is not installed" % name)
-    # A wrapper that starts the real one would be a program more.
+    # A wrapper script would add its own process to the recording.
     with open(path, "rb") as file:
         if file.read(4) != b"\x7fELF":
             path = "/usr/bin/" + name
     if not os.path.exists(path):
-        raise Missing("%s is a script here, and not in /usr/bin" % name)
+        raise Missing("%s is a script, and /usr/bin has no such program" % name)
     return path
 
 
-def script(folder: str, name: str, text: str) -> str:
+def write_script(folder: str, name: str, text: str) -> str:
     path = os.path.join(folder, name)
     files.write(path, text)
     return path
 
 
 def python3(folder: str, seconds: int) -> list[str]:
-    return [installed("python3"), script(folder, "work.py", PYTHON), str(seconds)]
+    return [find_program("python3"), write_script(folder, "work.py", PYTHON), str(seconds)]
 
 
 def node(folder: str, seconds: int) -> list[str]:
-    return [installed("node"), script(folder, "work.js", NODE), str(seconds)]
+    return [find_program("node"), write_script(folder, "work.js", NODE), str(seconds)]
 
 
 def perl(folder: str, seconds: int) -> list[str]:
-    return [installed("perl"), script(folder, "work.pl", PERL), str(seconds)]
+    return [find_program("perl"), write_script(folder, "work.pl", PERL), str(seconds)]
 
 
 def cplusplus(folder: str, seconds: int) -> list[str]:
-    source, path = script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
-    # With a PLT, as most programs are built whose distribution does not harden them.
-    process.must([installed("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
+    source, path = write_script(folder, "work.cc", CPLUSPLUS), os.path.join(folder, "work")
+    # With lazy binding and without CET, so that calls go through a classic PLT.
+    process.must([find_program("g++"), "-O2", "-g", "-std=c++17", "-pthread", "-Wl,-z,lazy",
                   "-fcf-protection=none", source, "-o", path])
     return [path, str(seconds)]
 
 
-def fill(repository: str) -> None:
-    """A history of 120 commits on a file of 3,000 lines."""
+def create_history(repository: str) -> None:
+    """Creates a repository with 120 commits on a file of 3,000 lines."""
     stream = []
     lines = ["line %d of a file that changes\n" % number for number in range(3000)]
     for commit in range(120):
@@ -253,9 +253,9 @@ def fill(repository: str) -> None:
 
 
 def git(folder: str, seconds: int) -> list[str]:
-    installed("git")
+    find_program("git")
     repository = os.path.join(folder, "repository")
-    fill(repository)
+    create_history(repository)
     return ["/bin/sh", "-c", "cd %s\n%s" % (repository, GIT % seconds)]
 
 

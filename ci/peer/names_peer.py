@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds the names that `jitproof judge --json FILE` counts against those that perf script prints.
+"""Compares the names that `jitproof judge --json FILE` counts with those that perf script prints.
 
-Each sample in user space is named or not, by process; perf and we must agree on how many are. A
-perf that cannot read the file is passed over.
+For each process, perf and jitproof must name the same number of samples in user space. A perf that
+cannot read the file is skipped.
 """
 
 import argparse
@@ -20,13 +20,14 @@ from ci.base.status import Missing
 from ci.peer import perf_tools
 
 KERNEL = 1 << 63
-# The perfs whose rules judge counts by; another is held against the last one before it.
+# Versions of perf whose naming rules judge knows. Another version is compared with the last known
+# one before it.
 KNOWN = ((5, 10), (6, 1), (6, 12), (7, 2), (7, 3))
 
 
-def by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
-    """Samples in user space, those with a name, and those in a vDSO without one, by pid. Missing:
-    it cannot read the file."""
+def count_by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
+    """Returns by pid the number of samples in user space, of those with a name, and of those in a
+    vDSO without a name. Raises Missing if perf cannot read the file."""
     done = perf.run("script", "-i", path, "-G", "-F", "pid,ip,sym,dso")
     if done.returncode or not done.stdout:
         raise Missing("perf %s: %s" % (perf.version, done.stderr.strip().splitlines()[-1:]))
@@ -42,7 +43,7 @@ def by_perf(perf: perf_tools.Perf, path: str) -> dict[int, list[int]]:
     return found
 
 
-def by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, list[int]]:
+def count_by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, list[int]]:
     done = process.run([jitproof, "judge", "--json", path], timeout=600)
     if done.returncode:
         raise Missing("judge: %s" % done.stderr)
@@ -51,10 +52,10 @@ def by_judge(jitproof: str, path: str, version: tuple[int, ...]) -> dict[int, li
             for one in json.loads(done.stdout)["processes"] if "names" in one}
 
 
-def differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:
-    """What perf and judge count differently; nothing where they agree. Where its cache has no
-    vDSO, perf names nothing in it; judge reads its own."""
-    theirs, ours = by_perf(perf, path), by_judge(jitproof, path, perf.number)
+def find_differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:
+    """Returns a line for each process that perf and judge count differently. perf names code of a
+    vDSO only if its cache has the vDSO, judge always."""
+    theirs, ours = count_by_perf(perf, path), count_by_judge(jitproof, path, perf.number)
     found = []
     for pid in sorted(set(theirs) | set(ours)):
         samples, named, vdso = theirs.get(pid, [0, 0, 0])
@@ -66,9 +67,9 @@ def differences(perf: perf_tools.Perf, jitproof: str, path: str) -> list[str]:
     return found
 
 
-def perfs_of(wanted: Iterable[str]) -> list[perf_tools.Perf]:
-    return [perf_tools.installed() if one == perf_tools.INSTALLED
-            else perf_tools.Perf(one, perf_tools.version_of(one), one) for one in wanted]
+def find_perfs(wanted: Iterable[str]) -> list[perf_tools.Perf]:
+    return [perf_tools.find_installed() if one == perf_tools.INSTALLED
+            else perf_tools.Perf(one, perf_tools.read_version(one), one) for one in wanted]
 
 
 def main() -> int:
@@ -78,10 +79,10 @@ def main() -> int:
     parser.add_argument("files", nargs="+")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
-    for perf in perfs_of(options.perf or [perf_tools.INSTALLED]):
+    for perf in find_perfs(options.perf or [perf_tools.INSTALLED]):
         for path in options.files:
             try:
-                found = differences(perf, options.jitproof, path)
+                found = find_differences(perf, options.jitproof, path)
             except (Missing, subprocess.TimeoutExpired) as why:
                 print("SKIP %s: %s" % (path, why))
                 counts["skipped"] += 1

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Opens every capture of ours below DIR with perf.
+"""Opens every capture of jitproof below DIR with perf.
 
 perf must print nothing on standard error and count the samples that `jitproof judge --json` counts.
-Ends with "N passed, N failed, N skipped"; exits 1 when anything failed.
+The last line is "N passed, N failed, N skipped". Exits with 1 if a capture failed.
 """
 
 import argparse
@@ -23,13 +23,9 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return process.run(command, timeout=300, env={**os.environ, "LC_ALL": "C", "PAGER": "cat"})
 
 
-def captures(folders: list[str]) -> list[str]:
-    found = []
-    for folder in folders:
-        for path, _, names in os.walk(folder):
-            if "perf.data" in names:
-                found.append(os.path.join(path, "perf.data"))
-    return sorted(found)
+def find_captures(folders: list[str]) -> list[str]:
+    return sorted(os.path.join(path, "perf.data") for folder in folders
+                  for path, _, names in os.walk(folder) if "perf.data" in names)
 
 
 def count_stats(text: str) -> int:
@@ -37,17 +33,17 @@ def count_stats(text: str) -> int:
 
 
 def count_rows(text: str) -> int:
-    """Of a report with the number of samples in the second column."""
+    """Sums the second column of a report, the numbers of samples."""
     return sum(int(line.split()[1]) for line in text.splitlines()
                if line.strip() and not line.startswith("#"))
 
 
 def count_samples(text: str) -> int:
-    """Of a script: a line for each sample, and one for each of its frames, with a tab first."""
+    """Counts the samples of perf script: the lines of frames begin with a tab."""
     return sum(bool(line.strip()) and not line.startswith("\t") for line in text.splitlines())
 
 
-# What is read, the arguments, how samples are counted in its output.
+# A name, the arguments of perf, and the function that counts the samples in its output.
 Reading = tuple[str, tuple[str, ...], Callable[[str], int] | None]
 READINGS: tuple[Reading, ...] = (
     ("report --stats", ("report", "--stats"), count_stats),
@@ -55,16 +51,16 @@ READINGS: tuple[Reading, ...] = (
                         "--show-nr-samples"), count_rows),
     ("script -F tid,time", ("script", "-F", "tid,time"), count_samples),
 )
-# With all that perf does by default: symbols, chains, its own unwinding. Takes longer.
+# Reads with perf's defaults: symbols, callchains, its own unwinding. Takes longer.
 PLAIN: tuple[Reading, ...] = (
     ("report", ("report", "--stdio"), None),
     ("script", ("script",), count_samples),
 )
 
 
-def complaints(jitproof: str, path: str, perf: str = "perf",
-               readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
-    """(how many samples we count in @path, what is wrong with it as a list of sentences)"""
+def check_capture(jitproof: str, path: str, perf: str = "perf",
+                  readings: Sequence[Reading] = READINGS) -> tuple[int, list[Any]]:
+    """Returns the number of samples that jitproof counts in @path, and a list of problems."""
     wrong = []
     done = run(jitproof, "judge", "--json", path)
     if done.returncode:
@@ -72,29 +68,29 @@ def complaints(jitproof: str, path: str, perf: str = "perf",
     ours = json.loads(done.stdout)["samples"]
     if not ours:
         wrong.append("jitproof counts no sample")
-    for what, arguments, count in readings:
+    for name, arguments, count in readings:
         done = run(perf, *arguments, "-i", path)
         if done.returncode:
-            wrong.append(f"perf {what}: exit {done.returncode}")
+            wrong.append(f"perf {name}: exit {done.returncode}")
         if done.stderr.strip():
-            wrong.append(f"perf {what} says: {done.stderr.strip().splitlines()[0]}")
+            wrong.append(f"perf {name} prints: {done.stderr.strip().splitlines()[0]}")
         if not count:
             continue
         try:
             theirs = count(done.stdout)
         except (AttributeError, ValueError, IndexError):
-            wrong.append(f"perf {what}: no count in its output")
+            wrong.append(f"perf {name}: no count in its output")
             continue
         if theirs != ours:
-            wrong.append(f"perf {what} counts {theirs} samples, jitproof {ours}")
+            wrong.append(f"perf {name} counts {theirs} samples, jitproof {ours}")
     return ours, wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
+    parser.add_argument("--perf", default="perf", help="default: %(default)s")
     parser.add_argument("--plain", action="store_true",
-                        help="also `perf report` and `perf script` without options")
+                        help="also run `perf report` and `perf script` without options")
     parser.add_argument("jitproof")
     parser.add_argument("dir", nargs="+")
     options = parser.parse_args()
@@ -102,16 +98,16 @@ def main() -> int:
         print("# SKIP perf is not installed\n0 passed, 0 failed, 1 skipped")
         return 0
     passed = failed = 0
-    for path in captures(options.dir):
-        _, wrong = complaints(options.jitproof, path, options.perf,
-                              READINGS + PLAIN if options.plain else READINGS)
+    for path in find_captures(options.dir):
+        _, wrong = check_capture(options.jitproof, path, options.perf,
+                                 READINGS + PLAIN if options.plain else READINGS)
         print(f"{'not ok' if wrong else 'ok'} {path}")
         for line in wrong:
             print(f"  {line}")
         failed += bool(wrong)
         passed += not wrong
     if not passed and not failed:
-        print("no capture was found")
+        print("found no capture")
         failed = 1
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The perf of other Debian suites, next to each other and not installed.
+"""Downloads the perf of several Debian suites and runs them without installing them.
 
     perf = perf_tools.find("build/perf", "6.12")  # or "trixie", or "installed"
     perf.run("record", "-o", "x.data", "--", "true")
 
-linux-perf of a suite and all that it needs are unpacked into DIR/SUITE/root; DIR/SUITE/perf starts
-it with the libraries of that suite, for people and programs alike. What is there already stays.
+linux-perf of a suite and its dependencies are unpacked into DIR/SUITE/root. DIR/SUITE/perf starts
+perf with the libraries of that suite. Existing folders are used again.
 """
 
 import argparse
@@ -31,9 +31,9 @@ SUITES = ("bullseye", "bookworm", "trixie", "sid", "trixie-backports")
 INSTALLED = "installed"
 LD_SO = {"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
 
-# By its own loader, under perf's name, which its children have: LD_LIBRARY_PATH would reach the
-# program that perf records. The user's own configuration and cache of binaries stay out of it,
-# unless PERF_CONFIG says otherwise.
+# Runs perf with the suite's loader: LD_LIBRARY_PATH would also affect the recorded program. The
+# loader is called `perf`, since that name appears in recordings. Without PERF_CONFIG, perf does not
+# use the user's configuration and cache of binaries.
 WRAPPER = """#!/bin/sh
 here=${0%%/*}
 export PERF_CONFIG="${PERF_CONFIG-$here/perfconfig}"
@@ -45,51 +45,51 @@ exec "$here/loader/perf" \\
 
 @dataclasses.dataclass(frozen=True)
 class Perf:
-    """One perf that runs here."""
+    """A perf that runs on this machine."""
     suite: str
     version: str  # "6.12.107"
-    path: str  # of a command that starts it
-    packages: tuple = ()  # NAME_VERSION_ARCH of the package and what it needs
+    path: str  # of the command that starts it
+    packages: tuple = ()  # NAME_VERSION_ARCH of the package and its dependencies
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its output is to be read by programs with."""
+        """The environment that makes perf's output readable by programs."""
         return {**os.environ, "LC_ALL": "C", "PAGER": "cat", "DEBUGINFOD_URLS": ""}
 
     @property
     def number(self) -> tuple[int, ...]:
-        """(6, 12) of 6.12.107, to sort by."""
+        """(6, 12, 107) for "6.12.107", to sort by."""
         return tuple(int(part) for part in re.findall(r"\d+", self.version)[:3])
 
     def run(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        """The finished subprocess, output and errors as text."""
+        """Runs perf. Returns the finished process with its output and errors as text."""
         return process.run([self.path, *arguments],
-                                   **{"env": self.environment, "timeout": 300, **more})
+                           **{"env": self.environment, "timeout": 300, **more})
 
 
-def version_of(path: str) -> str:
-    """The version that a perf says of itself; Missing where it does not start."""
+def read_version(path: str) -> str:
+    """Reads the version of the perf @path. Raises Missing if it does not start."""
     try:
-        said = process.run([path, "--version"], timeout=60)
+        done = process.run([path, "--version"], timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Missing("it does not start: %s" % error) from error
-    match = re.match(r"perf version (\d\S*)", said.stdout)
+    match = re.match(r"perf version (\d\S*)", done.stdout)
     if not match:
-        raise Missing("it does not start: %s" % (said.stderr or said.stdout).strip()[:200])
+        raise Missing("it does not start: %s" % (done.stderr or done.stdout).strip()[:200])
     return match.group(1)
 
 
-def installed() -> Perf:
+def find_installed() -> Perf:
     path = shutil.which("perf")
     if not path:
         raise Missing("perf is not installed")
-    return Perf(INSTALLED, version_of(path), path)
+    return Perf(INSTALLED, read_version(path), path)
 
 
 def write_wrapper(home: str) -> str:
-    """Makes home/perf start home/root's perf, and returns its path."""
+    """Writes home/perf, a script that starts the perf in home/root, and returns its path."""
     binaries = os.listdir(os.path.join(home, "root/usr/bin"))
-    # linux-perf of bullseye has a script called perf that looks for perf_RELEASE.
+    # In bullseye `perf` is a script that runs perf_RELEASE.
     versioned = sorted(name for name in binaries if re.match(r"perf_\d", name))
     path = os.path.join(home, "perf")
     libraries = "usr/lib/%s-linux-gnu" % platform.machine()
@@ -100,12 +100,12 @@ def write_wrapper(home: str) -> str:
                os.path.join(home, "loader/perf"))
     os.chmod(path, 0o755)
     files.write(os.path.join(home, "perfconfig"),
-                          "[buildid]\n\tdir = %s\n" % os.path.join(home, "buildid"))
+                "[buildid]\n\tdir = %s\n" % os.path.join(home, "buildid"))
     return path
 
 
-def already(folder: str, suite: str) -> Perf | None:
-    """The perf of a suite that was fetched before, or None."""
+def find_fetched(folder: str, suite: str) -> Perf | None:
+    """Returns the perf of a suite that was fetched before, or None."""
     home = os.path.join(os.path.abspath(folder), suite)
     try:
         known = json.loads(files.read(os.path.join(home, "fetched.json")))
@@ -114,53 +114,52 @@ def already(folder: str, suite: str) -> Perf | None:
         return None
 
 
-def fill(home: str, archive: debian_packages.Archive) -> None:
-    """Downloads and unpacks into an empty folder; the last file to appear is fetched.json."""
+def download(home: str, archive: debian_packages.Archive) -> None:
+    """Downloads and unpacks linux-perf into an empty folder. Writes fetched.json last."""
     paths = archive.download("linux-perf")
     debian_packages.unpack(paths, os.path.join(home, "root"))
     packages = [urllib.parse.unquote(os.path.basename(path).removesuffix(".deb"))
                 for path in paths]
-    version = version_of(write_wrapper(home))
+    version = read_version(write_wrapper(home))
     files.write(os.path.join(home, "fetched.json"), json.dumps(
         {"version": version, "packages": packages}, indent=1) + "\n")
 
 
 def fetch(folder: str, suite: str, number: str | None = None) -> Perf | None:
-    """A suite's perf, downloaded where it is not there already. With a number ("6.12"): None,
-    and nothing downloaded, where the suite has another one."""
-    perf = already(folder, suite)
+    """Returns a suite's perf, downloaded if necessary. If @number ("6.12") is given and the suite
+    has another version, downloads nothing and returns None."""
+    perf = find_fetched(folder, suite)
     if not perf:
         if platform.machine() not in LD_SO:
-            raise Missing("on %s no perf was tried" % platform.machine())
+            raise Missing("perf packages are not supported on %s" % platform.machine())
         home = os.path.join(os.path.abspath(folder), suite)
         shutil.rmtree(home, ignore_errors=True)
         os.makedirs(home)
         with debian_packages.Archive(suite, home) as archive:
             if number and not is_number(archive.candidate("linux-perf") or "", number):
                 return None
-            fill(home, archive)
-        perf = already(folder, suite)
+            download(home, archive)
+        perf = find_fetched(folder, suite)
     return perf if perf and (not number or is_number(perf.version, number)) else None
 
 
 def is_number(version: str, number: str) -> bool:
-    """Whether 6.12.107-1 is a 6.12, which 6.1 is not."""
+    """Returns whether a version begins with a number: 6.12.107-1 begins with 6.12, not 6.1."""
     return re.match(re.escape(number) + r"(?![0-9])", version) is not None
 
 
 def find(folder: str, wanted: str) -> Perf:
-    """The perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
+    """Finds the perf of a suite ("trixie"), of a version ("6.12", "6.12.107"), or "installed"."""
     if wanted == INSTALLED:
-        return installed()
+        return find_installed()
     if not wanted[:1].isdigit():
         perf = fetch(folder, wanted)
         if not perf:
-            raise Missing("%s was not unpacked as a whole" % wanted)
+            raise Missing("perf of %s was not unpacked completely" % wanted)
         return perf
-    fetched = [perf for perf in (already(folder, suite) for suite in SUITES) if perf]
-    for known in fetched:
-        if is_number(known.version, wanted):
-            return known
+    for fetched in (find_fetched(folder, suite) for suite in SUITES):
+        if fetched and is_number(fetched.version, wanted):
+            return fetched
     for suite in SUITES:
         perf = fetch(folder, suite, wanted)
         if perf:

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Holds jitproof against many versions of perf, both ways.
+"""Compares jitproof with several versions of perf, in both directions.
 
-ours: each perf opens captures of `jitproof record` and `jitproof run`; it must print nothing on
-standard error, end with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
+ours: each perf opens captures of `jitproof record` and `jitproof run`. It must print nothing on
+standard error, exit with 0 and count what `jitproof judge --json` counts (perf_reads_ours.py), and
 its `script -D` must show the same figures (perfdata_peer.py).
-theirs: each perf records a small program and a JIT (node); `jitproof judge --json` must count what
+theirs: each perf records a small program and a JIT (node). `jitproof judge --json` must count what
 `script -D` of the same perf shows.
 
-One line for each perf and capture. The last one says "N passed, N failed, N skipped".
+Prints one line for each perf and capture; the last line is "N passed, N failed, N skipped".
 """
 
 import argparse
@@ -28,7 +28,7 @@ from ci.base.status import Missing
 from ci.peer import perf_reads_ours, perf_tools, perfdata_peer, real_captures
 from ci.peer.perf_tools import Perf
 
-# A thread, a child and calls 20 deep, for as long as BUSY says.
+# A thread, a child and calls 20 deep, for as many milliseconds as its argument.
 PROGRAM = """
 #include <pthread.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	until = now.tv_sec * 1e3 + now.tv_nsec / 1e6 + atof(argv[1]);
-	/* The one line tells that main() runs. */
+	/* The line reports that main() runs. */
 	if (write(1, "ready\\n", 6) != 6 || pthread_create(&thread, NULL, work, &until))
 		return 1;
 	child = fork();
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	return waitpid(child, NULL, 0) != child;
 }
 """
-BUSY = "400"  # milliseconds
+BUSY = "400"  # argument of the program, in milliseconds
 
 # (name, options of `jitproof record`, attach)
 OURS: list[tuple[str, list[str], bool]] = [
@@ -94,11 +94,12 @@ OURS: list[tuple[str, list[str], bool]] = [
     ("user-only", ["--user-only"], False),
     ("all-maps", ["--all-maps", "--synth=all"], True),
 ]
-# Of the set check: samples by clock and by breakpoint, of anonymous and memfd code, deep chains.
+# Cases of the set check: samples by clock and by breakpoint, anonymous and memfd code, deep chains.
 CASES = ["exact/*", "preexisting/anon.attach.*", "preexisting/memfd.attach.exec",
          "attach/before-snapshot.exec"]
 
-# (name, options of `perf record`, what its file shows where that perf and this kernel can do it)
+# (name, options of `perf record`, (perf command, text that it prints if this perf and this kernel
+# support the options))
 DEFER = (("evlist", "-v"), "defer_callchain")
 COMPRESSED = (("report", "--header-only"), "compressed")
 THEIRS = [
@@ -117,21 +118,21 @@ THEIRS = [
     ("off-cpu", ["-g", "--off-cpu"], (("evlist", "-v"), "offcpu-time")),
     ("cgroups", ["-g", "-s", "--namespaces", "--all-cgroups"], None),
 ]
-# What perf says of an option that it is too old for or was built without. Not a failure of ours.
+# perf's messages about an option that this version or build does not have: a SKIP, no failure.
 UNKNOWN = re.compile(r"unknown (?:option|switch)|No more arguments needed|is being ignored")
-# Of real_captures.py: each is node for a second.
+# Names of captures of real_captures.py; each runs node for a second.
 REAL = ("plain", "perf-map", "compressed", "two-events", "dwarf", "pipe", "pipe-compressed")
 
 
 class Sums:
-    """What came out so far: counts, and a row of the table for each capture."""
+    """The results so far: their counts, and a row of the table for each capture."""
 
     def __init__(self) -> None:
         self.states: collections.Counter[str] = collections.Counter()
         self.rows: dict[str, dict[str, str]] = {}
 
-    def tell(self, perf: str, capture: str, state: str, text: str, samples: int | None = None,
-             more: Sequence[str] = ()) -> None:
+    def add(self, perf: str, capture: str, state: str, text: str, samples: int | None = None,
+            more: Sequence[str] = ()) -> None:
         self.states[state] += 1
         print("%-4s %-10s %-36s %s" % (state, perf, capture, text), flush=True)
         for line in more:
@@ -139,8 +140,9 @@ class Sums:
         cell = state if samples is None else "%d" % samples if state == "ok" else "**%s**" % state
         self.rows.setdefault(capture, {})[perf] = "-" if state == "SKIP" else cell
 
-    def table(self, perfs: Sequence[Perf]) -> Iterator[str]:
-        """Markdown: captures down, perfs across, the samples that all agree on in each cell."""
+    def make_table(self, perfs: Sequence[Perf]) -> Iterator[str]:
+        """Yields a Markdown table of samples with a row for each capture, a column for each
+        perf."""
         names = [perf.version for perf in perfs]
         yield "| capture | %s |" % " | ".join(names)
         yield "|---" * (len(names) + 1) + "|"
@@ -149,46 +151,45 @@ class Sums:
 
 
 def build_program(path: str) -> None:
-    """The program to watch."""
+    """Compiles the program to record."""
     process.compile_c(PROGRAM, path, "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
 
 
 def record_ours(options: argparse.Namespace, arguments: Sequence[str], attach: bool,
                 path: str) -> str | None:
-    """Makes one capture of ours; returns what went wrong, or None."""
+    """Records a capture with jitproof. Returns an error message, or None."""
     command = [options.jitproof, "record", *arguments, "-o", path]
     if not attach:
         done = process.run(command + ["--", options.program, BUSY], timeout=300)
         return None if done.returncode == 0 else done.stderr.strip()
-    # Longer than anybody takes to open: the capture ends with its program.
+    # 1500 ms is longer than attaching takes. The capture ends with its program.
     with subprocess.Popen([options.program, "1500"], stdout=subprocess.PIPE) as program:
         assert program.stdout
         program.stdout.readline()
         done = process.run(command + ["-p", str(program.pid)], timeout=300)
-    # It ends with what it watches.
     return None if done.returncode in (0, -signal.SIGINT) else done.stderr.strip()
 
 
-def captures_of_ours(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:
-    """Yields (name, path) of captures made now."""
+def record_captures(options: argparse.Namespace, sums: Sums) -> Iterator[tuple[str, str]]:
+    """Records captures with jitproof. Yields the name and path of each."""
     for name, arguments, attach in OURS:
         path = os.path.join(options.dir, "ours-" + name + ".data")
         wrong = record_ours(options, arguments, attach, path)
         if wrong:
-            sums.tell("jitproof", "ours/" + name, "FAIL", "jitproof record: " + wrong)
+            sums.add("jitproof", "ours/" + name, "FAIL", "jitproof record: " + wrong)
         else:
             yield name, path
     folder = os.path.join(options.dir, "run")
     process.run([options.jitproof, "run", "--set=check", "-o", folder, *CASES], timeout=300)
-    paths = perf_reads_ours.captures([folder])
+    paths = perf_reads_ours.find_captures([folder])
     if not paths:
-        sums.tell("jitproof", "ours/run", "FAIL", "jitproof run left no capture")
+        sums.add("jitproof", "ours/run", "FAIL", "jitproof run left no capture")
     for path in paths:
         yield os.path.relpath(os.path.dirname(path), folder), path
 
 
 def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any]:
-    """What Sums.tell() needs to know of a file, by perf's dump of it and by ours."""
+    """Compares perf's and jitproof's figures of a file. Returns arguments for Sums.add()."""
     try:
         differences, figures, peer = perfdata_peer.compare(perf.path, options.jitproof, path)
     except (RuntimeError, ValueError) as error:
@@ -204,12 +205,12 @@ def compare(options: argparse.Namespace, perf: Perf, path: str) -> dict[str, Any
 def check_ours(options: argparse.Namespace, perf: Perf, captures: Iterable[tuple[str, str]],
                sums: Sums) -> None:
     for name, path in captures:
-        told = compare(options, perf, path)
-        _, wrong = perf_reads_ours.complaints(
+        result = compare(options, perf, path)
+        _, wrong = perf_reads_ours.check_capture(
             options.jitproof, path, perf.path, perf_reads_ours.READINGS + perf_reads_ours.PLAIN)
         if wrong:
-            told = {**told, "state": "FAIL", "more": [*told.get("more", []), *wrong]}
-        sums.tell(perf.version, "ours/" + name, **told)
+            result = {**result, "state": "FAIL", "more": [*result.get("more", []), *wrong]}
+        sums.add(perf.version, "ours/" + name, **result)
 
 
 def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
@@ -219,21 +220,21 @@ def check_theirs(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
         done = perf.run("record", "-k", "mono", *event, *arguments, "-o", path, "--",
                         options.program, BUSY)
         if UNKNOWN.search(done.stderr):
-            told: dict[str, Any] = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
+            result: dict[str, Any] = {"state": "SKIP", "text": "perf has no " + " ".join(arguments)}
         elif done.returncode:
-            told = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
+            result = {"state": "FAIL", "text": "perf record: exit %d: %s" % (
                 done.returncode, done.stderr.strip()[-200:])}
         elif shows and shows[1] not in perf.run(*shows[0], "-i", path).stdout:
-            told = {"state": "SKIP", "text": "perf and this kernel do without %s: perf %s says "
-                    "nothing of %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
+            result = {"state": "SKIP", "text": "perf and this kernel ignore %s: perf %s does not "
+                      "print %s" % (" ".join(arguments), " ".join(shows[0]), shows[1])}
         else:
-            told = compare(options, perf, path)
-        sums.tell(perf.version, "theirs/" + name, **told)
+            result = compare(options, perf, path)
+        sums.add(perf.version, "theirs/" + name, **result)
 
 
 def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
     if not shutil.which(options.node):
-        sums.tell(perf.version, "node/*", "SKIP", "node is not installed")
+        sums.add(perf.version, "node/*", "SKIP", "node is not installed")
         return
     real = argparse.Namespace(dir=options.dir, perf=perf.path, node=options.node)
     files.write(os.path.join(options.dir, "workload.js"), real_captures.WORKLOAD)
@@ -243,27 +244,27 @@ def check_node(options: argparse.Namespace, perf: Perf, sums: Sums) -> None:
             continue
         wrong = real_captures.capture(real, name, perf_options, node_options, path)
         if wrong and UNKNOWN.search(wrong):
-            told: dict[str, Any] = {"state": "SKIP",
-                                    "text": "perf has no " + " ".join(perf_options)}
+            result: dict[str, Any] = {"state": "SKIP",
+                                      "text": "perf has no " + " ".join(perf_options)}
         elif wrong:
-            told = {"state": "FAIL", "text": wrong}
+            result = {"state": "FAIL", "text": wrong}
         else:
-            told = compare(options, perf, path)
-        sums.tell(perf.version, "node/" + name, **told)
+            result = compare(options, perf, path)
+        sums.add(perf.version, "node/" + name, **result)
         if node_options and not wrong:
             judged = perfdata_peer.read_judge(options.jitproof, path)
             real_captures.remove_perf_maps(judged["processes"])
 
 
-def perfs(options: argparse.Namespace, sums: Sums) -> list[Perf]:
-    """What can be had, by version, without doubles."""
+def find_perfs(options: argparse.Namespace, sums: Sums) -> list[Perf]:
+    """Finds the wanted perfs. Returns one of each version, sorted."""
     found: dict[str, Perf] = {}
     for wanted in options.wanted or (*perf_tools.SUITES, perf_tools.INSTALLED):
         try:
             perf = perf_tools.find(options.perf_dir, wanted)
             found.setdefault(perf.version, perf)
         except Missing as reason:
-            sums.tell(wanted, "*", "SKIP", str(reason))
+            sums.add(wanted, "*", "SKIP", str(reason))
     return sorted(found.values(), key=lambda perf: perf.number)
 
 
@@ -271,10 +272,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--perf-dir", default="build/perf",
-                        help="where the perfs of the suites are kept (default: %(default)s)")
+                        help="folder of the perfs of the suites (default: %(default)s)")
     parser.add_argument("--node", default="node", help="default: %(default)s")
-    parser.add_argument("--keep", metavar="DIR", help="keep our captures in this directory")
-    parser.add_argument("--markdown", metavar="FILE", help="write a table of the samples there")
+    parser.add_argument("--keep", metavar="DIR", help="keep the captures in this folder")
+    parser.add_argument("--markdown", metavar="FILE", help="write a table of samples to FILE")
     parser.add_argument("wanted", nargs="*", help='suites, versions or "installed" (default: %s '
                         "and the installed perf)" % ", ".join(perf_tools.SUITES))
     options = parser.parse_args()
@@ -285,14 +286,14 @@ def main() -> int:
         os.makedirs(options.dir, exist_ok=True)
         options.program = os.path.join(scratch, "busy")
         build_program(options.program)
-        found = perfs(options, sums)
-        captures = list(captures_of_ours(options, sums)) if found else []
+        found = find_perfs(options, sums)
+        captures = list(record_captures(options, sums)) if found else []
         for perf in found:
             check_ours(options, perf, captures, sums)
             check_theirs(options, perf, sums)
             check_node(options, perf, sums)
     if options.markdown:
-        files.write(options.markdown, "\n".join(sums.table(found)) + "\n")
+        files.write(options.markdown, "\n".join(sums.make_table(found)) + "\n")
     print("%(ok)d passed, %(FAIL)d failed, %(SKIP)d skipped" % sums.states)
     if sums.states["FAIL"]:
         return 1

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts what `perf script -D` shows of a perf.data and compares with `jitproof judge --json`.
+"""Compares the figures of `jitproof judge --json` for a perf.data with those of `perf script -D`.
 
-Shares nothing with jitproof but the definitions of the figures: perf reads the file, sorts its
-records and prints them; mappings are replayed here, from that text, in perf's own order.
+Shares only the definitions of the figures with jitproof. perf reads the file, sorts its records and
+prints them; this program replays the mappings from that text, in perf's order.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ LOST_SAMPLES = re.compile(r"lost samples ?: ?(\d+)(.*)")
 
 CONTEXT_USER = 2**64 - 512
 CONTEXT_USER_DEFERRED = 2**64 - 640
-CONTEXT_MAX = 2**64 - 4095  # from here on a value looks like a marker: no address
+CONTEXT_MAX = 2**64 - 4095  # PERF_CONTEXT_MAX: from here on a value is a marker, no address
 CPUMODE_USER = 2
-# What perf synthesizes of a process that ran already, and is no copy of its parent any more. perf
-# does not print it; it is in the bytes of the record's header.
+# PERF_RECORD_MISC_FORK_EXEC: perf synthesized the FORK of a process that ran already, so it is no
+# copy of its parent. perf prints this bit only in the bytes of the record's header.
 FORK_EXEC = 1 << 13
 CPUMODE_GUEST = (4, 5)
-COMM_MOST = 15  # bytes of a name that the kernel keeps
-NOBODY = 2**32 - 1  # the pid of a task that was gone
+COMM_MOST = 15  # bytes of a process name that the kernel stores (TASK_COMM_LEN - 1)
+NOBODY = 2**32 - 1  # pid of a task that had exited
 
 ANON = ("//anon", "[anon:", "[stack")
-TEMPORARY = re.compile(r"(^|/)(orcexec\..{6}|ffi.{6}|#\d+) \(deleted\)")  # files of a JIT's code
+TEMPORARY = re.compile(r"(^|/)(orcexec\..{6}|ffi.{6}|#\d+) \(deleted\)")  # files of JIT code
 OTHER = ("/dev/zero", "/SYSV", "/anon_hugepage")
 RUNTIME = re.compile(r"^(libc\.so|libc\.musl|libc-\d|ld-linux|ld-musl|ld-\d|ld64\.so|ld\.so)")
 
@@ -57,8 +57,8 @@ MAP_KINDS = ("file", "anon", "memfd", "other")
 PLACES = MAP_KINDS + ("unmapped", "kernel", "guest")
 
 
-def kind_of(name: str) -> str:
-    """The kind of a mapping, by its record's name."""
+def classify_name(name: str) -> str:
+    """Returns the kind of a mapping by the name in its record."""
     if not name or name.startswith(ANON):
         return "anon"
     if name.startswith(("/memfd:", "/dev/ashmem/")) or TEMPORARY.search(name):
@@ -68,18 +68,18 @@ def kind_of(name: str) -> str:
     return "other"
 
 
-def unsigned32(text: str) -> int:
-    """perf prints pids signed."""
+def parse_unsigned32(text: str) -> int:
+    """Parses a pid, which perf prints as a signed number."""
     return int(text) % 2**32
 
 
 class Space:
-    """The mappings of one process: disjoint, sorted, the latest record on top."""
+    """The mappings of one process: disjoint and sorted. A new record replaces older ones."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
-        self.names: list[str | None] = []  # None: data
+        self.names: list[str | None] = []  # None: not executable
         self.program: str | None = None
         self.program_known = self.execs = False
         self.found: dict[int, str | None] = {}
@@ -94,16 +94,17 @@ class Space:
         self.execs = True
 
     def map(self, start: int, size: int, name: str, code: bool, comm: str) -> None:
-        """@code: it may be executed; @comm: what the process is called."""
+        """Adds a mapping. @code: it is executable. @comm: name of the process, by which the first
+        executable file is recognized as the program."""
         if size:
-            self.place(start, start + size, name if code else None)
-        if code and kind_of(name) == "file" and not self.program_known:
+            self.insert(start, start + size, name if code else None)
+        if code and classify_name(name) == "file" and not self.program_known:
             file = name.rsplit("/", 1)[-1].removesuffix(" (deleted)")
             called = bool(comm) and file[:COMM_MOST] == comm
             if self.program is None or called:
                 self.program, self.program_known = name, self.execs or called
 
-    def place(self, start: int, end: int, name: str | None) -> None:
+    def insert(self, start: int, end: int, name: str | None) -> None:
         kept = []
         for old in zip(self.starts, self.ends, self.names):
             if old[0] < start:
@@ -117,8 +118,8 @@ class Space:
         self.names = [one[2] for one in kept]
         self.found = {}
 
-    def name_at(self, address: int) -> str | None:
-        """The name of the executable mapping at an address, None where there is none."""
+    def find_name(self, address: int) -> str | None:
+        """Returns the name of the executable mapping at an address, or None."""
         if address not in self.found:
             index = bisect.bisect_right(self.starts, address) - 1
             inside = index >= 0 and address < self.ends[index]
@@ -126,8 +127,8 @@ class Space:
         return self.found[address]
 
     def is_root(self, address: int) -> bool:
-        name = self.name_at(address)
-        if name is None or kind_of(name) != "file":
+        name = self.find_name(address)
+        if name is None or classify_name(name) != "file":
             return False
         return name == self.program or bool(RUNTIME.match(name.rsplit("/", 1)[-1]))
 
@@ -141,12 +142,12 @@ def new_figures() -> dict[str, Any]:
 
 
 class Peer:
-    """Reads the dump's lines and counts."""
+    """Computes the figures from the lines of the dump."""
 
     def __init__(self) -> None:
         self.spaces: collections.defaultdict[int, Space] = collections.defaultdict(Space)
         self.comms: dict[int, str] = {}
-        self.mmap2 = False  # the file has such records
+        self.mmap2 = False  # the file has MMAP2 records
         self.figures: collections.defaultdict[int, dict[str, Any]] = \
             collections.defaultdict(new_figures)
         self.lost = {"lost_records": 0, "lost_events": 0, "lost_samples": 0}
@@ -156,7 +157,7 @@ class Peer:
         self.expected = 0
         self.chain: list[int] = []
 
-    def line(self, line: str) -> None:
+    def handle_line(self, line: str) -> None:
         if self.expected:
             frame = FRAME.match(line)
             if not frame:
@@ -168,7 +169,7 @@ class Peer:
         record = RECORD.match(line)
         if record:
             self.finish_sample()
-            self.record(record.group(1).split(), record.group(2), record.group(3))
+            self.handle_record(record.group(1).split(), record.group(2), record.group(3))
             return
         header = HEADER.match(line)
         if header:
@@ -178,18 +179,18 @@ class Peer:
         if chain and self.sample:
             self.expected = int(chain.group(1))
 
-    def record(self, stamps: list[str], kind: str, rest: str) -> None:
+    def handle_record(self, stamps: list[str], kind: str, rest: str) -> None:
         time = int(stamps[-1]) if stamps else 0
         if kind == "SAMPLE":
             match = found(SAMPLE, rest)
-            self.sample = (unsigned32(match.group(2)), int(match.group(1), 16),
+            self.sample = (parse_unsigned32(match.group(2)), int(match.group(1), 16),
                            int(match.group(3), 16))
         elif kind in ("MMAP", "MMAP2"):
-            self.map(kind, found(MAP, rest))
+            self.handle_map(kind, found(MAP, rest))
         elif kind == "COMM":
-            self.comm(found(COMM, rest))
+            self.handle_comm(found(COMM, rest))
         elif kind == "FORK":
-            self.fork(time, found(TASK, rest))
+            self.handle_fork(time, found(TASK, rest))
         elif kind == "LOST":
             self.lost["lost_records"] += 1
             self.lost["lost_events"] += int(found(LOST, rest).group(1))
@@ -198,32 +199,32 @@ class Peer:
             if "BPF" not in match.group(2):
                 self.lost["lost_samples"] += int(match.group(1))
 
-    def map(self, kind: str, match: re.Match[str]) -> None:
-        pid, name = unsigned32(match.group(1)), match.group(5)
+    def handle_map(self, kind: str, match: re.Match[str]) -> None:
+        pid, name = parse_unsigned32(match.group(1)), match.group(5)
         kernel = match.group(1) == "-1"
         self.mmap2 |= kind == "MMAP2"
-        self.figures[pid][kind.lower()]["other" if kernel else kind_of(name)] += 1
+        self.figures[pid][kind.lower()]["other" if kernel else classify_name(name)] += 1
         if not kernel:
             self.spaces[pid].map(int(match.group(2), 16), int(match.group(3), 16), name,
                                  "x" in match.group(4), self.comms.get(pid, ""))
 
-    def comm(self, match: re.Match[str]) -> None:
+    def handle_comm(self, match: re.Match[str]) -> None:
         execs, name, pid, tid = match.groups()
-        pid = unsigned32(pid)
+        pid = parse_unsigned32(pid)
         if execs:
             self.spaces[pid].execute()
-        if execs or pid == unsigned32(tid):
+        if execs or pid == parse_unsigned32(tid):
             self.comms[pid] = name
 
-    def fork(self, time: int, match: re.Match[str]) -> None:
-        pid, parent = unsigned32(match.group(1)), unsigned32(match.group(3))
+    def handle_fork(self, time: int, match: re.Match[str]) -> None:
+        pid, parent = parse_unsigned32(match.group(1)), parse_unsigned32(match.group(3))
         if pid == parent:
             return
-        # What perf synthesizes at time 0 does not undo what is known.
+        # A FORK that perf synthesized at time 0 does not replace known mappings.
         if not time and self.spaces[pid].starts:
             return
-        there = self.misc & FORK_EXEC
-        self.spaces[pid].copy_from(Space() if there else self.spaces[parent])
+        ran_before = self.misc & FORK_EXEC
+        self.spaces[pid].copy_from(Space() if ran_before else self.spaces[parent])
         self.comms[pid] = self.comms.get(parent, "")
 
     def finish_sample(self) -> None:
@@ -236,14 +237,14 @@ class Peer:
         figures, space = self.figures[pid], self.spaces[pid]
         figures["samples"] += 1
         if misc & 7 in CPUMODE_GUEST or pid == NOBODY:
-            # Told apart for the whole file alone.
+            # jitproof counts these samples only for the whole file.
             place = "unmapped" if misc & 7 == CPUMODE_USER else "kernel"
             figures["sampled"]["guest" if misc & 7 in CPUMODE_GUEST else place] += 1
             return
         place = "kernel"
         if misc & 7 == CPUMODE_USER:
-            name = space.name_at(address)
-            place = "unmapped" if name is None else kind_of(name)
+            name = space.find_name(address)
+            place = "unmapped" if name is None else classify_name(name)
         figures["sampled"][place] += 1
         user = []
         if CONTEXT_USER in chain:
@@ -255,7 +256,7 @@ class Peer:
         figures["user_stacks"] += 1
         figures["single_frame"] += len(user) == 1
         figures["addresses"] += len(user)
-        figures["addresses_unmapped"] += sum(space.name_at(one) is None for one in user)
+        figures["addresses_unmapped"] += sum(space.find_name(one) is None for one in user)
         figures["rootless"] += not space.is_root(user[-1])
 
     def result(self) -> dict[str, Any]:
@@ -265,7 +266,7 @@ class Peer:
         for figures in self.figures.values():
             for key in COUNTS:
                 total[key] += figures[key]
-            # A file from before MMAP2: what it has in place of it counts.
+            # In an old file without MMAP2 records, MMAP records count.
             mmap = figures.pop("mmap")
             if not self.mmap2:
                 figures["mmap2"] = mmap
@@ -281,33 +282,33 @@ class Peer:
         return total
 
 
-def flat(figures: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, int | str]]:
-    """{"mmap2": {"file": 1}} -> {"mmap2.file": 1}"""
+def flatten(figures: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, int | str]]:
+    """Yields ("mmap2.file", 1) for {"mmap2": {"file": 1}}."""
     for key, value in figures.items():
         if isinstance(value, dict):
-            yield from flat(value, "%s%s." % (prefix, key))
+            yield from flatten(value, "%s%s." % (prefix, key))
         else:
             yield prefix + str(key), value
 
 
 def read_dump(perf: str, path: str) -> dict[str, Any]:
-    """The peer's figures of a file.
+    """Returns the figures of a file by perf's dump.
 
-    -F pid: the dump is all we want, and no symbols. On a file of a pipe perf 7.2 and 7.3 resolve
-    them all the same, inlined calls with them, for minutes.
+    -F pid and --no-inline prevent perf from resolving symbols and inlined calls, which takes perf
+    7.2 and 7.3 minutes for the file of a pipe.
     """
     command = [perf, "script", "-D", "-F", "pid", "--no-inline", "-i", path]
     peer = Peer()
-    with tempfile.TemporaryFile() as complaints:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True,
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True,
                               encoding="utf-8", errors="replace") as child:
             assert child.stdout
             for line in child.stdout:
-                peer.line(line.rstrip("\n"))
-        complaints.seek(0)
-        said = complaints.read().decode(errors="replace").strip()
+                peer.handle_line(line.rstrip("\n"))
+        errors.seek(0)
+        message = errors.read().decode(errors="replace").strip()
     if child.returncode:
-        raise RuntimeError("%s: exit %d: %s" % (" ".join(command), child.returncode, said))
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(command), child.returncode, message))
     return peer.result()
 
 
@@ -318,9 +319,9 @@ def read_judge(jitproof: str, path: str) -> dict[str, Any]:
 
 
 def compare(perf: str, jitproof: str, path: str) -> tuple[list[Any], int, dict[str, Any]]:
-    """(the differences as lines, how many figures were compared, the peer's figures)"""
+    """Returns the differences as lines, the number of compared figures, and perf's figures."""
     peer, judged = read_dump(perf, path), read_judge(jitproof, path)
-    expected, found = dict(flat(peer)), dict(flat(judged))
+    expected, found = dict(flatten(peer)), dict(flatten(judged))
     pids = set(judged["processes"]) | set(peer["processes"])
     differences = [
         "%s: perf script -D gives %s, jitproof judge %s" % (key, value, found.get(key, "nothing"))
@@ -333,7 +334,7 @@ def compare(perf: str, jitproof: str, path: str) -> tuple[list[Any], int, dict[s
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--perf", default="perf", help="the perf that reads (default: %(default)s)")
+    parser.add_argument("--perf", default="perf", help="default: %(default)s")
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("file", nargs="+", help="a perf.data")
     options = parser.parse_args()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures a real JIT (node) with perf in each way that matters and compares every count of
-`jitproof judge` with perf's own dump of the same file (perfdata_peer.py).
+"""Records a real JIT (node) with different options of perf, and compares every count of `jitproof
+judge` with perf's dump of the same file (perfdata_peer.py).
 
 Exit status: 0 all agree, 1 some do not, 4 perf or node is missing.
 """
@@ -18,8 +18,7 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files
 from ci.peer import perfdata_peer
 
-# A JIT, worker threads and a child process, for about a second. No call out of node decides what
-# is hot: each round compiles new functions of its own.
+# A JIT, worker threads and a child process, for about a second. Each round compiles new functions.
 WORKLOAD = """
 const { Worker, isMainThread } = require('worker_threads');
 const { spawnSync } = require('child_process');
@@ -45,7 +44,7 @@ for (let seed = 1; Date.now() < until; seed++)
 """
 
 RECORD = ["record", "-k", "mono", "-e", "cpu-clock"]
-# (name, options of perf record, options of node); a pipe's file comes through standard output.
+# (name, options of perf record, options of node). perf writes a pipe's file to standard output.
 CAPTURES: list[tuple[str, list[str], list[str]]] = [
     ("plain", ["-g"], []),
     ("perf-map", ["-g"], ["--perf-basic-prof"]),
@@ -66,7 +65,7 @@ CAPTURES: list[tuple[str, list[str], list[str]]] = [
 
 def capture(options: argparse.Namespace, name: str, perf_options: Sequence[str],
             node_options: Sequence[str], path: str) -> str | None:
-    """Records one perf.data; returns what went wrong, or None."""
+    """Records one perf.data. Returns an error message, or None."""
     pipe = name.startswith("pipe")
     script = os.path.join(options.dir, "workload.js")
     command = [options.perf, *RECORD, *perf_options, "-o", "-" if pipe else path, "--",
@@ -81,7 +80,7 @@ def capture(options: argparse.Namespace, name: str, perf_options: Sequence[str],
 
 
 def remove_perf_maps(pids: Iterable[int]) -> None:
-    """node leaves its perf maps in /tmp; ours are of no use any more."""
+    """Removes the perf maps that node left in /tmp."""
     for pid in pids:
         try:
             os.unlink("/tmp/perf-%d.map" % pid)
@@ -91,7 +90,7 @@ def remove_perf_maps(pids: Iterable[int]) -> None:
 
 def check(options: argparse.Namespace, name: str, perf_options: Sequence[str],
           node_options: Sequence[str]) -> bool:
-    """Captures and compares; prints one line. True if all is well."""
+    """Records and compares a capture, and prints the result. Returns whether all counts agree."""
     path = os.path.join(options.dir, name + ".data")
     wrong = capture(options, name, perf_options, node_options, path)
     if wrong:
@@ -121,7 +120,7 @@ def main() -> int:
     parser.add_argument("--perf", default="perf")
     parser.add_argument("--node", default="node")
     parser.add_argument("--jitproof", default="build/jitproof")
-    parser.add_argument("--keep", metavar="DIR", help="keep the captures in this directory")
+    parser.add_argument("--keep", metavar="DIR", help="keep the captures in this folder")
     parser.add_argument("name", nargs="*", help="only these captures")
     options = parser.parse_args()
     missing = [tool for tool in (options.perf, options.node) if not shutil.which(tool)]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Installs other people's profilers, each in a pinned version, into build/peers: adapters look
-for them there (docs/profiler-adapters.md). A peer is one file of this folder; each is optional.
+"""Installs pinned versions of external profilers (peers) into build/peers, where the adapters
+search them (docs/profiler-adapters.md). Each file of this folder describes a peer.
 
-What is there already stays. Exit status: 0 something is there, 4 nothing could be had.
+Installed peers stay. Exit status: 0 at least one peer is installed, 4 none could be installed.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from ci.peers.sources.peer import Peer, Shelf
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def known() -> dict[str, Peer]:
-    """All peers: what each file of this folder calls PEER."""
+def load_peers() -> dict[str, Peer]:
+    """Returns the PEER of each file of this folder, by name."""
     names = sorted(name[:-3] for name in os.listdir(FOLDER)
                    if name.endswith(".py") and not name.startswith("_"))
     return {name: importlib.import_module("ci.peers." + name).PEER for name in names}
@@ -29,20 +29,20 @@ def known() -> dict[str, Peer]:
 def install(shelf: Shelf, name: str, peer: Peer) -> bool:
     start = time.monotonic()
     try:
-        new = shelf.put(name, peer)
+        new = shelf.install(name, peer)
     except status.Missing as reason:
         print("SKIP %s %s: %s" % (name, peer.version, reason), flush=True)
         return False
     print("%s %s: %s" % (name, peer.version, "installed in %.0f s" % (time.monotonic() - start)
-                         if new else "is there"), flush=True)
+                         if new else "is already installed"), flush=True)
     return True
 
 
 def run(options: argparse.Namespace) -> int:
-    peers = known()
+    peers = load_peers()
     unknown = sorted(set(options.name) - set(peers))
     if unknown:
-        raise status.Refused("no peer %s; there are %s" % (", ".join(unknown), ", ".join(peers)))
+        raise status.Refused("no peer %s; expected %s" % (", ".join(unknown), ", ".join(peers)))
     if options.list:
         for name in options.name or peers:
             print("%-16s %-12s %s" % (name, peers[name].version, peers[name].source))
@@ -56,7 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--dir", default=os.path.join(os.environ.get("O", "build"), "peers"),
                         help="default: %(default)s")
-    parser.add_argument("--list", action="store_true", help="print what there is, install nothing")
+    parser.add_argument("--list", action="store_true", help="print all peers, install nothing")
     parser.add_argument("name", nargs="*", help="default: all")
     return status.of("peers", run)(parser.parse_args())
 

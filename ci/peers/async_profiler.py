@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""async-profiler, of real runtimes: Java. Its library is what the JVM loads."""
+"""async-profiler, a profiler for Java. The JVM loads its library."""
 
 from ci.peers.sources.peer import Peer
 from ci.peers.sources.jar import Jar

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""austin, of real runtimes: Python. Version 4 needs glibc 2.38, and writes another format."""
+"""austin, a profiler for Python. Version 4 needs glibc 2.38 and writes another format."""
 
 from ci.peers.sources.peer import Peer
 from ci.peers.sources.registries import Pypi

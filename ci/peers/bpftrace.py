@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The version that names code by a cache and prints one stack a sample."""
+"""bpftrace, in a version that caches symbols and prints a stack for each sample."""
 
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.peer import Peer

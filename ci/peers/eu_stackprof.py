@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""elfutils' profiler, which walks by call frame information as it samples."""
+"""eu-stackprof, the profiler of elfutils. It unwinds each sample by call frame information."""
 
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.peer import Peer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""hotspot's reader of perf.data."""
+"""hotspot-perfparser, hotspot's reader of perf.data."""
 
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.peer import Peer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The profile of libbpf-tools."""
+"""profile, a profiler of libbpf-tools."""
 
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.peer import Peer

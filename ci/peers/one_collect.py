@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""one_collect, the library of record-trace, in a program of ours that prints its samples.
-record-trace itself is in no registry."""
+"""one_collect, the library of record-trace, in our own program that prints its samples. No registry
+has record-trace itself."""
 
 from ci.peers.sources.peer import Peer
 from ci.peers.sources.rust_program import RustProgram

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The OpenTelemetry eBPF profiler, in a program of ours that prints its samples."""
+"""The OpenTelemetry eBPF profiler, in our own program that prints its samples."""
 
 from ci.peers.sources.go_program import GoProgram
 from ci.peers.sources.peer import Peer

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""py-spy, of real runtimes: Python."""
+"""py-spy, a profiler for Python."""
 
 from ci.peers.sources.peer import Peer
 from ci.peers.sources.registries import Pypi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""GNOME's system-wide profiler, in a version that does without its daemon."""
+"""sysprof, GNOME's system-wide profiler, in a version that needs no daemon."""
 
 from ci.peers.sources.debian import Debian
 from ci.peers.sources.peer import Peer

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make soak: runs the cases N times under each condition of ci/soak/conditions.py.
 
-Progress is kept in O/soak, so an interrupted soak goes on where it stopped; runs of another program
-or of other cases do not count. O/soak/kept has the folder of each case with an unexpected outcome.
-Exits 1 when there is one, 4 when every condition was skipped.
+O/soak stores the progress, so an interrupted soak can continue; runs of another program or of other
+cases do not count. O/soak/kept has the folder of each case with an unexpected outcome. Exits with 1
+if there is one, with 4 if every condition was skipped.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ sys.path.insert(0, os.path.abspath(__file__ + "/../../.."))
 from ci.base import files, process, status
 from ci.base.status import Missing, Refused
 from ci.soak import drivers, page
-from ci.soak.condition import Condition, Run, judge_again, metrics
+from ci.soak.condition import Condition, Run, judge_again, find_metrics
 from ci.soak.conditions import CONDITIONS
 
 TREE = os.path.abspath(__file__ + "/../../..")
 
 
-def seed_of(seed: int, name: str, number: int) -> int:
-    """The seed of one run: the same whatever else runs."""
+def make_seed(seed: int, name: str, number: int) -> int:
+    """Returns the seed of a run, which does not depend on other runs."""
     return random.Random("%d %s %d" % (seed, name, number)).randrange(1, 1 << 31)
 
 
-def order(conditions: list[Condition], runs: int, seed: int) -> list[tuple[Condition, int]]:
-    """(condition, number) of all runs: idle first, as others compare with it, then by seed."""
+def order_runs(conditions: list[Condition], runs: int, seed: int) -> list[tuple[Condition, int]]:
+    """Returns (condition, number) of all runs. Each round begins with `idle`, with which the others
+    are compared; the seed determines the rest of the order."""
     found = []
     for number in range(runs):
         rest = list(conditions)
@@ -44,8 +45,8 @@ def order(conditions: list[Condition], runs: int, seed: int) -> list[tuple[Condi
     return found
 
 
-def keep(run: Run, case: str, folder: str) -> None:
-    """Copies a case's folder, or the run's last words if it has none."""
+def keep_case(run: Run, case: str, folder: str) -> None:
+    """Copies a case's folder, or the end of the run's output if the case has no folder."""
     source, target = os.path.join(run.cases, case), os.path.join(folder, case)
     shutil.rmtree(target, ignore_errors=True)
     if os.path.isdir(source):
@@ -55,12 +56,12 @@ def keep(run: Run, case: str, folder: str) -> None:
         files.write(os.path.join(target, "errors"), run.errors)
 
 
-def once(known: Condition, number: int, options: argparse.Namespace,
-         progress: page.Progress) -> dict[str, Any]:
-    """Makes a run under a condition; Missing where it cannot be here."""
-    seed, start = seed_of(options.seed, known.name, number), time.monotonic()
+def run_once(known: Condition, number: int, options: argparse.Namespace,
+             progress: page.Progress) -> dict[str, Any]:
+    """Makes a run under a condition. Raises Missing if the condition is impossible here."""
+    seed, start = make_seed(options.seed, known.name, number), time.monotonic()
     with contextlib.ExitStack() as stack:
-        folder = drivers.folder_of(stack)
+        folder = drivers.make_folder(stack)
         run = Run(os.path.abspath(options.jitproof), options.arguments, seed, folder, stack)
         known.prepare(run)
         run.execute()
@@ -69,12 +70,12 @@ def once(known: Condition, number: int, options: argparse.Namespace,
                if not known.is_expected(one, progress.idle.get(one["case"], ""))]
         place = os.path.join(options.folder, "kept", "%s.%d" % (known.name, number))
         for one in bad:
-            keep(run, one["case"], place)
+            keep_case(run, one["case"], place)
         line: dict[str, Any] = {
             "condition": known.name, "number": number, "seed": seed,
             "outcomes": {one["case"]: one["outcome"] for one in results},
             "unexpected": [{"case": one["case"], "outcome": one["outcome"], "why": one["why"],
-                            "metrics": metrics(one)} for one in bad],
+                            "metrics": find_metrics(one)} for one in bad],
             "excused": [{"case": one["case"], "why": one["why"]} for one in results
                         if one["outcome"] in ("ERROR", "TIMEOUT") and one not in bad]}
         if options.judge_with:
@@ -83,8 +84,8 @@ def once(known: Condition, number: int, options: argparse.Namespace,
     return {**line, "seconds": round(time.monotonic() - start, 1)}
 
 
-def reap() -> None:
-    """Kills orphans of a run: they became our children."""
+def kill_orphans() -> None:
+    """Kills the orphans of a run, which became children of this process."""
     for one in process.children():
         drivers.signal_all([int(one.rpartition(":")[2])], 9)
     with contextlib.suppress(ChildProcessError):
@@ -97,24 +98,24 @@ def print_run(line: dict[str, Any]) -> None:
         line["condition"], line["number"], len(line["outcomes"]), len(line["unexpected"]),
         line["seconds"]), flush=True)
     for bad in line["unexpected"]:
-        print("  %s %s: %s" % (bad["outcome"], bad["case"], page.one_line(bad["why"])),
+        print("  %s %s: %s" % (bad["outcome"], bad["case"], page.format_reason(bad["why"])),
               flush=True)
 
 
-def choose(only: list[str]) -> list[Condition]:
+def choose_conditions(only: list[str]) -> list[Condition]:
     names = [one.name for one in CONDITIONS]
     for name in only:
         if name not in names:
-            raise Refused("no condition %s: %s" % (name, ", ".join(names)))
+            raise Refused("no condition %s; expected one of %s" % (name, ", ".join(names)))
     return [one for one in CONDITIONS if not only or one.name in only]
 
 
-def main_of(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     if options.list:
         for one in CONDITIONS:
             print("%-16s %s" % (one.name, one.about))
         return 0
-    chosen, begin = choose(options.only), time.monotonic()
+    chosen, begin = choose_conditions(options.only), time.monotonic()
     options.arguments = ["--set=" + options.set, *options.glob]
     options.folder = os.path.join(os.path.abspath(options.build), "soak")
     options.jitproof = options.jitproof or os.path.join(options.build, "jitproof")
@@ -123,28 +124,28 @@ def main_of(options: argparse.Namespace) -> int:
     progress = page.Progress(options.folder, page.Identity(program, tuple(options.arguments)))
     drivers.set_process(drivers.SUBREAPER, 1)
     skipped = dict[str, str]()
-    for known, number in order(chosen, options.runs, options.seed):
+    for known, number in order_runs(chosen, options.runs, options.seed):
         if known.name in skipped or (known.name, number) in progress.runs:
             continue
         if options.minutes and time.monotonic() - begin > options.minutes * 60:
             print("time is up")
             break
         try:
-            line = once(known, number, options, progress)
+            line = run_once(known, number, options, progress)
         except Missing as reason:
             skipped[known.name] = str(reason)
             print("%s: SKIP: %s" % (known.name, reason), flush=True)
             continue
         finally:
-            reap()
+            kill_orphans()
         progress.add(line)
         print_run(line)
     commit = process.run(["git", "describe", "--always", "--dirty"], cwd=TREE).stdout.strip()
-    text = page.make(chosen, progress, skipped, commit or "unknown")
-    page.write(os.path.join(options.folder, "SOAK.md"), text)
+    text = page.make_page(chosen, progress, skipped, commit or "unknown")
+    page.write_page(os.path.join(options.folder, "SOAK.md"), text)
     if options.store:
-        page.write(os.path.join(TREE, "results/SOAK.md"), text)
-    runs = [run for one in chosen for run in progress.of(one.name)]
+        page.write_page(os.path.join(TREE, "results/SOAK.md"), text)
+    runs = [run for one in chosen for run in progress.get_runs(one.name)]
     bad = sum(len(run["unexpected"]) for run in runs)
     print("%d runs, %d cases, %d unexpected, %d conditions skipped" % (
         len(runs), page.count_cases(runs), bad, len(skipped)))
@@ -155,21 +156,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="soak", description=__doc__)
     parser.add_argument("--build", default="build", metavar="O")
     parser.add_argument("--jitproof", help="O/jitproof")
-    parser.add_argument("--list", action="store_true", help="the conditions, and run nothing")
+    parser.add_argument("--list", action="store_true", help="list the conditions, run nothing")
     parser.add_argument("--only", action="append", default=[], metavar="CONDITION",
                         help="may be repeated")
-    parser.add_argument("--runs", type=int, default=13, metavar="N", help="under each condition; "
-                        "13 make more than 300 (%(default)s)")
+    parser.add_argument("--runs", type=int, default=13, metavar="N",
+                        help="runs under each condition (%(default)s)")
     parser.add_argument("--set", choices=("check", "full"), default="check")
     parser.add_argument("--glob", action="append", default=[], help="only these cases of the set; "
                         "may be repeated")
-    parser.add_argument("--seed", type=int, default=1, help="of the order, of loop lengths and of "
-                        "stops (%(default)s)")
-    parser.add_argument("--minutes", type=float, default=0, help="start no run after so long")
-    parser.add_argument("--judge-with", metavar="PROGRAM", help="another jitproof judges each "
-                        "recording too, and the page counts what it would have failed")
-    parser.add_argument("--store", action="store_true", help="write results/SOAK.md, too")
-    return status.of("soak", main_of)(parser.parse_args())
+    parser.add_argument("--seed", type=int, default=1,
+                        help="seed of the order, of loop lengths and of stops (%(default)s)")
+    parser.add_argument("--minutes", type=float, default=0, help="start no run after this time")
+    parser.add_argument("--judge-with", metavar="PROGRAM", help="let another jitproof judge each "
+                        "recording, and count its unexpected results on the page")
+    parser.add_argument("--store", action="store_true", help="also write results/SOAK.md")
+    return status.of("soak", run)(parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run under one condition: how it starts, how it ends, what it leaves."""
+"""Runs jitproof once under a condition, and decides which results are expected there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Driver = Callable[[int, threading.Event], None]
 
 @dataclasses.dataclass
 class Run:
-    """What a condition changes before the start. Defaults are those of an idle run."""
+    """A run, which a condition changes before its start. The defaults are those of `idle`."""
     jitproof: str
     arguments: list[str]  # the set or the globs
     seed: int
@@ -50,7 +50,7 @@ class Run:
         self.cases = self.cases or self.output
         command = self.command or [*self.words, self.jitproof, "run", "--seed", str(self.seed),
                                    "-o", self.output, *self.arguments]
-        log, ended = os.path.join(drivers.folder_of(self.stack), "log"), threading.Event()
+        log, ended = os.path.join(drivers.make_folder(self.stack), "log"), threading.Event()
         with open(log, "wb") as file:
             child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
                                      env={**os.environ, "TMPDIR": self.folder},
@@ -61,13 +61,13 @@ class Run:
                 thread.start()
             child.wait(HUNG)
         except subprocess.TimeoutExpired:
-            self.errors = "it did not end in %d s\n" % HUNG
+            self.errors = "still running after %d s\n" % HUNG
         finally:
             ended.set()
             for thread in threads:
                 if thread.is_alive():
                     thread.join()
-            end(child)
+            end_run(child)
         self.status = child.returncode
         with open(log, encoding="utf-8", errors="replace") as text:
             self.errors += text.read()[-2000:]
@@ -78,7 +78,7 @@ class Run:
             step()
 
     def results(self) -> list[dict[str, Any]]:
-        """A result for each case, and an ERROR in the name of the run if it broke off."""
+        """Returns a result for each case, and an ERROR of the run if it failed as a whole."""
         path, found = os.path.join(self.output, "results.jsonl"), list[dict[str, Any]]()
         if os.path.exists(path) and os.path.getsize(path):
             found = [value for _, value in jsonl.read(path)]
@@ -88,15 +88,15 @@ class Run:
         return found
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
-    """Ends a run that still lives, first by SIGTERM so that it cleans up, and all that it left."""
+def end_run(child: subprocess.Popen[bytes]) -> None:
+    """Ends a run and all processes that it left. Sends SIGTERM first, so that the run cleans up."""
     if child.poll() is None:
-        drivers.signal_all(drivers.of_session(child.pid), signal.SIGCONT)
+        drivers.signal_all(drivers.find_session(child.pid), signal.SIGCONT)
         child.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(10)
     deadline = time.monotonic() + 10
-    while (left := drivers.of_session(child.pid)) and time.monotonic() < deadline:
+    while (left := drivers.find_session(child.pid)) and time.monotonic() < deadline:
         drivers.signal_all(left, signal.SIGKILL)
         child.poll()
         time.sleep(0.02)
@@ -115,23 +115,24 @@ class Condition:
     skips: tuple[str, ...] = ()
 
     def is_expected(self, result: dict[str, Any], idle: str = "") -> bool:
-        """@idle: the case's outcome in an idle run, or "" if there was none."""
+        """Returns whether a result is expected here. @idle: the case's outcome in an idle run, or
+        "" if there was none."""
         outcome, why = result["outcome"], result["why"]
         if outcome in ("ERROR", "TIMEOUT"):
-            return matches(self.errors, why)
+            return matches_all(self.errors, why)
         if outcome == "SKIP" and idle in ("PASS", "XFAIL"):
-            return matches(self.skips, why)
+            return matches_all(self.skips, why)
         return outcome in GOOD
 
 
-def matches(patterns: tuple[str, ...], why: str) -> bool:
-    """Whether each line of a reason matches a pattern."""
+def matches_all(patterns: tuple[str, ...], why: str) -> bool:
+    """Returns whether each line of a reason matches a pattern."""
     lines = why.splitlines()
     return bool(lines) and all(any(re.search(one, line) for one in patterns) for line in lines)
 
 
-def metrics(result: dict[str, Any]) -> list[str]:
-    """Metrics that a result's reasons name; their causes, if the exceptions state them."""
+def find_metrics(result: dict[str, Any]) -> list[str]:
+    """Returns the metrics named in a result's reasons, with the causes of their exceptions."""
     names = {match.group(1) for match in re.finditer(r"^([a-z][\w.-]*): ", result["why"], re.M)}
     found = {name for name in names if name in result.get("metrics", {})}
     for one in result.get("exceptions", []):
@@ -142,9 +143,10 @@ def metrics(result: dict[str, Any]) -> list[str]:
 
 
 def judge_again(program: str, cases: str, known: Condition) -> tuple[int, list[str]]:
-    """(how many cases another jitproof judges, those whose outcome would be unexpected)."""
+    """Lets another jitproof judge the cases. Returns the number of its results, and the unexpected
+    ones."""
     with contextlib.ExitStack() as stack:
-        path = os.path.join(drivers.folder_of(stack), "results")
+        path = os.path.join(drivers.make_folder(stack), "results")
         done = process.run([os.path.abspath(program), "judge", "--results", path, cases])
         if not os.path.exists(path) or not os.path.getsize(path):
             print("soak: %s judge: status %d: %s" % (

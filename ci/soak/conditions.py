@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The conditions: a row each in CONDITIONS, with the function that prepares a run."""
+"""The table of conditions, CONDITIONS, and the functions that prepare a run under each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARANOID = "/proc/sys/kernel/perf_event_paranoid"
 NOBODY = 65534
 SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 SET_MDWE, NO_EXEC_GAIN = 65, 1  # PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, linux/prctl.h
-# Too little time: an ERROR or TIMEOUT may state that, and nothing else.
+# The reasons with which a case may be an ERROR or TIMEOUT if it got too little CPU time.
 STARVED = ("too little evidence", "the host took", "of [0-9]+ samples", "time limit",
            "did not (begin|end) in")
 BUSY = "while True: pass"
@@ -55,50 +55,46 @@ while True:
 """
 
 
-def need(program: str) -> str:
+def find_program(program: str) -> str:
     path = shutil.which(program)
     if not path:
         raise Missing("this machine has no %s" % program)
     return path
 
 
-def need_root() -> None:
+def require_root() -> None:
     if os.geteuid():
         raise Missing("only root can prepare this")
 
 
-def idle(run: Run) -> None:
-    """Changes nothing."""
-
-
-def prefix(*words: str) -> Callable[[Run], None]:
-    """Runs it by a command in front of it."""
+def run_by(*words: str) -> Callable[[Run], None]:
+    """Runs jitproof by another command, such as nice."""
     def prepare(run: Run) -> None:
-        run.words = [need(words[0]), *words[1:]]
+        run.words = [find_program(words[0]), *words[1:]]
         done = process.run([*run.words, "true"])
         if done.returncode:
             raise Missing("%s: %s" % (words[0], done.stderr.strip()))
     return prepare
 
 
-def one_cpu(run: Run) -> None:
-    prefix("taskset", "-c", str(min(os.sched_getaffinity(0))))(run)
+def use_one_cpu(run: Run) -> None:
+    run_by("taskset", "-c", str(min(os.sched_getaffinity(0))))(run)
 
 
-def busy(count: int) -> Callable[[Run], None]:
-    return lambda run: drivers.burden(BUSY, run.stack, count)
+def start_loops(count: int) -> Callable[[Run], None]:
+    return lambda run: drivers.start_python(BUSY, run.stack, count)
 
 
-def new_cgroup(run: Run, controller: str) -> drivers.Cgroup:
+def enter_cgroup(run: Run, controller: str) -> drivers.Cgroup:
     group = drivers.Cgroup(controller)
     run.stack.callback(group.close)
     run.enter.append(group.enter)
     return group
 
 
-def quota(percent: int) -> Callable[[Run], None]:
+def limit_cpu(percent: int) -> Callable[[Run], None]:
     def prepare(run: Run) -> None:
-        group = new_cgroup(run, "cpu")
+        group = enter_cgroup(run, "cpu")
         if group.version == 2:
             group.set("cpu.max", "%d 100000" % (percent * 1000))
         else:
@@ -107,59 +103,58 @@ def quota(percent: int) -> Callable[[Run], None]:
     return prepare
 
 
-def little_memory(run: Run) -> None:
-    group = new_cgroup(run, "memory")
+def limit_memory(run: Run) -> None:
+    group = enter_cgroup(run, "memory")
     group.set("memory.max" if group.version == 2 else "memory.limit_in_bytes", 512 << 20)
 
 
-def stopped_at_random(run: Run) -> None:
+def stop_at_random(run: Run) -> None:
     run.drivers.append(lambda pid, ended: drivers.stop_at_random(
-        functools.partial(drivers.of_session, pid), run.chance, (5, 50), ended))
+        functools.partial(drivers.find_session, pid), run.chance, (5, 50), ended))
 
 
-def frozen(share: float) -> Callable[[Run], None]:
+def freeze(share: float) -> Callable[[Run], None]:
     def prepare(run: Run) -> None:
         try:
-            group = new_cgroup(run, "freezer")
-            run.drivers.append(lambda pid, ended: drivers.slices(group.freeze, share, ended))
+            group = enter_cgroup(run, "freezer")
+            run.drivers.append(
+                lambda pid, ended: drivers.stop_by_slices(group.freeze, share, ended))
         except Missing:
-            run.drivers.append(lambda pid, ended: drivers.slices(
+            run.drivers.append(lambda pid, ended: drivers.stop_by_slices(
                 lambda stop: drivers.signal_all(
-                    drivers.of_session(pid), signal.SIGSTOP if stop else signal.SIGCONT),
+                    drivers.find_session(pid), signal.SIGSTOP if stop else signal.SIGCONT),
                 share, ended))
     return prepare
 
 
-def memory_pressure(run: Run) -> None:
-    drivers.burden(MEMORY, run.stack)
+def press_disk(run: Run) -> None:
+    folder = drivers.make_folder(run.stack)
+    drivers.start_python(DISK, run.stack, 1, os.path.join(folder, "data"))
 
 
-def disk_pressure(run: Run) -> None:
-    folder = drivers.folder_of(run.stack)
-    drivers.burden(DISK, run.stack, 1, os.path.join(folder, "data"))
-
-
-def perf_beside(run: Run) -> None:
-    perf = need("perf")
-    child = drivers.start(run.stack, [perf, "record", "-a", "-g", "-e", "cpu-clock", "-F", "999",
-                                      "-o", "/dev/null"], signal.SIGINT)
+def run_perf(run: Run) -> None:
+    perf = find_program("perf")
+    child = drivers.start_process(
+        run.stack, [perf, "record", "-a", "-g", "-e", "cpu-clock", "-F", "999", "-o", "/dev/null"],
+        signal.SIGINT)
     time.sleep(1)  # perf has no handshake that every version knows
     if child.poll() is not None:
         raise Missing("perf record -a ended with status %d" % child.returncode)
 
 
-def ordinary_user(run: Run) -> None:
-    """Copies the program to where that user may read it."""
-    need_root()
+def run_as_user(run: Run) -> None:
+    """Runs a copy of the program that an ordinary user may read."""
+    require_root()
     old = files.read(PARANOID)
-    run.words = [need("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups",
+    run.words = [find_program("setpriv"), "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY,
+                 "--clear-groups",
                  "--no-new-privs"]
     try:
         files.write(PARANOID, "2")
     except OSError as error:
         raise Missing("%s cannot be written" % PARANOID) from error
     run.stack.callback(files.write, PARANOID, old)
-    place = drivers.folder_of(run.stack)
+    place = drivers.make_folder(run.stack)
     os.chmod(place, 0o755)
     build = os.path.dirname(os.path.abspath(run.jitproof))
     for name in os.listdir(build):
@@ -171,18 +166,18 @@ def ordinary_user(run: Run) -> None:
     os.chown(run.folder, NOBODY, NOBODY)
 
 
-def in_shm(run: Run) -> None:
+def use_shm(run: Run) -> None:
     if not os.path.ismount("/dev/shm"):
         raise Missing("nothing is mounted on /dev/shm")
-    run.folder = drivers.folder_of(run.stack, "/dev/shm")
+    run.folder = drivers.make_folder(run.stack, "/dev/shm")
 
 
-def on_noexec(run: Run) -> None:
-    need_root()
-    drivers.mount(run.stack, run.folder, "noexec,mode=0700")
+def use_noexec(run: Run) -> None:
+    require_root()
+    drivers.mount_tmpfs(run.stack, run.folder, "noexec,mode=0700")
 
 
-def limit(which: int, value: int) -> Callable[[Run], None]:
+def limit_resource(which: int, value: int) -> Callable[[Run], None]:
     def prepare(run: Run) -> None:
         hard = resource.getrlimit(which)[1]
         if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
@@ -191,18 +186,18 @@ def limit(which: int, value: int) -> Callable[[Run], None]:
     return prepare
 
 
-def throttled(run: Run) -> None:
+def throttle(run: Run) -> None:
     """Lowers the kernel's limit of samples for half of each 100 ms."""
-    need_root()
+    require_root()
     before = files.read(SAMPLE_RATE)
 
     def lower(low: bool) -> None:
         with open(SAMPLE_RATE, "w", encoding="ascii") as file:
             file.write("1000\n" if low else before)
-    run.drivers.append(lambda pid, ended: drivers.slices(lower, 0.5, ended))
+    run.drivers.append(lambda pid, ended: drivers.stop_by_slices(lower, 0.5, ended))
 
 
-def mdwe(run: Run) -> None:
+def set_mdwe(run: Run) -> None:
     done = process.run([sys.executable, "-c", "import ctypes, sys; sys.exit(-ctypes.CDLL(None)"
                         ".prctl(%d, %d, 0, 0, 0))" % (SET_MDWE, NO_EXEC_GAIN)])
     if done.returncode:
@@ -210,15 +205,15 @@ def mdwe(run: Run) -> None:
     run.enter.append(functools.partial(drivers.set_process, SET_MDWE, NO_EXEC_GAIN))
 
 
-def stopped_guest(run: Run) -> None:
-    """Boots one of the matrix's kernels, by the seed, by this machine's clock."""
+def run_in_stopped_guest(run: Run) -> None:
+    """Boots a kernel of the matrix, chosen by the seed, with this machine's clock."""
     if platform.machine() != "x86_64":
         raise Missing("guests need an x86-64 machine")
     build = os.path.dirname(os.path.abspath(run.jitproof))
     if not os.path.exists(build + "/vm/init"):
         raise Missing("%s/vm/init is not built: make vm-init" % os.path.basename(build))
     kernel = run.chance.choice(configuration.load(configuration.FILE)["kernels"]["versions"])
-    cases = suites.known(run.jitproof, tuple(run.arguments[1:]))
+    cases = suites.list_cases(run.jitproof, tuple(run.arguments[1:]))
     if run.arguments[0] == "--set=check":
         lines = process.must([run.jitproof, "list", *run.arguments[1:]]).splitlines()
         check = {line.split()[0] for line in lines if line.split()[1:2] == ["check"]}
@@ -231,47 +226,48 @@ def stopped_guest(run: Run) -> None:
                    "--clock", build + "/vm/clock.so", "--cache", build + "/matrix-cache",
                    "-o", output, *[word for name in cases for word in ("--case", name)]]
     run.drivers.append(lambda pid, ended: drivers.stop_at_random(
-        functools.partial(drivers.machines_below, pid), random.Random(run.seed), (5, 200),
+        functools.partial(drivers.find_machines, pid), random.Random(run.seed), (5, 200),
         ended))
 
 
 CONDITIONS = (
-    Condition("idle", "nothing beside the run", idle),
-    Condition("busy-2", "2 busy loops", busy(2), STARVED),
-    Condition("busy-4", "4 busy loops", busy(4), STARVED),
-    Condition("busy-8", "8 busy loops", busy(8), STARVED),
-    Condition("one-cpu", "`taskset -c 0`", one_cpu, STARVED),
-    Condition("quota-50", "CPU quota of 50 %", quota(50), STARVED),
-    Condition("quota-20", "CPU quota of 20 %", quota(20), STARVED),
-    Condition("nice", "`nice -n 19`", prefix("nice", "-n", "19"), STARVED),
-    Condition("idle-class", "`chrt -i 0`", prefix("chrt", "-i", "0"), STARVED),
-    Condition("stopped", "all its processes stopped for 5 to 50 ms at random", stopped_at_random,
+    Condition("idle", "nothing beside the run", lambda run: None),
+    Condition("busy-2", "2 busy loops", start_loops(2), STARVED),
+    Condition("busy-4", "4 busy loops", start_loops(4), STARVED),
+    Condition("busy-8", "8 busy loops", start_loops(8), STARVED),
+    Condition("one-cpu", "`taskset -c 0`", use_one_cpu, STARVED),
+    Condition("quota-50", "CPU quota of 50 %", limit_cpu(50), STARVED),
+    Condition("quota-20", "CPU quota of 20 %", limit_cpu(20), STARVED),
+    Condition("nice", "`nice -n 19`", run_by("nice", "-n", "19"), STARVED),
+    Condition("idle-class", "`chrt -i 0`", run_by("chrt", "-i", "0"), STARVED),
+    Condition("stopped", "all its processes stopped for 5 to 50 ms at random", stop_at_random,
               STARVED),
-    Condition("frozen-50", "frozen half of the time", frozen(0.5), STARVED),
-    Condition("frozen-75", "frozen 75 % of the time", frozen(0.75), STARVED),
-    Condition("memory", "memory pressure", memory_pressure, STARVED),
-    Condition("disk", "I/O pressure", disk_pressure, STARVED),
-    Condition("perf", "`perf record -a` beside it", perf_beside),
+    Condition("frozen-50", "frozen half of the time", freeze(0.5), STARVED),
+    Condition("frozen-75", "frozen 75 % of the time", freeze(0.75), STARVED),
+    Condition("memory", "memory pressure",
+              lambda run: drivers.start_python(MEMORY, run.stack), STARVED),
+    Condition("disk", "I/O pressure", press_disk, STARVED),
+    Condition("perf", "`perf record -a` beside it", run_perf),
     Condition("throttled", "events throttled above 1000 samples a second, half of the time",
-              throttled, (*STARVED, "perf_event_max_sample_rate")),
-    Condition("fixed-addresses", "`setarch -R`", prefix("setarch", platform.machine(), "-R"),
+              throttle, (*STARVED, "perf_event_max_sample_rate")),
+    Condition("fixed-addresses", "`setarch -R`", run_by("setarch", platform.machine(), "-R"),
               skips=("random addresses",)),
-    Condition("user", "an ordinary user at perf_event_paranoid 2", ordinary_user, STARVED,
+    Condition("user", "an ordinary user at perf_event_paranoid 2", run_as_user, STARVED,
               ("root", "paranoid", "permission", "Permission", "EPERM", "EACCES",
                "not permitted", "perf_event_mlock", "privilege")),
-    Condition("shm", "TMPDIR below /dev/shm", in_shm),
-    Condition("noexec", "TMPDIR on a noexec mount", on_noexec, skips=("noexec",)),
+    Condition("shm", "TMPDIR below /dev/shm", use_shm),
+    Condition("noexec", "TMPDIR on a noexec mount", use_noexec, skips=("noexec",)),
     Condition("stack", "`ulimit -s unlimited`",
-              limit(resource.RLIMIT_STACK, resource.RLIM_INFINITY)),
-    Condition("descriptors", "`ulimit -n 64`", limit(resource.RLIMIT_NOFILE, 64),
+              limit_resource(resource.RLIMIT_STACK, resource.RLIM_INFINITY)),
+    Condition("descriptors", "`ulimit -n 64`", limit_resource(resource.RLIMIT_NOFILE, 64),
               ("Too many open files.*(ulimit|limit of descriptors)",),
               ("descriptors", "ulimit")),
-    Condition("mdwe", "PR_SET_MDWE", mdwe, skips=("MDWE",)),
+    Condition("mdwe", "PR_SET_MDWE", set_mdwe, skips=("MDWE",)),
     Condition("time-namespace", "a time namespace, 1000 s ahead",
-              prefix("unshare", "--time", "--monotonic", "1000", "--boottime", "1000", "--fork",
+              run_by("unshare", "--time", "--monotonic", "1000", "--boottime", "1000", "--fork",
                      "--kill-child"), skips=("time namespace",)),
-    Condition("memory-512", "a cgroup of 512 MB", little_memory, STARVED),
-    # The matrix's own list has what a guest cannot run.
+    Condition("memory-512", "a cgroup of 512 MB", limit_memory, STARVED),
+    # ci/matrix itself lists the cases that a guest cannot run.
     Condition("stopped-guest", "a guest whose QEMU is stopped for 5 to 200 ms at random",
-              stopped_guest, STARVED, ("",)),
+              run_in_stopped_guest, STARVED, ("",)),
 )

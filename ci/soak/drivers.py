@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Drivers that disturb a run from outside: stops, load, cgroups, mounts. They end with it."""
+"""Drivers that disturb a run from outside: stops, load, cgroups, mounts. They end with the run."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ Pids = Callable[[], list[int]]
 
 
 def set_process(option: int, value: int) -> None:
-    """Calls prctl(option, value); OSError if the kernel refuses."""
+    """Calls prctl(option, value). Raises OSError if the kernel refuses."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, value, 0, 0, 0):
         number = ctypes.get_errno()
         raise OSError(number, "prctl(%d): %s" % (option, os.strerror(number)))
 
 
-def stats() -> Iterator[tuple[int, str, list[str]]]:
-    """(pid, name, the fields after the name) of each process, by /proc/PID/stat."""
+def read_stats() -> Iterator[tuple[int, str, list[str]]]:
+    """Yields (pid, name, the fields after the name) of each process, by /proc/PID/stat."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
             head, _, rest = files.read("/proc/%s/stat" % pid, "replace").rpartition(")")
             yield int(pid), head.partition("(")[2], rest.split()
 
 
-def of_session(session: int) -> list[int]:
-    """Living processes of a session: workloads have process groups of their own."""
-    return [pid for pid, _, rest in stats() if rest[0] not in "ZX" and int(rest[3]) == session]
+def find_session(session: int) -> list[int]:
+    """Returns the running processes of a session, which may have several process groups."""
+    return [pid for pid, _, rest in read_stats() if rest[0] not in "ZX" and int(rest[3]) == session]
 
 
-def machines_below(root: int) -> list[int]:
-    """Children of a process that run QEMU."""
+def find_machines(root: int) -> list[int]:
+    """Returns the children of a process that run QEMU."""
     found = []
-    for pid, _, rest in stats():
+    for pid, _, rest in read_stats():
         with contextlib.suppress(OSError):
             words = files.read("/proc/%d/cmdline" % pid, "replace")
             if int(rest[1]) == root and "qemu-system" in words and "-kernel" in words:
@@ -62,7 +62,8 @@ def signal_all(pids: Iterable[int], number: int) -> None:
 
 def stop_at_random(pids: Pids, chance: random.Random, milliseconds: tuple[int, int],
                    ended: threading.Event) -> None:
-    """Stops processes for a random time, lets them run for up to six times the longest stop."""
+    """Stops processes for random times, and lets them run for up to six times the longest stop in
+    between. @pids: returns the processes. @milliseconds: the shortest and longest stop."""
     shortest, longest = milliseconds
     while not ended.wait(chance.uniform(shortest, 6 * longest) / 1000):
         stopped = pids()
@@ -73,7 +74,7 @@ def stop_at_random(pids: Pids, chance: random.Random, milliseconds: tuple[int, i
             signal_all(stopped, signal.SIGCONT)
 
 
-def slices(stop: Callable[[bool], None], share: float, ended: threading.Event) -> None:
+def stop_by_slices(stop: Callable[[bool], None], share: float, ended: threading.Event) -> None:
     """Calls stop(True) and stop(False) in slices of 100 ms; @share of each is stopped."""
     try:
         while not ended.wait(0.1 * (1 - share)):
@@ -98,7 +99,7 @@ class Cgroup:
             raise Missing("no cgroup with %s: %s" % (controller, error.strerror)) from error
 
     def set(self, name: str, value: object) -> None:
-        """Writes a file of the cgroup; Missing if the kernel refuses."""
+        """Writes a file of the cgroup. Raises Missing if the kernel refuses."""
         try:
             files.write(os.path.join(self.path, name), str(value))
         except OSError as error:
@@ -114,7 +115,7 @@ class Cgroup:
             files.write(self.path + "/freezer.state", "FROZEN" if frozen else "THAWED")
 
     def close(self) -> None:
-        """Kills processes that are left, removes the cgroup."""
+        """Kills the remaining processes, and removes the cgroup."""
         for _ in range(100):
             try:
                 os.rmdir(self.path)
@@ -129,7 +130,7 @@ class Cgroup:
 
 
 def find_controller(controller: str) -> tuple[int, str]:
-    """(version of cgroups, folder of the root) that has a controller."""
+    """Returns the version of cgroups that has a controller, and the folder of its root."""
     unified = ""
     for line in files.read("/proc/self/mounts").splitlines():
         _, folder, kind, options = line.split()[:4]
@@ -137,22 +138,22 @@ def find_controller(controller: str) -> tuple[int, str]:
             return 1, folder
         if kind == "cgroup2":
             unified = unified or folder
-    # The freezer of version 2 is no controller: each cgroup has it.
+    # In version 2 each cgroup can freeze; there is no controller for it.
     if unified and (controller == "freezer" or controller in files.read(
             unified + "/cgroup.controllers").split()):
         return 2, unified
     raise Missing("no cgroup controller %s" % controller)
 
 
-def burden(code: str, stack: contextlib.ExitStack, count: int = 1, *arguments: str) -> None:
+def start_python(code: str, stack: contextlib.ExitStack, count: int = 1, *arguments: str) -> None:
     """Starts Python processes that run @code until the stack closes."""
     for _ in range(count):
-        start(stack, [sys.executable, "-c", code, *arguments])
+        start_process(stack, [sys.executable, "-c", code, *arguments])
 
 
-def start(stack: contextlib.ExitStack, command: Sequence[str],
-          number: int = signal.SIGKILL) -> subprocess.Popen[bytes]:
-    """A process that gets a signal when the stack closes, and dies with us."""
+def start_process(stack: contextlib.ExitStack, command: Sequence[str],
+                  number: int = signal.SIGKILL) -> subprocess.Popen[bytes]:
+    """Starts a process that gets the signal @number when the stack closes, and dies with us."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, start_new_session=True,
                              preexec_fn=lambda: set_process(PDEATHSIG, signal.SIGKILL))
@@ -168,15 +169,15 @@ def start(stack: contextlib.ExitStack, command: Sequence[str],
     return child
 
 
-def folder_of(stack: contextlib.ExitStack, parent: str | None = None) -> str:
-    """A new folder that goes with the stack."""
+def make_folder(stack: contextlib.ExitStack, parent: str | None = None) -> str:
+    """Makes a folder that is removed when the stack closes."""
     path = tempfile.mkdtemp(prefix="soak-", dir=parent)
     stack.callback(process.run, ["rm", "-rf", path])
     return path
 
 
-def mount(stack: contextlib.ExitStack, folder: str, options: str) -> None:
-    """Mounts a tmpfs; Missing if the kernel refuses."""
+def mount_tmpfs(stack: contextlib.ExitStack, folder: str, options: str) -> None:
+    """Mounts a tmpfs until the stack closes. Raises Missing if the kernel refuses."""
     done = process.run(["mount", "-t", "tmpfs", "-o", options, "soak", folder])
     if done.returncode:
         raise Missing("mount: " + done.stderr.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What came of the runs: kept while they are made, and the page at the end."""
+"""Stores the results of runs while they are made, and makes the page SOAK.md."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Measured at commit %s: %s.
 
 @dataclasses.dataclass(frozen=True)
 class Identity:
-    """What must be the same for a run to count: the program, and what it ran."""
+    """The program and its arguments, which must be the same for all runs that count."""
     program: str  # sha256
     arguments: tuple[str, ...]
 
@@ -40,7 +40,7 @@ class Identity:
 
 
 class Progress:
-    """progress.jsonl: a line for each run."""
+    """The runs so far, stored in progress.jsonl with a line for each run."""
 
     def __init__(self, folder: str, identity: Identity) -> None:
         self.path, self.identity = os.path.join(folder, "progress.jsonl"), identity
@@ -49,20 +49,20 @@ class Progress:
         if os.path.exists(self.path) and os.path.getsize(self.path):
             for _, line in jsonl.read(self.path):
                 if line["of"] == identity.key():
-                    self.take(line)
+                    self.count(line)
 
-    def take(self, line: dict[str, Any]) -> None:
+    def count(self, line: dict[str, Any]) -> None:
         self.runs[line["condition"], line["number"]] = line
         if line["condition"] == "idle":
             self.idle.update(line["outcomes"])
 
     def add(self, line: dict[str, Any]) -> None:
         line = {"of": self.identity.key(), **line}
-        self.take(line)
+        self.count(line)
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
-    def of(self, name: str) -> list[dict[str, Any]]:
+    def get_runs(self, name: str) -> list[dict[str, Any]]:
         return [line for (condition, _), line in sorted(self.runs.items()) if condition == name]
 
 
@@ -70,32 +70,32 @@ def count_cases(runs: Sequence[dict[str, Any]]) -> int:
     return sum(outcome != "SKIP" for run in runs for outcome in run["outcomes"].values())
 
 
-def row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
+def format_row(name: str, about: str, runs: Sequence[dict[str, Any]]) -> str:
     cases, bad = count_cases(runs), sum(len(run["unexpected"]) for run in runs)
     excused = sum(len(run.get("excused", ())) for run in runs)
     bound = "%.2f %%" % (100 * wilson(min(bad, cases), cases)[1]) if cases else "-"
     return "| %s | %s | %d | %d | %d | %d | %s |\n" % (name, about, len(runs), cases, excused, bad,
-                                                        bound)
+                                                       bound)
 
 
-def unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]:
-    """Rows of the table of unexpected results, by condition, case and metric."""
+def list_unexpected(conditions: Sequence[Condition], progress: Progress) -> list[str]:
+    """Returns the rows of the table of unexpected results, by condition, case and metric."""
     of: dict[tuple[str, ...], list[dict[str, Any]]] = collections.defaultdict(list)
     for one in conditions:
-        for run in progress.of(one.name):
+        for run in progress.get_runs(one.name):
             for bad in run["unexpected"]:
                 of[one.name, bad["case"], bad["outcome"], ", ".join(bad["metrics"])].append(bad)
-    return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), one_line(found[0]["why"]))
+    return ["| %s | %d | %s |\n" % (" | ".join(key), len(found), format_reason(found[0]["why"]))
             for key, found in of.items()]
 
 
-def one_line(why: str) -> str:
+def format_reason(why: str) -> str:
     return " ".join(why.split())[:300].replace("|", "\\|")
 
 
-def others(conditions: Sequence[Condition], progress: Progress) -> str:
-    """How many cases the program of --judge-with would have failed."""
-    runs = [run for one in conditions for run in progress.of(one.name) if "other" in run]
+def describe_other(conditions: Sequence[Condition], progress: Progress) -> str:
+    """Describes the unexpected results of the program of --judge-with."""
+    runs = [run for one in conditions for run in progress.get_runs(one.name) if "other" in run]
     if not runs:
         return ""
     count = collections.Counter(bad.split()[0] for run in runs for bad in run["other"]["bad"])
@@ -105,23 +105,23 @@ def others(conditions: Sequence[Condition], progress: Progress) -> str:
         or "none")
 
 
-def make(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
-         commit: str) -> str:
-    every = [run for one in conditions for run in progress.of(one.name)]
+def make_page(conditions: Sequence[Condition], progress: Progress, skipped: dict[str, str],
+              commit: str) -> str:
+    every = [run for one in conditions for run in progress.get_runs(one.name)]
     arguments = " ".join(progress.identity.arguments)
     text = HEAD % (commit, "`jitproof run %s`" % arguments)
-    text += "".join(row(one.name, one.about, progress.of(one.name)) for one in conditions
-                    if progress.of(one.name))
-    text += row("all", "", every)
-    rows = unexpected(conditions, progress)
+    text += "".join(format_row(one.name, one.about, progress.get_runs(one.name))
+                    for one in conditions if progress.get_runs(one.name))
+    text += format_row("all", "", every)
+    rows = list_unexpected(conditions, progress)
     if rows:
         text += "\n| condition | case | outcome | metric | times | first reason |\n" \
             "|---|---|---|---|---|---|\n" + "".join(rows)
     if skipped:
         text += "\n| skipped condition | reason |\n|---|---|\n" + "".join(
             "| %s | %s |\n" % one for one in skipped.items())
-    return text + others(conditions, progress)
+    return text + describe_other(conditions, progress)
 
 
-def write(path: str, text: str) -> None:
+def write_page(path: str, text: str) -> None:
     files.replace(os.path.dirname(path), {os.path.basename(path): text})

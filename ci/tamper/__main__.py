@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make tamper: alters recorded cases of the set check, judges them again, and counts what was
-noticed. An alteration is noticed when a case that passed does not; what is harmless must not be.
+"""make tamper: alters recorded cases of the set check, judges them again, and counts how many
+alterations judging notices: a case that passed must fail, except for harmless alterations.
 
-Exits 1 when an alteration went unnoticed or a harmless one did not. Needs no privileges but what
-recording needs; with DIR, none.
+Exits with 1 if judging misses an alteration or objects to a harmless one. With DIR it needs no
+privileges, otherwise those for recording.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from ci.tamper import report
 from ci.tamper.case import Bench, Case, Verdict
 from ci.tamper.kinds import KINDS, Absent, Changes, Kind, Unobservable
 
-# Each registers its kinds, and the table has them in this order.
+# Modules that register kinds, in the order of the table.
 FAMILIES = ("samples", "stacks", "frames", "native", "activations", "mappings", "tasks", "records",
             "events", "layout", "window", "beside", "oracle", "told", "jit", "injected",
             "published", "balanced", "stayed", "fields", "harmless", "rewrites")
@@ -67,30 +67,30 @@ def try_kind(bench: Bench, case: Case, kind: Kind) -> report.Trial:
 
 
 def is_chosen(kind: str, case: str, options: Options) -> bool:
-    """A share of all pairs: other ones with another seed."""
-    return pair(kind, case, options.seed) < options.share * 2**32
+    """Returns whether a pair belongs to the share to try, which depends on the seed."""
+    return hash_pair(kind, case, options.seed) < options.share * 2**32
 
 
-def pair(kind: str, case: str, seed: int) -> int:
+def hash_pair(kind: str, case: str, seed: int) -> int:
     return zlib.crc32(("%d %s %s" % (seed, kind, case)).encode())
 
 
 def try_case(name: str, options: Options, done: frozenset[str]) -> list[report.Trial]:
-    """All kinds on one case, but those that are @done."""
+    """Tries all kinds on one case except those in @done."""
     case = Case(options.top, name, options.seed, options.jitproof)
     with Bench(options.jitproof, case) as bench:
         case.scratch = bench.scratch
         plain: Verdict = bench.run()
         if plain.outcome == "SKIP":
-            return []  # it cannot run here
+            return []  # this machine cannot judge the case
         if plain.outcome not in PASSING:
             return [report.Trial(name, "", "unusable", "%s: %s" % plain[:2])]
         return [try_kind(bench, case, KINDS[kind]) for kind in options.kinds
                 if is_chosen(kind, name, options) and kind not in done]
 
 
-def linked(source: str, target: str) -> str:
-    """A copy that takes no room, where the file system has such."""
+def link_or_copy(source: str, target: str) -> str:
+    """Makes a hard link, or a copy if the file system has none."""
     try:
         os.link(source, target)
     except OSError:
@@ -99,27 +99,27 @@ def linked(source: str, target: str) -> str:
 
 
 def make_run(names: list[str], options: Options, target: str) -> int:
-    """A run directory with one alteration of each case: the first kind, in an order by the seed,
-    that the case has something for."""
+    """Writes a run directory with one alteration of each case: the first kind, in an order by the
+    seed, that can alter the case."""
     for name in names:
         case = Case(options.top, name, options.seed, options.jitproof)
-        kinds = sorted(options.kinds, key=lambda kind: pair(kind, name, options.seed))
+        kinds = sorted(options.kinds, key=lambda kind: hash_pair(kind, name, options.seed))
         with tempfile.TemporaryDirectory(prefix="tamper-make-") as case.scratch:
-            changes = first_change(case, kinds)
+            changes = make_first_change(case, kinds)
         folder = os.path.join(target, name)
-        shutil.copytree(case.path(""), folder, copy_function=linked,
+        shutil.copytree(case.path(""), folder, copy_function=link_or_copy,
                         ignore=shutil.ignore_patterns(*changes))
         for file, content in changes.items():
             if content is not None:
                 path = os.path.join(folder, file)
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 if os.path.exists(path):
-                    os.unlink(path)  # it may be the recorded one
+                    os.unlink(path)  # it may be a link to the recorded file
                 files.write_bytes(path, content)
     return 0
 
 
-def first_change(case: Case, kinds: Iterable[str]) -> Changes:
+def make_first_change(case: Case, kinds: Iterable[str]) -> Changes:
     for kind in kinds:
         case.kind = kind
         try:
@@ -129,21 +129,21 @@ def first_change(case: Case, kinds: Iterable[str]) -> Changes:
     return {}
 
 
-def recorded(top: str) -> list[str]:
-    """The cases of a run directory that have something to judge."""
+def find_cases(top: str) -> list[str]:
+    """Returns the recorded cases of a run directory."""
     found = [os.path.relpath(folder, top) for folder, _, names in os.walk(top)
              if "case" in names and "perf.data" in names and "truth" in names]
     if not found:
-        raise status.Unusable("%s: no recorded case is in it" % top)
+        raise status.Unusable("%s: contains no recorded case" % top)
     return sorted(found)
 
 
-def matching(names: Iterable[str], globs: list[str]) -> list[str]:
+def filter_names(names: Iterable[str], globs: list[str]) -> list[str]:
     return [name for name in names
             if not globs or any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
 
 
-def record(jitproof: str, folder: str) -> str:
+def record_cases(jitproof: str, folder: str) -> str:
     top = os.path.join(folder, "run")
     done = subprocess.run([jitproof, "run", "--set=check", "-o", top], stdout=subprocess.DEVNULL,
                           check=False)
@@ -153,7 +153,7 @@ def record(jitproof: str, folder: str) -> str:
 
 
 class Progress:
-    """A file with a line for each trial, so that an interrupted run goes on where it stopped."""
+    """The trials so far, and a file of them, so that an interrupted run can continue."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
@@ -172,9 +172,9 @@ class Progress:
         return frozenset(one.kind for one in self.trials if one.case == case)
 
 
-def spread(names: list[str], options: Options, jobs: int, seconds: float,
-           progress: Progress) -> int:
-    """Tries all in the time, case by case; returns how many cases were left out."""
+def try_cases(names: list[str], options: Options, jobs: int, seconds: float,
+              progress: Progress) -> int:
+    """Tries all cases within @seconds (0: no limit). Returns how many cases were left out."""
     waiting, end = collections.deque(names), time.monotonic() + (seconds or 1e9)
     live = sys.stderr.isatty()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
@@ -194,28 +194,28 @@ def spread(names: list[str], options: Options, jobs: int, seconds: float,
     return len(waiting)
 
 
-def tamper(options: argparse.Namespace) -> int:
-    kinds = matching(KINDS, options.kind)
+def run(options: argparse.Namespace) -> int:
+    kinds = filter_names(KINDS, options.kind)
     if options.list:
         print("\n".join(kinds))
         return 0
     with tempfile.TemporaryDirectory(prefix="tamper-run-") as folder:
-        top = options.dir or record(options.jitproof, folder)
-        names = matching(recorded(top), options.case)
+        top = options.dir or record_cases(options.jitproof, folder)
+        names = filter_names(find_cases(top), options.case)
         if not kinds or not names:
-            raise status.Refused("no kind, or no case, has such a name")
+            raise status.Refused("no kind or no case matches; see --list")
         chosen = Options(options.jitproof, top, options.seed, options.share, tuple(kinds))
         if options.make:
             return make_run(names, chosen, options.make)
         progress = Progress(options.progress)
-        left = spread(names, chosen, options.jobs, options.seconds, progress)
+        left = try_cases(names, chosen, options.jobs, options.seconds, progress)
     trials = [one for one in progress.trials if one.case in names and one.kind in ("", *kinds)]
     if left:
-        raise status.Unusable("%d cases are left: go on with the same --progress" % left)
+        raise status.Unusable("%d cases are left; continue with the same --progress" % left)
     if options.output:
-        files.write(options.output, report.table(trials, options.seed, options.share, 3))
+        files.write(options.output, report.make_page(trials, options.seed, options.share, 3))
     if not options.output or options.show:
-        print(report.table(trials, options.seed, options.share, None), end="")
+        print(report.make_page(trials, options.seed, options.share, None), end="")
     counts = collections.Counter(report.is_right(trial) for trial in trials)
     print("%d passed, %d failed, %d skipped" % (counts[True], counts[False], counts[None]))
     return 1 if counts[False] else 0
@@ -223,8 +223,8 @@ def tamper(options: argparse.Namespace) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tamper", description=__doc__)
-    parser.add_argument("dir", nargs="?", metavar="DIR", help="a run directory of ours; without "
-                        "it, the set check is recorded")
+    parser.add_argument("dir", nargs="?", metavar="DIR",
+                        help="a run directory (default: record the set check)")
     parser.add_argument("--jitproof", default="build/jitproof")
     parser.add_argument("-k", "--kind", action="append", default=[], metavar="GLOB",
                         help="only these kinds of alterations")
@@ -234,16 +234,16 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, metavar="X",
                         help="try this share of all pairs of kind and case, by the seed")
     parser.add_argument("-j", "--jobs", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--progress", metavar="FILE", help="what was tried is kept there, and not "
-                        "tried again: for one DIR and one program")
-    parser.add_argument("--seconds", type=float, default=0, help="begin no case after so long")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the table goes there")
+    parser.add_argument("--progress", metavar="FILE", help="store trials in FILE and do not repeat "
+                        "them; use it for one DIR and one jitproof")
+    parser.add_argument("--seconds", type=float, default=0, help="begin no case after this time")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the table to FILE")
     parser.add_argument("--show", action="store_true",
-                        help="and to standard output, with every case")
-    parser.add_argument("--make", metavar="NEW", help="judge nothing: write a run directory with "
+                        help="print the table, too, with every case")
+    parser.add_argument("--make", metavar="NEW", help="judge nothing; write a run directory with "
                         "one alteration of each case")
-    parser.add_argument("--list", action="store_true", help="the kinds, a line each")
-    return status.of("tamper", tamper)(parser.parse_args())
+    parser.add_argument("--list", action="store_true", help="list the kinds")
+    return status.of("tamper", run)(parser.parse_args())
 
 
 if __name__ == "__main__":

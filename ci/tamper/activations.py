@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whose samples they are and when, so that counts stay as they were: activations, threads, CPUs."""
+"""Kinds that move samples between activations, threads, CPUs and times; counts stay the same."""
 
 import bisect
 import collections
@@ -9,7 +9,8 @@ from typing import Any, Callable, NamedTuple
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, Make, Unobservable, add, kind
-from ci.tamper.samples import CODE, SHARE, main_thread, of_code, on_cpu, period_of
+from ci.tamper.samples import (CODE, SHARE, alter_samples, change_cpu, find_main_thread,
+                               multiply_period)
 from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
@@ -25,8 +26,8 @@ class Activation(NamedTuple):
     sp: int
 
 
-def activations(case: Case) -> dict[int, list[Activation]]:
-    """Of each thread in the order of time, those that were left."""
+def find_activations(case: Case) -> dict[int, list[Activation]]:
+    """Returns the activations of each thread that the truth records as left, in time order."""
     truth, entered = case.truth, {}
     found: dict[int, list[Activation]] = collections.defaultdict(list)
     slots = sorted(truth.of(truth.ENTER) + truth.of(truth.LEAVE),
@@ -42,9 +43,9 @@ def activations(case: Case) -> dict[int, list[Activation]]:
     return found
 
 
-def by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
-    """Those with samples in emitted code, most samples first."""
-    threads = activations(case)
+def group_by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
+    """Returns the activations with samples in emitted code, most samples first."""
+    threads = find_activations(case)
     found: dict[Activation, list[rd.Sample]] = collections.defaultdict(list)
     for sample in case.code_samples:
         mine = threads.get(sample.tid, [])
@@ -56,23 +57,24 @@ def by_activation(case: Case) -> list[tuple[Activation, list[rd.Sample]]]:
     return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
-def replaced(case: Case, new: dict[int, Any]) -> Changes:
-    """Samples by their place in time and thread, as perf.data and injected.data both have them."""
+def replace_samples(case: Case, new: dict[int, Any]) -> Changes:
+    """Replaces samples in perf.data and injected.data. @new: {make_key() of a sample: function that
+    returns its replacements}."""
     def alter(capture: Capture) -> Capture:
         records: list[Any] = []
         for one in capture.records:
-            change = new.get(key(one)) if isinstance(one, rd.Sample) else None
+            change = new.get(make_key(one)) if isinstance(one, rd.Sample) else None
             records += [one] if change is None else change(one)
-        return capture.altered(sorted_by_time(records))
+        return capture.copy_with(sort_by_time(records))
     return case.rewrite(alter)
 
 
-def key(sample: rd.Sample) -> int:
+def make_key(sample: rd.Sample) -> int:
     return hash((sample.time, sample.tid, sample.ip))
 
 
-def sorted_by_time(records: list[Any]) -> list[Any]:
-    """In one round, behind what has no time."""
+def sort_by_time(records: list[Any]) -> list[Any]:
+    """Sorts records into a single round, after all records without a time."""
     timed = [one for one in records if isinstance(one, (rd.Sample, rd.Side)) and one.time]
     head = [one for one in records if not (isinstance(one, (rd.Sample, rd.Side)) and one.time) and
             one.kind != rd.FINISHED_ROUND]
@@ -80,25 +82,25 @@ def sorted_by_time(records: list[Any]) -> list[Any]:
 
 
 @kind("activation.thread.other")
-def to_another_thread(case: Case) -> Changes:
-    """The samples of one activation, each given to another thread of the process."""
+def move_to_other_thread(case: Case) -> Changes:
+    """Moves the samples of an activation to another thread of the process."""
     threads: dict[int, set[int]] = collections.defaultdict(set)
     for sample in case.code_samples:
         threads[sample.pid].add(sample.tid)
-    for _, samples in by_activation(case):
+    for _, samples in group_by_activation(case):
         others = sorted(threads[samples[0].pid] - {samples[0].tid})
         if others:
-            return replaced(case, {
-                key(one): lambda sample, tid=others[0]: [clone(sample, tid=tid)]
+            return replace_samples(case, {
+                make_key(one): lambda sample, tid=others[0]: [clone(sample, tid=tid)]
                 for one in samples})
     raise Absent("no process has two threads with samples in emitted code")
 
 
 @kind("activation.balanced")
-def balanced(case: Case) -> Changes:
-    """A third of one activation's samples is gone, and as many are added to another one of the
-    same thread: the thread's count stays."""
-    found = by_activation(case)
+def balance_activations(case: Case) -> Changes:
+    """Deletes a third of an activation's samples and adds as many to another activation of the
+    thread, so that the thread's count stays."""
+    found = group_by_activation(case)
     threads = len({sample.tid for sample in case.capture("perf.data").samples()})
     if int(case.facts.get("breakpoints", 0)):
         raise Unobservable("no file tells how often an instruction ran in an activation")
@@ -110,30 +112,30 @@ def balanced(case: Case) -> Changes:
                     raise Unobservable("so many samples may be close to the next: a late one, one "
                                        "at the start, and one of each thread, as each switch "
                                        "from one to another may swap their events")
-                # The next sample of the thread is not at the time of the added one.
-                again = {key(sample): lambda sample: [
+                # 1 us later: no other sample of the thread has that time.
+                again = {make_key(sample): lambda sample: [
                     sample, clone(sample, time=sample.time + 1000)] for sample in more[:len(gone)]}
-                return replaced(case, {**{key(sample): lambda sample: [] for sample in gone},
-                                       **again})
+                return replace_samples(case, {
+                    **{make_key(sample): lambda sample: [] for sample in gone}, **again})
     raise Absent("no thread has two activations with six samples each")
 
 
-def thinned(case: Case, gone: slice) -> Changes:
-    """The longest activation without some samples."""
-    samples = by_activation(case)[0][1]
+def thin_activation(case: Case, gone: slice) -> Changes:
+    """Deletes some samples of the activation with most samples."""
+    samples = group_by_activation(case)[0][1]
     if len(samples) < 40:
         raise Absent("no activation has 40 samples")
-    return replaced(case, {key(one): lambda sample: [] for one in samples[gone]})
+    return replace_samples(case, {make_key(one): lambda sample: [] for one in samples[gone]})
 
 
-# Each other one; ten in a row, as a stall hides them.
-add("activation.thinned", partial(thinned, gone=slice(None, None, 2)))
-add("activation.gap", partial(thinned, gone=slice(10, 20)))
+# Every second sample; ten in a row, as a stall would lose.
+add("activation.thinned", partial(thin_activation, gone=slice(None, None, 2)))
+add("activation.gap", partial(thin_activation, gone=slice(10, 20)))
 
 
 @kind("threads.balanced")
-def balanced_threads(case: Case) -> Changes:
-    """A third of one thread's samples is gone, and another's are doubled in their place: the
+def balance_threads(case: Case) -> Changes:
+    """Deletes a third of a thread's samples and doubles as many of another thread, so that the
     process's count stays."""
     threads: dict[tuple[int, int], list[rd.Sample]] = collections.defaultdict(list)
     for sample in case.code_samples:
@@ -143,31 +145,33 @@ def balanced_threads(case: Case) -> Changes:
         raise Absent("no two threads have 30 samples in emitted code")
     gone = ranked[0][1][::3]
     again = ranked[1][1][:len(gone)]
-    return replaced(case, {
-        **{key(one): lambda sample: [] for one in gone},
-        **{key(one): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
+    return replace_samples(case, {
+        **{make_key(one): lambda sample: [] for one in gone},
+        **{make_key(one): lambda sample: [sample, clone(sample, time=sample.time + 1000)]
            for one in again}})
 
 
 @kind("samples.times.swapped")
-def swapped_times(case: Case) -> Changes:
-    """Of a thread, the samples of two activations of different paths at each other's time."""
-    found = by_activation(case)
+def swap_times(case: Case) -> Changes:
+    """Swaps the times of samples of two activations of a thread with different paths."""
+    found = group_by_activation(case)
     for one, samples in found:
         for other, more in found:
             if other.tid == one.tid and other.path != one.path:
                 new: dict[int, Any] = {}
                 for first, second in zip(samples[1:6], more[1:6]):
-                    new[key(first)] = lambda sample, time=second.time: [clone(sample, time=time)]
-                    new[key(second)] = lambda sample, time=first.time: [clone(sample, time=time)]
+                    new[make_key(first)] = \
+                        lambda sample, time=second.time: [clone(sample, time=time)]
+                    new[make_key(second)] = \
+                        lambda sample, time=first.time: [clone(sample, time=time)]
                 if new:
-                    return replaced(case, new)
+                    return replace_samples(case, new)
     raise Absent("no thread has samples in two paths")
 
 
-def retimed(case: Case, where: Where, time: Callable[[int], int],
-            what: str) -> Changes:
-    """Samples alone, or everything, at other times."""
+def change_times(case: Case, where: Where, time: Callable[[int], int],
+                 what: str) -> Changes:
+    """Changes the times of the records that match."""
     def alter(capture: Capture) -> Capture:
         records: list[Any] = []
         count = 0
@@ -179,22 +183,22 @@ def retimed(case: Case, where: Where, time: Callable[[int], int],
                 records.append(one)
         if not count:
             raise Absent("the case holds no " + what)
-        return capture.altered(sorted_by_time(records))
+        return capture.copy_with(sort_by_time(records))
     return case.rewrite(alter)
 
 
-def later(case: Case, where: Where, by: int) -> Changes:
-    return retimed(case, where, lambda time: time + by, CODE)
+def delay(case: Case, where: Where, by: int) -> Changes:
+    return change_times(case, where, lambda time: time + by, CODE)
 
 
-def thread_later(case: Case, by: int) -> Changes:
-    tid = main_thread(case)
-    return later(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
+def delay_thread(case: Case, by: int) -> Changes:
+    tid = find_main_thread(case)
+    return delay(case, lambda one: isinstance(one, rd.Sample) and one.tid == tid, by)
 
 
-def slower(case: Case, where: Where) -> Changes:
+def stretch_times(case: Case, where: Where) -> Changes:
     begin = case.window[0]
-    return retimed(case, where, lambda time: begin + (time - begin) * 101 // 100, CODE)
+    return change_times(case, where, lambda time: begin + (time - begin) * 101 // 100, CODE)
 
 
 def is_sample(record: Any) -> bool:
@@ -205,18 +209,18 @@ ALL: tuple[tuple[str, Where], ...] = (("samples", is_sample), ("records", lambda
 
 
 for by in (1, -1, 10, -10):
-    add("samples.thread.time.%+dms" % by, partial(thread_later, by=by * MS))
+    add("samples.thread.time.%+dms" % by, partial(delay_thread, by=by * MS))
     for whose, where in ALL:
-        add("%s.all.time.%+dms" % (whose, by), partial(later, where=where, by=by * MS))
+        add("%s.all.time.%+dms" % (whose, by), partial(delay, where=where, by=by * MS))
 for whose, where in ALL:
-    add(whose + ".all.time.x1.01", partial(slower, where=where))
-add("samples.all.time.rounded", lambda case: retimed(
+    add(whose + ".all.time.x1.01", partial(stretch_times, where=where))
+add("samples.all.time.rounded", lambda case: change_times(
     case, is_sample, lambda time: time // (4 * MS) * (4 * MS), CODE))
 
 
 def contradicts_itself(perf: rd.PerfData) -> bool:
-    """Whether a sample contradicts another in where its event is: each is on one CPU, a thread has
-    one on each, and of breakpoints one of each address. Nothing tells which number a CPU has."""
+    """Returns whether two samples contradict each other: an event has one CPU, and a thread has one
+    event for each CPU (and each breakpoint's address). The CPUs' numbers are not checked."""
     places: dict[int, tuple[int, int]] = {}
     events: dict[tuple[int, int, int], int] = {}
     for one in perf.samples():
@@ -227,8 +231,8 @@ def contradicts_itself(perf: rd.PerfData) -> bool:
     return False
 
 
-def of_events(make: Make) -> Make:
-    """What a file tells by its events alone."""
+def require_contradiction(make: Make) -> Make:
+    """Makes a kind that is unobservable unless samples contradict each other's events."""
     def alter(case: Case) -> Changes:
         changes = make(case)
         if not contradicts_itself(rd.PerfData.parse(changes["perf.data"] or b"", "perf.data")):
@@ -239,17 +243,19 @@ def of_events(make: Make) -> Make:
 
 
 for share_name, share in (("all", 1.0), ("some", SHARE)):
-    add("sample.cpu.known." + share_name, of_events(of_code(on_cpu(lambda old: old ^ 1), share)))
-add("sample.cpu.all-on-one", of_events(of_code(on_cpu(lambda old: 0), 1.0)))
+    add("sample.cpu.known." + share_name,
+        require_contradiction(alter_samples(change_cpu(lambda old: old ^ 1), share)))
+add("sample.cpu.all-on-one", require_contradiction(alter_samples(change_cpu(lambda old: 0), 1.0)))
 
 
-def id_known(case: Case, sample: rd.Sample) -> rd.Sample:
+def change_id(case: Case, sample: rd.Sample) -> rd.Sample:
     ids = sorted(set(sample.attr.ids) - {sample.id})
     if not ids:
         raise Absent("the event has one id")
     return clone(sample, id=ids[sample.time % len(ids)])
 
 
-add("sample.id.known", of_events(of_code(id_known)))
+add("sample.id.known", require_contradiction(alter_samples(change_id)))
 for share_name, share in (("all", 1.0), ("some", SHARE), ("one", 0.0)):
-    add("sample.period.x2." + share_name, of_code(lambda case, one: period_of(case, one, 2), share))
+    add("sample.period.x2." + share_name, alter_samples(
+        lambda case, one: multiply_period(case, one, 2), share))

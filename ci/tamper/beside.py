@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The oracle and the runner's own notes: seals, fields of the truth, maps, what was asked for."""
+"""Kinds that alter the truth, maps, `watched`, `capture` and kept ELF files."""
 
 from functools import partial
 import re
@@ -8,14 +8,14 @@ from typing import Callable
 import zlib
 
 from ci.tamper.case import Case
-from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, of_clock
-from ci.tamper.window import REPLACED, is_replaced, is_reset, lines_of, packed
+from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind, require_clock
+from ci.tamper.window import REPLACED, is_replaced, is_reset, read_lines, pack_truth
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
 
 
-def header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
+def add_to_header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         changed = bytearray(case.truth.header)
         old = struct.unpack_from("<" + layout, changed, at)[0]
@@ -24,74 +24,74 @@ def header(at: int, layout: str, by: int) -> Callable[[Case], Changes]:
     return alter
 
 
-add("truth.header.magic", header(0, "B", 1))
-add("truth.header.version", header(8, "I", 1))
+add("truth.header.magic", add_to_header(0, "B", 1))
+add("truth.header.version", add_to_header(8, "I", 1))
 for older in (1, 2):
-    add("truth.header.version-%d" % older, header(8, "I", -older))
-add("truth.header.record-size", header(12, "I", 8))
-add("truth.header.machine", header(24, "I", 1))
-add("truth.header.clock", header(28, "I", 1))
-add("truth.header.more-slots", header(32, "Q", 1_000_000_000))
+    add("truth.header.version-%d" % older, add_to_header(8, "I", -older))
+add("truth.header.record-size", add_to_header(12, "I", 8))
+add("truth.header.machine", add_to_header(24, "I", 1))
+add("truth.header.clock", add_to_header(28, "I", 1))
+add("truth.header.more-slots", add_to_header(32, "Q", 1_000_000_000))
 
 
 @kind("truth.header.next-id")
-def no_id(case: Case) -> Changes:
+def zero_next_id(case: Case) -> Changes:
     changed = bytearray(case.truth.header)
     struct.pack_into("<Q", changed, 40, 0)
     return {"truth": bytes(changed) + b"".join(case.truth.slots)}
 
 
 @kind("truth.older")
-def older_truth(case: Case) -> Changes:
-    """As a writer of version 2 would have left it: several validators ask for what it lacks."""
+def make_version_2(case: Case) -> Changes:
+    """Makes a truth of version 2, which lacks records that validators require."""
     new = []
     for slot in case.truth.slots:
         kind_of, = struct.unpack_from("<H", slot, 4)
         if kind_of < T.MAPS:
             new.append(bytearray(slot))
-    changed = packed(case.truth, new)["truth"]
+    changed = pack_truth(case.truth, new)["truth"]
     assert changed is not None
     return {"truth": changed[:8] + struct.pack("<I", 2) + changed[12:]}
 
 
-def slots(case: Case, number: int) -> list[int]:
+def find_slots(case: Case, number: int) -> list[int]:
     found = case.truth.of(number)
     if not found:
         raise Absent("the truth holds no such record")
     return found
 
 
-def with_slots(case: Case, new: dict[int, bytes]) -> Changes:
-    """Slots replaced, as they are: their seals are whoever's made them."""
-    return packed(case.truth, [bytearray(new.get(index, slot))
-                               for index, slot in enumerate(case.truth.slots)])
+def replace_slots(case: Case, new: dict[int, bytes]) -> Changes:
+    """Replaces slots without changing their seals."""
+    return pack_truth(case.truth, [bytearray(new.get(index, slot))
+                                   for index, slot in enumerate(case.truth.slots)])
 
 
 @kind("truth.seal.one")
-def bad_seal(case: Case) -> Changes:
-    """One bit of one record in the middle."""
+def break_seal(case: Case) -> Changes:
+    """Flips a bit of a record in the middle, without changing its seal."""
     index = len(case.truth.slots) // 2
     slot = bytearray(case.truth.slots[index])
     slot[40] ^= 1
-    return with_slots(case, {index: slot})
+    return replace_slots(case, {index: slot})
 
 
 @kind("truth.seal.zero")
 def zero_slot(case: Case) -> Changes:
-    return with_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
+    return replace_slots(case, {len(case.truth.slots) // 2: bytes(T.SLOT)})
 
 
-def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
-    """A field of each third record, with the right seal."""
+def change_field(case: Case, number: int, field: int, change: Callable[[int], int]) -> Changes:
+    """Changes a field of every third record of a type, and seals the records again."""
     new = {}
-    for index in slots(case, number)[::3]:
+    for index in find_slots(case, number)[::3]:
         fields = list(case.truth.get(index))
         fields[field] = change(fields[field]) & (2**64 - 1 if field > 3 else 2**32 - 1)
         slot = bytearray(case.truth.slots[index])
         T.pack(slot, fields)
         new[index] = bytes(slot)
     if all(bytes(case.truth.slots[index]) == slot for index, slot in new.items()):
-        raise Absent("the records say this already")
+        raise Absent("the records have this value already")
     if number == T.FILE:
         case.demand_present(new)
     maps = [case.truth.get(index) for index in new] if number == T.MAP else []
@@ -99,13 +99,13 @@ def sealed(case: Case, number: int, field: int, change: Callable[[int], int]) ->
         raise Unobservable(REPLACED)
     if maps and field == PROTECTION and all(is_reset(case, one) for one in maps):
         raise Unobservable("before any event was on its protection was set anew")
-    return with_slots(case, new)
+    return replace_slots(case, new)
 
 
 MS = 1_000_000
-# Which field of a MAP they are.
+# Indices of fields of a MAP.
 ADDRESS, PROTECTION = 6, 8
-# Of what something else tells, too: (kind of record, field of it, what becomes of it)
+# Fields that other files show, too: (type of record, index of the field, change)
 FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "load.addr": (T.CODE_LOAD, 6, lambda old: old + 16),
     "load.size": (T.CODE_LOAD, 7, lambda old: old // 2),
@@ -119,10 +119,10 @@ FIELDS: dict[str, tuple[int, int, Callable[[int], int]]] = {
     "file.inode": (T.FILE, 8, lambda old: old + 1),
 }
 for name, (number, field, change) in FIELDS.items():
-    add("truth." + name, partial(sealed, number=number, field=field, change=change))
+    add("truth." + name, partial(change_field, number=number, field=field, change=change))
 
 
-# Words of which a type makes no use, and who writes: (kind of record, field of it)
+# Unused fields, and pid and tid of the writer: (type of record, index of the field)
 SPARE = {"exit.spare": (T.PROCESS_EXIT, 6), "thread.spare": (T.THREAD_START, 7),
          "unmap.spare": (T.UNMAP, 8), "unload.spare": (T.CODE_UNLOAD, 7), "comm.spare": (T.COMM, 7),
          "maps.spare": (T.MAPS, 7), "gone.spare": (T.GONE, 6),
@@ -132,28 +132,28 @@ SPARE = {"exit.spare": (T.PROCESS_EXIT, 6), "thread.spare": (T.THREAD_START, 7),
          "maps.tid": (T.MAPS, 3), "exit.tid": (T.PROCESS_EXIT, 3), "end.tid": (T.THREAD_EXIT, 3),
          "gone.tid": (T.GONE, 3), "unload.tid": (T.CODE_UNLOAD, 3)}
 for name, (number, field) in SPARE.items():
-    add("truth." + name, partial(sealed, number=number, field=field,
+    add("truth." + name, partial(change_field, number=number, field=field,
                                  change=lambda old: old + 4_000_000))
 
 
 @kind("truth.doubled.load")
-def doubled(case: Case) -> Changes:
-    """Each third function loaded twice, under the same id."""
-    gone = slots(case, T.CODE_LOAD)[::3]
+def double_loads(case: Case) -> Changes:
+    """Repeats the load of every third function, with the same id."""
+    gone = find_slots(case, T.CODE_LOAD)[::3]
     extra = [bytearray(case.truth.slots[index]) for index in gone]
-    return packed(case.truth, [*case.truth.slots, *extra])
+    return pack_truth(case.truth, [*case.truth.slots, *extra])
 
 
-def edited(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
+def edit_lines(name: str, change: Callable[[bytes], bytes]) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
-        new = [change(line) for line in lines_of(case, name)]
-        if new == lines_of(case, name):
-            raise Absent("the case's %s says this already" % name)
+        new = [change(line) for line in read_lines(case, name)]
+        if new == read_lines(case, name):
+            raise Absent("the case's %s has these lines already" % name)
         return {name: b"".join(new)}
     return alter
 
 
-def executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
+def edit_executable_line(change: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
     return lambda line: change(line) if re.match(rb"\S+ r-xp .*/\S", line) else line
 
 
@@ -170,12 +170,12 @@ LINES: dict[str, Callable[[bytes], bytes]] = {
         found[1], int(found[2], 16) + 4096), line),
 }
 for line_name, line_change in LINES.items():
-    add("maps." + line_name, edited("maps", executable_line(line_change)))
+    add("maps." + line_name, edit_lines("maps", edit_executable_line(line_change)))
 
 
 @kind("maps.invented")
-def invented_line(case: Case) -> Changes:
-    lines = lines_of(case, "maps")
+def insert_line(case: Case) -> Changes:
+    lines = read_lines(case, "maps")
     at = next((index for index, line in enumerate(lines) if b"r-xp" in line), None)
     if at is None:
         raise Absent("the case's maps show nothing executable")
@@ -183,9 +183,9 @@ def invented_line(case: Case) -> Changes:
     return {"maps": b"".join(lines)}
 
 
-def noted(name: str, key: bytes, value: Callable[[int], int]) -> Callable[[Case], Changes]:
-    """A number in a file of keys and values."""
-    return edited(name, lambda line: re.sub(
+def change_number(name: str, key: bytes, value: Callable[[int], int]) -> Callable[[Case], Changes]:
+    """Changes a number in a file of keys and values."""
+    return edit_lines(name, lambda line: re.sub(
         rb"^(%s) (\d+)$" % key, lambda found: found[1] + b" %d" % value(int(found[2])), line,
         flags=re.M))
 
@@ -204,20 +204,21 @@ NOTES: dict[str, tuple[bytes, Callable[[int], int]]] = {
 }
 NO_CLOCK = "breakpoints sample, and no clock"
 for note_name, (key, value) in NOTES.items():
-    make = noted("watched", key, value)
+    make = change_number("watched", key, value)
     add("watched." + note_name,
-        of_clock(NO_CLOCK, make) if note_name == "task_clock" else make)
+        require_clock(NO_CLOCK, make) if note_name == "task_clock" else make)
 add("witness.gone", lambda case: {"witness": None} if case.read("witness") else {})
 add("watched.gone", lambda case: {"watched": None} if case.read("watched") else {})
 
-def raised(old: int, by: int) -> int:
+
+def add_clamped(old: int, by: int) -> int:
     return max(0, old + by)
 
 
-def counted_more(case: Case) -> Changes:
-    """A second more than the events counted, which no sample shows."""
-    changes = noted("capture", b"counted", partial(raised, by=SECOND))(case)
-    watched = {key: int(value) for key, value in map(bytes.split, lines_of(case, "watched"))}
+def raise_counted(case: Case) -> Changes:
+    """Adds a second to the time that the events counted, without a sample of it."""
+    changes = change_number("capture", b"counted", partial(add_clamped, by=SECOND))(case)
+    watched = {key: int(value) for key, value in map(bytes.split, read_lines(case, "watched"))}
     ran = watched[b"ended"] - watched[b"started"]
     if not int(case.facts["breakpoints"]) and \
             not any(one.misc & 7 == rd.KERNEL for one in case.capture("perf.data").samples()) and \
@@ -226,68 +227,65 @@ def counted_more(case: Case) -> Changes:
     return changes
 
 
-def counted_nothing(case: Case) -> Changes:
-    """As where the kernel's clocks do not count: the runner saw that, too, if they do not."""
+def zero_counted(case: Case) -> Changes:
+    """Sets the counted time to 0, as if the kernel's clocks did not count. The runner recorded in
+    env.json that they do."""
     if b'"clocks_count": "yes"' not in case.read("env.json"):
-        raise Absent("clocks do not count there, or nobody noted whether they do")
-    return noted("capture", b"counted", lambda old: 0)(case)
+        raise Absent("clocks do not count there, or env.json does not record whether they do")
+    return change_number("capture", b"counted", lambda old: 0)(case)
 
 
-add("capture.counted.+1000000000", counted_more)
-add("capture.counted.0", counted_nothing)
+add("capture.counted.+1000000000", raise_counted)
+add("capture.counted.0", zero_counted)
 
-# What a capture says of itself, and its file or the runner shows.
+# Statements of `capture` that perf.data or the runner's files also show.
 for key_name, by in (("frequency", 1), ("cpus", 1), ("samples", -1), ("samples", 1),
                      ("first_enabled", -10**9), ("first_enabled", 10**9)):
-    make = noted("capture", key_name.encode(), partial(raised, by=by))
+    make = change_number("capture", key_name.encode(), partial(add_clamped, by=by))
     add("capture.%s.%+d" % (key_name, by),
-        of_clock(NO_CLOCK, make) if key_name == "frequency" else make)
+        require_clock(NO_CLOCK, make) if key_name == "frequency" else make)
 
 
-def of_ours(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
-    """What only our own capture is asked for."""
+def require_own_capture(make: Callable[[Case], Changes]) -> Callable[[Case], Changes]:
+    """Makes a kind for jitproof's own captures only."""
     def alter(case: Case) -> Changes:
         if "first_enabled" not in case.facts:
-            raise Absent("somebody else captured")
+            raise Absent("another profiler captured")
         return make(case)
     return alter
 
 
-def stated(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
-    """Another line of what our own capture states."""
-    return of_ours(edited("capture", lambda line: re.sub(pattern, new, line)))
+def change_statement(pattern: bytes, new: bytes) -> Callable[[Case], Changes]:
+    """Replaces lines of `capture` of jitproof's own captures."""
+    return require_own_capture(edit_lines("capture", lambda line: re.sub(pattern, new, line)))
 
 
 for key_name in ("samples", "counted", "frequency", "frequency_asked", "first_enabled", "cpus",
                  "event", "order", "capture", "kernel"):
-    add("capture.without." + key_name, stated(rb"^%s .*\n" % key_name.encode(), b""))
-add("capture.kernel", stated(rb"^kernel yes$", b"kernel no"))
-add("capture.event", stated(rb"^event .*$", b"event cycles"))
-add("capture.order", stated(rb"^order .*$", b"order none"))
-add("capture.capture", stated(rb"^capture .*$", b"capture perf"))
-add("capture.frequency_asked", of_clock(NO_CLOCK, noted(
-    "capture", b"frequency_asked", partial(raised, by=1))))
+    add("capture.without." + key_name, change_statement(rb"^%s .*\n" % key_name.encode(), b""))
+add("capture.kernel", change_statement(rb"^kernel yes$", b"kernel no"))
+add("capture.event", change_statement(rb"^event .*$", b"event cycles"))
+add("capture.order", change_statement(rb"^order .*$", b"order none"))
+add("capture.capture", change_statement(rb"^capture .*$", b"capture perf"))
+add("capture.frequency_asked", require_clock(NO_CLOCK, change_number(
+    "capture", b"frequency_asked", partial(add_clamped, by=1))))
 
 
-def more_cpus(case: Case) -> Changes:
-    return noted("watched", b"cpus", lambda old: 64)(case)
-
-
-def feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
+def replace_feature(bit: int, raw: bytes) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         if bit not in case.capture("perf.data").features:
             raise Absent("perf.data has no such feature")
-        return case.rewrite(lambda capture: capture.altered(
+        return case.rewrite(lambda capture: capture.copy_with(
             features={**capture.features, bit: raw}), "perf.data")
     return alter
 
 
-add("watched.cpus", of_ours(more_cpus))
-add("feature.release", feature(4, struct.pack("<I64s", 64, b"5.10.0-other")))
-add("feature.cpus", feature(7, struct.pack("<II", 1, 1)))
+add("watched.cpus", require_own_capture(change_number("watched", b"cpus", lambda old: 64)))
+add("feature.release", replace_feature(4, struct.pack("<I64s", 64, b"5.10.0-other")))
+add("feature.cpus", replace_feature(7, struct.pack("<II", 1, 1)))
 
 
-def unpublished(name: str) -> Callable[[Case], Changes]:
+def invent_published_file(name: str) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         if b" publish=" in case.read("case") and b" publish=none" not in case.read("case"):
             raise Absent("the case publishes")
@@ -295,15 +293,15 @@ def unpublished(name: str) -> Callable[[Case], Changes]:
     return alter
 
 
-add("published.perf-map.invented", of_ours(unpublished("perf-77.map")))
-add("published.jitdump.invented", of_ours(unpublished("jit-77.dump")))
+add("published.perf-map.invented", require_own_capture(invent_published_file("perf-77.map")))
+add("published.jitdump.invented", require_own_capture(invent_published_file("jit-77.dump")))
 add("outcome.skip", lambda case: {"outcome": b"SKIP because\n"})
 
 
 @kind("elf.swapped")
-def swapped_elf(case: Case) -> Changes:
-    """The call frame information of two files, each under the other's build id."""
-    found = [line.split()[0].decode() for line in lines_of(case, "elf/index")]
+def swap_elf_files(case: Case) -> Changes:
+    """Swaps two kept ELF files, so that each has the other's build id."""
+    found = [line.split()[0].decode() for line in read_lines(case, "elf/index")]
     if len(found) < 3:
         raise Absent("the case holds fewer than three ELF files")
     first, second = "elf/" + found[1], "elf/" + found[2]
@@ -311,21 +309,21 @@ def swapped_elf(case: Case) -> Changes:
 
 
 @kind("elf.cut")
-def cut_elf(case: Case) -> Changes:
-    name = "elf/" + lines_of(case, "elf/index")[-1].split()[0].decode()
+def cut_elf_file(case: Case) -> Changes:
+    name = "elf/" + read_lines(case, "elf/index")[-1].split()[0].decode()
     return {name: case.read(name)[:100]}
 
 
 def demand_digest(case: Case) -> None:
     if b" #" not in case.read("elf/index"):
-        raise Absent("older captures told no digest of the files that they kept")
+        raise Absent("the index has no digests: an older capture")
 
 
 @kind("elf.byte")
-def elf_byte(case: Case) -> Changes:
-    """One byte of a kept file: most are of code that no frame is in."""
+def change_elf_byte(case: Case) -> Changes:
+    """Changes a byte of a kept file; most bytes are of code that is in no stack."""
     demand_digest(case)
-    lines = lines_of(case, "elf/index")
+    lines = read_lines(case, "elf/index")
     chance = zlib.crc32(b"%d elf" % case.seed)
     name = "elf/" + lines[chance % len(lines)].split()[0].decode()
     made = bytearray(case.read(name))
@@ -334,15 +332,15 @@ def elf_byte(case: Case) -> Changes:
 
 
 @kind("elf.index.digest")
-def other_digest(case: Case) -> Changes:
+def change_digest(case: Case) -> Changes:
     demand_digest(case)
-    first, *rest = lines_of(case, "elf/index")
+    first, *rest = read_lines(case, "elf/index")
     at = first.index(b" #") + 2
     return {"elf/index": b"".join([first[:at], b"%x" % (int(first[at:at + 1], 16) ^ 1),
                                    first[at + 1:], *rest])}
 
 
 @kind("elf.index.names")
-def other_names(case: Case) -> Changes:
+def change_names(case: Case) -> Changes:
     return {"elf/index": b"".join(line.rstrip(b"\n") + b"x\n"
-                                  for line in lines_of(case, "elf/index"))}
+                                  for line in read_lines(case, "elf/index"))}

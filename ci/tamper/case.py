@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A recorded case in memory, what an alteration asks of it, and how it is judged."""
+"""Loads recorded cases, provides operations for alterations, and judges altered cases."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Capture(rd.PerfData):
         made.packed = {id(record): record.pack() for record in made.records}
         return made
 
-    def bytes_of(self, record: Any) -> bytes:
+    def pack_record(self, record: Any) -> bytes:
         return self.packed.get(id(record)) or record.pack()
 
     def pack_records(self) -> list[bytes]:
@@ -56,35 +56,36 @@ class Capture(rd.PerfData):
         except struct.error as error:
             raise Absent("a record would be longer than the format allows") from error
 
-    def altered(self, records: Iterable[Any] | None = None,
-                attrs: Sequence[rd.Attr] | None = None,
-                features: dict[int, bytes] | None = None) -> Capture:
-        """With other records, attrs, or features."""
+    def copy_with(self, records: Iterable[Any] | None = None,
+                  attrs: Sequence[rd.Attr] | None = None,
+                  features: dict[int, bytes] | None = None) -> Capture:
+        """Returns a copy with other records, attrs or features."""
         made = Capture(self.attrs if attrs is None else attrs,
                        self.records if records is None else list(records),
                        self.features if features is None else features)
         made.packed = self.packed
         return made
 
-    def says(self, other: Capture) -> bool:
-        """Whether both would be the same file, byte by byte."""
+    def equals(self, other: Capture) -> bool:
+        """Returns whether both would be written as the same bytes."""
         return self.pack_records() == other.pack_records() and \
             self.features == other.features and \
             [(attr.raw, attr.ids) for attr in self.attrs] == \
             [(attr.raw, attr.ids) for attr in other.attrs]
 
-    def with_attrs(self, change: Callable[[int, rd.Attr], rd.Attr | None]) -> Capture:
-        """Each attr as @change(index, copy) returns it; None: it stays."""
-        return self.altered(attrs=[
+    def change_attrs(self, change: Callable[[int, rd.Attr], rd.Attr | None]) -> Capture:
+        """Returns a copy with changed attrs. @change: gets the index and a copy of each attr, and
+        returns the new attr, or None to keep the old one."""
+        return self.copy_with(attrs=[
             change(index, rd.Attr(bytes(attr.raw), attr.ids)) or attr
             for index, attr in enumerate(self.attrs)])
 
-    def replaced(self, new: dict[int, Any]) -> Capture:
-        """With other records in the place of those with these id()."""
-        return self.altered(new.get(id(one), one) for one in self.records)
+    def replace_records(self, new: dict[int, Any]) -> Capture:
+        """Returns a copy with replaced records. @new: {id() of the old record: new record}."""
+        return self.copy_with(new.get(id(one), one) for one in self.records)
 
-    def inserted(self, *new: Any) -> Capture:
-        """With records added, each in its place by time."""
+    def insert_records(self, *new: Any) -> Capture:
+        """Returns a copy with added records, inserted by their times."""
         waiting = sorted(new, key=lambda record: record.time)
         records: list[Any] = []
         for record in self.records:
@@ -92,11 +93,11 @@ class Capture(rd.PerfData):
                     record.time >= waiting[0].time:
                 records.append(waiting.pop(0))
             records.append(record)
-        return self.altered(records + waiting)
+        return self.copy_with(records + waiting)
 
 
 def clone(record: Some, **fields: Any) -> Some:
-    """A copy of a record whose parts can be changed alone."""
+    """Copies a record so that changes do not affect the original. @fields: new values."""
     made = copy.copy(record)
     for name in ("one", "chain", "regs", "stack", "body"):
         if name in record.__dict__:
@@ -106,24 +107,24 @@ def clone(record: Some, **fields: Any) -> Some:
     return made
 
 
-def capture_file(facts: Mapping[str, str]) -> Changes:
+def make_capture_file(facts: Mapping[str, str]) -> Changes:
     return {"capture": "".join("%s %s\n" % one for one in facts.items()).encode()}
 
 
 class Case:
-    """One case of a run directory. What it reads stays as it is."""
+    """A case of a run directory. It does not change the files."""
 
     def __init__(self, top: str, name: str, seed: int, jitproof: str) -> None:
         self.top, self.name, self.seed, self.jitproof = top, name, seed, jitproof
-        self.scratch: str | None = None  # a folder for what a kind must write
+        self.scratch: str | None = None  # a folder for a kind's temporary files
         self.captures: dict[str, Capture] = {}
         self.seen: dict[int, bool] = {}
-        self.kind = ""  # the kind that is being made: its part of the choice
+        self.kind = ""  # name of the current kind, on which choices depend
 
     def path(self, name: str) -> str:
         return os.path.join(self.top, self.name, name)
 
-    def names(self) -> list[str]:
+    def list_files(self) -> list[str]:
         return sorted(os.listdir(self.path("")))
 
     def read(self, name: str) -> bytes:
@@ -148,14 +149,14 @@ class Case:
 
     @functools.cached_property
     def window(self) -> tuple[int, int]:
-        """While the capture watched all that it was to watch."""
+        """The time in which the capture watched all of the workload, in ns."""
         facts = self.facts
         return (max(int(facts.get("enabled", 0)), int(facts.get("sampling", 0))),
                 int(facts.get("stopped", 0)) or 2**64 - 1)
 
     def demand_present(self, slots: Iterable[int]) -> None:
-        """Whether one record of the truth at least, of those at @slots, is of an image that no exec
-        took away before samples were taken."""
+        """Raises Unobservable if an exec replaced the process image of all truth records at @slots
+        before sampling."""
         execs = [self.truth.get(at) for at in self.truth.of(self.truth.PROCESS_START)]
         if all(any(one[2] == old[2] and old[5] < one[4] and one[5] < self.window[0]
                    for one in execs) for old in map(self.truth.get, slots)):
@@ -169,7 +170,7 @@ class Case:
 
     @functools.cached_property
     def code(self) -> list[tuple[int, int]]:
-        """Where emitted code ever was: disjoint and sorted."""
+        """All ranges that ever contained emitted code: disjoint and sorted."""
         truth, size_of, ranges = self.truth, {}, []
         for index in truth.of(truth.CODE_LOAD):
             addr, size, _, identity = truth.get(index)[6:10]
@@ -192,7 +193,7 @@ class Case:
 
     @functools.cached_property
     def vdso(self) -> list[range]:
-        """Code of the vDSO that paths call, whose layouts may lack instructions."""
+        """Ranges of vDSO code that paths call, whose layouts may lack instructions."""
         truth = self.truth
         frames = {truth.get(index)[6] & 0xffffffff for index in truth.of(truth.FRAMES)
                   if truth.get(index)[9] & FRAMES_VDSO}
@@ -207,37 +208,38 @@ class Case:
         return self.window[0] < time < self.window[1]
 
     def in_code(self, sample: rd.Sample) -> bool:
-        """A sample of emitted code, of a watched process, while all were watched."""
+        """Returns whether a sample is in emitted code of a watched process, within the window."""
         known = self.seen.get(id(sample))
         if known is None:
             known = sample.pid in self.watched and self.in_window(sample.time) and \
                 self.is_code(sample.regs.get(X86_IP, sample.ip))
             if any(id(sample) in one.packed for one in self.captures.values()):
-                self.seen[id(sample)] = known  # it lives as long as the case
+                self.seen[id(sample)] = known  # the sample exists as long as the case
         return known
 
     @functools.cached_property
     def code_samples(self) -> list[rd.Sample]:
-        """Those of emitted code in the capture."""
+        """The samples of the capture in emitted code."""
         return [sample for sample in self.capture("perf.data").samples() if self.in_code(sample)]
 
     @functools.cached_property
     def readings(self) -> list[rd.Map]:
-        """What the capture has from /proc."""
+        """The mapping records of the capture that were read from /proc."""
         return [one for one in self.capture("perf.data").maps() if not one.time]
 
-    def chosen(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
-        """A share of them, at least one: the same ones of the same records in any file."""
+    def choose(self, records: Sequence[Some], share: float, capture: Capture) -> list[Some]:
+        """Chooses a share of @records, at least one. Depends on the records' bytes, so it chooses
+        the same records in perf.data and injected.data."""
         salt = ("%d %s" % (self.seed, self.kind)).encode()
 
         def rank(record: Some) -> int:
-            raw = capture.bytes_of(record)
+            raw = capture.pack_record(record)
             return zlib.crc32(raw[:64] + raw[-48:], zlib.crc32(salt))
         count = max(1, round(share * len(records)))
         return sorted(records, key=rank)[:count]
 
     def rewrite(self, change: Rewrite, *names: str) -> Changes:
-        """The changes that @change makes to the capture, and to what was injected into it."""
+        """Applies @change to perf.data and injected.data, or to the files @names."""
         made: dict[str, bytes | None] = {}
         same = True
         for name in names or ("perf.data", "injected.data"):
@@ -247,27 +249,29 @@ class Case:
             try:
                 after = change(before)
             except Absent:
-                # A record that the injector took away cannot be altered twice.
+                # The injector may have removed the record.
                 if name == "perf.data" or names:
                     raise
                 continue
-            same = same and before.says(after)
+            same = same and before.equals(after)
             if same and name == "perf.data" and not names:
-                break  # what an injector made of it is for the kinds of injected.data
+                break  # only kinds for injected.data alter it alone
             made[name] = after.pack()
         if same:
             raise Absent("the altered file is the same, byte by byte")
         return made
 
-    def each(self, where: Callable[[Any], bool], change: Callable[[Any], Any], share: float,
-             what: str, *names: str, proof: Callable[[Any], str | None] | None = None) -> Changes:
-        """A share of the records for which @where is true, each as @change returns it: a record,
-        several, or None for none. Where nobody can see it of any of them, @proof says why."""
+    def alter_records(self, where: Callable[[Any], bool], change: Callable[[Any], Any],
+                      share: float, what: str, *names: str,
+                      proof: Callable[[Any], str | None] | None = None) -> Changes:
+        """Alters a share of the records for which @where is true. @change: returns one or several
+        records, or None to delete the record. @what: describes the records. @proof: returns why the
+        alteration of a record is unobservable, or None."""
         def alter(capture: Capture) -> Capture:
             found = [record for record in capture.records if where(record)]
             if not found:
                 raise Absent("the case holds no " + what)
-            altered = self.chosen(found, share, capture)
+            altered = self.choose(found, share, capture)
             proofs = [proof(record) for record in altered] if proof else [None]
             if all(proofs):
                 raise Unobservable("; ".join(sorted(set(filter(None, proofs)))))
@@ -279,25 +283,25 @@ class Case:
                     continue
                 new = change(record)
                 records += [] if new is None else new if isinstance(new, list) else [new]
-            return capture.altered(records)
+            return capture.copy_with(records)
         return self.rewrite(alter, *names)
 
 
 class Bench:
-    """A run directory in memory that holds one case: altered, and judged."""
+    """A run directory in memory with one case, to judge altered copies of it."""
 
     def __init__(self, jitproof: str, case: Case) -> None:
         self.jitproof, self.case = jitproof, case
-        self.dirty: set[str] = set()  # files that are not as they were recorded
+        self.dirty: set[str] = set()  # files that differ from the recorded ones
         self.scratch = tempfile.mkdtemp(prefix="tamper-", dir="/dev/shm"
                                         if os.access("/dev/shm", os.W_OK) else None)
         self.folder = os.path.join(self.scratch, "run", case.name)
         os.makedirs(os.path.dirname(self.folder))
         shutil.copytree(case.path(""), self.folder, ignore=lambda *_: ["truth"])
-        self.truth()
+        self.copy_truth()
 
-    def truth(self) -> None:
-        """The truth file is sparse, and so must be its copy."""
+    def copy_truth(self) -> None:
+        """Copies the truth file, which is sparse."""
         if not os.path.exists(self.case.path("truth")):
             return
         path = os.path.join(self.folder, "truth")
@@ -311,7 +315,7 @@ class Bench:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def judge(self, changes: Changes) -> Verdict:
-        """The outcome with the files changed."""
+        """Judges the case with changed files."""
         for name in self.dirty - set(changes):
             self.restore(name)
         for name, content in changes.items():
@@ -326,7 +330,7 @@ class Bench:
     def restore(self, name: str) -> None:
         path = os.path.join(self.folder, name)
         if name == "truth":
-            self.truth()
+            self.copy_truth()
         elif os.path.exists(self.case.path(name)):
             shutil.copyfile(self.case.path(name), path)
         elif os.path.exists(path):
@@ -342,14 +346,14 @@ class Bench:
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   stdin=subprocess.DEVNULL, check=False)
         except subprocess.TimeoutExpired:
-            return Verdict("HANG", "no end within %d s" % TIMEOUT_S)
+            return Verdict("HANG", "still running after %d s" % TIMEOUT_S)
         if done.returncode < 0:
             return Verdict("CRASH", signal.Signals(-done.returncode).name)
-        said = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
+        output = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines()
         lines = files.read(results).splitlines() if os.path.exists(results) else []
         for line in map(json.loads, lines):
             if line.get("case") == self.case.name:
                 return Verdict(line["outcome"], line.get("why", ""), line["control"])
         if done.returncode == 99:
-            return Verdict("REFUSED", said[-1] if said else "")
-        return Verdict("NOTHING", "exit %d: %s" % (done.returncode, said[-1] if said else ""))
+            return Verdict("REFUSED", output[-1] if output else "")
+        return Verdict("NOTHING", "exit %d: %s" % (done.returncode, output[-1] if output else ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One frame, one word or one register of a sample: the rest of it stays plausible."""
+"""Kinds that alter a frame, a word or a register of a sample; the rest stays plausible."""
 
 from functools import partial
 import struct
@@ -7,30 +7,30 @@ from typing import Callable
 
 from ci.tamper.case import Case, clone
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
-from ci.tamper.samples import CODE, SHARE, of_code
-from ci.tamper.stacks import user_chain, word
+from ci.tamper.samples import CODE, SHARE, alter_samples
+from ci.tamper.stacks import change_user_chain, set_word
 from harness.selftest.support import run_directory as rd
 
 PAGE = 4096
 User = list[int]
 
 
-def both(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> None:
+def add_shares(name: str, change: Callable[[Case, rd.Sample], rd.Sample]) -> None:
     for share_name, share in (("some", SHARE), ("one", 0.0)):
-        add("%s.%s" % (name, share_name), of_code(change, share))
+        add("%s.%s" % (name, share_name), alter_samples(change, share))
 
 
-def callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
+def change_callers(least: int, change: Callable[[Case, User, rd.Sample], User]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
-    """A chain with so many addresses at least, as @change returns it."""
+    """Changes the user callchain of samples that have at least @least addresses."""
     def altered(case: Case, sample: rd.Sample) -> rd.Sample:
-        return user_chain(lambda user, one: change(case, user, one) if len(user) >= least
-                          else user)(case, sample)
+        return change_user_chain(lambda user, one: change(case, user, one) if len(user) >= least
+                                 else user)(case, sample)
     return altered
 
 
-def live_function(case: Case, user: User) -> int:
-    """An address within an emitted function that the chain does not hold."""
+def find_other_function(case: Case, user: User) -> int:
+    """Returns an address in an emitted function that the chain does not contain."""
     taken = {address >> 4 for address in user}
     for start, end in case.code:
         for address in range(start, end, 64):
@@ -39,31 +39,34 @@ def live_function(case: Case, user: User) -> int:
     raise Absent("the case emits no other function")
 
 
-def moved_end(user: User) -> User:
-    """The outermost frame moves next to the sampled address."""
+def move_outermost(user: User) -> User:
+    """Moves the outermost frame next to the sampled address."""
     return [user[0], user[-1], *user[1:-1]] if user[1] != user[-1] else user
 
 
-both("chain.caller.doubled", callers(2, lambda case, user, one: [*user[:2], *user[1:]]))
-both("chain.caller.gone", callers(3, lambda case, user, one: [user[0], *user[2:]]))
-both("chain.caller.+1", callers(2, lambda case, user, one: [user[0], user[1] + 1, *user[2:]]))
-both("chain.caller.-5", callers(2, lambda case, user, one: [user[0], user[1] - 5, *user[2:]]))
-both("chain.caller.other", callers(2, lambda case, user, one: [
-    user[0], live_function(case, user), *user[2:]]))
-both("chain.caller.inserted", callers(2, lambda case, user, one: [
-    *user[:2], live_function(case, user), *user[2:]]))
-both("chain.reversed", callers(3, lambda case, user, one: user[::-1]))
-both("chain.end.doubled", callers(1, lambda case, user, one: [*user, user[-1]]))
-both("chain.end.cut.2", callers(3, lambda case, user, one: user[:-2]))
-both("chain.end.moved", callers(3, lambda case, user, one: moved_end(user)))
-both("chain.end.+1", callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
-both("chain.end.zero", callers(2, lambda case, user, one: [*user, 0]))
-both("chain.user.kernel-address", callers(1, lambda case, user, one: [
+add_shares("chain.caller.doubled", change_callers(2, lambda case, user,
+                                                  one: [*user[:2], *user[1:]]))
+add_shares("chain.caller.gone", change_callers(3, lambda case, user, one: [user[0], *user[2:]]))
+add_shares("chain.caller.+1", change_callers(2, lambda case, user,
+                                             one: [user[0], user[1] + 1, *user[2:]]))
+add_shares("chain.caller.-5", change_callers(2, lambda case, user,
+                                             one: [user[0], user[1] - 5, *user[2:]]))
+add_shares("chain.caller.other", change_callers(2, lambda case, user, one: [
+    user[0], find_other_function(case, user), *user[2:]]))
+add_shares("chain.caller.inserted", change_callers(2, lambda case, user, one: [
+    *user[:2], find_other_function(case, user), *user[2:]]))
+add_shares("chain.reversed", change_callers(3, lambda case, user, one: user[::-1]))
+add_shares("chain.end.doubled", change_callers(1, lambda case, user, one: [*user, user[-1]]))
+add_shares("chain.end.cut.2", change_callers(3, lambda case, user, one: user[:-2]))
+add_shares("chain.end.moved", change_callers(3, lambda case, user, one: move_outermost(user)))
+add_shares("chain.end.+1", change_callers(2, lambda case, user, one: [*user[:-1], user[-1] + 1]))
+add_shares("chain.end.zero", change_callers(2, lambda case, user, one: [*user, 0]))
+add_shares("chain.user.kernel-address", change_callers(1, lambda case, user, one: [
     *user[:1], 0xffffffff81000010, *user[1:]]))
 
 
-def borrowed(case: Case, sample: rd.Sample) -> rd.Sample:
-    """The chain of another sample of the thread, which was elsewhere."""
+def borrow_chain(case: Case, sample: rd.Sample) -> rd.Sample:
+    """Takes the callers of another sample of the thread with other callers."""
     begin = sample.user()
     if begin is None:
         raise Absent("samples hold no user callchain")
@@ -75,10 +78,10 @@ def borrowed(case: Case, sample: rd.Sample) -> rd.Sample:
     raise Absent("each thread has the same callers in all samples")
 
 
-both("chain.borrowed", borrowed)
+add_shares("chain.borrowed", borrow_chain)
 
 
-def in_kernel(case: Case, sample: rd.Sample, change: Callable[[User], User]) -> rd.Sample:
+def change_kernel_chain(case: Case, sample: rd.Sample, change: Callable[[User], User]) -> rd.Sample:
     begin = sample.user()
     if begin is None or begin < 3 or sample.chain[0] != rd.CONTEXT_KERNEL:
         return sample
@@ -90,10 +93,10 @@ for name, change in (
         ("gone", lambda kernel: []),
         ("user-address", lambda kernel: [*kernel, 0x1234]),
         ("zero", lambda kernel: [*kernel, 0])):
-    add("chain.kernel." + name, of_code(partial(in_kernel, change=change), 1.0))
+    add("chain.kernel." + name, alter_samples(partial(change_kernel_chain, change=change), 1.0))
 
 
-def markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
+def change_markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], rd.Sample]:
     def altered(case: Case, sample: rd.Sample) -> rd.Sample:
         begin = sample.user()
         if begin is None:
@@ -102,22 +105,23 @@ def markers(change: Callable[[User, int], User]) -> Callable[[Case, rd.Sample], 
     return altered
 
 
-both("chain.marker.doubled", markers(lambda chain, at: [*chain[:at], rd.CONTEXT_USER, *chain[at:]]))
-both("chain.marker.within", markers(
+add_shares("chain.marker.doubled", change_markers(lambda chain,
+                                                  at: [*chain[:at], rd.CONTEXT_USER, *chain[at:]]))
+add_shares("chain.marker.within", change_markers(
     lambda chain, at: [*chain[:at + 1], rd.CONTEXT_USER, *chain[at + 1:]]))
 
 
-def returns_of(case: Case, sample: rd.Sample) -> list[int]:
-    """Where words in the dump lead into emitted code."""
+def find_code_words(case: Case, sample: rd.Sample) -> list[int]:
+    """Returns the offsets of words in the dump that are addresses in emitted code."""
     if not sample.stack:
         raise Absent("samples hold no dump of the stack")
     return [at for at in range(0, min(len(sample.stack), 4096) - 7, 8)
             if case.is_code(struct.unpack_from("<Q", sample.stack, at)[0])]
 
 
-def linked(case: Case, sample: rd.Sample) -> list[int]:
-    """Those of them that the frame pointers lead to: return addresses in use."""
-    found, places = [], set(returns_of(case, sample))
+def find_linked_returns(case: Case, sample: rd.Sample) -> list[int]:
+    """Returns the offsets of return addresses in emitted code that frame pointers lead to."""
+    found, places = [], set(find_code_words(case, sample))
     fp, sp = sample.regs.get(rd.X86_BP, 0), sample.regs.get(rd.X86_SP, 0)
     while fp >= sp and fp + 8 - sp in places and fp + 8 - sp not in found:
         found.append(fp + 8 - sp)
@@ -125,34 +129,34 @@ def linked(case: Case, sample: rd.Sample) -> list[int]:
     return found
 
 
-def one_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sample], rd.Sample]:
+def change_return(value: Callable[[Case, int], int]) -> Callable[[Case, rd.Sample], rd.Sample]:
     def change(case: Case, sample: rd.Sample) -> rd.Sample:
-        for at in linked(case, sample)[:1]:
+        for at in find_linked_returns(case, sample)[:1]:
             old = struct.unpack_from("<Q", sample.stack, at)[0]
-            return clone(sample, stack=word(sample, at, value(case, old)))
+            return clone(sample, stack=set_word(sample, at, value(case, old)))
         return sample
     return change
 
 
-both("dump.return.zero", one_return(lambda case, old: 0))
-both("dump.return.other", one_return(lambda case, old: live_function(case, [old])))
-both("dump.return.+1", one_return(lambda case, old: old + 1))
+add_shares("dump.return.zero", change_return(lambda case, old: 0))
+add_shares("dump.return.other", change_return(lambda case, old: find_other_function(case, [old])))
+add_shares("dump.return.+1", change_return(lambda case, old: old + 1))
 
 
-def swapped_returns(case: Case, sample: rd.Sample) -> rd.Sample:
-    used = linked(case, sample)[:2]
+def swap_returns(case: Case, sample: rd.Sample) -> rd.Sample:
+    used = find_linked_returns(case, sample)[:2]
     if len(used) < 2:
         return sample
     values = [struct.unpack_from("<Q", sample.stack, at)[0] for at in used]
-    stack = word(sample, used[0], values[1])
+    stack = set_word(sample, used[0], values[1])
     struct.pack_into("<Q", stack, used[1], values[0])
     return clone(sample, stack=stack)
 
 
-both("dump.return.swapped", swapped_returns)
+add_shares("dump.return.swapped", swap_returns)
 
 
-def shorter(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
+def shorten_dump(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sample:
     if not sample.stack:
         raise Absent("samples hold no dump of the stack")
     left = keep(len(sample.stack))
@@ -161,22 +165,22 @@ def shorter(case: Case, sample: rd.Sample, keep: Callable[[int], int]) -> rd.Sam
     return clone(sample, stack=sample.stack[:left])
 
 
-both("dump.shorter.8", lambda case, one: shorter(case, one, lambda size: size - 8))
-both("dump.shorter.1", lambda case, one: shorter(case, one, lambda size: size - 1))
-both("dump.shorter.half", lambda case, one: shorter(case, one, lambda size: size // 2))
+add_shares("dump.shorter.8", lambda case, one: shorten_dump(case, one, lambda size: size - 8))
+add_shares("dump.shorter.1", lambda case, one: shorten_dump(case, one, lambda size: size - 1))
+add_shares("dump.shorter.half", lambda case, one: shorten_dump(case, one, lambda size: size // 2))
 
 
-def asked(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
+def raise_asked_size(case: Case, sample: rd.Sample, by: int) -> rd.Sample:
     if not sample.stack or sample.asked + by < len(sample.stack):
         raise Absent("dumps are full, or there are none")
     return clone(sample, asked=sample.asked + by)
 
 
-both("dump.asked.+64", lambda case, one: asked(case, one, 64))
+add_shares("dump.asked.+64", lambda case, one: raise_asked_size(case, one, 64))
 
 
-def lender(case: Case, sample: rd.Sample) -> rd.Sample:
-    """Another sample of the thread, with another dump of the same size."""
+def find_other_sample(case: Case, sample: rd.Sample) -> rd.Sample:
+    """Returns another sample of the thread with another dump of the same size."""
     if not sample.stack:
         raise Absent("samples hold no dump of the stack")
     for other in case.capture("perf.data").samples():
@@ -193,23 +197,24 @@ def holds_caller(sample: rd.Sample) -> bool:
     return any(one in callers for one in whole)
 
 
-def within_a_frame(sample: rd.Sample) -> str | None:
-    """Of a dump that ends within the frame of the function that was sampled."""
+def prove_within_frame(sample: rd.Sample) -> str | None:
+    """Returns a proof if the dump ends within the frame of the sampled function, or None."""
     return None if holds_caller(sample) else \
         "the dump reaches no caller, and no file tells what a function keeps in its frame"
 
 
-def borrowed_dump(case: Case, share: float) -> Changes:
-    return case.each(lambda one: isinstance(one, rd.Sample) and case.in_code(one),
-                     lambda one: clone(one, stack=lender(case, one).stack), share, CODE,
-                     proof=within_a_frame)
+def borrow_dumps(case: Case, share: float) -> Changes:
+    return case.alter_records(lambda one: isinstance(one, rd.Sample) and case.in_code(one),
+                              lambda one: clone(one, stack=find_other_sample(case, one).stack),
+                              share, CODE,
+                              proof=prove_within_frame)
 
 
-add("dump.borrowed.some", partial(borrowed_dump, share=SHARE))
-add("dump.borrowed.one", partial(borrowed_dump, share=0.0))
+add("dump.borrowed.some", partial(borrow_dumps, share=SHARE))
+add("dump.borrowed.one", partial(borrow_dumps, share=0.0))
 
 
-def registers(change: Callable[[dict[int, int]], dict[int, int]]) \
+def change_registers(change: Callable[[dict[int, int]], dict[int, int]]) \
         -> Callable[[Case, rd.Sample], rd.Sample]:
     def altered(case: Case, sample: rd.Sample) -> rd.Sample:
         if not sample.regs:
@@ -219,23 +224,23 @@ def registers(change: Callable[[dict[int, int]], dict[int, int]]) \
     return altered
 
 
-def frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:
-    """Where bp is one: nothing says what a function holds in it that uses it for something else."""
+def change_frame_pointer(value: Callable[[int], int]) -> Callable[[dict[int, int]], dict[int, int]]:
+    """Changes bp if it is a frame pointer. Functions may use it for other values."""
     return lambda regs: {rd.X86_BP: value(regs[rd.X86_BP])} \
         if regs[rd.X86_BP] >= regs[rd.X86_SP] else {}
 
 
-both("regs.bp.zero", registers(frame_pointer(lambda old: 0)))
-both("regs.bp.-8", registers(frame_pointer(lambda old: old - 8)))
-both("regs.bp.sp.swapped", registers(
+add_shares("regs.bp.zero", change_registers(change_frame_pointer(lambda old: 0)))
+add_shares("regs.bp.-8", change_registers(change_frame_pointer(lambda old: old - 8)))
+add_shares("regs.bp.sp.swapped", change_registers(
     lambda regs: {rd.X86_BP: regs[rd.X86_SP], rd.X86_SP: regs[rd.X86_BP]}))
-both("regs.sp.+1", registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}))
-both("regs.abi.32-bit", lambda case, one: clone(one, abi=1) if one.regs else one)
+add_shares("regs.sp.+1", change_registers(lambda regs: {rd.X86_SP: regs[rd.X86_SP] + 1}))
+add_shares("regs.abi.32-bit", lambda case, one: clone(one, abi=1) if one.regs else one)
 
 
-def off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
-    """All of the sample says the byte after the instruction's first. Nobody has seen all
-    instructions of the vDSO: one may begin there."""
+def move_off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
+    """Moves the sample to the byte after the instruction's first. Leaves samples of the vDSO, whose
+    instructions are not all known."""
     if any(sample.ip in code for code in case.vdso):
         return sample
     ip = sample.ip + 1
@@ -246,12 +251,12 @@ def off_instruction(case: Case, sample: rd.Sample) -> rd.Sample:
     return made
 
 
-both("sample.ip.+1.all", off_instruction)
+add_shares("sample.ip.+1.all", move_off_instruction)
 
 
 @kind("regs.callee-saved.one")
-def callee_saved(case: Case) -> Changes:
-    """A register that no function of ours uses."""
+def change_callee_saved(case: Case) -> Changes:
+    """Changes a register that no emitted function uses."""
     sample = next((one for one in case.capture("perf.data").samples() if case.in_code(one)), None)
     if not sample:
         raise Absent("the case holds no " + CODE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a file may have otherwise without saying anything else: none of it may be noticed."""
+"""Harmless kinds: they change a file but not its meaning, so judging must not notice them."""
 
 import random
 import re
@@ -9,26 +9,24 @@ import subprocess
 from typing import Any, Iterator
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.kinds import Absent, Changes, kind, rewriting
-from ci.tamper.layout import FINISHED, timed
+from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
+from ci.tamper.layout import FINISHED, is_timed
 from harness.selftest.support import run_directory as rd
 
 COMPRESSED, COMPRESSED_FEATURE = 81, 27
-# Of the machine and of who used it: hostname, kernel, perf's version, CPU, memory, command line.
+# Features about the machine and its user: hostname, kernel, perf's version, CPU, memory, command
+# line.
 ABOUT = (3, 4, 5, 8, 9, 10, 11, 13, 14, 22)
 
 
-@kind("harmless.again", harmless=True)
-def again(case: Case) -> Changes:
-    """The same records, packed into the file anew."""
-    return {"perf.data": case.capture("perf.data").pack()}
+add("harmless.again", lambda case: {"perf.data": case.capture("perf.data").pack()}, harmless=True)
 
 
-def rounds(capture: Capture) -> Iterator[list[Any]]:
-    """The records between the ends of rounds; each end is a list of its own."""
+def split_rounds(capture: Capture) -> Iterator[list[Any]]:
+    """Yields the records between the ends of rounds, and each end as its own list."""
     part: list[Any] = []
     for record in capture.records:
-        if timed(record):
+        if is_timed(record):
             part.append(record)
         else:
             yield part
@@ -38,22 +36,22 @@ def rounds(capture: Capture) -> Iterator[list[Any]]:
 
 
 @rewriting("harmless.order.within-round", harmless=True)
-def shuffle(case: Case, capture: Capture) -> Capture:
-    """Within a round the order of records with different times says nothing."""
+def shuffle_rounds(case: Case, capture: Capture) -> Capture:
+    """Shuffles records with different times within a round: their order has no meaning."""
     dice = random.Random(case.seed)
     records: list[Any] = []
-    for part in rounds(capture):
-        times = [one.time for one in part if timed(one)]
-        # Of equal times the order counts, unless both are samples.
+    for part in split_rounds(capture):
+        times = [one.time for one in part if is_timed(one)]
+        # The order of records with equal times matters, unless both are samples.
         if len(set(times)) == len(times):
             dice.shuffle(part)
         records += part
-    return capture.altered(records)
+    return capture.copy_with(records)
 
 
 @rewriting("harmless.order.equal-times", harmless=True)
-def swap_equal(case: Case, capture: Capture) -> Capture:
-    """Two samples of the same time in the other order."""
+def swap_equal_times(case: Case, capture: Capture) -> Capture:
+    """Swaps neighbouring samples with the same time."""
     records = list(capture.records)
     swapped = False
     for at in range(len(records) - 1):
@@ -64,67 +62,61 @@ def swap_equal(case: Case, capture: Capture) -> Capture:
             swapped = True
     if not swapped:
         raise Absent("no two samples side by side have the same time")
-    return capture.altered(records)
+    return capture.copy_with(records)
 
 
-@kind("harmless.rounds.one", harmless=True)
-def one_round(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.altered(
-        [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED]))
-
-
-@kind("harmless.rounds.none", harmless=True)
-def no_round(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.altered(
-        one for one in capture.records if one.kind != rd.FINISHED_ROUND))
+add("harmless.rounds.one", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    [one for one in capture.records if one.kind != rd.FINISHED_ROUND] + [FINISHED])), harmless=True)
+add("harmless.rounds.none", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    one for one in capture.records if one.kind != rd.FINISHED_ROUND)), harmless=True)
 
 
 @rewriting("harmless.rounds.many", harmless=True)
-def many_rounds(case: Case, capture: Capture) -> Capture:
-    """All records by time, and a round after each tenth."""
+def add_rounds(case: Case, capture: Capture) -> Capture:
+    """Sorts all records by time, and ends a round after every tenth."""
     head = [one for one in capture.records
-            if not timed(one) and one.kind != rd.FINISHED_ROUND]
-    body = sorted((one for one in capture.records if timed(one)), key=lambda one: one.time)
+            if not is_timed(one) and one.kind != rd.FINISHED_ROUND]
+    body = sorted((one for one in capture.records if is_timed(one)), key=lambda one: one.time)
     records = head
     for at in range(0, len(body), 10):
         records += body[at:at + 10] + [FINISHED]
-    return capture.altered(records)
+    return capture.copy_with(records)
 
 
 @rewriting("harmless.types.user", harmless=True)
-def unknown_user_types(case: Case, capture: Capture) -> Capture:
-    """Records of a type that a later perf may write."""
+def insert_user_types(case: Case, capture: Capture) -> Capture:
+    """Inserts records of a type that a later perf may write."""
     records: list[Any] = []
     for number, one in enumerate(capture.records):
         records.append(one)
         if number % 50 == 0:
             records.append(rd.Record(250, 0, b"whatever"))
-    return capture.altered(records)
+    return capture.copy_with(records)
 
 
 @rewriting("harmless.types.kernel", harmless=True)
-def unknown_kernel_types(case: Case, capture: Capture) -> Capture:
-    """Records of a type that a later kernel may write."""
+def insert_kernel_types(case: Case, capture: Capture) -> Capture:
+    """Inserts records of a type that a later kernel may write."""
     new = [capture.side(60, b"whatever", one.time)
            for one in capture.samples()[::50]]
-    return capture.inserted(*new)
+    return capture.insert_records(*new)
 
 
 @kind("harmless.padding", harmless=True)
-def padding(case: Case) -> Changes:
-    """Names end in more zeros than they need."""
+def pad_names(case: Case) -> Changes:
+    """Adds more zeros to the end of names than necessary."""
     def change(one: Any) -> Any:
         made = clone(one)
         at = made.tail()[0]
         made.body[at:at] = bytes(8)
         return made
-    return case.each(lambda one: one.kind in (rd.MMAP2, rd.COMM), change, 1.0,
-                     "record with a name")
+    return case.alter_records(lambda one: one.kind in (rd.MMAP2, rd.COMM), change, 1.0,
+                              "record with a name")
 
 
 @kind("harmless.dump.garbage", harmless=True)
-def garbage(case: Case) -> Changes:
-    """What follows the part of the dump that the kernel filled."""
+def fill_dump_end(case: Case) -> Changes:
+    """Changes the end of the dump, which the kernel did not fill."""
     def change(sample: rd.Sample) -> rd.Sample:
         made = clone(sample)
         raw = bytearray(sample.pack())
@@ -133,14 +125,15 @@ def garbage(case: Case) -> Changes:
         raw[at:len(raw) - 8] = b"\xa5" * (sample.asked - used)
         object.__setattr__(made, "pack", lambda: bytes(raw))
         return made
-    return case.each(lambda one: isinstance(one, rd.Sample) and one.asked > len(one.stack) and
-                     one.attr.sample_type & rd.STACK_USER, change, 1.0,
-                     "dump that is not full")
+    return case.alter_records(lambda one: isinstance(one,
+                                                     rd.Sample) and one.asked > len(one.stack) and
+                              one.attr.sample_type & rd.STACK_USER, change, 1.0,
+                              "dump that is not full")
 
 
 @rewriting("harmless.ids", harmless=True)
-def other_ids(case: Case, capture: Capture) -> Capture:
-    """Every event under other ids, everywhere."""
+def change_ids(case: Case, capture: Capture) -> Capture:
+    """Changes the ids of all events, in every record and attr."""
     by = 1_000_000
     if not any(attr.ids for attr in capture.attrs):
         raise Absent("events have no ids")
@@ -162,7 +155,7 @@ def other_ids(case: Case, capture: Capture) -> Capture:
                 fields += [8, 16]
             for at in fields:
                 old = struct.unpack_from("<Q", new.body, at)[0]
-                if old:  # else it is of no event
+                if old:  # 0 is no id
                     struct.pack_into("<Q", new.body, at, old + by)
             records.append(new)
         elif one.kind >= 64 and one.kind != rd.FINISHED_ROUND:
@@ -172,77 +165,68 @@ def other_ids(case: Case, capture: Capture) -> Capture:
     attrs = [rd.Attr(bytes(attr.raw), [one + by for one in attr.ids])
              for attr in capture.attrs]
     features = {bit: raw for bit, raw in capture.features.items() if bit != 12}
-    return capture.altered(records, attrs, features)
+    return capture.copy_with(records, attrs, features)
 
 
 @kind("harmless.attr.larger", harmless=True)
-def larger_attrs(case: Case) -> Changes:
-    """As a later kernel's, with nothing in the new fields."""
+def enlarge_attrs(case: Case) -> Changes:
+    """Enlarges the attrs by zeros, like attrs of a later kernel."""
     def larger(index: int, attr: rd.Attr) -> rd.Attr:
         struct.pack_into("<I", attr.raw, 4, len(attr.raw) + 16)
         attr.raw += bytes(16)
         return attr
-    return case.rewrite(lambda capture: capture.with_attrs(larger))
+    return case.rewrite(lambda capture: capture.change_attrs(larger))
 
 
-@kind("harmless.features.more", harmless=True)
-def more_features(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.altered(
-        features={**capture.features, 60: bytes(64)}))
-
-
-@kind("harmless.features.fewer", harmless=True)
-def fewer_features(case: Case) -> Changes:
-    return case.rewrite(lambda capture: capture.altered(
-        features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT}))
+add("harmless.features.more", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    features={**capture.features, 60: bytes(64)})), harmless=True)
+add("harmless.features.fewer", lambda case: case.rewrite(lambda capture: capture.copy_with(
+    features={bit: raw for bit, raw in capture.features.items() if bit not in ABOUT})),
+    harmless=True)
 
 
 @kind("harmless.compressed", harmless=True)
-def compressed(case: Case) -> Changes:
-    """All records within COMPRESSED ones, as perf record -z has them."""
+def compress_records(case: Case) -> Changes:
+    """Compresses all records into COMPRESSED records, like perf record -z."""
     if not shutil.which("zstd"):
-        raise Absent("there is no zstd here")
+        raise Absent("zstd is not installed")
 
     def alter(capture: Capture) -> Capture:
         if any(one.kind in (COMPRESSED, 83) for one in capture.records):
             raise Absent("the file is compressed already")
         head = [one for one in capture.records if one.kind >= 64 and one.kind != rd.FINISHED_ROUND]
         body = [one for one in capture.records if one.kind < 64]
-        raw = b"".join(map(capture.bytes_of, body))
+        raw = b"".join(map(capture.pack_record, body))
         packed = subprocess.run(["zstd", "-1", "-c"], input=raw, stdout=subprocess.PIPE,
                                 check=True).stdout
         pieces = [packed[at:at + 60000] for at in range(0, len(packed), 60000)]
         records = head + [rd.Record(COMPRESSED, 0, piece) for piece in pieces] + [FINISHED]
         info = struct.pack("<5I", 1, 1, 1, 3, 528384)
-        return capture.altered(
+        return capture.copy_with(
             records, features={**capture.features, COMPRESSED_FEATURE: info})
     return case.rewrite(alter)
 
 
 @kind("harmless.kernel-map.time", harmless=True)
-def kernel_map_time(case: Case) -> Changes:
-    """Synthesized: perf's have time 0, ours the time at which they were made."""
+def change_kernel_map_time(case: Case) -> Changes:
+    """Changes the time of synthesized records: perf's have time 0, jitproof's the current time."""
     def change(one: Any) -> Any:
         return clone(one, time=0 if one.time else 1)
-    return case.each(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
-                     struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, change, 1.0,
-                     "mapping record of the kernel")
+    return case.alter_records(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
+                              struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, change, 1.0,
+                              "mapping record of the kernel")
 
 
-@kind("harmless.notes", harmless=True)
-def notes(case: Case) -> Changes:
-    """What is there for readers alone."""
-    return {"workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}
-
-
-@kind("harmless.extra-file", harmless=True)
-def extra_file(case: Case) -> Changes:
-    return {"README": b"what a reader put beside it\n"}
+# Files that only human readers use.
+add("harmless.notes", lambda case: {
+    "workload.txt": b"tampered\n", "ktap.txt": b"not ok 1 - tampered\n"}, harmless=True)
+add("harmless.extra-file", lambda case: {"README": b"what a reader put beside it\n"},
+    harmless=True)
 
 
 @kind("harmless.maps.order", harmless=True)
-def other_order(case: Case) -> Changes:
-    """The last process's maps first."""
+def reverse_maps(case: Case) -> Changes:
+    """Reverses the order of processes in maps."""
     sections = [one for one in re.split(rb"(?m)^(?=# pid )", case.read("maps")) if one]
     if len(sections) < 2:
         raise Absent("the maps of fewer than two processes were read")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the workload published, before it was injected: jitdumps and perf maps."""
+"""Kinds that alter the jitdumps and perf maps that the workload published."""
 
 import os
 import re
@@ -18,14 +18,14 @@ LOAD = rd.Jitdump.LOAD
 Dump = rd.Jitdump
 
 
-def dumps(case: Case) -> list[str]:
-    found = [name for name in case.names() if re.match(r"jit-\d+\.dump$", name)]
+def find_dumps(case: Case) -> list[str]:
+    found = [name for name in case.list_files() if re.match(r"jit-\d+\.dump$", name)]
     if not found:
         raise Absent("the case has no jitdump")
     return found
 
 
-def mode_of(case: Case) -> str:
+def read_mode(case: Case) -> str:
     match = re.search(r"inject=(strip|keep|cut)\b", case.read("case").decode())
     if not match:
         raise Absent("the case injects nothing, or by a profiler")
@@ -33,12 +33,12 @@ def mode_of(case: Case) -> str:
 
 
 def inject(case: Case, altered: dict[str, bytes]) -> Changes:
-    """Injects altered jitdumps into the capture again, from a scratch folder: those at the places
-    that the capture names are not the mapped files any more."""
-    mode = mode_of(case)
+    """Injects altered jitdumps into the capture again, from a scratch folder: the files at the
+    recorded paths are no longer the mapped ones."""
+    mode = read_mode(case)
     with tempfile.TemporaryDirectory(prefix="tamper-jit-", dir=case.scratch) as folder:
         target = os.path.join(folder, "injected.data")
-        for name in dumps(case):
+        for name in find_dumps(case):
             files.write_bytes(os.path.join(folder, name), altered.get(name) or case.read(name))
         done = subprocess.run([case.jitproof, "inject", "--anon=" + mode, "--jitdump-dir", folder,
                                "-i", case.path("perf.data"), "-o", target],
@@ -55,12 +55,12 @@ def inject(case: Case, altered: dict[str, bytes]) -> Changes:
         return changes
 
 
-def dump(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], Changes]:
-    """Alters each jitdump, and injects."""
+def alter_dumps(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], Changes]:
+    """Alters each jitdump, and injects the altered jitdumps."""
     def alter(case: Case) -> Changes:
-        mode_of(case)
+        read_mode(case)
         altered = {}
-        for name in dumps(case):
+        for name in find_dumps(case):
             one = Dump(case.path(name))
             change(case, one)
             raw = one.header + b"".join(one.records)
@@ -72,42 +72,42 @@ def dump(change: Callable[[Case, rd.Jitdump], None]) -> Callable[[Case], Changes
     return alter
 
 
-def some(one: rd.Jitdump, share: float) -> list[bytearray]:
+def choose_loads(one: rd.Jitdump, share: float) -> list[bytearray]:
     loads = one.loads()
     return loads[::max(1, round(1 / share))] if share else loads[len(loads) // 2:][:1]
 
 
-def each(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
-    """A share of the loads."""
+def alter_loads(change: Callable[[bytearray], None]) -> Callable[[Case, rd.Jitdump], None]:
+    """Changes a share of the loads."""
     def alter(case: Case, one: rd.Jitdump) -> None:
-        for record in some(one, 0.3):
+        for record in choose_loads(one, 0.3):
             change(record)
     return alter
 
 
-def code_bytes(record: bytearray) -> None:
+def fill_code(record: bytearray) -> None:
     size = Dump.load(record)[2]
     record[-size:] = b"\x90" * size
 
 
-def moved(record: bytearray) -> None:
+def move_code(record: bytearray) -> None:
     addr = struct.unpack_from("<Q", record, 32)[0]
     struct.pack_into("<QQ", record, 24, addr + 16, addr + 16)
 
 
-def shorter(record: bytearray) -> None:
+def shorten_code(record: bytearray) -> None:
     size = struct.unpack_from("<Q", record, 40)[0]
     struct.pack_into("<Q", record, 40, size // 2)
     del record[-(size - size // 2):]
     struct.pack_into("<I", record, 4, len(record))
 
 
-def unloaded(case: Case, one: rd.Jitdump, share: float) -> None:
-    gone = {id(record) for record in some(one, share)}
+def remove_loads(case: Case, one: rd.Jitdump, share: float) -> None:
+    gone = {id(record) for record in choose_loads(one, share)}
     one.records = [record for record in one.records if id(record) not in gone]
 
 
-def with_name(record: bytearray, name: bytes) -> bytearray:
+def set_name(record: bytearray, name: bytes) -> bytearray:
     _, _, size, old = Dump.load(record)
     code = record[len(record) - size:]
     made = record[:56] + name + b"\0" + code
@@ -115,50 +115,51 @@ def with_name(record: bytearray, name: bytes) -> bytearray:
     return made
 
 
-def swapped(case: Case, one: rd.Jitdump) -> None:
+def swap_names(case: Case, one: rd.Jitdump) -> None:
     loads = [index for index, record in enumerate(one.records) if Dump.kind(record) == LOAD]
     for first, second in zip(loads[0::4], loads[1::4]):
         a, b = one.records[first], one.records[second]
         name_a, name_b = (Dump.load(record)[3].encode() for record in (a, b))
-        one.records[first], one.records[second] = with_name(a, name_b), with_name(b, name_a)
+        one.records[first], one.records[second] = set_name(a, name_b), set_name(b, name_a)
 
 
-def renamed(case: Case, one: rd.Jitdump) -> None:
+def rename_loads(case: Case, one: rd.Jitdump) -> None:
     for index, record in enumerate(one.records):
         if Dump.kind(record) == LOAD and index % 3 == 0:
-            one.records[index] = with_name(record, b"tampered")
+            one.records[index] = set_name(record, b"tampered")
 
 
-def doubled(case: Case, one: rd.Jitdump) -> None:
-    """A second load over the same code under another name, right after it."""
+def double_loads(case: Case, one: rd.Jitdump) -> None:
+    """Repeats every third load under another name, right after it."""
     records = []
     for index, record in enumerate(one.records):
         records.append(record)
         if Dump.kind(record) == LOAD and index % 3 == 0:
-            again = with_name(record, b"tampered")
+            again = set_name(record, b"tampered")
             Dump.set_time(again, Dump.time(record) + 1)
             records.append(again)
     one.records = records
 
 
-add("jitdump.pid", dump(each(lambda one: struct.pack_into("<II", one, 16, NOBODY, NOBODY))))
-add("jitdump.time.later", dump(each(
+add("jitdump.pid", alter_dumps(alter_loads(
+    lambda one: struct.pack_into("<II", one, 16, NOBODY, NOBODY))))
+add("jitdump.time.later", alter_dumps(alter_loads(
     lambda one: Dump.set_time(one, Dump.time(one) + 1_000_000_000_000))))
-add("jitdump.time.1", dump(each(lambda one: Dump.set_time(one, 1))))
-add("jitdump.code", dump(each(code_bytes)))
-add("jitdump.addr.+16", dump(each(moved)))
-add("jitdump.size.half", dump(each(shorter)))
-add("jitdump.deleted.one", dump(lambda case, one: unloaded(case, one, 0.0)))
-add("jitdump.deleted.some", dump(lambda case, one: unloaded(case, one, 0.3)))
-add("jitdump.deleted.all", dump(lambda case, one: unloaded(case, one, 1.0)))
-add("jitdump.names.swapped", dump(swapped))
-add("jitdump.names.other", dump(renamed))
-add("jitdump.doubled", dump(doubled))
+add("jitdump.time.1", alter_dumps(alter_loads(lambda one: Dump.set_time(one, 1))))
+add("jitdump.code", alter_dumps(alter_loads(fill_code)))
+add("jitdump.addr.+16", alter_dumps(alter_loads(move_code)))
+add("jitdump.size.half", alter_dumps(alter_loads(shorten_code)))
+add("jitdump.deleted.one", alter_dumps(lambda case, one: remove_loads(case, one, 0.0)))
+add("jitdump.deleted.some", alter_dumps(lambda case, one: remove_loads(case, one, 0.3)))
+add("jitdump.deleted.all", alter_dumps(lambda case, one: remove_loads(case, one, 1.0)))
+add("jitdump.names.swapped", alter_dumps(swap_names))
+add("jitdump.names.other", alter_dumps(rename_loads))
+add("jitdump.doubled", alter_dumps(double_loads))
 
 
-def perf_map(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
+def alter_perf_maps(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
-        found = [name for name in case.names() if re.match(r"perf-\d+\.map$", name)]
+        found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
         if not found:
             raise Absent("the case has no perf map")
         changes = {}
@@ -173,47 +174,47 @@ def perf_map(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[Case], C
     return alter
 
 
-def parts(line: bytes) -> list[bytes]:
+def split_line(line: bytes) -> list[bytes]:
     return line.rstrip(b"\n").split(b" ", 2)
 
 
-def joined(words: list[bytes]) -> bytes:
+def join_words(words: list[bytes]) -> bytes:
     return b" ".join(words) + b"\n"
 
 
 def swap_lines(lines: list[bytes]) -> list[bytes]:
     new = list(lines)
     for at in range(0, len(lines) - 1, 4):
-        first, second = parts(lines[at]), parts(lines[at + 1])
+        first, second = split_line(lines[at]), split_line(lines[at + 1])
         first[2], second[2] = second[2], first[2]
-        new[at:at + 2] = [joined(first), joined(second)]
+        new[at:at + 2] = [join_words(first), join_words(second)]
     return new
 
 
 def rename_lines(lines: list[bytes]) -> list[bytes]:
-    return [joined(parts(line)[:2] + [b"tampered"]) if at % 3 == 0 else line
+    return [join_words(split_line(line)[:2] + [b"tampered"]) if at % 3 == 0 else line
             for at, line in enumerate(lines)]
 
 
 def move_lines(lines: list[bytes]) -> list[bytes]:
-    return [joined([b"%x" % (int(parts(line)[0], 16) + 16)] + parts(line)[1:])
+    return [join_words([b"%x" % (int(split_line(line)[0], 16) + 16)] + split_line(line)[1:])
             if at % 3 == 0 else line for at, line in enumerate(lines)]
 
 
-add("perf-map.names.swapped", perf_map(swap_lines))
-add("perf-map.names.other", perf_map(rename_lines))
-add("perf-map.addr.+16", perf_map(move_lines))
-add("perf-map.deleted.some", perf_map(
+add("perf-map.names.swapped", alter_perf_maps(swap_lines))
+add("perf-map.names.other", alter_perf_maps(rename_lines))
+add("perf-map.addr.+16", alter_perf_maps(move_lines))
+add("perf-map.deleted.some", alter_perf_maps(
     lambda lines: [line for at, line in enumerate(lines) if at % 3]))
-add("perf-map.deleted.one", perf_map(lambda lines: lines[:len(lines) // 2] +
-                                     lines[len(lines) // 2 + 1:]))
-add("perf-map.deleted.all", perf_map(lambda lines: []))
-add("perf-map.invented", perf_map(lambda lines: lines + [b"1000 100 invented\n"]))
+add("perf-map.deleted.one", alter_perf_maps(lambda lines: lines[:len(lines) // 2] +
+                                            lines[len(lines) // 2 + 1:]))
+add("perf-map.deleted.all", alter_perf_maps(lambda lines: []))
+add("perf-map.invented", alter_perf_maps(lambda lines: lines + [b"1000 100 invented\n"]))
 
 
-def of_another(case: Case) -> Changes:
-    """Of two processes' maps, each under the other's pid."""
-    found = [name for name in case.names() if re.match(r"perf-\d+\.map$", name)]
+def swap_perf_maps(case: Case) -> Changes:
+    """Swaps the perf maps of two processes."""
+    found = [name for name in case.list_files() if re.match(r"perf-\d+\.map$", name)]
     if len(found) < 2:
         raise Absent("fewer than two processes have perf maps")
     first, second = found[0], found[1]
@@ -222,4 +223,4 @@ def of_another(case: Case) -> Changes:
     return {first: case.read(second), second: case.read(first)}
 
 
-add("perf-map.of-another", of_another)
+add("perf-map.of-another", swap_perf_maps)

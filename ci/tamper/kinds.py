@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a family of alterations is made of: kinds that register themselves, and how they say that
-a case gives them nothing to alter."""
+"""Registers kinds of alterations. Exceptions report that a case has nothing to alter, or that an
+alteration is unobservable."""
 
 from functools import partial
 from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import Callable, Mapping, NamedTuple, TYPE_CHECKING
 if TYPE_CHECKING:
     from ci.tamper.case import Capture, Case
 
-# {file: its new bytes, None where it goes}
+# {file: its new bytes, or None to delete it}
 Changes = Mapping[str, bytes | None]
 Make = Callable[["Case"], Changes]
 Alter = Callable[["Case", "Capture"], "Capture"]
@@ -21,11 +21,11 @@ class Kind(NamedTuple):
 
 
 class Absent(Exception):
-    """The case holds nothing that this kind could alter: why, from its files."""
+    """The case has nothing that the kind can alter; the message is the reason."""
 
 
 class Unobservable(Exception):
-    """What this kind alters here nobody can see: the proof, from the case's files."""
+    """No file of the case can reveal the alteration; the message is the proof."""
 
 
 KINDS: dict[str, Kind] = {}
@@ -38,7 +38,7 @@ def add(name: str, make: Make, harmless: bool = False) -> None:
 
 
 def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
-    """Registers the function as what makes the kind's changes."""
+    """Registers the decorated function, which makes the changes of the kind @name."""
     def register(make: Make) -> Make:
         add(name, make, harmless)
         return make
@@ -46,16 +46,16 @@ def kind(name: str, harmless: bool = False) -> Callable[[Make], Make]:
 
 
 def rewriting(name: str, *names: str, harmless: bool = False) -> Callable[[Alter], Alter]:
-    """Registers the function as what a case's capture becomes, and what was injected into it; or
-    the files @names alone."""
+    """Registers the decorated function, which returns the altered capture. It alters perf.data and
+    injected.data, or only the files @names."""
     def register(alter: Alter) -> Alter:
         add(name, lambda case: case.rewrite(partial(alter, case), *names), harmless)
         return alter
     return register
 
 
-def of_clock(why: str, make: Make) -> Make:
-    """What only a clock's samples show: of breakpoints' @why nobody sees it."""
+def require_clock(why: str, make: Make) -> Make:
+    """Makes a kind that is unobservable, for the reason @why, if breakpoints sample."""
     def alter(case: "Case") -> Changes:
         changes = make(case)
         if int(case.facts.get("breakpoints", 0)):

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Each type of record of the truth: one deleted, one written twice, one at another time."""
+"""Kinds that delete, repeat or move a record of each type of the truth."""
 
 from functools import partial
 from typing import Callable
 import zlib
 
-from ci.tamper.beside import MS, slots
+from ci.tamper.beside import MS, find_slots
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, Unobservable, add
-from ci.tamper.tasks import head
-from ci.tamper.window import REPLACED, is_over, is_replaced, packed
+from ci.tamper.tasks import read_head
+from ci.tamper.window import REPLACED, is_over, is_replaced, pack_truth
 from harness.selftest.support import run_directory as rd
 
 T = rd.Truth
@@ -20,12 +20,12 @@ TYPES = {"process-start": T.PROCESS_START, "process-exit": T.PROCESS_EXIT,
          "move": T.CODE_MOVE, "unload": T.CODE_UNLOAD, "enter": T.ENTER, "leave": T.LEAVE,
          "text": T.TEXT, "layout": T.LAYOUT, "path": T.PATH, "root": T.ROOT, "frames": T.FRAMES}
 ITEMS = (T.TEXT, T.LAYOUT, T.PATH, T.ROOT)
-# Of code, with acts on memory within their brackets; and what is over before its text is written.
+# Acts on code, whose brackets contain acts on memory; acts that end before their TEXT is written.
 WRAPPING = (T.CODE_LOAD, T.CODE_MOVE, T.CODE_UNLOAD)
 TEXTED = (T.COMM, T.MAPS, T.MARK, T.FILE)
-# What takes no time.
+# Acts on memory.
 MEMORY = (T.MAP, T.PROTECT, T.REMAP, T.UNMAP)
-# Of where a thread ran, and of what it is: its own samples and records tell.
+# Acts that the thread's samples show, and acts that its own records show.
 RUNS = (T.ENTER, T.LEAVE, T.WAIT)
 TASKS = (T.PROCESS_START, T.PROCESS_EXIT, T.THREAD_START, T.THREAD_EXIT, T.COMM, T.GONE)
 MOMENTS = (*ITEMS, T.FRAMES, T.ENTER, T.LEAVE, T.FILE, T.THREAD_EXIT, T.PROCESS_EXIT, T.GONE)
@@ -33,14 +33,14 @@ LAUNCH = 0
 Times = tuple[int, int]
 
 
-def chosen(case: Case, number: int) -> int:
-    """The slot of one record of a type; of an item, that of its first part."""
-    found = [at for at in slots(case, number) if not case.truth.get(at)[1]]
+def choose_slot(case: Case, number: int) -> int:
+    """Chooses a record of a type by the seed. Returns its slot, or that of its first part."""
+    found = [at for at in find_slots(case, number) if not case.truth.get(at)[1]]
     return found[zlib.crc32(("%d %s" % (case.seed, case.kind)).encode()) % len(found)]
 
 
-def parts(case: Case, at: int) -> range:
-    """The slots of what begins at @at: an item may take several."""
+def find_parts(case: Case, at: int) -> range:
+    """Returns the slots of the record that begins at @at. TEXT and the like may have several."""
     truth, end = case.truth, at + 1
     if truth.get(at)[0] in ITEMS:
         while end < len(truth.slots) and truth.get(end)[0] == truth.get(at)[0] and \
@@ -49,23 +49,23 @@ def parts(case: Case, at: int) -> range:
     return range(at, end)
 
 
-def function_of(old: tuple[int, ...]) -> int:
-    """The id of the function of an act on code."""
+def get_function_id(old: tuple[int, ...]) -> int:
+    """Returns the id of the function of an act on code."""
     return (old[9] if old[0] == T.CODE_LOAD else old[6]) & 0xffffffff
 
 
-def places(case: Case, old: tuple[int, ...]) -> list[range]:
-    """Where the code of an act on code lies, before and after."""
+def find_places(case: Case, old: tuple[int, ...]) -> list[range]:
+    """Returns the ranges of the code of an act on code, before and after the act."""
     truth, loads = case.truth, [*map(case.truth.get, case.truth.of(T.CODE_LOAD))]
-    own = [one for one in loads if function_of(one) == function_of(old)]
+    own = [one for one in loads if get_function_id(one) == get_function_id(old)]
     sizes, starts = [one[7] for one in own], [one[6] for one in own]
     starts += [one[7] for one in map(truth.get, truth.of(T.CODE_MOVE))
-               if function_of(one) == function_of(old)]
+               if get_function_id(one) == get_function_id(old)]
     return [range(start, start + max(sizes, default=0)) for start in starts]
 
 
 def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
-    """Whether code ever could run there: all else no capture and no reading of maps tells."""
+    """Returns whether the memory was ever executable. Captures and maps show no other memory."""
     truth = case.truth
     acts = [*map(truth.get, truth.of(truth.PROTECT)),
             *([mapped] if mapped[0] == T.MAP else map(truth.get, truth.of(truth.MAP)))]
@@ -74,22 +74,22 @@ def was_executable(case: Case, mapped: tuple[int, ...]) -> bool:
 
 
 def is_unused(case: Case, load: tuple[int, ...]) -> bool:
-    """Whether no path calls the function that was loaded, no sample has an address there, and
+    """Returns whether no path calls the loaded function, no sample has an address in it, and
     nothing was published."""
     truth, place = case.truth, range(load[6], load[6] + load[7])
     end = min([one[5] for one in map(truth.get, truth.of(truth.PROCESS_EXIT))
                if one[2] == load[2] and one[4] > load[5]] or [2**64])
     called = {number for one in map(truth.get, truth.of(truth.PATH)) if one[2] == load[2]
               for word in one[6:10] for number in (word & 0xffffffff, word >> 32)}
-    return function_of(load) not in called and \
-        not any(name.endswith((".dump", ".map")) for name in case.names()) and \
+    return get_function_id(load) not in called and \
+        not any(name.endswith((".dump", ".map")) for name in case.list_files()) and \
         not any(one.pid == load[2] and load[4] <= one.time <= end and
                 (one.ip in place or any(address in place for address in one.chain))
                 for one in case.capture("perf.data").samples())
 
 
 def is_same_memory(case: Case, mapped: tuple[int, ...]) -> bool:
-    """Whether memory of the same kind was there before, which becomes executable as this does."""
+    """Returns whether memory of the same kind was there before, with the same protection later."""
     truth, end = case.truth, mapped[6] + mapped[7]
     before = [one for one in map(truth.get, [*truth.of(truth.MAP), *truth.of(truth.UNMAP),
                                              *truth.of(truth.REMAP)])
@@ -101,8 +101,8 @@ def is_same_memory(case: Case, mapped: tuple[int, ...]) -> bool:
         not (last[8] | mapped[8]) & rd.EXECUTE
 
 
-def demand_needed(case: Case, at: int) -> None:
-    """Whether anybody can miss the record."""
+def require_needed(case: Case, at: int) -> None:
+    """Raises Unobservable if no other file shows that the record is missing."""
     old, truth = case.truth.get(at), case.truth
     if old[0] == T.MAP:
         if is_over(case, old):
@@ -121,7 +121,7 @@ def demand_needed(case: Case, at: int) -> None:
             raise Unobservable("no path calls the function, nobody saw it, and none published it")
     if old[0] == T.CODE_UNLOAD and old[4] > case.window[1] and not any(
             one[2] == old[2] and one[5] >= old[4] and one[6] < place.stop and
-            place.start < one[6] + one[7] for place in places(case, old)
+            place.start < one[6] + one[7] for place in find_places(case, old)
             for one in map(truth.get, truth.of(T.UNMAP) + truth.of(T.REMAP))):
         raise Unobservable("samples were over, and its memory stayed")
     if old[0] == T.WAIT and not any(
@@ -133,35 +133,37 @@ def demand_needed(case: Case, at: int) -> None:
         raise Unobservable("nobody ever entered the path")
 
 
-def deleted(case: Case, number: int) -> Changes:
-    at = chosen(case, number)
-    gone, old = parts(case, at), case.truth.get(at)
-    demand_needed(case, at)
+def delete_record(case: Case, number: int) -> Changes:
+    at = choose_slot(case, number)
+    gone, old = find_parts(case, at), case.truth.get(at)
+    require_needed(case, at)
     if old[0] == T.GONE and old[2] != old[3]:
         raise Unobservable("who joins a thread may find it there still, and tells nothing")
     if old[0] == T.MAPS:
         raise Unobservable("its process's acts tell what it said: it was held against them")
-    return packed(case.truth, [slot for at, slot in enumerate(case.truth.slots) if at not in gone])
+    return pack_truth(case.truth, [slot for at,
+                                   slot in enumerate(case.truth.slots) if at not in gone])
 
 
-def doubled(case: Case, number: int) -> Changes:
-    twice = parts(case, chosen(case, number))
+def double_record(case: Case, number: int) -> Changes:
+    twice = find_parts(case, choose_slot(case, number))
     every = case.truth.slots
-    return packed(case.truth, [*every[:twice.stop], *map(every.__getitem__, twice),
-                               *every[twice.stop:]])
+    return pack_truth(case.truth, [*every[:twice.stop], *map(every.__getitem__, twice),
+                                   *every[twice.stop:]])
 
 
-def at_times(case: Case, at: int, times: Times) -> Changes:
+def set_times(case: Case, at: int, times: Times) -> Changes:
     fields = list(case.truth.get(at))
     fields[4:6] = times
     slot = bytearray(case.truth.slots[at])
     T.pack(slot, fields)
-    return packed(case.truth, [slot if other == at else bytearray(old)
-                               for other, old in enumerate(case.truth.slots)])
+    return pack_truth(case.truth, [slot if other == at else bytearray(old)
+                                   for other, old in enumerate(case.truth.slots)])
 
 
-def room(case: Case, at: int) -> Times:
-    """What the records of its thread leave to one: an act begins when the ones before are over."""
+def find_free_time(case: Case, at: int) -> Times:
+    """Returns the earliest begin and latest end that the other records of the thread allow: an act
+    begins when earlier acts are over."""
     truth, old = case.truth, case.truth.get(at)
     before, after = ([one for one in map(truth.get, slots) if one[2:4] == old[2:4]]
                      for slots in (range(at), range(at + 1, len(truth.slots))))
@@ -177,20 +179,20 @@ def room(case: Case, at: int) -> Times:
 
 
 def is_taken(case: Case, old: tuple[int, ...], spans: list[Times]) -> bool:
-    """Whether other code was certainly there at one of those times: two cannot be."""
-    truth, mine = case.truth, places(case, old)
-    gone = {function_of(one): one[4] for one in map(truth.get, truth.of(T.CODE_UNLOAD))}
-    return any(one[2] == old[2] and function_of(one) != function_of(old) and
+    """Returns whether other code was certainly at the same place in one of the @spans of time."""
+    truth, mine = case.truth, find_places(case, old)
+    gone = {get_function_id(one): one[4] for one in map(truth.get, truth.of(T.CODE_UNLOAD))}
+    return any(one[2] == old[2] and get_function_id(one) != get_function_id(old) and
                any(one[6] < place.stop and place.start < one[6] + one[7] for place in mine) and
-               any(one[5] < last and first < gone.get(function_of(one), 2**64)
+               any(one[5] < last and first < gone.get(get_function_id(one), 2**64)
                    for first, last in spans)
                for one in map(truth.get, truth.of(T.CODE_LOAD)))
 
 
-def tells(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
-    """Whether a record of the capture can tell when that act was."""
+def depends_on_act(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
+    """Returns whether a record of the capture constrains the time of the act @old."""
     if old[0] == T.MAP and not old[8] & rd.EXECUTE:
-        # Until it is executable, only who is there tells of it.
+        # Until the memory is executable, only samples with an address in it show the mapping.
         return isinstance(one, rd.Sample) and one.pid == old[2] and any(
             old[6] <= address < old[6] + old[7] for address in (one.ip, *one.chain))
     if isinstance(one, rd.Sample):
@@ -198,22 +200,23 @@ def tells(case: Case, old: tuple[int, ...], one: rd.Sample | rd.Side) -> bool:
         user = one.misc & 7 == rd.USER
         if old[0] in WRAPPING:
             return user and one.pid == old[2] and any(
-                address in place for place in places(case, old) for address in (one.ip, *one.chain))
+                address in place for place in find_places(case, old)
+                for address in (one.ip, *one.chain))
         return own if old[0] in TASKS else user and own if old[0] in RUNS else \
             user and one.pid == old[2] and old[0] in MEMORY
     if one.kind in (rd.FORK, rd.EXIT):
-        pid, _, tid, _ = head(one, 4)
+        pid, _, tid, _ = read_head(one, 4)
     else:
-        pid, tid = head(one, 2)
+        pid, tid = read_head(one, 2)
     if isinstance(one, rd.Map) or one.kind not in (rd.FORK, rd.EXIT, rd.COMM):
         return pid == old[2] and old[0] in (*MEMORY, *WRAPPING, T.MAPS, T.FILE)
     return pid == old[2] and tid == old[3] and old[0] in TASKS
 
 
-def demand_seen(case: Case, at: int, times: Times) -> None:
-    """Whether anybody can know that the act was not at @times."""
+def require_visible(case: Case, at: int, times: Times) -> None:
+    """Raises Unobservable if no file contradicts @times as the times of the act."""
     old = case.truth.get(at)
-    begin, end = room(case, at)
+    begin, end = find_free_time(case, at)
     spans = [(min(one, other), max(one, other)) for one, other in zip(old[4:6], times)]
     if old[0] == T.PROCESS_START and old[7] == LAUNCH:
         raise Unobservable("what was launched began at any time before")
@@ -228,21 +231,21 @@ def demand_seen(case: Case, at: int, times: Times) -> None:
                            "thread did")
     if old[0] in WRAPPING and is_taken(case, old, spans):
         return
-    if not any(isinstance(one, (rd.Sample, rd.Side)) and tells(case, old, one) and
+    if not any(isinstance(one, (rd.Sample, rd.Side)) and depends_on_act(case, old, one) and
                any(first <= one.time <= last for first, last in spans)
                for one in case.capture("perf.data").records):
         raise Unobservable("its thread wrote nothing, and nothing was seen that tells of the act, "
                            "in the time by which it was moved")
 
 
-def moved(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:
-    at = chosen(case, number)
+def move_record(case: Case, number: int, change: Callable[[int, int], Times]) -> Changes:
+    at = choose_slot(case, number)
     before, after = case.truth.get(at)[4:6]
     times = change(before, after)
     if times == (before, after):
-        raise Absent("nobody saw when the act began")
-    demand_seen(case, at, times)
-    return at_times(case, at, times)
+        raise Absent("the truth has no time of the act's begin")
+    require_visible(case, at, times)
+    return set_times(case, at, times)
 
 
 MOVES: dict[str, Callable[[int, int], Times]] = {
@@ -255,14 +258,14 @@ MOVES: dict[str, Callable[[int, int], Times]] = {
 }
 
 for name, number in TYPES.items():
-    add("truth.%s.deleted.one" % name, partial(deleted, number=number))
-    add("truth.%s.doubled.one" % name, partial(doubled, number=number))
+    add("truth.%s.deleted.one" % name, partial(delete_record, number=number))
+    add("truth.%s.doubled.one" % name, partial(double_record, number=number))
     for move_name, move in MOVES.items():
-        add("truth.%s.%s" % (name, move_name), partial(moved, number=number, change=move))
+        add("truth.%s.%s" % (name, move_name), partial(move_record, number=number, change=move))
 
 
-def contradicted(case: Case, at: int, cpu: int) -> bool:
-    """Whether there was less time until its thread wrote its next record."""
+def is_contradicted(case: Case, at: int, cpu: int) -> bool:
+    """Returns whether @cpu is more than the time until the thread's next record."""
     mine = [slot for slot in range(len(case.truth.slots))
             if case.truth.get(slot)[2:4] == case.truth.get(at)[2:4]]
     begin = max(case.truth.get(slot)[4] for slot in mine
@@ -271,22 +274,22 @@ def contradicted(case: Case, at: int, cpu: int) -> bool:
     return bool(behind) and cpu > (behind[0] - begin) * 1.001
 
 
-def other_cpu(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
-    """More CPU time than an activation took: of one, or of all."""
+def change_cpu_time(change: Callable[[int], int], every: bool) -> Callable[[Case], Changes]:
+    """Changes the CPU time of one or all activations."""
     def alter(case: Case) -> Changes:
-        alone = chosen(case, T.LEAVE)
+        alone = choose_slot(case, T.LEAVE)
         new = [bytearray(slot) for slot in case.truth.slots]
-        if not every and not contradicted(case, alone, change(case.truth.get(alone)[7] >> 8)):
+        if not every and not is_contradicted(case, alone, change(case.truth.get(alone)[7] >> 8)):
             raise Unobservable("there was as much time")
-        for at in slots(case, T.LEAVE) if every else (alone,):
+        for at in find_slots(case, T.LEAVE) if every else (alone,):
             fields = list(case.truth.get(at))
             fields[7] = change(fields[7] >> 8) << 8 | fields[7] & 0xff
             T.pack(new[at], fields)
-        return packed(case.truth, new)
+        return pack_truth(case.truth, new)
     return alter
 
 
 for share, every in (("one", False), ("all", True)):
     for cpu_name, cpu in (("double", lambda old: 2 * old), ("+10ms", lambda old: old + 10 * MS),
                           ("+50ms", lambda old: old + 50 * MS)):
-        add("truth.leave.cpu.%s.%s" % (cpu_name, share), other_cpu(cpu, every))
+        add("truth.leave.cpu.%s.%s" % (cpu_name, share), change_cpu_time(cpu, every))

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records of mappings and tasks, altered so that each stays possible by itself."""
+"""Kinds that alter records of mappings and tasks so that each record is still possible."""
 
 from functools import partial
 import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.events import sampling, sideband
+from ci.tamper.events import find_sampling_attr, find_sideband_attr
 from ci.tamper.kinds import Absent, Changes, add, rewriting
-from ci.tamper.mappings import PAGE, TARGETS, inserted, of, put, timed
-from ci.tamper.tasks import field, head, put_time, task, text
+from ci.tamper.mappings import (PAGE, TARGETS, alter_maps, insert_record, set_body_field,
+                                shift_map_time)
+from ci.tamper.tasks import set_field, read_head, shift_time, match_tasks, set_comm
 from harness.selftest.support import run_directory as rd
 
 MS = 1_000_000
 
 
-def other_process(case: Case, one: rd.Map) -> rd.Map:
+def move_to_other_process(case: Case, one: rd.Map) -> rd.Map:
     others = sorted(case.watched - {one.pid})
     if not others:
         raise Absent("the case watches one process")
@@ -23,13 +24,13 @@ def other_process(case: Case, one: rd.Map) -> rd.Map:
     return clone(one, pid=pid, tid=pid)
 
 
-def swapped_device(case: Case, one: rd.Map) -> rd.Map:
+def swap_device(case: Case, one: rd.Map) -> rd.Map:
     if one.misc & rd.BUILD_ID:
         raise Absent("mapping records hold a build id instead")
-    return put(put(one, 32, "I", one.min), 36, "I", one.maj)
+    return set_body_field(set_body_field(one, 32, "I", one.min), 36, "I", one.maj)
 
 
-def split(case: Case, one: rd.Map) -> Any:
+def split_map(case: Case, one: rd.Map) -> Any:
     half = one.size // 2 // PAGE * PAGE
     if not half:
         return one
@@ -38,40 +39,40 @@ def split(case: Case, one: rd.Map) -> Any:
                   pgoff=one.pgoff + half if one.ino else one.pgoff)]
 
 
-def live(one: Any) -> Any:
-    """A record of the kernel's, not of a reading of /proc."""
+def require_live(one: Any) -> Any:
+    """Returns a record of the kernel. Raises Absent if it was read from /proc."""
     if not one.time:
         raise Absent("the record is of a reading of /proc")
     return one
 
 
 CHANGES: dict[str, Callable[[Case, rd.Map], Any]] = {
-    "pid.watched": other_process,
-    "device.swapped": swapped_device,
-    "split": split,
-    "doubled": lambda case, one: [live(one), one],
+    "pid.watched": move_to_other_process,
+    "device.swapped": swap_device,
+    "split": split_map,
+    "doubled": lambda case, one: [require_live(one), one],
     "prot.execute": lambda case, one: clone(one, prot=rd.EXECUTE),
     "prot.none": lambda case, one: clone(one, prot=0),
     "pgoff.zero": lambda case, one: clone(one, pgoff=0),
-    "time.+1ms": lambda case, one: timed(live(one), MS),
-    "time.-1ms": lambda case, one: timed(live(one), -MS),
-    "tail.pid": lambda case, one: tail(live(one), 0),
-    "tail.tid": lambda case, one: tail(live(one), 4),
-    "name.case": lambda case, one: renamed(one),
+    "time.+1ms": lambda case, one: shift_map_time(require_live(one), MS),
+    "time.-1ms": lambda case, one: shift_map_time(require_live(one), -MS),
+    "tail.pid": lambda case, one: change_tail(require_live(one), 0),
+    "tail.tid": lambda case, one: change_tail(require_live(one), 4),
+    "name.case": lambda case, one: change_last_letter(one),
 }
 
 
-def tail(one: Any, at: int) -> Any:
-    """The pid or tid of the record's sample_id: whose act the kernel says it was."""
+def change_tail(one: Any, at: int) -> Any:
+    """Changes the pid (@at 0) or tid (@at 4) in the record's sample_id: the acting thread."""
     if rd.TID not in one.tail():
-        raise Absent("records do not say whose they are")
+        raise Absent("records hold no pid and tid in their sample_id")
     made = clone(one)
     place = one.tail()[rd.TID] + at
     struct.pack_into("<I", made.body, place, struct.unpack_from("<I", one.body, place)[0] + 1)
     return made
 
 
-def renamed(one: rd.Map) -> rd.Map:
+def change_last_letter(one: rd.Map) -> rd.Map:
     if not one.name.strip():
         return one
     return clone(one, name=one.name[:-1] + chr(ord(one.name[-1]) ^ 1))
@@ -80,31 +81,33 @@ def renamed(one: rd.Map) -> rd.Map:
 for target in ("code", "file", "other"):
     where, what = TARGETS[target]
     for name, change in CHANGES.items():
-        # While a program starts, the truth tells of nothing so closely.
+        # The truth has no such precise times of a program's start.
         if name.startswith("time") and target != "code":
             continue
         for share_name, share in (("some", 0.3), ("one", 0.0)):
-            add("map.%s.%s.%s" % (target, name, share_name), of(where, what, change, share, name))
+            add("map.%s.%s.%s" % (target, name, share_name),
+                alter_maps(where, what, change, share, name))
 
 
-def acts_of(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
-    """The acts of the truth that change the memory of a live record in a bracket that holds it."""
+def find_acts(case: Case, one: rd.Map) -> list[tuple[int, ...]]:
+    """Returns the truth's acts on the memory of a live record whose bracket contains its time."""
     truth = case.truth
     found = [truth.get(index) for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
              for index in truth.of(number)]
-    return [slot for slot in found if slot[2] == one.pid and slot[4] <= live(one).time <= slot[5]
+    return [slot for slot in found
+            if slot[2] == one.pid and slot[4] <= require_live(one).time <= slot[5]
             and slot[6] < one.start + one.size and one.start < slot[6] + slot[7]]
 
 
-def may_be_twice(case: Case, one: rd.Map) -> str | None:
+def prove_twice_possible(case: Case, one: rd.Map) -> str | None:
     if rd.IDENTIFIER not in one.tail():
         return "records have no ids: a reading of /proc may have a time, too"
-    if len(acts_of(case, one)) == 1:
+    if len(find_acts(case, one)) == 1:
         return None
     return "the truth tells of no act in whose bracket the record is, or of several"
 
 
-def other_thread(case: Case, one: rd.Map) -> int:
+def find_other_thread(case: Case, one: rd.Map) -> int:
     others = {sample.tid for sample in case.capture("perf.data").samples()
               if sample.pid == one.pid} - {one.tid}
     if not others:
@@ -112,17 +115,17 @@ def other_thread(case: Case, one: rd.Map) -> int:
     return min(others)
 
 
-def may_be_others(case: Case, one: rd.Map) -> str | None:
+def prove_other_thread_possible(case: Case, one: rd.Map) -> str | None:
     if rd.IDENTIFIER not in one.tail():
-        return may_be_twice(case, one)
-    tids = {slot[3] for slot in acts_of(case, one)}
-    if tids and other_thread(case, one) not in tids:
+        return prove_twice_possible(case, one)
+    tids = {slot[3] for slot in find_acts(case, one)}
+    if tids and find_other_thread(case, one) not in tids:
         return None
     return "the truth does not tell that no other thread did it"
 
 
-def by_other_thread(case: Case, one: rd.Map) -> rd.Map:
-    made = clone(one, tid=other_thread(case, one))
+def move_to_other_thread(case: Case, one: rd.Map) -> rd.Map:
+    made = clone(one, tid=find_other_thread(case, one))
     place = made.tail().get(rd.TID)
     if place is not None:
         struct.pack_into("<I", made.body, place + 4, made.tid)
@@ -131,19 +134,19 @@ def by_other_thread(case: Case, one: rd.Map) -> rd.Map:
 
 for share_name, share in (("some", 0.3), ("one", 0.0)):
     add("map.code.again.%s" % share_name, partial(
-        lambda case, share: case.each(
+        lambda case, share: case.alter_records(
             lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
-            lambda one: [live(one), timed(one, 1)], share, TARGETS["code"][1],
-            proof=lambda one: may_be_twice(case, one)), share=share))
+            lambda one: [require_live(one), shift_map_time(one, 1)], share, TARGETS["code"][1],
+            proof=lambda one: prove_twice_possible(case, one)), share=share))
     add("map.code.other-thread.%s" % share_name, partial(
-        lambda case, share: case.each(
+        lambda case, share: case.alter_records(
             lambda one: isinstance(one, rd.Map) and TARGETS["code"][0](case, one),
-            lambda one: by_other_thread(case, live(one)), share, TARGETS["code"][1],
-            proof=lambda one: may_be_others(case, one)), share=share))
+            lambda one: move_to_other_thread(case, require_live(one)), share, TARGETS["code"][1],
+            proof=lambda one: prove_other_thread_possible(case, one)), share=share))
 
 
-def of_data(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
-    """A record that no event of ours is asked for."""
+def make_data_map(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
+    """Makes a record of data, which our events do not request."""
     for one in capture.maps():
         if "first_enabled" in case.facts and one.pid == pid and one.time and \
                 one.prot & rd.EXECUTE:
@@ -152,12 +155,12 @@ def of_data(case: Case, capture: Capture, pid: int, time: int) -> rd.Map:
     raise Absent("the capture is not ours, or has no live record of the busiest process")
 
 
-add("map.invented.data", inserted(of_data))
+add("map.invented.data", insert_record(make_data_map))
 
 
-def pairs(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) \
+def alter_pair(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.Map, rd.Map]]) \
         -> Changes:
-    """Two different records of a process."""
+    """Alters two different records of a process with @change."""
     where, what = TARGETS[target]
 
     def alter(capture: Capture) -> Capture:
@@ -166,22 +169,21 @@ def pairs(case: Case, target: str, change: Callable[[rd.Map, rd.Map], tuple[rd.M
             for second in found:
                 if first.pid == second.pid and first.range() != second.range():
                     new = change(first, second)
-                    if (bytes(new[0].body), bytes(new[1].body)) == (bytes(first.body),
-                                                                   bytes(second.body)):
+                    if all(bytes(one.body) == bytes(old.body)
+                           for one, old in zip(new, (first, second))):
                         continue
-                    made = {id(first): new[0], id(second): new[1]}
-                    return capture.replaced(made)
+                    return capture.replace_records({id(first): new[0], id(second): new[1]})
         raise Absent("no two records differ: " + what)
     return case.rewrite(alter)
 
 
-def names_swapped(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
+def swap_names(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
     one, two = clone(first), clone(second)
     one.name, two.name = second.name, first.name
     return one, two
 
 
-def identities_swapped(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
+def swap_identities(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
     one, two = clone(first), clone(second)
     one.body[32:56], two.body[32:56] = second.body[32:56], first.body[32:56]
     one.misc, two.misc = second.misc, first.misc
@@ -190,29 +192,29 @@ def identities_swapped(first: rd.Map, second: rd.Map) -> tuple[rd.Map, rd.Map]:
 
 for target in ("code", "file", "other"):
     add("map.%s.names.swapped" % target,
-        partial(pairs, target=target, change=names_swapped))
+        partial(alter_pair, target=target, change=swap_names))
     add("map.%s.identities.swapped" % target,
-        partial(pairs, target=target, change=identities_swapped))
+        partial(alter_pair, target=target, change=swap_identities))
 
 
 @rewriting("map.code.merged")
-def merged(case: Case, capture: Capture) -> Capture:
-    """Two neighbouring mappings of emitted code, told as one."""
+def merge_maps(case: Case, capture: Capture) -> Capture:
+    """Merges the records of two neighbouring mappings of emitted code."""
     found = [one for one in capture.maps() if TARGETS["code"][0](case, one)]
     for first in found:
         for second in found:
             if first.pid == second.pid and first.start + first.size == second.start:
                 long = clone(second, start=first.start, size=first.size + second.size,
                              pgoff=first.pgoff)
-                return capture.altered(
+                return capture.copy_with(
                     long if one is second else one for one in capture.records
                     if one is not first)
     raise Absent("no two mappings of emitted code are neighbours")
 
 
 @rewriting("map.code.behind-sample")
-def behind_sample(case: Case, capture: Capture) -> Capture:
-    """A mapping's record one microsecond after the first sample in it."""
+def move_behind_sample(case: Case, capture: Capture) -> Capture:
+    """Moves a mapping's record to one microsecond after the first sample in the mapping."""
     samples = [one for one in capture.samples() if case.in_code(one)]
     for mapped in capture.maps():
         if not TARGETS["code"][0](case, mapped) or not mapped.time:
@@ -220,45 +222,45 @@ def behind_sample(case: Case, capture: Capture) -> Capture:
         for sample in samples:
             if sample.pid == mapped.pid and sample.time > mapped.time and \
                     mapped.start <= sample.ip < mapped.start + mapped.size:
-                moved = timed(mapped, sample.time + 1000 - mapped.time)
-                return capture.altered(
-                    one for one in capture.records if one is not mapped).inserted(moved)
+                moved = shift_map_time(mapped, sample.time + 1000 - mapped.time)
+                return capture.copy_with(
+                    one for one in capture.records if one is not mapped).insert_records(moved)
     raise Absent("no live record of emitted code comes before a sample in it")
 
 
-def known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
-    """Another thread or process of the workload in a field of FORK or EXIT."""
+def set_known_task(case: Case, one: rd.Side, index: int) -> rd.Side:
+    """Stores the number of another thread or process of the workload in a FORK or EXIT."""
     tids = {sample.tid for sample in case.capture("perf.data").samples()} | case.watched
     pids = sorted(case.watched if index < 2 else tids)
-    others = [number for number in pids if number not in head(one, 4)]
+    others = [number for number in pids if number not in read_head(one, 4)]
     if not others:
         raise Absent("the case has no other task")
-    return field(one, index, others[0])
+    return set_field(one, index, others[0])
 
 
-def body_time(one: rd.Side) -> rd.Side:
+def change_body_time(one: rd.Side) -> rd.Side:
     made = clone(one)
     struct.pack_into("<Q", made.body, 16, struct.unpack_from("<Q", one.body, 16)[0] + 1000 * MS)
     return made
 
 
 TASKS: dict[str, Callable[[Case, rd.Side], Any]] = {
-    "pid.known": lambda case, one: known_task(case, one, 0),
-    "ppid.known": lambda case, one: known_task(case, one, 1),
-    "tid.known": lambda case, one: known_task(case, one, 2),
-    "ptid.known": lambda case, one: known_task(case, one, 3),
-    "time.+5ms": lambda case, one: put_time(live(one), 5 * MS),
-    "time.-5ms": lambda case, one: put_time(live(one), -5 * MS),
-    "body-time": lambda case, one: body_time(live(one)),
-    "tail.pid": lambda case, one: tail(live(one), 0),
-    "tail.tid": lambda case, one: tail(live(one), 4),
+    "pid.known": lambda case, one: set_known_task(case, one, 0),
+    "ppid.known": lambda case, one: set_known_task(case, one, 1),
+    "tid.known": lambda case, one: set_known_task(case, one, 2),
+    "ptid.known": lambda case, one: set_known_task(case, one, 3),
+    "time.+5ms": lambda case, one: shift_time(require_live(one), 5 * MS),
+    "time.-5ms": lambda case, one: shift_time(require_live(one), -5 * MS),
+    "body-time": lambda case, one: change_body_time(require_live(one)),
+    "tail.pid": lambda case, one: change_tail(require_live(one), 0),
+    "tail.tid": lambda case, one: change_tail(require_live(one), 4),
 }
 
 
-def within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
-    """The proof that a record may be so much later: the truth's bracket of the thread's start or
-    end holds that time too, and a start comes before all that the thread does."""
-    truth, tid, pid = case.truth, head(one, 3)[2], head(one, 1)[0]
+def prove_within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
+    """Returns a proof that a record may be @by ns later: the truth's bracket of the thread's start
+    or exit contains that time, and the thread has no sample before it. Returns None otherwise."""
+    truth, tid, pid = case.truth, read_head(one, 3)[2], read_head(one, 1)[0]
     times = [one.time, one.time + by, struct.unpack_from("<Q", one.body, 16)[0] + by]
 
     def slots(number: int) -> list[tuple[int, ...]]:
@@ -270,7 +272,7 @@ def within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
                case.capture("perf.data").samples() if sample.tid == tid):
             return None
     else:
-        # Whoever joined it, and found it gone, says by when.
+        # The thread that joined it recorded when it was gone.
         brackets = [(slot[4], min(gone)) for slot in slots(truth.THREAD_EXIT) if (
             gone := [late[5] for late in slots(truth.GONE) if late[5] >= slot[5]])]
     if any(begin < min(times) and max(times) < end for begin, end in brackets):
@@ -281,80 +283,81 @@ def within_bracket(case: Case, one: rd.Side, by: int) -> str | None:
 LATER = {"time.+5ms": 5 * MS}
 
 
-def some_tasks(case: Case, number: int, whom: str, change: Callable[[Case, rd.Side], Any],
-               later: int) -> Changes:
-    where = task(number, whom == "process")
-    return case.each(
+def alter_tasks(case: Case, number: int, whom: str, change: Callable[[Case, rd.Side], Any],
+                later: int) -> Changes:
+    where = match_tasks(number, whom == "process")
+    return case.alter_records(
         lambda one: where(case, one), lambda one: change(case, one), 0.3,
         "FORK or EXIT record of a " + whom,
-        proof=(lambda one: within_bracket(case, one, later)) if later else None)
+        proof=(lambda one: prove_within_bracket(case, one, later)) if later else None)
 
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
     for whom in ("process", "thread"):
         for name, task_change in TASKS.items():
             add("%s.%s.%s" % (record_name, whom, name), partial(
-                some_tasks, number=number, whom=whom, change=task_change,
+                alter_tasks, number=number, whom=whom, change=task_change,
                 later=LATER.get(name, 0)))
 
 
-def swapped_tasks(case: Case, number: int, processes: bool) -> Changes:
-    """Two records of that type, of different tasks, at each other's time."""
-    where = task(number, processes)
+def swap_task_times(case: Case, number: int, processes: bool) -> Changes:
+    """Swaps the times of two records of a type, of different tasks."""
+    where = match_tasks(number, processes)
 
     def alter(capture: Capture) -> Capture:
         found = [one for one in capture.records if where(case, one) and one.time]
-        others = [one for one in found if head(one, 4) != head(found[0], 4)]
+        others = [one for one in found if read_head(one, 4) != read_head(found[0], 4)]
         if not others:
             raise Absent("fewer than two such records")
         first, last = found[0], others[-1]
-        new = {id(first): put_time(last, first.time - last.time),
-               id(last): put_time(first, last.time - first.time)}
-        return capture.replaced(new)
+        new = {id(first): shift_time(last, first.time - last.time),
+               id(last): shift_time(first, last.time - first.time)}
+        return capture.replace_records(new)
     return case.rewrite(alter)
 
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
     add("%s.process.swapped" % record_name,
-        partial(swapped_tasks, number=number, processes=True))
+        partial(swap_task_times, number=number, processes=True))
     add("%s.thread.swapped" % record_name,
-        partial(swapped_tasks, number=number, processes=False))
+        partial(swap_task_times, number=number, processes=False))
 
 
-def comm_text(one: rd.Side) -> bytes:
+def get_comm(one: rd.Side) -> bytes:
     return bytes(one.body[8:one.tail()[0]]).split(b"\0")[0]
 
 
 @rewriting("comm.swapped")
-def swapped_names(case: Case, capture: Capture) -> Capture:
-    """Two threads of different names have each other's."""
+def swap_comms(case: Case, capture: Capture) -> Capture:
+    """Swaps the names of two threads with different names."""
     found = [one for one in capture.records
-             if one.kind == rd.COMM and head(one, 1)[0] in case.watched]
+             if one.kind == rd.COMM and read_head(one, 1)[0] in case.watched]
     for first in found:
         for second in found:
-            if comm_text(first) != comm_text(second) and \
-                    head(first, 2)[1] != head(second, 2)[1]:
-                new = {id(first): text(first, comm_text(second)),
-                       id(second): text(second, comm_text(first))}
-                return capture.replaced(new)
+            if get_comm(first) != get_comm(second) and \
+                    read_head(first, 2)[1] != read_head(second, 2)[1]:
+                new = {id(first): set_comm(first, get_comm(second)),
+                       id(second): set_comm(second, get_comm(first))}
+                return capture.replace_records(new)
     raise Absent("no two threads have different names")
 
 
-def comm_each(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
-    return lambda case: case.each(
-        lambda one: one.kind == rd.COMM and head(one, 1)[0] in case.watched, change, 0.3,
+def alter_comms(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
+    return lambda case: case.alter_records(
+        lambda one: one.kind == rd.COMM and read_head(one, 1)[0] in case.watched, change, 0.3,
         "COMM record of a watched process")
 
 
-add("comm.doubled", comm_each(lambda one: [live(one), one]))
-add("comm.text.longer", comm_each(lambda one: text(one, comm_text(one) + b"x")))
-add("comm.tail.tid", comm_each(lambda one: tail(live(one), 4)))
+add("comm.doubled", alter_comms(lambda one: [require_live(one), one]))
+add("comm.text.longer", alter_comms(lambda one: set_comm(one, get_comm(one) + b"x")))
+add("comm.tail.tid", alter_comms(lambda one: change_tail(require_live(one), 4)))
 
 
 @rewriting("side.id.sampling")
-def of_another_event(case: Case, capture: Capture) -> Capture:
-    """Records of the sideband under an id of the sampling event, which asks for none."""
-    first, last = capture.attrs[sampling(capture)], capture.attrs[sideband(capture)]
+def use_sampling_id(case: Case, capture: Capture) -> Capture:
+    """Gives records of the sideband the id of the sampling event, which requests none."""
+    first = capture.attrs[find_sampling_attr(capture)]
+    last = capture.attrs[find_sideband_attr(capture)]
     if first.sample_type != last.sample_type and \
             bool(first.sample_type & rd.IDENTIFIER) != bool(last.sample_type & rd.IDENTIFIER):
         raise Absent("the events' records are laid out differently")
@@ -364,33 +367,31 @@ def of_another_event(case: Case, capture: Capture) -> Capture:
             one = clone(one)
             struct.pack_into("<Q", one.body, one.tail()[rd.IDENTIFIER], first.ids[0])
         records.append(one)
-    return capture.altered(records)
+    return capture.copy_with(records)
 
 
-# Of the kernel's types, what no event of ours asks for: (number, what follows the header).
+# Types of records that our events do not request: (number, body).
 UNASKED = {"switch": (14, b""), "switch-cpu-wide": (15, bytes(8)), "namespaces": (16, bytes(32)),
            "ksymbol": (17, struct.pack("<QIHH", 0xffffffffc0000000, 64, 1, 0) + b"invented"),
            "bpf": (18, bytes(16)), "cgroup": (19, bytes(8) + b"/invented" + bytes(7)),
            "text-poke": (20, bytes(16)), "read": (8, bytes(24)), "aux": (11, bytes(24))}
 
 
-# perf asks for these, so that a file may well have them: bits of an attr's flags.
+# Bits of an attr's flags that request a type, by its number: perf sets them.
 ASKED = {17: 1 << 29, 18: 1 << 30}
 
 
-def unasked(number: int, body: bytes, case: Case, capture: Capture, pid: int, time: int) -> Any:
+def make_unasked(number: int, body: bytes, case: Case, capture: Capture, pid: int,
+                 time: int) -> Any:
     if any(attr.flags & ASKED.get(number, 0) for attr in capture.attrs):
         raise Absent("an event asks for such records")
     return capture.side(number, body, time, 0, pid, pid)
 
 
 for name, (number, body) in UNASKED.items():
-    add("unasked." + name, inserted(partial(unasked, number, body)))
+    add("unasked." + name, insert_record(partial(make_unasked, number, body)))
 
 
-def lost_ones(one: Any) -> bool:
-    return one.kind in (rd.LOST, rd.LOST_SAMPLES)
-
-
-add("lost.doubled", lambda case: case.each(
-    lost_ones, lambda one: [one, one], 1.0, "record of lost ones"))
+add("lost.doubled", lambda case: case.alter_records(
+    lambda one: one.kind in (rd.LOST, rd.LOST_SAMPLES), lambda one: [one, one], 1.0,
+    "LOST record"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The table of what was noticed, and the list of what was not."""
+"""Makes the page results/TAMPER.md: a table of kinds, and a list of failures."""
 
 import collections
 from typing import NamedTuple, Sequence
@@ -32,7 +32,7 @@ class Trial(NamedTuple):
 
 
 def is_right(trial: Trial) -> bool | None:
-    """Whether judging did what it must, None where nothing was tried."""
+    """Returns whether judging was right, or None if nothing was tried."""
     if trial.state in ("absent", "unobservable"):
         return None
     if trial.state in ("broken", "unusable"):
@@ -40,26 +40,26 @@ def is_right(trial: Trial) -> bool | None:
     return (trial.state == "unnoticed") == KINDS[trial.kind].harmless
 
 
-def row(kind: str, trials: Sequence[Trial]) -> str:
+def format_row(kind: str, trials: Sequence[Trial]) -> str:
     states = collections.Counter(one.state for one in trials)
     made = states["noticed"] + states["unnoticed"] + states["broken"]
     return "| %s | %d | %d | %d |" % (kind, states["noticed"], made, states["unobservable"])
 
 
-def section(title: str, kinds: Sequence[str], of: dict[str, list[Trial]]) -> list[str]:
+def format_section(title: str, kinds: Sequence[str], of: dict[str, list[Trial]]) -> list[str]:
     lines = ["## " + title, "", "| kind | noticed | made | unobservable |", "|---|---|---|---|"]
-    lines += [row(kind, of[kind]) for kind in kinds]
+    lines += [format_row(kind, of[kind]) for kind in kinds]
     every = [one for kind in kinds for one in of[kind]]
-    return lines + [row("all", every), ""]
+    return lines + [format_row("all", every), ""]
 
 
-def misses(trials: Sequence[Trial], most: int | None) -> list[str]:
-    """A line for each kind that went wrong, with at most so many of its cases."""
+def list_failures(trials: Sequence[Trial], most: int | None) -> list[str]:
+    """Makes a line for each kind that failed, with at most @most of its cases."""
     wrong: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for one in trials:
         if is_right(one) is False:
-            said = "" if one.state == "unnoticed" else ": " + one.why.splitlines()[0][:200]
-            wrong[one.kind, one.state + said].append(one.case)
+            why = "" if one.state == "unnoticed" else ": " + one.why.splitlines()[0][:200]
+            wrong[one.kind, one.state + why].append(one.case)
     lines = []
     for (kind, what), cases in wrong.items():
         named = ", ".join("`%s`" % name for name in cases[:most])
@@ -68,7 +68,7 @@ def misses(trials: Sequence[Trial], most: int | None) -> list[str]:
     return ["## Wrong", ""] + lines + [""] if lines else []
 
 
-def proofs(trials: Sequence[Trial]) -> list[str]:
+def list_proofs(trials: Sequence[Trial]) -> list[str]:
     reasons: dict[tuple[str, str], int] = collections.Counter(
         (one.kind, one.why) for one in trials if one.state == "unobservable")
     if not reasons:
@@ -77,7 +77,7 @@ def proofs(trials: Sequence[Trial]) -> list[str]:
                                       for (kind, why), count in sorted(reasons.items())] + [""]
 
 
-def table(trials: Sequence[Trial], seed: int, share: float, most: int | None) -> str:
+def make_page(trials: Sequence[Trial], seed: int, share: float, most: int | None) -> str:
     of: dict[str, list[Trial]] = collections.defaultdict(list)
     for one in trials:
         if one.kind:
@@ -85,6 +85,6 @@ def table(trials: Sequence[Trial], seed: int, share: float, most: int | None) ->
     made = [kind for kind in KINDS if any(is_right(one) is not None for one in of[kind])]
     part = "" if share >= 1 else ", %g %% of all pairs of kind and case" % (100 * share)
     lines = [HEAD + "Seed %d, %d cases%s.\n" % (seed, len({one.case for one in trials}), part)]
-    lines += section("Alterations", [kind for kind in made if not KINDS[kind].harmless], of)
-    lines += section("Harmless", [kind for kind in made if KINDS[kind].harmless], of)
-    return "\n".join(lines + misses(trials, most) + proofs(trials)).rstrip("\n") + "\n"
+    lines += format_section("Alterations", [kind for kind in made if not KINDS[kind].harmless], of)
+    lines += format_section("Harmless", [kind for kind in made if KINDS[kind].harmless], of)
+    return "\n".join(lines + list_failures(trials, most) + list_proofs(trials)).rstrip("\n") + "\n"

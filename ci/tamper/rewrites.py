@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Other ways to write the same files: none of them may be noticed."""
+"""Harmless kinds that write the same content in another way; judging must not notice them."""
 
 import json
 import os
@@ -8,22 +8,22 @@ import struct
 from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
-from ci.tamper.jit import joined, parts, perf_map
+from ci.tamper.jit import join_words, split_line, alter_perf_maps
 from ci.tamper.kinds import Absent, Changes, add, kind, rewriting
-from ci.tamper.window import lines_of, packed
+from ci.tamper.window import read_lines, pack_truth
 from harness.selftest.support import run_directory as rd
 
 FINISHED_INIT, THREAD_MAP, CPU_MAP = 82, 73, 74
 WAKEUP = 48
 
 
-def harmless(name: str, make: Callable[[Case], Changes]) -> None:
+def add_harmless(name: str, make: Callable[[Case], Changes]) -> None:
     add("harmless." + name, make, harmless=True)
 
 
 @kind("harmless.cpus.swapped", harmless=True)
-def swapped_cpus(case: Case) -> Changes:
-    """The CPUs under other numbers, in every record, and so the events of each."""
+def swap_cpus(case: Case) -> Changes:
+    """Swaps the numbers of the two CPUs in every record."""
     def alter(capture: Capture) -> Capture:
         records: list[Any] = []
         for one in capture.records:
@@ -35,31 +35,32 @@ def swapped_cpus(case: Case) -> Changes:
                 old = struct.unpack_from("<I", one.body, at)[0]
                 struct.pack_into("<I", one.body, at, old ^ 1)
             records.append(one)
-        return capture.altered(records)
+        return capture.copy_with(records)
     cpus = {one.cpu for one in case.capture("perf.data").samples()}
     if not cpus <= {0, 1} or len(cpus) < 2:
         raise Absent("there are not two CPUs")
     return case.rewrite(alter)
 
 
-def lines_reversed(name: str) -> Callable[[Case], Changes]:
+def reverse_lines(name: str) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
-        lines = lines_of(case, name)
+        lines = read_lines(case, name)
         if len(lines) < 2:
             raise Absent("the case's %s has one line" % name)
         return {name: b"".join(reversed(lines))}
     return alter
 
 
-harmless("capture.order", lines_reversed("capture"))
-harmless("elf.index.order", lines_reversed("elf/index"))
+add_harmless("capture.order", reverse_lines("capture"))
+add_harmless("elf.index.order", reverse_lines("elf/index"))
 
 
-def by_address(lines: list[bytes]) -> list[bytes]:
-    """From the last address to the first; of one address the last line has the name."""
+def sort_by_address(lines: list[bytes]) -> list[bytes]:
+    """Sorts lines from the last address to the first. Keeps the order of overlapping lines, since
+    the last line of an address has the name."""
     groups: list[list[int]] = []
     reached = 0
-    for start, size, at in sorted((int(parts(line)[0], 16), int(parts(line)[1], 16), at)
+    for start, size, at in sorted((int(split_line(line)[0], 16), int(split_line(line)[1], 16), at)
                                   for at, line in enumerate(lines)):
         if not groups or start >= reached:
             groups.append([])
@@ -68,50 +69,51 @@ def by_address(lines: list[bytes]) -> list[bytes]:
     return [lines[at] for group in reversed(groups) for at in sorted(group)]
 
 
-harmless("perf-map.order", perf_map(by_address))
-harmless("perf-map.zeros", perf_map(lambda lines: [
-    joined([b"0000" + parts(line)[0], b"0" + parts(line)[1], parts(line)[2]]) for line in lines]))
+add_harmless("perf-map.order", alter_perf_maps(sort_by_address))
+add_harmless("perf-map.zeros", alter_perf_maps(lambda lines: [
+    join_words([b"0000" + split_line(line)[0], b"0" + split_line(line)[1],
+                split_line(line)[2]]) for line in lines]))
 
 
 @kind("harmless.injected.again", harmless=True)
-def injected_again(case: Case) -> Changes:
+def pack_injected(case: Case) -> Changes:
     if not os.path.exists(case.path("injected.data")):
         raise Absent("the case injects nothing")
     return {"injected.data": case.capture("injected.data").pack()}
 
 
 @kind("harmless.attr.wakeup", harmless=True)
-def other_wakeup(case: Case) -> Changes:
-    """When the kernel wakes the reader is in no record."""
+def change_wakeup(case: Case) -> Changes:
+    """Changes wakeup_events, which affects no record."""
     def change(index: int, attr: rd.Attr) -> rd.Attr:
         old = struct.unpack_from("<I", attr.raw, WAKEUP)[0]
         struct.pack_into("<I", attr.raw, WAKEUP, old + 1)
         return attr
-    return case.rewrite(lambda capture: capture.with_attrs(change))
+    return case.rewrite(lambda capture: capture.change_attrs(change))
 
 
-def with_records(*new: tuple[int, bytes]) -> Callable[[Case], Changes]:
-    """Records of perf's own before all others."""
-    return lambda case: case.rewrite(lambda capture: capture.altered(
+def prepend_records(*new: tuple[int, bytes]) -> Callable[[Case], Changes]:
+    """Inserts synthetic records of perf before all others."""
+    return lambda case: case.rewrite(lambda capture: capture.copy_with(
         [*(rd.Record(number, 0, body) for number, body in new), *capture.records]))
 
 
-harmless("records.finished-init", with_records((FINISHED_INIT, b"")))
-harmless("records.maps", with_records(
+add_harmless("records.finished-init", prepend_records((FINISHED_INIT, b"")))
+add_harmless("records.maps", prepend_records(
     (THREAD_MAP, struct.pack("<Q", 1) + struct.pack("<Q16s", 1, b"workload")),
     (CPU_MAP, struct.pack("<HHHH", 0, 2, 0, 1))))
 
 
 @rewriting("harmless.rounds.doubled", harmless=True)
-def doubled_rounds(case: Case, capture: Capture) -> Capture:
-    """Two rounds end where one did, behind all records."""
+def double_rounds(case: Case, capture: Capture) -> Capture:
+    """Ends three rounds after all records, and none before."""
     end = rd.Record(rd.FINISHED_ROUND, 0, b"")
-    return capture.altered([one for one in capture.records if one.kind != rd.FINISHED_ROUND] +
-                           [end, end, end])
+    return capture.copy_with([one for one in capture.records if one.kind != rd.FINISHED_ROUND] +
+                             [end, end, end])
 
 
 @kind("harmless.truth.capacity", harmless=True)
-def more_room(case: Case) -> Changes:
+def raise_capacity(case: Case) -> Changes:
     header = bytearray(case.truth.header)
     capacity = struct.unpack_from("<Q", header, 16)[0]
     struct.pack_into("<Q", header, 16, capacity + 1000)
@@ -119,8 +121,8 @@ def more_room(case: Case) -> Changes:
 
 
 @kind("harmless.truth.order", harmless=True)
-def other_order(case: Case) -> Changes:
-    """Neighbouring slots of two processes in the other order: who took one first says nothing."""
+def swap_slots(case: Case) -> Changes:
+    """Swaps neighbouring slots of two processes: the order has no meaning."""
     slots = [bytearray(slot) for slot in case.truth.slots]
     get, at, swapped = case.truth.get, 0, False
     while at + 1 < len(slots):
@@ -134,57 +136,58 @@ def other_order(case: Case) -> Changes:
         at += 1
     if not swapped:
         raise Absent("no two processes' records are neighbours")
-    return packed(case.truth, slots)
+    return pack_truth(case.truth, slots)
 
 
 @kind("harmless.truth.torn-end", harmless=True)
-def torn_end(case: Case) -> Changes:
-    """A killed process was about to write: slots are taken, and hold nothing."""
-    return packed(case.truth, [*case.truth.slots, bytearray(64), bytearray(64)])
+def append_empty_slots(case: Case) -> Changes:
+    """Appends taken but empty slots, as a process leaves them that is killed before it writes."""
+    return pack_truth(case.truth, [*case.truth.slots, bytearray(64), bytearray(64)])
 
 
 @kind("harmless.env.order", harmless=True)
-def other_keys(case: Case) -> Changes:
-    """The same object, indented, its keys in another order, and one more."""
+def reorder_keys(case: Case) -> Changes:
+    """Indents the object, reorders its keys and adds one."""
     env = json.loads(case.read("env.json"))
     env["noted"] = "by a reader"
     return {"env.json": json.dumps(env, indent=1, sort_keys=True).encode()}
 
 
 @kind("harmless.case.comment", harmless=True)
-def commented(case: Case) -> Changes:
+def add_comment(case: Case) -> Changes:
     return {"case": b"# what a reader noted\n" + case.read("case")}
 
 
 @kind("harmless.maps.heap", harmless=True)
-def without_data(case: Case) -> Changes:
-    """The snapshot without lines of what is not executable."""
-    kept = [line for line in lines_of(case, "maps")
+def remove_heap(case: Case) -> Changes:
+    """Removes the heap's lines from the snapshot: the heap is not executable."""
+    kept = [line for line in read_lines(case, "maps")
             if not re.match(rb"\S+ rw-p .*\[heap\]", line)]
-    if len(kept) == len(lines_of(case, "maps")):
+    if len(kept) == len(read_lines(case, "maps")):
         raise Absent("the case's maps show no heap")
     return {"maps": b"".join(kept)}
 
 
 @kind("harmless.seconds", harmless=True)
-def seconds(case: Case) -> Changes:
+def change_seconds(case: Case) -> Changes:
     case.read("seconds")
     return {"seconds": b"1.5\n"}
 
 
 @kind("harmless.kernel-map.gone", harmless=True)
-def no_kernel_map(case: Case) -> Changes:
-    """Nothing of ours lies in the kernel's text."""
-    return case.each(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
-                     struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1, lambda one: None, 1.0,
-                     "mapping record of the kernel")
+def remove_kernel_map(case: Case) -> Changes:
+    """Removes records of the kernel's text, where no emitted code is."""
+    return case.alter_records(lambda one: one.kind in (rd.MMAP, rd.MMAP2) and
+                              struct.unpack_from("<I", one.body, 0)[0] == 2**32 - 1,
+                              lambda one: None, 1.0,
+                              "mapping record of the kernel")
 
 
 @kind("harmless.build-id.flag", harmless=True)
-def foreign_flag(case: Case) -> Changes:
-    """Another profiler's event leaves the bit of a build id in the records of all."""
+def set_build_id_flag(case: Case) -> Changes:
+    """Sets the bit of a build id in live records, as another profiler's event does."""
     def change(one: rd.Map) -> rd.Map:
         return clone(one, misc=one.misc | rd.BUILD_ID)
-    return case.each(lambda one: isinstance(one, rd.Map) and bool(one.time and one.ino) and
-                     not one.misc & rd.BUILD_ID and not 0 < one.maj <= 20, change, 1.0,
-                     "live mapping record of a file")
+    return case.alter_records(lambda one: isinstance(one, rd.Map) and bool(one.time and one.ino) and
+                              not one.misc & rd.BUILD_ID and not 0 < one.maj <= 20, change, 1.0,
+                              "live mapping record of a file")

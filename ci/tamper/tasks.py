@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Records of processes and threads: COMM, FORK, EXIT, and processes that never were."""
+"""Kinds that alter COMM, FORK and EXIT records, and invent processes and threads."""
 
 from functools import partial
 import struct
@@ -7,24 +7,24 @@ from typing import Any, Callable
 
 from ci.tamper.case import Capture, Case, clone
 from ci.tamper.kinds import Absent, Changes, add, kind
-from ci.tamper.mappings import busiest, inserted, invented
+from ci.tamper.mappings import find_busiest_process, insert_record, make_map
 from ci.tamper.samples import CODE, NOBODY
 from harness.selftest.support import run_directory as rd
 
 COMM_WHAT = "COMM record of a watched process"
 
 
-def head(one: rd.Side, count: int) -> tuple[int, ...]:
+def read_head(one: rd.Side, count: int) -> tuple[int, ...]:
     return struct.unpack_from("<%dI" % count, one.body, 0)
 
 
-def field(one: rd.Side, index: int, value: int) -> rd.Side:
+def set_field(one: rd.Side, index: int, value: int) -> rd.Side:
     made = clone(one)
     struct.pack_into("<I", made.body, 4 * index, value)
     return made
 
 
-def text(one: rd.Side, name: bytes) -> rd.Side:
+def set_comm(one: rd.Side, name: bytes) -> rd.Side:
     made = clone(one)
     raw = name + b"\0"
     made.body[8:made.tail()[0]] = raw + bytes(-len(raw) % 8)
@@ -32,13 +32,14 @@ def text(one: rd.Side, name: bytes) -> rd.Side:
 
 
 def is_comm(case: Case, record: Any) -> bool:
-    return record.kind == rd.COMM and head(record, 1)[0] in case.watched
+    return record.kind == rd.COMM and read_head(record, 1)[0] in case.watched
 
 
-def gone_before(case: Case, record: Any, tid: int) -> str | None:
-    """The proof that nobody can demand a record of the thread: by the truth it ended, or its
-    process exec'ed, before samples were taken, and whoever read /proc may have come later."""
-    truth, pid = case.truth, head(record, 1)[0]
+def prove_gone_before(case: Case, record: Any, tid: int) -> str | None:
+    """Returns a proof that a record of the thread is not required: according to the truth it ended,
+    or its process exec'ed, before sampling, and /proc may have been read later. Returns None
+    otherwise."""
+    truth, pid = case.truth, read_head(record, 1)[0]
     ends = [truth.get(index) for index in truth.of(truth.THREAD_EXIT)]
     execs = [truth.get(index) for index in truth.of(truth.PROCESS_START)]
     sampling = case.window[0]
@@ -50,123 +51,123 @@ def gone_before(case: Case, record: Any, tid: int) -> str | None:
     return None
 
 
-def told_again(case: Case, record: Any) -> str | None:
-    """The proof that another record tells the same: what is there when a capture attaches is told
-    live, and again from /proc."""
-    pid, tid = head(record, 2) if record.kind == rd.COMM else (head(record, 1)[0],
-                                                               head(record, 3)[2])
+def prove_recorded_again(case: Case, record: Any) -> str | None:
+    """Returns a proof that another record repeats the information, or None: when a capture
+    attaches, live records and readings of /proc may describe the same thread."""
+    pid, tid = read_head(record, 2) if record.kind == rd.COMM else read_head(record, 3)[::2]
     for one in case.capture("perf.data").records:
         if one is record or one.kind not in (rd.FORK, rd.COMM) or \
                 one.kind not in (rd.FORK, record.kind) or (one.time == 0) == (record.time == 0):
             continue
-        if tid in (head(one, 3)[2] if one.kind == rd.FORK else head(one, 2)[1],) and \
-                head(one, 1)[0] == pid:
+        if tid in (read_head(one, 3)[2] if one.kind == rd.FORK else read_head(one, 2)[1],) and \
+                read_head(one, 1)[0] == pid:
             return "another record of the thread tells the same, live or from /proc"
     return None
 
 
-def comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = False) \
+def alter_comms(change: Callable[[rd.Side], Any], share: float, deletes: bool = False) \
         -> Callable[[Case], Changes]:
-    return lambda case: case.each(
+    return lambda case: case.alter_records(
         lambda record: is_comm(case, record), change, share, COMM_WHAT,
-        proof=(lambda record: gone_before(case, record, head(record, 2)[1]) or (
-            told_again(case, record) if not share else None)) if deletes else None)
+        proof=(lambda record: prove_gone_before(case, record, read_head(record, 2)[1]) or (
+            prove_recorded_again(case, record) if not share else None)) if deletes else None)
 
 
 for share_name, share in (("all", 1.0), ("one", 0.0)):
-    add("comm.text." + share_name, comms(lambda one: text(one, b"tampered"), share))
-    add("comm.text.empty." + share_name, comms(lambda one: text(one, b""), share))
-    add("comm.exec." + share_name, comms(
+    add("comm.text." + share_name, alter_comms(lambda one: set_comm(one, b"tampered"), share))
+    add("comm.text.empty." + share_name, alter_comms(lambda one: set_comm(one, b""), share))
+    add("comm.exec." + share_name, alter_comms(
         lambda one: clone(one, misc=one.misc ^ rd.COMM_EXEC), share))
-    add("comm.deleted." + share_name, comms(lambda one: None, share, True))
-    add("comm.pid." + share_name, comms(lambda one: field(field(one, 0, NOBODY), 1, NOBODY), share))
-    add("comm.tid." + share_name, comms(lambda one: field(one, 1, NOBODY), share))
+    add("comm.deleted." + share_name, alter_comms(lambda one: None, share, True))
+    add("comm.pid." + share_name, alter_comms(
+        lambda one: set_field(set_field(one, 0, NOBODY), 1, NOBODY), share))
+    add("comm.tid." + share_name, alter_comms(lambda one: set_field(one, 1, NOBODY), share))
 
 
-add("comm.invented", inserted(
+add("comm.invented", insert_record(
     lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time)))
-add("comm.invented.exec", inserted(
+add("comm.invented.exec", insert_record(
     lambda case, capture, pid, time: capture.comm(pid, pid, "invented", time, True)))
 
 
-def task(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
-    """FORK or EXIT of processes, or of threads, of the workload."""
+def match_tasks(kind_of: int, processes: bool) -> Callable[[Case, Any], bool]:
+    """Returns a function that matches FORK or EXIT records of processes, or of threads."""
     def where(case: Case, record: Any) -> bool:
-        if record.kind != kind_of or head(record, 1)[0] not in case.watched:
+        if record.kind != kind_of or read_head(record, 1)[0] not in case.watched:
             return False
-        pid, _, tid, _ = head(record, 4)
-        of_process = pid != head(record, 2)[1] if kind_of == rd.FORK else pid == tid
+        pid, _, tid, _ = read_head(record, 4)
+        of_process = pid != read_head(record, 2)[1] if kind_of == rd.FORK else pid == tid
         return of_process == processes
     return where
 
 
-def put_time(one: rd.Side, by: int) -> rd.Side:
+def shift_time(one: rd.Side, by: int) -> rd.Side:
     made = clone(one)
     made.time = max(0, one.time + by)
     struct.pack_into("<Q", made.body, 16, made.time)
     return made
 
 
-def of_task(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any], share: float,
-            what: str, deletes: bool) -> Callable[[Case], Changes]:
-    return lambda case: case.each(
+def alter_tasks(where: Callable[[Case, Any], bool], change: Callable[[rd.Side], Any], share: float,
+                what: str, deletes: bool) -> Callable[[Case], Changes]:
+    return lambda case: case.alter_records(
         lambda one: where(case, one), change, share, what,
-        proof=(lambda one: gone_before(case, one, head(one, 3)[2]) or (
-            told_again(case, one) if not share and one.kind == rd.FORK else None))
+        proof=(lambda one: prove_gone_before(case, one, read_head(one, 3)[2]) or (
+            prove_recorded_again(case, one) if not share and one.kind == rd.FORK else None))
         if deletes else None)
 
 
 TASKS: dict[str, Callable[[rd.Side], Any]] = {
     "removed": lambda one: None,
     "doubled": lambda one: [one, one],
-    "pid": lambda one: field(one, 0, NOBODY),
-    "ppid": lambda one: field(one, 1, NOBODY),
-    "tid": lambda one: field(one, 2, NOBODY),
-    "ptid": lambda one: field(one, 3, NOBODY),
-    "time.+100ms": lambda one: put_time(one, 100_000_000),
-    "time.-100ms": lambda one: put_time(one, -100_000_000),
+    "pid": lambda one: set_field(one, 0, NOBODY),
+    "ppid": lambda one: set_field(one, 1, NOBODY),
+    "tid": lambda one: set_field(one, 2, NOBODY),
+    "ptid": lambda one: set_field(one, 3, NOBODY),
+    "time.+100ms": lambda one: shift_time(one, 100_000_000),
+    "time.-100ms": lambda one: shift_time(one, -100_000_000),
 }
 
 for record_name, number in (("fork", rd.FORK), ("exit", rd.EXIT)):
     for whom, processes in (("process", True), ("thread", False)):
         for name, change in TASKS.items():
             for share_name, share in (("all", 1.0), ("one", 0.0)):
-                add("%s.%s.%s.%s" % (record_name, whom, name, share_name), of_task(
-                    task(number, processes), change, share,
+                add("%s.%s.%s.%s" % (record_name, whom, name, share_name), alter_tasks(
+                    match_tasks(number, processes), change, share,
                     "%s record of a %s" % (record_name.upper(), whom), name == "removed"))
 
 
-def thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Side:
+def make_thread_exit(case: Case, capture: Capture, pid: int, time: int) -> rd.Side:
     tid = next(one.tid for one in case.code_samples if one.pid == pid and one.time > time)
     return clone(capture.fork(pid, pid, time, tid, pid), kind=rd.EXIT)
 
 
-add("exit.invented.process", inserted(
+add("exit.invented.process", insert_record(
     lambda case, capture, pid, time: clone(capture.fork(pid, pid, time), kind=rd.EXIT)))
-add("exit.invented.thread", inserted(thread_exit))
-add("fork.invented.process", inserted(
+add("exit.invented.thread", insert_record(make_thread_exit))
+add("fork.invented.process", insert_record(
     lambda case, capture, pid, time: capture.fork(NOBODY, pid, time)))
-# A process that lives is born again, of another.
-add("fork.invented.known", inserted(
+# A second FORK of a running process, from another parent.
+add("fork.invented.known", insert_record(
     lambda case, capture, pid, time: capture.fork(pid, NOBODY, time)))
 
 
-def samples_of(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
-    """Copies of samples in emitted code, of somebody else."""
+def copy_samples(case: Case, count: int, pid: int, tid: int) -> list[rd.Sample]:
+    """Returns copies of samples in emitted code, with another pid and tid."""
     if not case.code_samples:
         raise Absent("the case holds no " + CODE)
     return [clone(one, pid=pid, tid=tid) for one in case.code_samples[:count]]
 
 
 def invent_process(case: Case, forked: bool) -> Changes:
-    """FORK, if it is somebody's child, COMM, MMAP2 and 300 samples of a process that never was."""
-    pid = busiest(case)[0]
-    samples = samples_of(case, 300, NOBODY, NOBODY)
+    """Inserts COMM, MMAP2, 300 samples and, if @forked, a FORK of an invented process."""
+    pid = find_busiest_process(case)[0]
+    samples = copy_samples(case, 300, NOBODY, NOBODY)
     time = samples[0].time
-    return case.rewrite(lambda capture: capture.inserted(
+    return case.rewrite(lambda capture: capture.insert_records(
         *([capture.fork(NOBODY, pid, time - 3000)] if forked else []),
         capture.comm(NOBODY, NOBODY, "invented", time - 2000),
-        invented(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
+        make_map(case, samples[0].ip & -4096, 4096, "//anon", time - 1000, NOBODY), *samples))
 
 
 add("process.invented", partial(invent_process, forked=True))
@@ -175,12 +176,12 @@ add("process.invented.strange", partial(invent_process, forked=False))
 
 @kind("thread.invented")
 def invent_thread(case: Case) -> Changes:
-    """A thread that never was, with its FORK and 100 samples."""
-    pid = busiest(case)[0]
-    samples = samples_of(case, 100, pid, NOBODY)
-    return case.rewrite(lambda capture: capture.inserted(
+    """Inserts a FORK and 100 samples of an invented thread."""
+    pid = find_busiest_process(case)[0]
+    samples = copy_samples(case, 100, pid, NOBODY)
+    return case.rewrite(lambda capture: capture.insert_records(
         capture.fork(pid, pid, samples[0].time - 3000, NOBODY, pid), *samples))
 
 
-add("thread.invented.idle", inserted(
+add("thread.invented.idle", insert_record(
     lambda case, capture, pid, time: capture.fork(pid, pid, time, NOBODY, pid)))

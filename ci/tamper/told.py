@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a folder tells twice: figures of `capture` and `watched`, features of perf.data, the
-machine."""
+"""Kinds that alter information that two files of a case contain: figures of `capture` and
+`watched`, features of perf.data, env.json."""
 
+from functools import partial
 import json
 import struct
 from typing import Any, Callable
 
-from ci.tamper.beside import edited, noted, of_ours
+from ci.tamper.beside import edit_lines, change_number, require_own_capture
 from ci.tamper.case import Case
 from ci.tamper.kinds import Absent, Changes, add
-from ci.tamper.window import lines_of
+from ci.tamper.window import read_lines
 
 EVENT_DESC, SAMPLE_TIME, CLOCKID = 12, 21, 23
 ARCH, NRCPUS = 6, 7
 ATTR_AT = 8  # of the first one in EVENT_DESC
 
-# What a capture of ours states, and something else shows.
+# Figures of jitproof's own captures that another file shows, too.
 FIGURES: dict[str, tuple[tuple[str, Callable[[int], int]], ...]] = {
     "first_enabled": (("0", lambda old: 0),),
     "samples": (("0", lambda old: 0),),
@@ -30,44 +31,43 @@ FIGURES: dict[str, tuple[tuple[str, Callable[[int], int]], ...]] = {
 }
 for key, changes in FIGURES.items():
     for name, change in changes:
-        add("capture.%s.%s" % (key, name), of_ours(noted("capture", key.encode(), change)))
-add("capture.format_lost", of_ours(edited("capture", lambda line: {
+        add("capture.%s.%s" % (key, name), require_own_capture(
+            change_number("capture", key.encode(), change)))
+add("capture.format_lost", require_own_capture(edit_lines("capture", lambda line: {
     b"format_lost yes\n": b"format_lost no\n",
     b"format_lost no\n": b"format_lost yes\n"}.get(line, line))))
 
 
-def without_frequency(case: Case) -> Changes:
+def zero_frequency(case: Case) -> Changes:
     if int(case.facts["breakpoints"]):
-        raise Absent("breakpoints sample, and no clock")
-    return noted("capture", b"frequency", lambda old: 0)(case)
+        raise Absent("the case samples by breakpoints, not by a clock")
+    return change_number("capture", b"frequency", lambda old: 0)(case)
 
 
-def doubles(case: Case) -> Changes:
+def count_duplicate(case: Case) -> Changes:
     if int(case.facts["thread_passes"]):
-        raise Absent("who lists threads may find one twice")
-    return noted("capture", b"duplicates_sideband", lambda old: old + 1)(case)
+        raise Absent("a capture that lists threads may find a thread twice")
+    return change_number("capture", b"duplicates_sideband", lambda old: old + 1)(case)
 
 
-add("capture.frequency.0", of_ours(without_frequency))
-add("capture.duplicates_sideband.+1", of_ours(doubles))
+add("capture.frequency.0", require_own_capture(zero_frequency))
+add("capture.duplicates_sideband.+1", require_own_capture(count_duplicate))
 
-# What the runner saw, whoever captured.
+# Figures of the runner, which do not depend on the profiler.
 for key in ("chain", "user_only", "task_clock"):
-    add("watched.%s.2" % key, noted("watched", key.encode(), lambda old: old + 2))
-add("watched.chain.other", of_ours(noted("watched", b"chain", lambda old: 1 - old)))
+    add("watched.%s.2" % key, change_number("watched", key.encode(), lambda old: old + 2))
+add("watched.chain.other", require_own_capture(
+    change_number("watched", b"chain", lambda old: 1 - old)))
 for key in ("silent", "cpus", "witness", "witness_since"):
-    add("watched.%s.0" % key, noted("watched", key.encode(), lambda old: 0))
-
-
-def cut(count: int) -> Callable[[Case], Changes]:
-    return lambda case: {"watched": b"".join(lines_of(case, "watched")[:-count])}
+    add("watched.%s.0" % key, change_number("watched", key.encode(), lambda old: 0))
 
 
 for name, count in (("witness", 2), ("silent", 3), ("cpus", 6)):
-    add("watched.ends.before-" + name, cut(count))
+    add("watched.ends.before-" + name, partial(lambda count, case: {
+        "watched": b"".join(read_lines(case, "watched")[:-count])}, count))
 
 
-def environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
+def change_environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         made = json.loads(case.read("env.json"))
         change(made)
@@ -78,26 +78,26 @@ def environment(change: Callable[[Any], Any]) -> Callable[[Case], Changes]:
 add("env.gone", lambda case: {"env.json": None} if case.read("env.json") else {})
 add("env.empty", lambda case: {"env.json": b""} if case.read("env.json") else {})
 add("env.cut", lambda case: {"env.json": case.read("env.json")[:-3]})
-add("env.machine", environment(lambda made: made.update(machine="riscv64")))
-add("env.max_stack", environment(lambda made: made.update(
+add("env.machine", change_environment(lambda made: made.update(machine="riscv64")))
+add("env.max_stack", change_environment(lambda made: made.update(
     perf_event_max_stack="%d" % (int(made["perf_event_max_stack"]) + 1))))
-add("env.cpus", environment(lambda made: made.update(cpus=made["cpus"] + 1)))
+add("env.cpus", change_environment(lambda made: made.update(cpus=made["cpus"] + 1)))
 
 
-def feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
-    """A feature of perf.data, in place."""
+def change_feature(number: int, change: Callable[[bytearray], Any]) -> Callable[[Case], Changes]:
+    """Changes the bytes of a feature of perf.data."""
     def alter(case: Case) -> Changes:
         capture = case.capture("perf.data")
         if number not in capture.features:
             raise Absent("perf.data has no such feature")
         raw = bytearray(capture.features[number])
         change(raw)
-        return case.rewrite(lambda old: old.altered(
+        return case.rewrite(lambda old: old.copy_with(
             features={**old.features, number: bytes(raw)}), "perf.data")
     return alter
 
 
-def put(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
+def add_to_number(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
     def change(raw: bytearray) -> None:
         old, = struct.unpack_from("<" + layout, raw, at)
         struct.pack_into("<" + layout, raw, at, max(0, old + by))
@@ -105,14 +105,15 @@ def put(at: int, layout: str, by: int) -> Callable[[bytearray], None]:
 
 
 NAME_AT = ATTR_AT + 120 + 8
-add("feature.arch", feature(ARCH, put(4, "B", 1)))
-add("feature.cpus-on", feature(NRCPUS, put(4, "I", 1)))
-add("feature.events.count", feature(EVENT_DESC, put(0, "I", 1)))
-add("feature.events.period", feature(EVENT_DESC, put(ATTR_AT + 16, "Q", 1)))
-add("feature.events.clock", feature(EVENT_DESC, put(ATTR_AT + 92, "i", 3)))
-add("feature.events.name", of_ours(feature(EVENT_DESC, put(NAME_AT, "B", 1))))
-add("feature.events.cut", feature(EVENT_DESC, lambda raw: raw.__delitem__(slice(-8, None))))
+add("feature.arch", change_feature(ARCH, add_to_number(4, "B", 1)))
+add("feature.cpus-on", change_feature(NRCPUS, add_to_number(4, "I", 1)))
+add("feature.events.count", change_feature(EVENT_DESC, add_to_number(0, "I", 1)))
+add("feature.events.period", change_feature(EVENT_DESC, add_to_number(ATTR_AT + 16, "Q", 1)))
+add("feature.events.clock", change_feature(EVENT_DESC, add_to_number(ATTR_AT + 92, "i", 3)))
+add("feature.events.name", require_own_capture(
+    change_feature(EVENT_DESC, add_to_number(NAME_AT, "B", 1))))
+add("feature.events.cut", change_feature(EVENT_DESC, lambda raw: raw.__delitem__(slice(-8, None))))
 for by in (1, -1):
-    add("feature.times.first.%+d" % by, feature(SAMPLE_TIME, put(0, "Q", by)))
-    add("feature.times.last.%+d" % by, feature(SAMPLE_TIME, put(8, "Q", by)))
-    add("feature.clock.%+d" % by, feature(CLOCKID, put(0, "Q", by)))
+    add("feature.times.first.%+d" % by, change_feature(SAMPLE_TIME, add_to_number(0, "Q", by)))
+    add("feature.times.last.%+d" % by, change_feature(SAMPLE_TIME, add_to_number(8, "Q", by)))
+    add("feature.clock.%+d" % by, change_feature(CLOCKID, add_to_number(0, "Q", by)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What stands beside perf.data: the capture's window, maps, intervals, ELF files, the truth."""
+"""Kinds that alter the capture's window, maps, intervals, kept ELF files and the truth."""
 
 import functools
 from functools import partial
@@ -7,7 +7,7 @@ import os
 from typing import Callable
 
 from ci.base import files
-from ci.tamper.case import Case, capture_file
+from ci.tamper.case import Case, make_capture_file
 from ci.tamper.kinds import Absent, Changes, Unobservable, add, kind
 from harness.selftest.support import run_directory as rd
 
@@ -15,101 +15,101 @@ SECOND = 1_000_000_000
 Facts = dict[str, str]
 
 
-def told(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
+def change_facts(change: Callable[[Case, Facts], None]) -> Callable[[Case], Changes]:
     def alter(case: Case) -> Changes:
         facts = dict(case.facts)
         change(case, facts)
         if facts == case.facts:
-            raise Absent("the file `capture` says this already")
-        return capture_file(facts)
+            raise Absent("the file `capture` has these values already")
+        return make_capture_file(facts)
     return alter
 
 
-def put(**values: object) -> Callable[[Case], Changes]:
-    """Keys that the file has, with other values."""
+def set_facts(**values: object) -> Callable[[Case], Changes]:
+    """Changes the values of keys that the file has."""
     def change(case: Case, facts: Facts) -> None:
         for key, value in values.items():
             if key not in facts:
                 raise Absent("the file `capture` has no " + key)
             facts[key] = str(value)
-    return told(change)
+    return change_facts(change)
 
 
-def shift(key: str, part: float) -> Callable[[Case], Changes]:
-    """A time moved to a part of the window."""
+def move_time(key: str, part: float) -> Callable[[Case], Changes]:
+    """Moves a time to a part of the window: 0 is its begin, 1 its end."""
     def change(case: Case, facts: Facts) -> None:
         begin, end = case.window
         facts[key] = str(int(begin + (end - begin) * part))
-    return told(change)
+    return change_facts(change)
 
 
-def enabled_late(case: Case, facts: Facts) -> None:
+def delay_enabling(case: Case, facts: Facts) -> None:
     begin, end = case.window
     facts["enabled"] = facts["sampling"] = str(int(begin + (end - begin) * 0.5))
 
 
-add("capture.times.1-2-3", put(enabled=1, sampling=2, stopped=3))
-add("capture.times.0", put(enabled=0, sampling=0, stopped=0))
-add("capture.stopped.before-enabled", shift("stopped", -0.1))
-add("capture.stopped.early", shift("stopped", 0.5))
-add("capture.stopped.late", shift("stopped", 3.0))
-add("capture.enabled.late", told(enabled_late))
-add("capture.enabled.early", shift("enabled", -2.0))
-add("capture.sampling.early", shift("sampling", -2.0))
-add("capture.slack.1s", put(slack=SECOND))
-add("capture.slack.99us", put(slack=99_000))
-add("capture.lost_sideband.1", put(lost_sideband=1))
-add("capture.lost_samples.1000", put(lost_samples=1000))
-add("capture.max_stack.2", put(max_stack=2))
-add("capture.max_stack.10000", put(max_stack=10000))
-add("capture.stack_dump.0", put(stack_dump=0))
-add("capture.stack_dump.64", put(stack_dump=64))
-add("capture.stack_dump.x2", told(
+add("capture.times.1-2-3", set_facts(enabled=1, sampling=2, stopped=3))
+add("capture.times.0", set_facts(enabled=0, sampling=0, stopped=0))
+add("capture.stopped.before-enabled", move_time("stopped", -0.1))
+add("capture.stopped.early", move_time("stopped", 0.5))
+add("capture.stopped.late", move_time("stopped", 3.0))
+add("capture.enabled.late", change_facts(delay_enabling))
+add("capture.enabled.early", move_time("enabled", -2.0))
+add("capture.sampling.early", move_time("sampling", -2.0))
+add("capture.slack.1s", set_facts(slack=SECOND))
+add("capture.slack.99us", set_facts(slack=99_000))
+add("capture.lost_sideband.1", set_facts(lost_sideband=1))
+add("capture.lost_samples.1000", set_facts(lost_samples=1000))
+add("capture.max_stack.2", set_facts(max_stack=2))
+add("capture.max_stack.10000", set_facts(max_stack=10000))
+add("capture.stack_dump.0", set_facts(stack_dump=0))
+add("capture.stack_dump.64", set_facts(stack_dump=64))
+add("capture.stack_dump.x2", change_facts(
     lambda case, facts: facts.update(stack_dump=str(2 * int(facts["stack_dump"])))))
-add("capture.breakpoints.5", put(breakpoints=5))
-add("capture.duplicates.1000", put(duplicates=1000))
-add("capture.settled.no", told(lambda case, facts: facts.update(settled="no")))
+add("capture.breakpoints.5", set_facts(breakpoints=5))
+add("capture.duplicates.1000", set_facts(duplicates=1000))
+add("capture.settled.no", change_facts(lambda case, facts: facts.update(settled="no")))
 for policy in ("none", "paths", "all"):
-    add("capture.policy." + policy, put(policy=policy))
+    add("capture.policy." + policy, set_facts(policy=policy))
 add("capture.gone", lambda case: {"capture": None})
 
 
 @functools.cache
-def holders(top: str, name: str) -> list[str]:
-    """The folders of cases that have such a file, by name."""
+def find_folders(top: str, name: str) -> list[str]:
+    """Returns the folders of cases that have a file of that name, sorted."""
     return sorted(os.path.relpath(folder, top) for folder, _, names in os.walk(top)
                   if name in names)
 
 
-def of_another(name: str) -> Callable[[Case], Changes]:
-    """The file of the next case."""
+def take_other_file(name: str) -> Callable[[Case], Changes]:
+    """Replaces a file by that of the next case."""
     def alter(case: Case) -> Changes:
-        folders = holders(case.top, name)
+        folders = find_folders(case.top, name)
         if case.name not in folders:
             raise Absent("the case has no %s" % name)
         other = folders[(folders.index(case.name) + 1) % len(folders)]
         path = os.path.join(case.top, other, name)
         if name == "truth":
             truth = rd.Truth(path)
-            return packed(truth, truth.slots)
+            return pack_truth(truth, truth.slots)
         return {name: files.read_bytes(path)}
     return alter
 
 
-add("capture.of-another", of_another("capture"))
-add("truth.of-another", of_another("truth"))
+add("capture.of-another", take_other_file("capture"))
+add("truth.of-another", take_other_file("truth"))
 add("truth.gone", lambda case: {"truth": None})
 
 
-def packed(truth: rd.Truth, slots: list[bytearray]) -> Changes:
+def pack_truth(truth: rd.Truth, slots: list[bytearray]) -> Changes:
     header = bytearray(truth.header)
     header[32:40] = len(slots).to_bytes(8, "little")
     return {"truth": bytes(header) + b"".join(slots)}
 
 
 @kind("truth.cut.half")
-def half(case: Case) -> Changes:
-    return packed(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
+def cut_truth(case: Case) -> Changes:
+    return pack_truth(case.truth, case.truth.slots[:len(case.truth.slots) // 2])
 
 
 def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
@@ -122,8 +122,8 @@ def is_over(case: Case, mapped: tuple[int, ...]) -> bool:
 REPLACED = "what was mapped was never executable, and the next mapping took its place"
 
 
-def next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
-    """What became of a mapping first: the act, if it was of all of it."""
+def find_next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Returns the next act on a mapping's memory if it covers the whole mapping, or None."""
     truth, (start, size) = case.truth, mapped[6:8]
     later = sorted((slot for number in (truth.MAP, truth.PROTECT, truth.REMAP, truth.UNMAP)
                     for slot in map(truth.get, truth.of(number))
@@ -136,16 +136,16 @@ def next_act(case: Case, mapped: tuple[int, ...]) -> tuple[int, ...] | None:
 
 
 def is_replaced(case: Case, mapped: tuple[int, ...]) -> bool:
-    """It was never executable, and before anything else became of it another mapping took all of
-    its place."""
-    act = next_act(case, mapped)
+    """Returns whether a mapping was not executable, and the next act on its memory was a mapping
+    that covers all of it."""
+    act = find_next_act(case, mapped)
     return not mapped[8] & rd.EXECUTE and act is not None and act[0] == case.truth.MAP
 
 
 def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
-    """Before any event was on, and before its process read its own maps, all of it was mapped or
-    protected anew."""
-    act, truth = next_act(case, mapped), case.truth
+    """Returns whether all of a mapping was mapped or protected again before any event was on and
+    before its process read its own maps."""
+    act, truth = find_next_act(case, mapped), case.truth
     if not act or act[0] not in (truth.MAP, truth.PROTECT) or \
             act[5] > int(case.facts.get("first_enabled", 0)):
         return False
@@ -153,8 +153,8 @@ def is_reset(case: Case, mapped: tuple[int, ...]) -> bool:
                    for slot in map(truth.get, truth.of(truth.MAPS)))
 
 
-def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
-    """Records that the workload never wrote."""
+def remove_slots(case: Case, kind_of: int, share: float) -> Changes:
+    """Deletes a share of the records of a type."""
     truth = case.truth
     found = truth.of(kind_of)
     if not found:
@@ -166,37 +166,32 @@ def slots_gone(case: Case, kind_of: int, share: float) -> Changes:
         raise Unobservable(REPLACED)
     if kind_of == truth.PROCESS_START:
         case.demand_present(gone)
-    return packed(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
+    return pack_truth(truth, [slot for index, slot in enumerate(truth.slots) if index not in gone])
 
 
-# Of what each PASS rests on; that the truth is whole in other ways the workloads' own tests show.
+# Records that every PASS depends on. The workloads' own tests check that the truth has the others.
 for name, number in (("load", rd.Truth.CODE_LOAD), ("enter", rd.Truth.ENTER),
                      ("leave", rd.Truth.LEAVE), ("map", rd.Truth.MAP),
                      ("process", rd.Truth.PROCESS_START)):
-    add("truth.deleted." + name, partial(slots_gone, kind_of=number, share=0.3))
+    add("truth.deleted." + name, partial(remove_slots, kind_of=number, share=0.3))
 
 
-def lines_of(case: Case, name: str) -> list[bytes]:
+def read_lines(case: Case, name: str) -> list[bytes]:
     lines = case.read(name).splitlines(True)
     if not lines:
         raise Absent("the case's %s is empty" % name)
     return lines
 
 
-@kind("maps.empty")
-def empty_maps(case: Case) -> Changes:
-    lines_of(case, "maps")
-    return {"maps": b""}
-
-
+add("maps.empty", lambda case: {"maps": b""} if read_lines(case, "maps") else {})
 add("maps.gone", lambda case: {"maps": None})
 
 
 @kind("maps.without.code")
 def maps_without_code(case: Case) -> Changes:
-    """The snapshot does not show where emitted code was."""
+    """Removes the lines of emitted code from the snapshot."""
     kept = []
-    lines = lines_of(case, "maps")
+    lines = read_lines(case, "maps")
     for line in lines:
         span = line.split(b" ")[0].split(b"-")
         if len(span) == 2 and b"x" in line.split(b" ")[1]:
@@ -211,28 +206,25 @@ def maps_without_code(case: Case) -> Changes:
 
 @kind("maps.without.libc")
 def maps_without_libc(case: Case) -> Changes:
-    lines = lines_of(case, "maps")
+    lines = read_lines(case, "maps")
     kept = [line for line in lines if not (b"/libc.so" in line and b"r-xp" in line)]
     if kept == lines:
         raise Absent("the case's maps show no libc")
     return {"maps": b"".join(kept)}
 
 
-@kind("intervals.gone")
-def no_intervals(case: Case) -> Changes:
-    lines_of(case, "intervals")
-    return {"intervals": None}
+add("intervals.gone", lambda case: {"intervals": None} if read_lines(case, "intervals") else {})
 
 
 @kind("intervals.without.interval")
-def intervals_without(case: Case) -> Changes:
-    kept = [line for line in lines_of(case, "intervals") if not line.startswith(b"interval")]
+def remove_all_intervals(case: Case) -> Changes:
+    kept = [line for line in read_lines(case, "intervals") if not line.startswith(b"interval")]
     return {"intervals": b"".join(kept)}
 
 
 @kind("intervals.one.gone")
-def interval_gone(case: Case) -> Changes:
-    lines = lines_of(case, "intervals")
+def remove_one_interval(case: Case) -> Changes:
+    lines = read_lines(case, "intervals")
     at = [index for index, line in enumerate(lines) if line.startswith(b"interval")]
     if not at:
         raise Absent("the case's intervals hold none")
@@ -241,10 +233,10 @@ def interval_gone(case: Case) -> Changes:
 
 
 @kind("intervals.later")
-def intervals_later(case: Case) -> Changes:
-    """Each interval one second later."""
+def delay_intervals(case: Case) -> Changes:
+    """Moves each interval to one second later."""
     lines = []
-    for line in lines_of(case, "intervals"):
+    for line in read_lines(case, "intervals"):
         words = line.split()
         if words[0] == b"interval":
             words[2:] = [b"%d" % (int(word) + SECOND) for word in words[2:]]
@@ -254,38 +246,34 @@ def intervals_later(case: Case) -> Changes:
 
 
 @kind("intervals.name")
-def interval_names(case: Case) -> Changes:
+def rename_processes(case: Case) -> Changes:
     lines = []
-    for line in lines_of(case, "intervals"):
+    for line in read_lines(case, "intervals"):
         if line.startswith(b"process"):
             line = line.rsplit(b" ", 1)[0] + b" tampered\n"
         lines.append(line)
     return {"intervals": b"".join(lines)}
 
 
-def elf_line(case: Case, name: bytes) -> bytes:
-    lines_of(case, "elf/index")
-    for line in lines_of(case, "elf/index"):
+def find_elf_line(case: Case, name: bytes) -> bytes:
+    for line in read_lines(case, "elf/index"):
         if name in line:
             return line
     raise Absent("the case holds no ELF file of it")
 
 
-@kind("elf.index.empty")
-def no_index(case: Case) -> Changes:
-    lines_of(case, "elf/index")
-    return {"elf/index": b""}
+add("elf.index.empty", lambda case: {"elf/index": b""} if read_lines(case, "elf/index") else {})
 
 
-def no_file(case: Case, name: bytes) -> Changes:
-    return {"elf/" + elf_line(case, name).split()[0].decode(): None}
+def remove_elf_file(case: Case, name: bytes) -> Changes:
+    return {"elf/" + find_elf_line(case, name).split()[0].decode(): None}
 
 
-def zeroed_file(case: Case, name: bytes) -> Changes:
-    path = "elf/" + elf_line(case, name).split()[0].decode()
+def zero_elf_file(case: Case, name: bytes) -> Changes:
+    path = "elf/" + find_elf_line(case, name).split()[0].decode()
     return {path: bytes(len(case.read(path)))}
 
 
 for file_name, pattern in (("libc", b"/libc.so"), ("program", b"/jitproof")):
-    add("elf.gone." + file_name, partial(no_file, name=pattern))
-    add("elf.zeroed." + file_name, partial(zeroed_file, name=pattern))
+    add("elf.gone." + file_name, partial(remove_elf_file, name=pattern))
+    add("elf.zeroed." + file_name, partial(zero_elf_file, name=pattern))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """ci/tests/deny_perf.py ERRNO COMMAND...: runs COMMAND with perf_event_open failing with ERRNO.
 
-A seccomp filter does it, as a container's profile would. Needs no privileges.
+It installs a seccomp filter, like a container runtime. Needs no privileges.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ import sys
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 RET_ERRNO, RET_ALLOW = 0x00050000, 0x7FFF0000
 LOAD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
-# Number of perf_event_open and AUDIT_ARCH_* of the machines that we know.
+# Number of perf_event_open, and AUDIT_ARCH_* (linux/audit.h), of each supported machine.
 MACHINES = {"x86_64": (298, 0xC000003E), "aarch64": (241, 0xC00000B7)}
 
 
@@ -24,12 +24,12 @@ class Program(ctypes.Structure):
 
 
 def deny(number: int) -> None:
-    """Installs the filter in this process, for good."""
+    """Installs a filter in this process that makes perf_event_open fail with errno @number."""
     machine = platform.machine()
     if machine not in MACHINES:
         raise OSError(errno.ENOTSUP, f"the system call numbers of {machine} are not known here")
     call, arch = MACHINES[machine]
-    # struct seccomp_data: int nr; u32 arch. Another ABI's call of the same number goes through.
+    # struct seccomp_data: int nr; u32 arch. Allow the same number of another ABI.
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in (
         (LOAD, 0, 0, 4),
         (JUMP_EQUAL, 0, 3, arch),

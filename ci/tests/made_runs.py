@@ -16,7 +16,7 @@ DEFINITION = "case one check : anon_exec : attach --synth=exec : samples=100\n\t
 
 
 def matrix(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """As `ci/matrix ARGUMENTS`, without a Python of its own for each."""
+    """Runs `ci/matrix ARGUMENTS` in this process."""
     parser = argparse.ArgumentParser()
     subparsers = parser.add_subparsers()
     for command in (cmd_compare, cmd_report, cmd_store, cmd_tools):

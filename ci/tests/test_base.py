@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/base: what a program ends with, programs that are started, files that are written."""
+"""Tests ci/base: exit statuses, running programs, replacing files."""
 
 import argparse
 import contextlib
@@ -17,10 +17,10 @@ class Status(unittest.TestCase):
     def ended(self, error: BaseException) -> tuple[int, str]:
         def run(_: argparse.Namespace) -> int:
             raise error
-        with contextlib.redirect_stderr(io.StringIO()) as said:
-            return status.of("x", run)(argparse.Namespace()), said.getvalue()
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            return status.of("x", run)(argparse.Namespace()), errors.getvalue()
 
-    def test_each_has_its_own(self) -> None:
+    def test_status_and_message_of_each_exception(self) -> None:
         for error, wanted in (
                 (status.Refused("no"), (2, "x: no\n")),
                 (status.Missing("gone"), (4, "x: SKIP: gone\n")),
@@ -32,11 +32,11 @@ class Status(unittest.TestCase):
                                        "x: interrupted; unfinished results were discarded\n"))):
             self.assertEqual(self.ended(error), wanted)
 
-    def test_no_other_is_hidden(self) -> None:
+    def test_other_exceptions_propagate(self) -> None:
         with self.assertRaises(ZeroDivisionError):
             self.ended(ZeroDivisionError())
 
-    def test_result(self) -> None:
+    def test_returned_status(self) -> None:
         self.assertEqual(status.of("x", lambda options: 7)(argparse.Namespace()), 7)
 
 
@@ -46,12 +46,12 @@ class Process(Folder):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "\ufffd", "no\n"))
         self.assertEqual(process.run(["cat"], input="x").stdout, "x")
 
-    def test_must(self) -> None:
+    def test_must_raises_on_failure(self) -> None:
         self.assertEqual(process.must(["echo", "a"]), "a\n")
         with self.assertRaisesRegex(RuntimeError, "^sh -c: exit 3: no$"):
             process.must(["/bin/sh", "-c", "echo no >&2; exit 3"])
 
-    def test_compile(self) -> None:
+    def test_compile_c(self) -> None:
         path = self.place("program")
         process.compile_c("int main(void) { return VALUE; }", path, "-DVALUE=5")
         self.assertEqual(subprocess.run([path], check=False).returncode, 5)
@@ -60,8 +60,7 @@ class Process(Folder):
 
 
 class Files(Folder):
-    def test_check(self) -> None:
-        """Where the second is bad, the first stays as it was."""
+    def test_failed_check_replaces_nothing(self) -> None:
         files.replace(self.home, {"a": "1"})
 
         def check(path: str) -> None:
@@ -71,7 +70,7 @@ class Files(Folder):
             files.replace(self.home, {"a": "2", "b": "2"}, check)
         self.assertEqual((os.listdir(self.home), self.read("a")), (["a"], "1"))
 
-    def test_not_over_a_folder(self) -> None:
+    def test_folder_is_not_replaced(self) -> None:
         os.mkdir(self.place("b"))
         with self.assertRaisesRegex(status.Malformed, "b: Is a directory$"):
             files.replace(self.home, {"a": "1", "b": "1"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/each-commit, in a made repository."""
+"""Tests ci/each-commit in a made repository."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ class EachCommit(Folder):
         self.git("commit", "-qm", subject)
 
     def each(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        # We are started by make ourselves: its variables are not the next one's.
+        # Do not pass the variables of the make that runs this test.
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
         return process.run([os.path.join(CI, "each-commit"), *words], cwd=self.home,
                            env=environment)
@@ -35,7 +35,7 @@ class EachCommit(Folder):
     def lines(self, done: "subprocess.CompletedProcess[str]") -> list[str]:
         return [line for line in done.stdout.splitlines() if not line.startswith("  ")]
 
-    def test_good(self) -> None:
+    def test_good_commits(self) -> None:
         self.commit("second", GOOD)
         self.commit("third", GOOD + "# more\n")
         done = self.each("HEAD~2")
@@ -46,8 +46,7 @@ class EachCommit(Folder):
         self.assertEqual(self.git("worktree", "list").count("\n"), 1)
         self.assertEqual(self.git("status", "--porcelain"), "")
 
-    def test_bad(self) -> None:
-        """One that does not build, one that is not clean, and a good one behind them."""
+    def test_bad_commits(self) -> None:
         self.commit("broken", "all:\n\t@echo what; false\nlint:\n")
         self.commit("unclean", "all:\nlint:\n\t@echo 'a.c:1: bad' && false\n")
         self.commit("more", GOOD + "programs:\n\tfalse\n")
@@ -56,8 +55,7 @@ class EachCommit(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertEqual([line.split(" ")[-1] if line.startswith("ok") else line.partition(": ")[2]
                           for line in self.lines(done)],
-                         ["does not build", "make lint finds something", "does not build",
-                          "mended"])
+                         ["does not build", "make lint fails", "does not build", "mended"])
         self.assertIn("  what\n", done.stdout)
         self.assertIn("  a.c:1: bad\n", done.stdout)
 

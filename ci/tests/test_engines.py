@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The suite under other engines: kselftest's targets and runner, what LAVA and tmt are told, the
-workflow. Nothing is watched here."""
+"""Tests ci/engines: kselftest's targets and runner, the results for LAVA and tmt, the workflow."""
 
 import glob
 import json
@@ -31,7 +30,7 @@ exit ${FAKE:-0}
 
 def run(*command: str, **more: Any) -> subprocess.CompletedProcess[str]:
     env = dict(os.environ)
-    # We are started by make ourselves: its variables are not the next one's.
+    # Do not pass the variables of the make that runs this test.
     for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "JITPROOF"):
         env.pop(name, None)
     env.update(more.pop("env", {}))
@@ -51,7 +50,7 @@ class Kselftest(Folder):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """As the kernel's top-level Makefile would have it."""
+        """Installs like the kernel's top-level Makefile."""
         folder = tempfile.TemporaryDirectory(prefix="jitproof-")
         cls.addClassCleanup(folder.cleanup)
         cls.installed = os.path.join(folder.name, "tests")
@@ -80,7 +79,7 @@ class Kselftest(Folder):
             *("jitproof/profiler/" + name for name in adapters), "jitproof/settings",
             "kselftest-list.txt", "run_kselftest.sh"]))
         self.assertEqual(self.read("tests", "kselftest-list.txt"), "jitproof:jitproof.sh\n")
-        # What it runs is the installed one, with its own adapters.
+        # It runs the installed program with the installed adapters.
         done = run(*DENY, "EPERM", self.place("tests", "run_kselftest.sh"), cwd="/")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"(?m)^# ok \d+ \S+ # SKIP .*EPERM")
@@ -94,7 +93,7 @@ class Kselftest(Folder):
         self.assertIn("set INSTALL_PATH", done.stdout)
         self.assertEqual(self.make("-s", "emit_tests", "COLLECTION=x"), "x:jitproof.sh\n")
 
-    def test_results(self) -> None:
+    def test_result_line_of_each_status(self) -> None:
         self.install()
         for status, line, outer in ((0, "ok 1 %s", 0), (1, "not ok 1 %s # exit=1", 1),
                                     (4, "ok 1 %s # SKIP", 0), (99, "not ok 1 %s # exit=1", 1)):
@@ -116,7 +115,7 @@ class Kselftest(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("not ok 1 selftests: jitproof: jitproof.sh # TIMEOUT 1 seconds", done.stdout)
 
-    def test_options(self) -> None:
+    def test_options_of_the_runner(self) -> None:
         self.install()
         self.assertEqual(run(self.place("tests", "run_kselftest.sh"), "-l").stdout,
                          "jitproof:jitproof.sh\n")
@@ -133,7 +132,7 @@ class Kselftest(Folder):
         self.assertIn("# ok 1 fake\n", self.read(log))
 
     def test_one_case(self) -> None:
-        """A case that is named is run, whatever its set."""
+        """A case named on the command line runs, whatever its set."""
         fake = self.write(FAKE, "fake", runs=True)
         done = run(os.path.join(KSELFTEST, "jitproof.sh"), "growth/*", env={"JITPROOF": fake})
         self.assertIn("# run growth/*\n", done.stdout)
@@ -150,14 +149,13 @@ class Kselftest(Folder):
             self.assertIn(name, names)
         self.assertFalse([name for name in names if "packages" in name])
 
-    def test_run_tests(self) -> None:
-        """Built, run and told without being installed."""
+    def test_run_tests_without_installing(self) -> None:
         done = run(*DENY, "EPERM", "make", "--no-print-directory", "-f",
                    os.path.join(KSELFTEST, "Makefile"), f"BUILD={BUILD}", "run_tests")
         self.assertEqual(done.returncode, 0, done.stdout)
-        told = done.stdout[done.stdout.index("TAP version 13"):]
-        self.assertEqual(ktap_check.check(told, tap=True), [])
-        self.assertIn("# KTAP version 1\n", told)
+        output = done.stdout[done.stdout.index("TAP version 13"):]
+        self.assertEqual(ktap_check.check(output, tap=True), [])
+        self.assertIn("# KTAP version 1\n", output)
 
 
 RESULTS: list[dict[str, Any]] = [
@@ -166,8 +164,7 @@ RESULTS: list[dict[str, Any]] = [
 
 
 class HandOver(Folder):
-    def test_every_outcome(self) -> None:
-        """What jitproof can say, an engine is told."""
+    def test_every_outcome_is_handed_over(self) -> None:
         source = files.read(os.path.join(ROOT, "harness/outcome/outcome.c"))
         outcomes = set(re.findall(r'= "([A-Z]+)"', source))
         self.assertEqual(outcomes, {result["outcome"] for result in RESULTS})
@@ -187,25 +184,24 @@ class HandOver(Folder):
         wanted = [f"lava-test-case s.{result['outcome'].lower()} --result {word} "
                   "--measurement 61.260 --units seconds" for result, word in zip(RESULTS, words)]
         self.assertEqual(self.hand_over("lava").stdout.splitlines(), wanted)
-        self.write("#!/bin/sh\necho \"lava-test-case $*\" >>\"$TOLD\"\n", "bin",
+        self.write("#!/bin/sh\necho \"lava-test-case $*\" >>\"$CALLS\"\n", "bin",
                    "lava-test-case", runs=True)
-        done = self.hand_over("lava", TOLD=self.place("told"),
+        done = self.hand_over("lava", CALLS=self.place("calls"),
                               PATH=self.place("bin") + ":" + os.environ["PATH"])
         self.assertEqual((done.returncode, done.stdout), (0, ""))
-        self.assertEqual(self.read("told").splitlines(), wanted)
+        self.assertEqual(self.read("calls").splitlines(), wanted)
 
     def test_tmt(self) -> None:
         done = self.hand_over("tmt", TMT_TEST_DATA=self.home)
         self.assertEqual(done.returncode, 0, done.stdout)
-        told = json.loads(self.read("results.yaml"))
-        self.assertEqual([one["result"] for one in told],
+        results = json.loads(self.read("results.yaml"))
+        self.assertEqual([one["result"] for one in results],
                          ["pass", "fail", "skip", "error", "info", "fail", "error", "fail"])
-        self.assertEqual(told[1], {"name": "/s/fail", "result": "fail", "duration": "00:01:01",
-                                   "log": ["run/s/fail/ktap.txt"]})
-        self.assertNotIn("log", told[0])
+        self.assertEqual(results[1], {"name": "/s/fail", "result": "fail", "duration": "00:01:01",
+                                      "log": ["run/s/fail/ktap.txt"]})
+        self.assertNotIn("log", results[0])
 
-    def test_nothing(self) -> None:
-        """No result is not a good one."""
+    def test_missing_or_malformed_results(self) -> None:
         self.assertEqual(self.hand_over("tmt").returncode, 99)
         for text in ("", "{\n", '{"case": "s/a", "outcome": "ODD", "seconds": 1}\n'):
             self.write(text, "run", "results.jsonl")
@@ -222,7 +218,7 @@ class HandOver(Folder):
 
 
 class Definitions(unittest.TestCase):
-    """YAML that other programs read."""
+    """Tests the YAML files that other programs read."""
     yaml: Any
 
     @classmethod
@@ -238,7 +234,7 @@ class Definitions(unittest.TestCase):
             return self.yaml.safe_load(file)
 
     def scripts(self, text: str) -> list[str]:
-        """What it calls of ours must be there, and executable."""
+        """Returns the paths of this tree that @text runs, after checking that they exist."""
         found = re.findall(r"(?:^|[ \n])((?:ci|\.ci)/[\w./]+)", text)
         for path in found:
             self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
@@ -267,7 +263,7 @@ class Definitions(unittest.TestCase):
             for step in job["steps"]:
                 self.assertTrue(("run" in step) != ("uses" in step), step)
                 self.scripts(step.get("run", ""))
-        # The list of kernels is the matrix's own.
+        # The list of kernels comes from the matrix.
         listing = next(step["run"] for step in found["jobs"]["kernels"]["steps"]
                        if step.get("id") == "list")
         with tempfile.NamedTemporaryFile("r") as output:

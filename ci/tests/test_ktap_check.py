@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/engines/ktap_check.py on valid and invalid made output, and on the output of jitproof."""
+"""Tests ci/engines/ktap_check.py with valid and invalid output, and with jitproof's output."""
 
 import glob
 import os
@@ -78,23 +78,22 @@ BAD = {
 
 
 class Rules(unittest.TestCase):
-    def test_good(self) -> None:
+    def test_valid_output(self) -> None:
         for name, text in GOOD.items():
             with self.subTest(name):
                 self.assertEqual(ktap_check.check(text), [])
 
-    def test_bad(self) -> None:
-        """Each for its reason, at its line."""
+    def test_invalid_output(self) -> None:
         for text, (line, what) in BAD.items():
             with self.subTest(text):
                 found = ktap_check.check(text)
                 self.assertTrue([f for f in found if f[0] == line and what in f[1]], found)
 
-    def test_tap_outside(self) -> None:
+    def test_tap_around_ktap(self) -> None:
         text = "TAP version 13\n1..1\n# selftests: a: b\n# KTAP version 1\nok 1 selftests: a: b\n"
         self.assertEqual(ktap_check.check(text, tap=True), [])
 
-    def test_status(self) -> None:
+    def test_exit_status(self) -> None:
         tool = [sys.executable, os.path.join(CI, "engines", "ktap_check.py")]
         for text, status in ((GOOD["plain"], 0), ("no\n", 1)):
             done = process.run(tool, input=text)
@@ -102,19 +101,18 @@ class Rules(unittest.TestCase):
         self.assertEqual(process.run([*tool, "/no/such"]).returncode, 99)
 
 
-class Ours(unittest.TestCase):
-    """What jitproof says; of a real run .ci/run asks the same."""
+class Jitproof(unittest.TestCase):
+    """Checks jitproof's output; .ci/run checks that of a real run."""
 
-    def said(self, *arguments: str, before: Sequence[str] = ()) -> str:
+    def output(self, *arguments: str, before: Sequence[str] = ()) -> str:
         return process.run([*before, JITPROOF, *arguments], timeout=60).stdout
 
-    def keeps(self, text: str, results: int) -> None:
+    def check(self, text: str, results: int) -> None:
         self.assertEqual(ktap_check.check(text), [], text)
         self.assertEqual(text.count("ok "), text.count("\nok ") + text.count("\nnot ok "))
         self.assertGreaterEqual(text.count("\nok ") + text.count("\nnot ok "), results)
 
-    def test_golden(self) -> None:
-        """Cases that must not pass, in every way."""
+    def test_golden_output_of_failing_cases(self) -> None:
         path = os.path.join(ROOT, "harness", "selftest", "golden", "bad.ktap")
         self.assertEqual(ktap_check.check(files.read(path)), [])
 
@@ -123,10 +121,9 @@ class Ours(unittest.TestCase):
                    glob.glob(os.path.join(ROOT, "validators", "fixtures", "*", "case"))]
         self.assertGreater(len(folders), 4)
         for folder in folders:
-            self.keeps(self.said("judge", folder), 1)
+            self.check(self.output("judge", folder), 1)
 
-    def test_denied(self) -> None:
-        text = self.said("run", "--set=check", before=[
-            *DENY, "EPERM"])
+    def test_run_without_perf(self) -> None:
+        text = self.output("run", "--set=check", before=[*DENY, "EPERM"])
         self.assertIn("# SKIP", text)
-        self.keeps(text, 10)
+        self.check(text, 10)

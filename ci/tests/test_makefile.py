@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make installs, and what it says where something is missing."""
+"""Tests make install, and make's messages if something is missing."""
 
 import glob
 import os
@@ -7,7 +7,7 @@ import os
 from ci.base import process
 from harness.selftest.support.scratch import BUILD, ROOT, Folder
 
-# Stands for a compiler that finds no header of elfutils.
+# Replaces a compiler that does not find the headers of elfutils.
 COMPILER = """#!/bin/sh
 case " $* " in *" -E "*) exit 1 ;; esac
 exec gcc "$@"
@@ -15,7 +15,7 @@ exec gcc "$@"
 
 
 class Missing(Folder):
-    def test_elfutils(self) -> None:
+    def test_missing_elfutils(self) -> None:
         compiler = self.write(COMPILER, "cc", runs=True)
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
         done = process.run(["make", "-s", "-C", ROOT, "O=" + self.place("build"),
@@ -26,15 +26,14 @@ class Missing(Folder):
         done = process.run(["make", "-s", "-C", ROOT, "CC=" + compiler, "help"], env=environment)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
-    def test_no_folder(self) -> None:
+    def test_empty_build_folder(self) -> None:
         done = process.run(["make", "-n", "-C", ROOT, "O="])
         self.assertEqual(done.returncode, 2)
         self.assertIn("O= names no folder", done.stderr)
 
 
 class Install(Folder):
-    def test_files(self) -> None:
-        """What is built: the program finds its adapters there, and man its page."""
+    def test_installed_files(self) -> None:
         environment = {key: value for key, value in os.environ.items() if "MAKE" not in key}
         process.must(["make", "-s", "-C", ROOT, "-o", "all", "O=" + BUILD, "prefix=/usr",
                       "DESTDIR=" + self.home, "install"], env=environment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix/vm/ as far as it needs neither a kernel nor QEMU: a script stands for the machine."""
+"""Tests ci/matrix/vm/ without a kernel or QEMU: a script replaces the VM."""
 
 import concurrent.futures
 import contextlib
@@ -25,7 +25,7 @@ from harness.selftest.support.scratch import Folder, JITPROOF, MATRIX
 
 LIMITS = {"boot": 20, "case": 20, "leave": 20}
 FIRST = "6,0,0,-;Linux version 6.12.1-made"
-# Stands in for QEMU: finds the console's and the output's files among its words.
+# Replaces QEMU: finds the files of the console and the output memory in its arguments.
 MACHINE = """#!%s
 import os, re, struct, sys, time, zlib
 words = " ".join(sys.argv)
@@ -76,15 +76,16 @@ class KernelLog(unittest.TestCase):
              release: str = "6.12.1") -> list[str]:
         log = "\n".join([FIRST] + ["4,%d,%d,-;%s" % (number, number * 1000, text)
                                    for number, text in enumerate(texts, 1)])
-        return kernel_log.splats(kernel_log.lines_of(log), kernel_log.allowed(allow), release)
+        return kernel_log.find_splats(kernel_log.parse_records(log),
+                                      kernel_log.parse_allowed(allow), release)
 
-    def test_a_quiet_log_has_none(self) -> None:
+    def test_log_without_splats(self) -> None:
         self.assertEqual(self.scan(
             "Kernel command line: oops=panic softlockup_panic=1 hung_task_panic=1",
             "Spectre V2 : WARNING", "perf: Dynamic interrupt throttling disabled, can hang your "
             "system!", "rcu: Hierarchical RCU implementation.", "debug: notice"), [])
 
-    def test_each_kind_is_found(self) -> None:
+    def test_each_kind_of_splat_is_found(self) -> None:
         for text in (
                 "BUG: kernel NULL pointer dereference, address: 0000000000000000",
                 "BUG: soft lockup - CPU#0 stuck for 26s! [jitproof:71]",
@@ -114,34 +115,34 @@ class KernelLog(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(len(self.scan("before", text, "after")), 1)
 
-    def test_the_allow_list(self) -> None:
+    def test_allowed_splats(self) -> None:
         known = {"pattern": "event_sched_out", "reason": "known since 6.12", "kernels": r"6\.12\."}
         text = "WARNING: CPU: 0 PID: 71 at kernel/events/core.c:2400 event_sched_out+0x1/0x2"
         self.assertEqual(self.scan(text, allow=[known]), [])
         self.assertEqual(len(self.scan(text, allow=[known], release="6.16.1")), 1)
         self.assertEqual(len(self.scan("BUG: other", text, allow=[known])), 1)
 
-    def test_a_log_that_cannot_be_scanned_is_not_clean(self) -> None:
+    def test_incomplete_log_is_not_clean(self) -> None:
         for log in ("", "4,7,1,-;later", FIRST + "\n6,2,1,-;one is missing",
                     FIRST + "\nno record", FIRST + "\n6,1,1,-;x\n6,1,1,-;twice"):
             with self.subTest(log), self.assertRaises(kernel_log.Unscannable):
-                kernel_log.lines_of(log)
+                kernel_log.parse_records(log)
 
-    def test_continuations_are_no_records(self) -> None:
-        self.assertEqual(len(kernel_log.lines_of(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
+    def test_continuation_lines_are_ignored(self) -> None:
+        self.assertEqual(len(kernel_log.parse_records(FIRST + "\n SUBSYSTEM=pci\n6,1,1,-;x")), 2)
 
 
 class Bundle(Binary):
     def unpack(self, memory: bytes, name: str) -> int:
         return bundle.unpack(self.write_bytes(memory, "memory"), self.place(name))
 
-    def test_files_come_back(self) -> None:
+    def test_unpack_restores_files(self) -> None:
         self.unpack(memory_of(("d", b"/out/a", 0), ("f", b"/out/a/b", 10000), ("p", b"xyz", 8000),
                               ("p", b"tail", 9996), ("f", b"/out/e", 0)), "out")
         self.assertEqual(self.read("out/a/b"), "\0" * 8000 + "xyz" + "\0" * 1993 + "tail")
         self.assertEqual(self.read("out/e"), "")
 
-    def test_torn_ones_are_recognized(self) -> None:
+    def test_torn_bundles_are_rejected(self) -> None:
         whole = memory_of(("f", b"/out/a", 3), ("p", b"xyz", 0))
         torn = {
             "empty": b"", "nothing left": b"\0" * 8192,
@@ -165,7 +166,7 @@ class Bundle(Binary):
 
 
 class Initramfs(unittest.TestCase):
-    def test_cpio_reads_it(self) -> None:
+    def test_cpio_lists_the_archive(self) -> None:
         archive = initramfs.Archive()
         archive.add("proc", initramfs.FOLDER)
         archive.add("a/b/c", initramfs.TEXT, b"text")
@@ -177,8 +178,8 @@ class Initramfs(unittest.TestCase):
             self.skipTest("cpio is not here")
         self.assertEqual(listed.stdout.decode().split(), ["a", "a/b", "a/b/c", "proc"])
 
-    def test_libraries(self) -> None:
-        found = initramfs.libraries(sys.executable)
+    def test_libraries_and_loader_are_found(self) -> None:
+        found = initramfs.find_libraries(sys.executable)
         self.assertTrue(any("libc.so" in path for path in found), found)
         self.assertTrue(any("/ld-" in path for path in found), found)
 
@@ -187,36 +188,37 @@ class Choice(unittest.TestCase):
     def package(self, name: str, version: str) -> kernels.Package:
         return kernels.Package(name, version, "0", "-unsigned" not in name)
 
-    def test_the_newest_of_a_version(self) -> None:
+    def test_newest_package_of_a_version(self) -> None:
         known = [self.package("linux-image-6.1.0-55", "6.1.192-1"),
                  self.package("linux-image-6.1.0-56", "6.1.192-2"),
                  self.package("linux-image-6.12.9", "6.12.9-1"),
                  self.package("linux-binary-unsigned-7.3.4", "7.3.4-1~bpo13+1"),
                  self.package("linux-binary-7.3.4", "7.3.4-1~bpo13+1"),
                  self.package("linux-image-6.12.117", "6.12.117-1~deb12u1")]
-        self.assertEqual(kernels.newest(known, "6.1").version, "6.1.192-2")
-        self.assertEqual(kernels.newest(known, "6.12").name, "linux-image-6.12.117")
-        self.assertEqual(kernels.newest(known, "6.12.9").name, "linux-image-6.12.9")
-        self.assertEqual(kernels.newest(known, "7.3").name, "linux-binary-7.3.4")
-        self.assertIsNone(kernels.newest(known, "6.16"))
+        self.assertEqual(kernels.find_newest(known, "6.1").version, "6.1.192-2")
+        self.assertEqual(kernels.find_newest(known, "6.12").name, "linux-image-6.12.117")
+        self.assertEqual(kernels.find_newest(known, "6.12.9").name, "linux-image-6.12.9")
+        self.assertEqual(kernels.find_newest(known, "7.3").name, "linux-binary-7.3.4")
+        self.assertIsNone(kernels.find_newest(known, "6.16"))
 
     def test_empty_packages_hold_no_image(self) -> None:
         stanza = {"Package": "linux-image-7.2", "Version": "7.2.1-1", "SHA256": "0"}
-        self.assertEqual(list(kernels.packages_of([{**stanza, "Size": "1920"}])), [])
-        self.assertEqual(len(list(kernels.packages_of([{**stanza, "Size": "13000000"}]))), 1)
+        self.assertEqual(list(kernels.parse_packages([{**stanza, "Size": "1920"}])), [])
+        self.assertEqual(len(list(kernels.parse_packages([{**stanza, "Size": "13000000"}]))), 1)
 
     def test_qemu_versions(self) -> None:
-        self.assertTrue(qemu.new_enough("10.0.2", "10"))
-        self.assertFalse(qemu.new_enough("7.2.22", "10"))
+        self.assertTrue(qemu.is_new_enough("10.0.2", "10"))
+        self.assertFalse(qemu.is_new_enough("7.2.22", "10"))
 
-    def test_the_list_of_skips(self) -> None:
+    def test_unlisted_skips(self) -> None:
         results = [{"case": "x/a", "outcome": "SKIP", "why": "no profiler 'perf'"},
                    {"case": "x/b", "outcome": "PASS", "why": ""}]
         entry = {"case": "x/*", "why": "no profiler", "reason": "no guest has one"}
-        self.assertEqual(suites.unlisted(results, [entry], "6.12"), [])
-        self.assertEqual(len(suites.unlisted(results, [], "6.12")), 1)
+        self.assertEqual(suites.find_unlisted_skips(results, [entry], "6.12"), [])
+        self.assertEqual(len(suites.find_unlisted_skips(results, [], "6.12")), 1)
         for change in ({"why": "memfd"}, {"case": "y/*"}, {"kernels": r"5\."}):
-            self.assertEqual(len(suites.unlisted(results, [{**entry, **change}], "6.12")), 1)
+            self.assertEqual(len(suites.find_unlisted_skips(results, [{**entry, **change}],
+                                                            "6.12")), 1)
 
     def test_groups(self) -> None:
         config = {"suites": {"short": {"at_most": 2, "groups": [
@@ -230,16 +232,16 @@ class Choice(unittest.TestCase):
                                              ("one-1", 1, ("x/a", "y/a"), ""),
                                              ("one-2", 1, ("x/c",), "")]))
         for known, globs, smp, wanted in choices:
-            self.assertEqual(list(map(dataclasses.astuple, suites.groups(
+            self.assertEqual(list(map(dataclasses.astuple, suites.make_groups(
                 config, known, "short", globs, smp))), wanted)
         for known, suite, glob in ((names, "short", "y/b"), (names, "long", "*"),
                                    (["x/a", "y/a"], "short", "*")):
             with self.subTest(glob, suite=suite), self.assertRaises(Refused):
-                suites.groups(config, known, suite, [glob])
+                suites.make_groups(config, known, suite, [glob])
 
 
 class Configuration(Binary):
-    def test_malformed(self) -> None:
+    def test_malformed_configuration(self) -> None:
         good = self.read(configuration.FILE).encode()
         for data, says in ((b"a =", "value"), (b"\xff", "decode"), (b"", "[kernels]: expected a"),
                            (b"a = " + b"[" * 100000, ""),
@@ -264,18 +266,17 @@ class Configuration(Binary):
                 self.assertIn(says, done.stderr)
 
 
-class Ours(unittest.TestCase):
-    """ci/matrix/matrix.toml itself."""
+class CommittedConfiguration(unittest.TestCase):
+    """Tests ci/matrix/matrix.toml itself."""
 
-    def test_each_line_names_a_case_and_each_study_is_there(self) -> None:
+    def test_suites_cover_all_studies_and_cases(self) -> None:
         config = configuration.load(configuration.FILE)
-        names = suites.known(JITPROOF)
-        short = {name for group in suites.groups(config, names, "short", []) for name in
-                 group.cases}
+        names = suites.list_cases(JITPROOF)
+        short, full = ([name for group in suites.make_groups(config, names, suite, [])
+                        for name in group.cases] for suite in ("short", "full"))
         # The cases of peers need a profiler.
         self.assertEqual({name.split("/")[0] for name in names} - {"peers"},
                          {name.split("/")[0] for name in short})
-        full = [name for group in suites.groups(config, names, "full", []) for name in group.cases]
         self.assertEqual(sorted(full), sorted(names))
 
 
@@ -287,21 +288,22 @@ class Image(Binary):
         data[0x1200:0x1220] = b"6.12.117+deb12 (builder) #1 SMP\0"
         return bytes(data)
 
-    def test_of_path(self) -> None:
+    def test_find_by_path(self) -> None:
         self.write_bytes(self.image(), "tree/arch/x86/boot/bzImage")
-        self.assertEqual(kernels.of_path(self.place("tree")).label, "6.12.117+deb12")
-        self.assertEqual(kernels.of_path(self.write_bytes(self.image(), "vmlinuz")).package, "")
+        self.assertEqual(kernels.find_by_path(self.place("tree")).label, "6.12.117+deb12")
+        vmlinuz = self.write_bytes(self.image(), "vmlinuz")
+        self.assertEqual(kernels.find_by_path(vmlinuz).package, "")
         slash = self.image().replace(b"6.12.117+deb12 ", b"6.12/../../etc ")
         for bad in (self.write_bytes(self.image(b"...."), "other"),
                     self.write_bytes(slash, "slash"), self.place("none"), self.home):
             with self.subTest(bad), self.assertRaises(Refused):
-                kernels.of_path(bad)
+                kernels.find_by_path(bad)
 
 
 class Unjudged(Folder):
-    """jitproof run --no-judge, here: what is missing is judged from the folder alone."""
+    """Tests jitproof run --no-judge on this machine."""
 
-    def test_judged_elsewhere(self) -> None:
+    def test_judge_completes_the_run_from_its_folder(self) -> None:
         run = process.run([JITPROOF, "run", "--no-judge", "-o", self.place("run"), "--seed=1",
                            "preexisting/anon.attach.exec"])
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -317,7 +319,7 @@ class Unjudged(Folder):
 
 
 class Scripted(Folder):
-    """Makes cells, with a script in place of QEMU."""
+    """Runs cells with a script in place of QEMU."""
 
     kind = cell.Cell
     profiler = ""
@@ -344,7 +346,7 @@ class Scripted(Folder):
 
 
 class Machines(Scripted):
-    def test_a_whole_run_is_judged_here(self) -> None:
+    def test_host_judges_a_complete_run(self) -> None:
         done = self.result(GOOD)
         self.assertEqual((done["outcome"], done["cases"]), ("DONE", {"SKIP": 1}), done)
         self.assertEqual(done["groups"][0]["seconds"], "12.5")
@@ -352,17 +354,17 @@ class Machines(Scripted):
         result = json.loads(self.read("6.12/results.jsonl"))
         self.assertEqual((result["case"], result["seconds"]), ("study/a", 1.5))
 
-    def test_a_case_that_did_not_come_back(self) -> None:
+    def test_missing_case_is_an_error(self) -> None:
         done = self.result(GOOD, cases=("study/a", "study/b"))
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("1 of 2 cases", done["reason"])
 
-    def test_a_splat_is_no_clean_run(self) -> None:
+    def test_splat_changes_the_outcome(self) -> None:
         done = self.result(GOOD, kmsg=FIRST.encode() + b"\n4,1,1,-;WARNING: CPU: 0 at x.c:1")
         self.assertEqual((done["outcome"], done["cases"]), ("SPLAT", {"SKIP": 1}))
         self.assertIn("x.c:1", done["groups"][0]["reason"])
 
-    def test_a_log_that_is_not_there(self) -> None:
+    def test_missing_log_is_an_error(self) -> None:
         done = self.result(GOOD, kmsg=b"")
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("kernel log", done["groups"][0]["reason"])
@@ -388,16 +390,15 @@ class Machines(Scripted):
                 self.assertIsInstance(done["groups"][0]["last"], list)
                 self.assertFalse(os.path.exists(self.place("6.12/results.jsonl")))
 
-    def test_a_clock_that_cannot_be_loaded(self) -> None:
-        # However much QEMU says after the loader's words.
+    def test_clock_that_cannot_be_loaded(self) -> None:
+        # QEMU prints a lot after the loader's error.
         done = self.result("sys.stderr.write('w' * 1000)\n" + GOOD,
                            clock=self.write("no library", "clock.so"))
         self.assertEqual(done["outcome"], "LOST")
         self.assertIn("clock.so", done["groups"][0]["reason"])
 
-    def test_an_interrupt_leaves_nothing(self) -> None:
-        # A link has its text from the beginning; a file may be seen, and its writer killed, before
-        # it has any.
+    def test_interrupt_leaves_nothing(self) -> None:
+        # A link, since a file may exist before its text is written.
         one = self.make(UP + "os.symlink(str(os.getpid()), %r)\ntime.sleep(1000)\n"
                         % self.place("pid"))
         with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -412,20 +413,20 @@ class Machines(Scripted):
         self.assertEqual([name for name in os.listdir(self.home) if "6.12" in name], [])
 
 
-class Words(unittest.TestCase):
-    def test_no_device_asks_this_machine(self) -> None:
+class CommandLine(unittest.TestCase):
+    def test_no_device_reads_state_of_this_machine(self) -> None:
         machine = qemu.Machine("/k", "a", 2, 64, 4096)
-        words = qemu.command(qemu.Qemu("q", "10", ""), machine)
+        words = qemu.make_command(qemu.Qemu("q", "10", ""), machine)
         self.assertEqual(words[:3], ["env", "LD_PRELOAD=./clock.so", "q"])
         self.assertIn("shift=3,sleep=off", words)
         self.assertEqual([words[at + 1] for at, word in enumerate(words) if word == "-device"],
                          ["ivshmem-plain,memdev=output"])
 
-    def test_progress_is_lines_where_nobody_looks(self) -> None:
+    def test_progress_without_a_terminal(self) -> None:
         out = io.StringIO()
         with contextlib.redirect_stderr(out):
             progress = Progress(2)
-            progress.at("6.12", "booting")
+            progress.show("6.12", "booting")
             progress.end("6.12", "DONE")
             progress.close()
         self.assertEqual(out.getvalue(), "[1/2] 6.12: DONE\n")

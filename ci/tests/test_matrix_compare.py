@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix compare, with made runs."""
+"""Tests ci/matrix compare with made runs."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from ci.tests.made_runs import DEFINITION, FACTS, Made, case, matrix
 class Compare(Made):
     def both(self, one: dict[str, Any] | None = None,
              other: dict[str, Any] | None = None) -> tuple[str, str]:
-        """Stores two runs, as files of two folders."""
+        """Stores two runs in two folders and returns the paths."""
         self.store(self.run_dir("one", **(one or {})))
         after = self.place("after")
         self.store(self.run_dir("other", **(other or {})), to=after)
@@ -22,7 +22,7 @@ class Compare(Made):
     def changed(self, status: int, *says: str, arguments: Sequence[str] = (), **other: Any) -> str:
         return self.compare(*self.both(None, other), status, *says, arguments=arguments)
 
-    def test_same(self) -> None:
+    def test_equal_runs(self) -> None:
         self.changed(0, "^1 compared, 0 differences, 0 figures, 0 regressions\n$")
 
     def test_altered_fact(self) -> None:
@@ -49,20 +49,20 @@ class Compare(Made):
                          ["definition: " + text for text in says])
 
     def test_altered_definition(self) -> None:
-        # The same lines are no more the same definition than the same words.
+        # The number and order of lines matter, not only their texts.
         self.definitions("a\nb\n", "a\nb\nb\n", "+ b")
         self.definitions("a\nb\nb\n", "a\nb\n", "- b")
         self.definitions("a\n-- b\n", "-- b\na\n", "+ -- b", "- -- b")
         self.definitions("a\n", "a", "- ")
 
-    def test_definition_gone(self) -> None:
+    def test_missing_definition(self) -> None:
         one, other = self.both()
         self.write(self.read(other).replace(',"definition":%s' % json.dumps(DEFINITION), "", 1),
                    other)
         self.compare(one, other, 1, "a/one: definition: - broken.chain =0")
         self.compare(other, one, 1, r"a/one: definition: \+ broken.chain =0")
 
-    def test_control(self) -> None:
+    def test_changed_control(self) -> None:
         control: dict[str, Any] = {"cases": [case("a/one", control=True), case("a/two")]}
         self.compare(*self.both(control), 1, "6.1: a/one: control: true -> false", "1 regressions")
         self.changed(1, "6.1: a/one: control: false -> true", **control)
@@ -78,15 +78,16 @@ class Compare(Made):
         self.changed(1, r"new failures \(1\)",
                      cases=[case("a/one"), case("a/two"), case("a/x", "FAIL")])
 
-    def test_a_crash_is_not_a_failure(self) -> None:
+    def test_crash_and_failure_differ(self) -> None:
         before = {"cases": [case("a/one", "FAIL")]}
         after = {"cases": [case("a/one", "CRASH", "perf inject: last", crashed="SIGSEGV")]}
         self.compare(*self.both(before, after), 1, "FAIL -> CRASH SIGSEGV: perf inject: last")
 
-    def test_splat(self) -> None:
+    def test_new_splat(self) -> None:
         splat: dict[str, Any] = {"outcome": "SPLAT",
                                  "groups": [{"reason": "WARNING: at mm/mmap.c"}]}
-        self.changed(1, r"has what it had not \(1\):\n  6.1: DONE -> WARNING: at mm", **splat)
+        self.changed(1, r"new splats in the kernel's log \(1\):\n  6.1: DONE -> WARNING: at mm",
+                     **splat)
         self.compare(*self.both(splat, splat), 0)
         self.compare(*self.both(splat), 0)
 
@@ -95,14 +96,14 @@ class Compare(Made):
                 for lines in (before, after)]
         self.compare(*self.both(*both), status, *says)
 
-    def test_splat_beside_another(self) -> None:
+    def test_several_splats(self) -> None:
         self.splats(["BUG: x"], ["BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n", "1 regressions")
         self.splats(["BUG: x"], ["BUG: x", "BUG: y"], 1, "  6.1: BUG: x -> BUG: y\n")
         self.splats(["BUG: x", "BUG: y"], ["BUG: y"], 0, "0 differences")
-        # The same one at another time, on another processor.
+        # The same splat at another time, on another processor.
         line = "[%12.6f] WARNING: CPU: %d PID: %d at mm/mmap.c:12 f+0x1/0x2"
         self.splats([line % (1, 0, 77)], [line % (12345.6, 1, 8)], 0, "0 differences")
-        # Of lines that say no more the time is all there is.
+        # "cut here" lines differ only by their time.
         cut = "[%12.6f] ------------[ cut here ]------------"
         self.splats([cut % 1], [cut % 1], 0, "0 differences")
         self.splats([cut % 1], [cut % 2], 1, "1 regressions")
@@ -114,11 +115,11 @@ class Compare(Made):
         self.compare(self.store_dir, after, 1, "  6.1: DONE -> SPLAT\n", "  6.12: SPLAT\n",
                      "1 compared, 3 differences")
 
-    def test_lost_twice(self) -> None:
+    def test_lost_runs(self) -> None:
         lost = self.run_dir("lost", outcome="LOST", reason="panic")
         self.compare(lost, lost, 1, "6.1: LOST: panic",
                      "0 compared, 1 differences, 0 figures, 1 regressions")
-        # Nobody knows which cases there would have been.
+        # With both lost, the names of the cases are unknown.
         self.compare(lost, lost, 1, "1 regressions", arguments=["--case", "a/one"])
         self.store(self.run_dir("one"))
         self.compare(lost, "6.1", 0, "0 compared, ")
@@ -129,34 +130,34 @@ class Compare(Made):
             done = matrix("compare", one, other, "--case", *globs)
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (2, "", "ci/matrix compare: no case matches b/*\n"))
-        # One that is gone, or new, was meant.
+        # The glob may match a case that is gone or new.
         self.compare(one, other, 1, r"cases gone \(1\)", arguments=["--case", "a/two"])
         self.compare(other, one, 0, r"new cases \(1\)", arguments=["--case", "a/two"])
 
-    def test_some_cases(self) -> None:
+    def test_selected_cases(self) -> None:
         one, other = self.both(None, {"cases": [case("a/one")], "facts": FACTS[1:]})
         self.compare(one, other, 1, "2 regressions")
         self.compare(one, other, 0, "0 regressions", arguments=["--case", "a/one"])
         for every in ("a/*", "*"):
             self.compare(one, other, 1, "1 regressions", arguments=["--case", every])
 
-    def test_fixed(self) -> None:
+    def test_fixed_case(self) -> None:
         self.compare(*self.both({"cases": [case("a/one", "FAIL")]}, {"cases": [case("a/one")]}),
                      0, r"^fixed \(1\):\n  6.1: a/one: FAIL -> PASS")
 
-    def test_figures(self) -> None:
+    def test_changed_figures(self) -> None:
         cases = [case("a/one", k=1), case("a/two")]
         self.changed(0, r"^changed figures \(2\):\n  6.1: a/one: broken.chain: 0/1000 -> 1/1000",
                      cases=cases)
         self.changed(1, "2 regressions", arguments=["--exact"], cases=cases)
-        # By the wall clock one of a thousand is chance, a hundred are not.
+        # By the wall clock one of a thousand is chance, a hundred are a difference.
         clock = {"accelerator": "kvm"}
         self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 0 figures")
         cases = [case("a/one", k=100), case("a/two")]
         self.compare(*self.both(clock, {**clock, "cases": cases}), 0, " 1 figures")
 
-    def test_exact_is_every_figure(self) -> None:
-        # By whatever clock, of whatever labels and seeds.
+    def test_exact_reports_every_figure(self) -> None:
+        # With different labels and seeds, and by the wall clock.
         clock: dict[str, Any] = {"accelerator": "wall clock", "kind": "tool", "facts": []}
         changed: dict[str, Any] = {**clock, "label": "perf-7", "seed": 2,
                                    "cases": [case("a/one", n=999)]}
@@ -166,7 +167,7 @@ class Compare(Made):
         self.compare(one, other, 1, "judged.chain: 1000 -> 999", "verdict.chain.exact: 1000 -> 999",
                      " 3 figures, 3 regressions", arguments=["--exact"])
 
-    def test_counts_of_other_runs(self) -> None:
+    def test_counts_of_different_runs_are_not_compared(self) -> None:
         cases = [case("a/one", n=999), case("a/two")]
         self.changed(0, "judged.chain: 1000 -> 999", cases=cases)
         others: tuple[dict[str, Any], ...] = ({"seed": 2}, {"suite": "full"}, {"label": "6.2"})
@@ -174,7 +175,7 @@ class Compare(Made):
             one, after = self.run_dir("one"), self.run_dir("other%s" % other, cases=cases, **other)
             self.compare(one, after, 0, " 0 figures")
         self.changed(0, " 0 figures", cases=[*cases, case("a/x")])
-        # Whichever of them are asked for, the runs are what they are.
+        # Selecting cases does not make the runs equal.
         self.changed(0, " 0 figures", cases=[*cases, case("a/x")], arguments=["--case", "a/one"])
         one = self.run_dir("one")
         self.run_dir("two", seed=2)
@@ -193,7 +194,7 @@ class Compare(Made):
         self.compare("6.1", "6.12", 0, "^1 compared, 0 differences")
         self.compare(self.store_dir, self.store_dir, 0, "^2 compared, 0 differences")
 
-    def test_a_run_of_kernels_has_lost_no_tool(self) -> None:
+    def test_run_of_kernels_has_lost_no_tool(self) -> None:
         kernel = self.run_dir("kernels")
         tool = self.run_dir("tools", label="perf-6.1", kind="tool", facts=[])
         self.store(kernel, tool, self.run_dir("more", label="6.12"))
@@ -203,11 +204,11 @@ class Compare(Made):
 
 
 class Kinds(unittest.TestCase):
-    def test_rates(self) -> None:
-        self.assertFalse(stored.apart([0, 100], [1, 100]))
-        self.assertTrue(stored.apart([0, 100], [50, 100]))
-        self.assertTrue(stored.apart([1], [2]))
+    def test_rates_differ_significantly(self) -> None:
+        self.assertFalse(stored.differ_significantly([0, 100], [1, 100]))
+        self.assertTrue(stored.differ_significantly([0, 100], [50, 100]))
+        self.assertTrue(stored.differ_significantly([1], [2]))
 
-    def test_every_kind_has_a_place(self) -> None:
+    def test_failures_are_regressions_and_figures_are_not(self) -> None:
         self.assertIn("failure", differences.REGRESSIONS)
         self.assertNotIn("figure", differences.REGRESSIONS)

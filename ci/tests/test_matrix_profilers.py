@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""External profilers in the matrix's guests: what goes into an initramfs, what is a SKIP, how their
-cells are judged, kept and shown. Needs neither a kernel nor QEMU."""
+"""Tests external profilers in the matrix's guests: the initramfs, SKIPs, and how their cells are
+judged, stored and shown. Needs neither a kernel nor QEMU."""
 
 import argparse
 import gzip
@@ -21,12 +21,12 @@ from ci.tests.test_matrix import UP, Scripted
 from harness.selftest.support.scratch import Folder, JITPROOF
 
 GROUP = suites.Group("libbpf_profile", 1, ("libbpf_profile/anon_exec",), "libbpf_profile")
-LOADER = next(path for path in initramfs.libraries(sys.executable) if "/ld-" in path)
+LOADER = next(path for path in initramfs.find_libraries(sys.executable) if "/ld-" in path)
 SKIPPED = b"case score/anon_exec full : anon_exec : attach-by libbpf_profile\n"
 
 
 def unpack(data: bytes, folder: str) -> dict[str, int]:
-    """The files of an archive below @folder, and {path: mode} of all entries but devices."""
+    """Unpacks an archive into @folder. Returns {path: mode} of all entries except devices."""
     modes, at = dict[str, int](), 0
     while True:
         fields = [int(data[at + 6 + 8 * number:at + 14 + 8 * number], 16) for number in range(13)]
@@ -55,10 +55,10 @@ class Shelf(Folder):
         self.shelf = self.place("shelf")
 
     def install(self) -> None:
-        """A profiler as ci/peers unpacks it, by its own loader; it says the words of another."""
+        """Installs /bin/echo like a profiler of ci/peers that runs with its own loader."""
         root = self.place("shelf", "libbpf_profile", "root")
         os.makedirs(root + "/lib")
-        for path in initramfs.libraries("/bin/echo"):
+        for path in initramfs.find_libraries("/bin/echo"):
             shutil.copy(path, root + "/lib")
         shutil.copy("/bin/echo", root + "/profile")
         self.write('#!/bin/sh\nexec %s/lib/%s --library-path %s/lib %s/profile "$@"\n' % (
@@ -70,7 +70,7 @@ class Shelf(Folder):
 
 
 class Archive(Shelf):
-    def test_the_adapter_runs_from_it_alone(self) -> None:
+    def test_adapter_runs_from_the_archive_alone(self) -> None:
         self.install()
         guest = self.place("guest")
         os.mkdir(guest)
@@ -88,7 +88,7 @@ class Archive(Shelf):
         files.write(guest + "/dev/null", "")
         for words, said in (
                 (["/bin/peers/bin/profile-libbpf", "profile 5"], r"profile 5\n"),
-                # Its version is the word behind `profile`, and here there is none.
+                # The adapter expects its version after the word `profile`; echo prints none.
                 (["/bin/python3", "-B", "-I", "-S", "/bin/profiler/libbpf_profile.py", "version"],
                  r"skip profile-libbpf: does not tell its version: '.*--version' printed '.*', "
                  r"and '.*' was expected\n")):
@@ -98,28 +98,28 @@ class Archive(Shelf):
             self.assertRegex(done.stdout, r"\A%s\Z" % said)
             self.assertEqual(done.stderr, "")
 
-    def test_the_same_again(self) -> None:
+    def test_archive_is_reproducible(self) -> None:
         self.install()
         self.assertEqual(self.build(GROUP), self.build(GROUP))
 
-    def test_cases_get_none_of_it(self) -> None:
+    def test_archive_for_cases_has_no_profiler(self) -> None:
         plain = gzip.decompress(self.build(suites.Group("one", 1, ("a/b",))))
         os.mkdir(self.place("guest"))
         names = list(unpack(plain, self.place("guest")))
         self.assertIn("bin/jitproof", names)
         self.assertFalse([name for name in names if "profiler" in name or "python3.1" in name])
 
-    def test_what_is_missing(self) -> None:
+    def test_missing_profiler(self) -> None:
         with self.assertRaisesRegex(Missing, "python3 ci/peers libbpf_profile"):
             self.build(GROUP)
         options = argparse.Namespace(jitproof=JITPROOF, init=sys.executable, peers=self.shelf,
                                      seed=1, no_facts=False)
         missing = dict[str, str]()
-        made = cmd_run.furnish(options, [GROUP, suites.Group("one", 1, ("a/b",))], missing)
+        made = cmd_run.build_initrds(options, [GROUP, suites.Group("one", 1, ("a/b",))], missing)
         self.assertEqual((list(made), list(missing)), (["one"], ["libbpf_profile"]))
 
-    def test_modules_are_right_whatever_the_time(self) -> None:
-        data = profilers.compiled(os.path.join(os.path.dirname(os.__file__), "argparse.py"))
+    def test_bytecode_does_not_depend_on_the_source_time(self) -> None:
+        data = profilers.read_bytecode(os.path.join(os.path.dirname(os.__file__), "argparse.py"))
         if not data:
             self.skipTest("this Python compiled nothing")
         self.assertEqual(data[4:16], b"\1" + bytes(11))
@@ -131,25 +131,24 @@ class Suite(unittest.TestCase):
         {"name": "b", "profiler": "otel", "smp": 1, "cases": ["anon_exec", "prefork"]}]}}}
 
     def test_scenes_by_profiler(self) -> None:
-        names = suites.names(self.CONFIG, "profilers", JITPROOF)
+        names = suites.list_names(self.CONFIG, "profilers", JITPROOF)
         self.assertIn("otel/prefork", names)
-        found = suites.groups(self.CONFIG, names, "profilers", [])
+        found = suites.make_groups(self.CONFIG, names, "profilers", [])
         self.assertEqual([(group.profiler, group.scenes) for group in found],
                          [("perf", ["anon_exec"]), ("otel", ["anon_exec", "prefork"])])
-        found = suites.groups(self.CONFIG, names, "profilers", ["*/prefork"])
+        found = suites.make_groups(self.CONFIG, names, "profilers", ["*/prefork"])
         self.assertEqual([group.cases for group in found], [("otel/prefork",)])
 
-    def test_ours(self) -> None:
-        """Each line names a scene, each group a profiler that ci/peers installs."""
+    def test_committed_suites_name_known_peers(self) -> None:
         config = cmd_run.configuration.load(cmd_run.configuration.FILE)
         for suite in ("profilers", "profilers-full"):
-            names = suites.names(config, suite, JITPROOF)
-            for group in suites.groups(config, names, suite, []):
-                self.assertIn(profilers.ask(group.profiler)[1], profilers.known())
+            names = suites.list_names(config, suite, JITPROOF)
+            for group in suites.make_groups(config, names, suite, []):
+                self.assertIn(profilers.query_adapter(group.profiler)[1], profilers.load_peers())
 
 
 def leaves(*scenes: str) -> str:
-    """What a guest leaves of scenes that were skipped there."""
+    """Returns a script that leaves the results of skipped scenes."""
     tree: dict[str, bytes | None] = {"/out/scores": None, "/out/scores/a": None,
                                      "/out/scores/a/runs": None,
                                      "/out/scores/a/runs/score": None}
@@ -166,7 +165,7 @@ class Cells(Scripted):
     kind = ScoreCell
     profiler = "libbpf_profile"
 
-    def test_judged_here(self) -> None:
+    def test_host_judges_scenes(self) -> None:
         done = self.result(leaves("anon_exec"), cases=GROUP.cases)
         self.assertEqual(done["outcome"], "DONE", done)
         score = json.loads(self.read("6.12/scores.jsonl"))
@@ -175,14 +174,14 @@ class Cells(Scripted):
         self.assertEqual((row["workload"], row["outcome"], row["why"]),
                          ("anon_exec", "SKIP", "nothing is here"))
 
-    def test_a_scene_that_did_not_come_back(self) -> None:
+    def test_missing_scene_is_an_error(self) -> None:
         done = self.result(leaves("memfd_double"), cases=GROUP.cases)
         self.assertEqual(done["outcome"], "ERROR")
         self.assertIn("one: status 0, scenes memfd_double", done["reason"])
 
 
 def row(scene: str, **more: Any) -> dict[str, Any]:
-    """A line of a score: anon code, and half of it named, where nothing else is said."""
+    """Returns a row of a score: half of the code is named, unless @more overrides it."""
     return {"workload": scene, "way": "attach", "outcome": "FAIL", "why": "",
             "seen": {"k": 50, "n": 50, "good": True}, "right": {"k": 20, "n": 40, "good": False},
             "exceptions": [{"metric": "names.unnamed", "cause": "moonlight", "count": 20,
@@ -201,7 +200,7 @@ BOARD = """measured ..., Linux 6.18.44, x86_64.
 
 
 class Kept(Folder):
-    """ci/matrix scores."""
+    """Tests ci/matrix scores."""
 
     def run_dir(self, label: str, *rows: dict[str, Any], outcome: str = "DONE",
                 command: str = "again") -> str:
@@ -219,14 +218,14 @@ class Kept(Folder):
                                      "-o", self.place("page")])
         return int(options.run(options))
 
-    def test_kept_and_shown(self) -> None:
+    def test_scores_are_stored_and_shown(self) -> None:
         self.run_dir("6.9", row("anon_exec"), row("prefork", **GOOD))
         self.assertEqual(self.scores(self.run_dir("6.12", row("anon_exec", **GOOD))), 0)
         page = self.read("page")
         self.assertRegex(page, r"(?m)^\| profiler \| workload \| 6\.9 \| 6\.12 \| PROFILERS \|$")
         self.assertRegex(page, r"(?m)^\| otel \| anon_exec \| right 50 % \| ok \|")
         self.assertRegex(page, r"(?m)^\| otel \| prefork \| ok \| - \|")
-        # Which kernels say what; a cause that nobody found out; a cause of what is wrong.
+        # The verdict of each kernel, and the causes.
         self.assertRegex(page, r"\| otel \| anon_exec \| 6\.9: right; 6\.12: ok; PROFILERS: ")
         self.assertRegex(page, r"\| otel \| anon_exec \| names\.unnamed: moonlight \(20\) \|")
         self.assertNotIn("more", self.read("kept", "6.9.jsonl"))
@@ -234,7 +233,7 @@ class Kept(Folder):
         self.write(page + "x", "page")
         self.assertEqual(self.scores("--check"), 1)
 
-    def test_a_later_run_adds_to_what_is_kept(self) -> None:
+    def test_later_run_replaces_scores_of_its_scenes(self) -> None:
         self.scores(self.run_dir("6.9", row("anon_exec"), row("prefork")))
         self.scores(self.run_dir("6.9", row("prefork", **GOOD), command="later"))
         kept = scores.load(self.place("kept", "6.9.jsonl"))
@@ -242,30 +241,30 @@ class Kept(Folder):
                           for one in kept.rows],
                          [("anon_exec", False, "again"), ("prefork", True, "later")])
 
-    def test_what_is_not_whole_is_not_kept(self) -> None:
+    def test_lost_run_is_not_stored(self) -> None:
         self.assertEqual(self.scores(self.run_dir("6.9", row("anon_exec"), outcome="LOST")), 99)
         self.assertFalse(os.path.exists(self.place("kept", "6.9.jsonl")))
 
-    def test_the_other_board(self) -> None:
-        found = scores.elsewhere(BOARD)
+    def test_comparison_with_the_other_board(self) -> None:
+        found = scores.parse_profilers_page(BOARD)
         self.assertEqual(found["otel", "storm"], "ok")
-        self.assertEqual(scores.verdicts(found["perf", "fork_exec"]), {("right", "wrong"), ()})
+        self.assertEqual(scores.parse_verdicts(found["perf", "fork_exec"]),
+                         {("right", "wrong"), ()})
         board = scores.Board("perf", [scores.Kernel({"kernel": "6.9"}, [
             {**row("fork_exec", **GOOD), "profiler": "perf", "version": "1"},
             {**row("storm", **GOOD), "profiler": "perf", "version": "1"}])])
-        self.assertEqual([scores.differs(board, scene, found["perf", scene])
+        self.assertEqual([scores.needs_explanation(board, scene, found["perf", scene])
                           for scene in ("fork_exec", "storm")], [False, True])
 
-    def test_figures_of_kernels(self) -> None:
-        """One verdict, and shares that are apart by more than chance."""
+    def test_spreads_differ_by_more_than_chance(self) -> None:
         kernels = [scores.Kernel({"kernel": label}, [
             {**row("storm", right={"k": k, "n": 100, "good": False}), "profiler": "perf",
              "version": "1"}]) for label, k in (("6.9", 20), ("6.12", 25), ("7.0", 80))]
-        self.assertEqual(list(scores.spreads(scores.Board("perf", kernels), "storm")),
+        self.assertEqual(list(scores.find_spreads(scores.Board("perf", kernels), "storm")),
                          ["right 20 % (6.9) to 80 % (7.0)"])
-        self.assertEqual(list(scores.spreads(scores.Board("perf", kernels[:2]), "storm")), [])
+        self.assertEqual(list(scores.find_spreads(scores.Board("perf", kernels[:2]), "storm")), [])
 
-    def test_our_page_is_what_is_kept(self) -> None:
+    def test_committed_page_is_up_to_date(self) -> None:
         done = process.run([sys.executable, os.path.join(profilers.ROOT, "ci", "matrix"), "scores",
                             "--check"])
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix store and report, with made runs; and that results/MATRIX.md is up to date."""
+"""Tests ci/matrix store and report with made runs, and that results/MATRIX.md is up to date."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from harness.selftest.support.scratch import MATRIX
 
 
 class Store(Made):
-    def test_format(self) -> None:
+    def test_stored_format(self) -> None:
         self.store(self.run_dir("run"))
         lines = [json.loads(line) for line in self.read(self.stored()).splitlines()]
         self.assertEqual([line["id"] for line in lines],
@@ -33,7 +33,7 @@ class Store(Made):
         self.assertEqual(lines[0]["package_sha256"], "cd" * 32)
         self.assertTrue(lines[0]["exact"])
 
-    def test_same_bytes(self) -> None:
+    def test_order_of_input_does_not_matter(self) -> None:
         self.store(self.run_dir("run"))
         cases = [case("a/two"), case("a/one")]
         again = self.place("again")
@@ -49,7 +49,7 @@ class Store(Made):
         self.store(first, other)
         made = stored.load(self.stored())
         self.assertEqual(made.header["seeds"], [1, 3])
-        # Each has a part of it.
+        # Each seed has its own command.
         self.assertEqual(made.header["command"], "run --seed 1; run --seed 3")
         one = made.cases["a/one"]
         self.assertEqual(one["metrics"]["broken.chain"], [3, 150])
@@ -57,7 +57,7 @@ class Store(Made):
         self.assertEqual((one["judged"], one["distinct"]), ({"chain": 150}, 40))
         self.assertEqual(one["why"], "too many")
 
-    def test_seeds_that_do_not_fit(self) -> None:
+    def test_incompatible_seeds(self) -> None:
         first = self.run_dir("run")
         self.refused(first, self.run_dir("same"), says="seed 1 is there twice")
         self.refused(first, self.run_dir("cpus", seed=2, cpus=2), says="a/one: 'smp' differs")
@@ -66,7 +66,7 @@ class Store(Made):
         self.refused(first, self.run_dir("fact", facts=[{**FACTS[0], "value": 4}, *FACTS[1:]],
                                          seed=2), says="merge.anon differs between seeds")
 
-    def test_lost_and_partial(self) -> None:
+    def test_lost_and_partial_runs(self) -> None:
         self.refused(self.run_dir("lost", outcome="LOST", reason="panic"), says="LOST: panic")
         folder = self.run_dir("short")
         self.write("KTAP version 1\n1..3\n", folder, "6.1", "ktap.txt")
@@ -83,20 +83,13 @@ class Store(Made):
         self.refused(folder, says="no cell.json")
         folder = self.run_dir("going")
         os.rename(os.path.join(folder, "6.1"), os.path.join(folder, "6.1.partial"))
-        self.refused(folder, says="6.1.partial: is still run")
-        # One that is lost keeps the others out, too.
+        self.refused(folder, says="6.1.partial: the run is not finished")
+        # A lost run prevents storing the others.
         self.refused(self.run_dir("run"), self.place("lost"), says="LOST")
 
-    def test_no_path_of_the_machine(self) -> None:
-        folder = self.place("run", "6.1")
-        self.run_dir("run", [case("a/one", "ERROR", folder + "/a/one/truth: is torn")])
-        self.store(self.place("run"))
-        self.assertEqual(stored.load(self.stored()).cases["a/one"]["why"],
-                         "DIR/a/one/truth: is torn")
-
-    def test_same_bytes_from_everywhere(self) -> None:
+    def test_paths_of_the_machine_are_replaced(self) -> None:
         own = self.place("run", "6.1")
-        why = "0.5 of 6.1. In %s.partial/x, %s: no %s2/y, a%s." % (own, own, own, own)
+        why = "0.5 of 6.1. In %s/x, %s.partial/x, %s: no %s2/y, a%s." % ((own,) * 5)
         self.run_dir("run", [case("a/one", "ERROR", why)])
         for number, (cwd, folder) in enumerate(((self.home, "run"), (self.place("run"), "."),
                                                 (self.place("run"), "6.1"), (own, "."),
@@ -105,7 +98,7 @@ class Store(Made):
             with contextlib.chdir(cwd):
                 self.store(folder, to=to)
             self.assertEqual(stored.load(self.stored(folder=to)).cases["a/one"]["why"],
-                             "0.5 of 6.1. In DIR/x, DIR: no %s2/y, a%s." % (own, own))
+                             "0.5 of 6.1. In DIR/x, DIR/x, DIR: no %s2/y, a%s." % (own, own))
 
     def test_label_of_a_given_kernel(self) -> None:
         label = "6.12.117-rc1~next+deb12-cloud-" + "x" * 40
@@ -119,7 +112,7 @@ class Store(Made):
         self.assertEqual((done.returncode, done.stderr),
                          (99, "ci/matrix %s: %s\n" % (done.args[0], text)))
 
-    def test_where_nothing_can_be_written(self) -> None:
+    def test_unwritable_output(self) -> None:
         folder, file = self.run_dir("run"), self.write("", "file")
         self.says(matrix("store", "--to", file, folder), "%s: File exists" % file)
         self.says(matrix("store", "--to", file + "/x", folder), "%s/x: Not a directory" % file)
@@ -129,20 +122,20 @@ class Store(Made):
                       "%s: Is a directory" % output)
 
     def process(self, *arguments: str, **more: Any) -> subprocess.CompletedProcess[str]:
-        """A process of its own, whose output is what is tested."""
+        """Runs ci/matrix in its own process, to test its output."""
         return process.run([*MATRIX, *arguments], timeout=60, **more)
 
     def test_full_output(self) -> None:
         folder = self.run_dir("run")
         with open("/dev/full", "w", encoding="ascii") as full:
-            # It is noticed with each line, or not before the end.
+            # The error comes with each line, or at the end.
             for unbuffered in ("1", ""):
                 done = self.process("compare", folder, folder, stdout=full,
                                     env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
                 self.assertEqual((done.returncode, done.stderr),
                                  (99, "ci/matrix compare: No space left on device\n"))
 
-    def test_output_without_such_letters(self) -> None:
+    def test_output_in_ascii(self) -> None:
         one, other = self.run_dir("one"), self.run_dir("other", [case("a/one", "FAIL", "\u2192"),
                                                                 case("a/two")])
         done = self.process("compare", one, other,
@@ -159,7 +152,7 @@ class Store(Made):
         with unittest.mock.patch("ci.base.files.write", side_effect=[None, full]):
             done = matrix("store", "--to", self.store_dir, self.place("run"))
         self.says(done, "%s: No space left on device" % self.stored("6.12"))
-        # A folder is in the way of the second.
+        # A folder has the name of the second file.
         os.unlink(self.stored("6.12"))
         os.mkdir(self.stored("6.12"))
         del before["6.12.jsonl"]
@@ -191,12 +184,12 @@ class Hostile(Made):
         os.unlink(path)
 
     def altered(self, number: int, **changes: Any) -> list[str]:
-        """The lines with keys of one changed; None takes one away."""
+        """Returns the lines with changed keys in line @number; None removes a key."""
         record = {**json.loads(self.lines[number - 1]), **changes}
         record = {key: value for key, value in record.items() if value is not None}
         return [*self.lines[:number - 1], json.dumps(record) + "\n", *self.lines[number:]]
 
-    def test_no_json(self) -> None:
+    def test_invalid_json(self) -> None:
         self.says(": is empty", [])
         for line, says in (("\udcff\udcfe", "a JSON value"), ("[" * 100000, "a JSON value"),
                            ('{"id":%s}' % ("9" * 10000), "a JSON value"),
@@ -205,16 +198,16 @@ class Hostile(Made):
                            ('{"id":"\\ud800"}', "a JSON value: .*surrogates"), ("[]", "an object")):
             self.says(":1: expected " + says, [line + "\n"])
 
-    def test_cut(self) -> None:
+    def test_missing_lines(self) -> None:
         self.says(":1: the header announces 2 cases, the file has 1",
                   [self.lines[0], self.lines[1], *self.lines[3:]])
         self.says(":1: the header announces 3 facts", self.lines[:-1])
         self.says(":6: no newline at the end", [*self.lines[:-1], self.lines[-1][:-9]])
 
-    def test_wrong(self) -> None:
+    def test_invalid_values(self) -> None:
         changes: tuple[tuple[int, str, dict[str, Any]], ...] = (
             (2, "'outcome' cannot be 'GOOD'", {"outcome": "GOOD"}),
-            (2, "'why' is missing", {"why": None}), (2, "what is 'more'", {"more": 1}),
+            (2, "'why' is missing", {"why": None}), (2, "unknown key 'more'", {"more": 1}),
             (2, "'metrics' cannot be", {"metrics": {"x": [3, 2]}}),
             (2, "'metrics' cannot be", {"metrics": {"x": [True]}}),
             (2, "'verdicts' cannot be", {"verdicts": {"chain": 3}}),
@@ -225,7 +218,7 @@ class Hostile(Made):
             (1, "'format' cannot be 2", {"format": 2}))
         for number, says, change in changes:
             self.says(":%d: %s" % (number, says), self.altered(number, **change))
-        self.says(":3: '6.1 case a/one' stands in line 2 already",
+        self.says(":3: '6.1 case a/one' is in line 2 already",
                   [self.lines[0], self.lines[1], self.lines[1], *self.lines[3:]])
         for end in ("1" + "0" * 400, "1e999", "true", '"1"'):
             self.says(":2: 'expect' cannot be", [self.lines[0], self.lines[1].replace(
@@ -233,13 +226,13 @@ class Hostile(Made):
                 *self.lines[2:]])
         self.says(r":1: is '6.1'; expected 6.1.jsonl", self.lines, name="6.12")
 
-    def test_no_symlink_is_followed(self) -> None:
+    def test_symlinks_are_not_followed(self) -> None:
         os.symlink(self.stored(), self.place("link.jsonl"))
         done = matrix("compare", self.stored(), self.place("link.jsonl"))
         self.assertEqual(done.returncode, 99)
         self.assertIn("link.jsonl: Too many levels of symbolic links", done.stderr)
 
-    def test_run_folders(self) -> None:
+    def test_malformed_run_folders(self) -> None:
         nameless = [{"metric": metric, "cause": "x", "count": 1} for metric in ("m", None)]
         unexpected = {"m": {"k": 1, "expect": 5, "unit": "count"}}
         records: tuple[tuple[str, Any, str], ...] = (
@@ -292,7 +285,7 @@ class Report(Made):
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.read("results", "MATRIX.md")
 
-    def test_links_lead_to_their_records(self) -> None:
+    def test_links_point_to_their_records(self) -> None:
         text = self.make()
         links = re.findall(r"\[([^]]*)\]\(matrix/([^)#]+)#L(\d+)\)", text)
         self.assertGreater(len(links), 20)
@@ -304,7 +297,7 @@ class Report(Made):
                 self.assertEqual(outcome.strip(), said)
             self.assertTrue(record["id"] == label or record["id"].startswith(label + " "))
 
-    def test_facts(self) -> None:
+    def test_fact_tables(self) -> None:
         text = self.make()
         rows = [line for line in text.splitlines() if line.startswith("| `merge.anon`")]
         self.assertEqual(len(rows), 1)
@@ -318,7 +311,7 @@ class Report(Made):
         self.assertNotIn("unexplained", rows[0])
         self.assertIn("| `sizes` | `112, 120` |", text)
 
-    def test_every_table_is_one(self) -> None:
+    def test_rows_of_a_table_have_equal_columns(self) -> None:
         for block in re.findall(r"(?:^\|.*\n)+", self.make(), re.M):
             columns = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
             self.assertEqual(len(columns), 1, block)
@@ -331,19 +324,19 @@ class Report(Made):
         self.assertIn("[CRASH SIGSEGV](matrix/perf-7.2.jsonl#L2)", text)
         self.assertIn("| [SIGSEGV](matrix/perf-7.2.jsonl#L2) | perf inject: gone |", text)
 
-    def test_check(self) -> None:
+    def test_check_detects_changes(self) -> None:
         self.make()
         check = ("report", "--check", "--folder", self.store_dir)
         self.assertEqual(matrix(*check).returncode, 0)
         self.write("something else\n", "results", "MATRIX.md")
         done = matrix(*check)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("is not what the stored results give", done.stdout)
+        self.assertIn("differs from the stored results", done.stdout)
         self.make()
         self.store(self.run_dir("run", facts=FACTS[1:]))
         self.assertEqual(matrix(*check).returncode, 1)
 
-    def test_folder_by_another_name(self) -> None:
+    def test_relative_folders(self) -> None:
         self.make()
         for cwd, folder in ((self.home, "results/matrix/"), (self.store_dir, "."),
                             (self.store_dir, "../matrix")):
@@ -355,7 +348,7 @@ class Report(Made):
             self.assertTrue(os.path.exists(self.place("results", "MATRIX.md")))
             self.assertFalse(os.path.exists(os.path.join(self.store_dir, "MATRIX.md")))
 
-    def test_bad_explanations(self) -> None:
+    def test_malformed_explanations(self) -> None:
         self.make()
         for text, says in (("[[explained]]\n[", "explained.toml: "),
                            ("[[explained]]\nfact = 1\n", "explanation 1: 'fact' cannot be 1"),
@@ -365,7 +358,7 @@ class Report(Made):
                             "'to' cannot be '99"),
                            (EXPLAINED.replace("6.12", "6." + "9" * 5000),
                             "'to' cannot be '6.99"),
-                           (EXPLAINED.replace("6.12", "6.1"), "from 6.1 to 6.1 is no way")):
+                           (EXPLAINED.replace("6.12", "6.1"), "expected a version later than")):
             self.write(text, self.store_dir, explained.FILE)
             done = matrix("report", "--folder", self.store_dir)
             self.assertEqual(done.returncode, 99)
@@ -377,16 +370,16 @@ class Versions(unittest.TestCase):
         self.assertEqual(list(map(numbers, ("6.12.107+deb13", "perf-6.12", "7.3.4-1~bpo13+1", ""))),
                          [(6, 12, 107), (6, 12), (7, 3, 4), ()])
 
-    def test_overlap(self) -> None:
+    def test_explanations_apply_to_overlapping_ranges(self) -> None:
         why = {"fact": "uprobe.*", "from": "6.1", "to": "6.12", "why": "", "source": ""}
         for before, after, wanted in (
                 ("6.1", "6.12", True), ("6.1", "6.6", True), ("6.6", "6.12", True),
                 ("5.10", "7.3", True), ("5.10", "6.1", False), ("6.12", "6.16", False)):
-            self.assertEqual(bool(explained.explain([why], "uprobe.x", before, after)), wanted,
-                             (before, after))
-        self.assertFalse(explained.explain([why], "merge.x", "6.1", "6.12"))
+            self.assertEqual(bool(explained.find_explanations([why], "uprobe.x", before, after)),
+                             wanted, (before, after))
+        self.assertFalse(explained.find_explanations([why], "merge.x", "6.1", "6.12"))
 
-    def test_order(self) -> None:
+    def test_order_of_labels(self) -> None:
         labels = ["6.12", "perf-6.1", "6.9", "perf-5.10", "5.10"]
         made = [stored.Stored("", {"label": label, "kind": "tool" if "perf" in label else "kernel"},
                               {}, {}) for label in labels]

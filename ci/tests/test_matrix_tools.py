@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix tools, with a made jitproof."""
+"""Tests ci/matrix tools with a made jitproof."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ from ci.matrix.results import stored
 from ci.tests.made_runs import Made, case, matrix
 from harness.selftest.support.scratch import MATRIX
 
-# Stands for jitproof: it says how it was called, and leaves $RUN as its run directory.
+# Replaces jitproof: records its arguments in $CALLS, and copies $RUN to its run directory.
 FAKE = """#!/bin/sh
 [ "$1" != list ] || exit 0
 echo "$JITPROOF_PERF $@" >>"$CALLS"
@@ -53,7 +53,7 @@ class Tools(Made):
             return matrix("tools", "--jitproof", self.jitproof, "--perf-dir", self.place("perf"),
                           "-o", self.place("out"), "--perf", perf, *arguments)
 
-    def test_a_cell(self) -> None:
+    def test_run_of_a_cell(self) -> None:
         done = self.tools("--case", "a/*", "--seed", "7", status=1)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perf-6.12 (perf 6.12.107): PASS:1 CRASH:1 (2 cases)", done.stdout)
@@ -68,17 +68,17 @@ class Tools(Made):
                          "python3 ci/matrix tools --perf 6.12 --seed 7 --case 'a/*'")
         self.assertEqual((made.cases["a/one"]["crashed"], made.cases["a/one"]["smp"]),
                          ("SIGSEGV", 2))
-        # What is there already is not run over.
+        # It does not overwrite results.
         self.assertEqual(self.tools().returncode, 99)
 
-    def test_seeds(self) -> None:
+    def test_several_seeds(self) -> None:
         self.assertEqual(self.tools("--seed", "1", "--seed", "2").returncode, 0)
         self.store(self.place("out"))
         made = stored.load(self.stored("perf-6.12"))
         self.assertEqual(made.header["seeds"], [1, 2])
         self.assertEqual(made.cases["a/two"]["judged"], {"chain": 2000})
 
-    def test_lost(self) -> None:
+    def test_lost_run(self) -> None:
         done = self.tools(run="", status=99)
         self.assertEqual(done.returncode, 1)
         self.assertIn("LOST: jitproof run ended with 99: last words", done.stdout)
@@ -88,7 +88,7 @@ class Tools(Made):
         return self.read("calls").splitlines()
 
     def interrupted(self, number: signal.Signals) -> None:
-        """What is left of it once a signal came in the midst of a run."""
+        """Interrupts a run with a signal, and checks that it leaves nothing."""
         ready = self.place("ready")
         os.mkfifo(ready)
         process = subprocess.Popen(
@@ -97,7 +97,7 @@ class Tools(Made):
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "CALLS": self.place("calls"), "RUN": self.place("made/6.1"),
                  "READY": ready},
-            # Whoever started this test may have it ignored.
+            # The parent of this test may ignore SIGINT.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.read(ready)
         process.send_signal(number)
@@ -112,26 +112,26 @@ class Tools(Made):
         self.interrupted(signal.SIGTERM)
         self.interrupted(signal.SIGINT)
 
-    def test_what_is_there_is_seen_first(self) -> None:
+    def test_existing_folder_is_found_before_any_run(self) -> None:
         os.makedirs(self.place("out", "perf-6.12.seed-2"))
         done = self.tools("--seed", "1", "--seed", "2")
         self.assertEqual((done.returncode, done.stderr), (
-            99, "ci/matrix tools: %s: is there already\n" % self.place("out", "perf-6.12.seed-2")))
+            99, "ci/matrix tools: %s: exists already\n" % self.place("out", "perf-6.12.seed-2")))
         self.assertEqual(self.calls(), [])
 
-    def test_twice(self) -> None:
+    def test_duplicate_perfs_and_seeds(self) -> None:
         self.assertEqual(self.tools("--perf", "6.12", "6.12", "trixie", "--seed", "1",
                                     "--seed", "1").returncode, 0)
         self.assertEqual(len(self.calls()), 1)
-        # Two that would be called alike.
+        # Two perfs with the same label.
         self.fetched("sid", "6.12.200")
         done = self.tools("-o", self.place("other"), "--perf", "6.12", "sid")
         self.assertEqual((done.returncode, done.stderr), (
-            2, "ci/matrix tools: two of these perfs would be %s\n" % self.place(
+            2, "ci/matrix tools: two of these perfs would use the folder %s\n" % self.place(
                 "other", "perf-6.12")))
         self.assertEqual(len(self.calls()), 1)
 
-    def test_no_seed(self) -> None:
+    def test_invalid_seeds(self) -> None:
         for seed in ("-1", str(1 << 64), "x"):
             with self.assertRaises(SystemExit) as ended, \
                     contextlib.redirect_stderr(io.StringIO()) as errors:
@@ -139,7 +139,7 @@ class Tools(Made):
             self.assertEqual(ended.exception.code, 2)
             self.assertIn("argument --seed: ", errors.getvalue())
 
-    def test_where_nothing_can_be_written(self) -> None:
+    def test_unusable_paths(self) -> None:
         file = self.write("", "file")
         for option, says in (("-o", file + ": File exists"),
                              ("--perf-dir", file + "/bullseye: Not a directory"),
@@ -148,13 +148,13 @@ class Tools(Made):
             self.assertEqual((done.returncode, done.stderr),
                              (99, "ci/matrix tools: %s\n" % says))
 
-    def test_whole_paths(self) -> None:
+    def test_jitproof_gets_absolute_paths(self) -> None:
         with contextlib.chdir(self.home):
             self.assertEqual(self.tools("-o", "out").returncode, 0)
         self.assertIn(" -o %s " % self.place("out", "perf-6.12.partial"), self.calls()[0])
 
-    def test_missing(self) -> None:
-        # Nothing is downloaded for a version that no suite can have.
+    def test_missing_version(self) -> None:
+        # It downloads nothing for a version that no suite has.
         with unittest.mock.patch("ci.peer.perf_tools.SUITES", ("trixie",)):
             done = self.tools(perf="6.1")
         self.assertEqual((done.returncode, done.stdout),

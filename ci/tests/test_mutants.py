@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make mutants: which lines it changes and how, and the list of what nobody can notice."""
+"""Tests make mutants: the changed lines and operators, and the list of survivors."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ class Operators(unittest.TestCase):
     def changed(self, number: int) -> set[str]:
         return {one.new.strip() for one in operators.of_file("a.c", C) if one.line == number}
 
-    def test_condition(self) -> None:
+    def test_changes_of_a_condition(self) -> None:
         self.assertEqual(self.changed(5), {
             "if (a <= b && b != 0)", "if (a >= b && b != 0)", "if (a < b && b == 0)",
             "if (a < b || b != 0)", "if (!(a < b && b != 0))", "if (a < b && b != 1)"})
@@ -58,20 +58,20 @@ class Operators(unittest.TestCase):
             self.assertIn(expected, self.new(line).get(operator, ()), line)
         self.assertNotIn("width", self.new("for (uint64_t i = 0; i < n; i++)"))
 
-    def test_return(self) -> None:
+    def test_changes_of_a_return(self) -> None:
         self.assertEqual(self.changed(6), {"return a - 1;", "return a;", "return 0;"})
         self.assertEqual(self.changed(8), {"return 1;"})
 
-    def test_statement_goes_and_strings_stay(self) -> None:
+    def test_call_is_dropped_and_strings_stay(self) -> None:
         self.assertEqual(self.changed(7), {";"})
 
-    def test_no_comment_no_declaration(self) -> None:
+    def test_comments_and_declarations_stay(self) -> None:
         self.assertEqual({one.line for one in operators.of_file("a.c", C)}, {5, 6, 7, 8})
         self.assertEqual({one.function for one in operators.of_file("a.c", C)}, {"less"})
 
 
 class Choice(unittest.TestCase):
-    def test_the_same_ones_spread_over_all_operators(self) -> None:
+    def test_choice_is_stable_and_spread_over_operators(self) -> None:
         every = list(operators.of_file("a.c", C))
         chosen = choice.choose(every, 4)
         self.assertEqual(len({one.line for one in chosen}), 4)
@@ -80,7 +80,7 @@ class Choice(unittest.TestCase):
         self.assertEqual({one.key() for one in chosen},
                          {one.key() for one in choice.choose(moved[::-1], 4)})
 
-    def test_all_where_there_are_few(self) -> None:
+    def test_choice_of_few_lines_takes_all(self) -> None:
         self.assertEqual(len(choice.choose(list(operators.of_file("a.c", C)), 99)), 4)
 
 
@@ -101,9 +101,9 @@ int main(int argc, char **argv)
 
 
 class Blocks(Folder):
-    """Each line of a program is traced to the run that reached it, whatever that ended with."""
+    """Tests that tracing finds the lines that a run reached, even if it aborted."""
 
-    def test_lines(self) -> None:
+    def test_traced_lines(self) -> None:
         where = os.path.dirname(os.path.abspath(choice.__file__))
         source, binary = self.write(TRACED, "harness", "a.c"), self.place("a")
         trace = self.place("trace.o")
@@ -128,16 +128,15 @@ class Failing(oracles.Oracle):
 
 
 class Bound(unittest.TestCase):
-    """A busy machine, where a program waits for its turn, makes no program one without end."""
+    """A program that waits for a busy CPU must not count as hung."""
 
-    def test_of_the_processor(self) -> None:
+    def test_limit_of_cpu_time(self) -> None:
         self.assertEqual(oracles.run(["sleep", "1.5"], 1, ROOT)[0], 0)
         with unittest.mock.patch.object(oracles, "WAIT", 600):
             self.assertEqual(oracles.run([sys.executable, "-c", "while True: pass"], 1, ROOT)[0],
                              -signal.SIGKILL)
 
-    def test_of_a_unit_test(self) -> None:
-        """One that fails of the unchanged program by now shows nothing."""
+    def test_unit_test_that_fails_without_mutant(self) -> None:
         unit = Failing("test_a")
         unit.expected = oracles.Done("0 7", 0)
         with self.assertRaises(Unusable):
@@ -146,14 +145,14 @@ class Bound(unittest.TestCase):
 
 class Asked(unittest.TestCase):
     def test_every_program_is_the_mutant(self) -> None:
-        """Those of test_hostile.py judge by the program that has what misbehaves."""
+        """test_hostile.py runs another program, which must be the mutant, too."""
         script = Script(ROOT, "test_hostile.py")
         script.methods = ["RunDirectory.test_outcome"]
         self.assertNotEqual(script.ask("/bin/false", "", 0), "0")
 
 
 class Killed(Folder):
-    def test_there_and_back(self) -> None:
+    def test_killers_are_written_and_read(self) -> None:
         mutant = next(iter(operators.of_file("a.c", C)))
         progress = table.Progress(self.home)
         progress.add(mutant, {"state": "killed", "by": "run's files"})
@@ -165,12 +164,12 @@ class Killed(Folder):
 
 
 class Survivors(Folder):
-    def test_stale(self) -> None:
+    def test_stale_entries(self) -> None:
         mutant = next(iter(operators.of_file("a.c", C)))
         gone = (*mutant.key()[:2], "no such line", ";")
         self.assertEqual(survivors.stale([mutant], [mutant.key(), gone]), [gone])
 
-    def test_those_of_the_tree_are_not(self) -> None:
+    def test_committed_list_is_not_stale(self) -> None:
         known = survivors.read(ROOT)
         self.assertFalse(survivors.stale(choice.mutants(ROOT), known))
         self.assertLessEqual(len(known), survivors.MOST)
@@ -184,12 +183,12 @@ class Survivors(Folder):
                           "\t# both are\n\t# fine\n")
         self.assertEqual(known, {("a.c", "less", "if (a < b)", "if (a <= b)"): "both are fine"})
 
-    def test_none_without_a_reason(self) -> None:
+    def test_missing_reason(self) -> None:
         for text in ("a.c less\n\tif (a < b)\n\tif (a <= b)\n", "a.c\n\ta\n\tb\n\t# why\n"):
             with self.assertRaises(Malformed):
                 self.read(text)
 
-    def test_none_twice(self) -> None:
+    def test_duplicate_entry(self) -> None:
         one = "a.c less\n\tif (a < b)\n\tif (a <= b)\n\t# why\n\n"
         with self.assertRaises(Malformed):
             self.read(one + one)

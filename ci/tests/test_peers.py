@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers are installed once, whole or not at all, and started by commands in one folder."""
+"""Tests ci/peers: a peer is installed once and completely, and has a command in SHELF/bin."""
 
 import dataclasses
 import os
@@ -20,7 +20,7 @@ PEERS = os.path.abspath(__file__ + "/../../peers")
 
 @dataclasses.dataclass(frozen=True)
 class Made(Registry):
-    """A program that says its arguments; @name: what file to make."""
+    """Makes a script that prints its arguments. @name: of the file."""
 
     def fetch(self, version: str, home: str) -> None:
         path = os.path.join(home, self.name)
@@ -34,25 +34,24 @@ class Peers(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.shelf = Shelf(os.path.join(scratch.name, "a b"))
 
-    def said(self, program: str) -> str:
+    def output(self, program: str) -> str:
         return process.must([os.path.join(self.shelf.folder, "bin", program), "x  y"])
 
-    def test_once(self) -> None:
+    def test_version_is_installed_once(self) -> None:
         peer = Peer("1", Made("tool"), {"run-it": "tool"})
-        self.assertTrue(self.shelf.put("it", peer))
-        self.assertFalse(self.shelf.put("it", peer))
-        self.assertEqual(self.said("run-it"), "1 x  y\n")
-        self.assertTrue(self.shelf.put("it", dataclasses.replace(peer, version="2")))
-        self.assertEqual(self.said("run-it"), "2 x  y\n")
+        self.assertTrue(self.shelf.install("it", peer))
+        self.assertFalse(self.shelf.install("it", peer))
+        self.assertEqual(self.output("run-it"), "1 x  y\n")
+        self.assertTrue(self.shelf.install("it", dataclasses.replace(peer, version="2")))
+        self.assertEqual(self.output("run-it"), "2 x  y\n")
 
-    def test_not_whole(self) -> None:
+    def test_incomplete_peer_is_not_installed(self) -> None:
         peer = Peer("1", Made("tool"), {"run-it": "other"})
         for _ in range(2):
-            with self.assertRaisesRegex(Missing, "without other"):
-                self.shelf.put("it", peer)
+            with self.assertRaisesRegex(Missing, "has no other"):
+                self.shelf.install("it", peer)
 
-    def test_own(self) -> None:
-        """Who changes a program of ours has it built again."""
+    def test_changed_program_is_built_again(self) -> None:
         folder = os.path.join(self.shelf.folder, "mine")
         os.makedirs(folder)
         files.write(os.path.join(folder, "main.rs"), "one")
@@ -63,7 +62,7 @@ class Peers(unittest.TestCase):
             files.write(os.path.join(folder, "main.rs"), "other")
             self.assertNotEqual(str(source), first)
 
-    def test_client(self) -> None:
+    def test_missing_or_failing_client(self) -> None:
         home = os.path.join(self.shelf.folder)
         os.makedirs(home)
         with self.assertRaisesRegex(Missing, "no-such-client is not installed"):
@@ -71,11 +70,10 @@ class Peers(unittest.TestCase):
         with self.assertRaisesRegex(Missing, r"sh ended with 3: see \(the mirror\)"):
             Pypi("x").run(["sh", "-c", "echo see http://some.host/x >&2; exit 3"], home)
 
-    def test_list(self) -> None:
-        """Each file is a peer with a version of its own."""
-        said = process.must([sys.executable, PEERS, "--list"])
+    def test_each_file_is_a_peer(self) -> None:
+        output = process.must([sys.executable, PEERS, "--list"])
         names = {name[:-3] for name in os.listdir(PEERS)
                  if name.endswith(".py") and name[0] != "_"}
-        self.assertEqual({line.split()[0] for line in said.splitlines()}, names)
+        self.assertEqual({line.split()[0] for line in output.splitlines()}, names)
         self.assertEqual(subprocess.run([sys.executable, PEERS, "no-such-peer"], check=False,
                                         stderr=subprocess.PIPE).returncode, 2)

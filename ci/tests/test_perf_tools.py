@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The parts of perf_tools.py and debian_packages.py that need no network."""
+"""Tests the parts of perf_tools.py and debian_packages.py that need no network."""
 
 import json
 import platform
@@ -10,7 +10,7 @@ from ci.base.status import Missing
 from ci.peer import perf_tools
 from harness.selftest.support.scratch import Folder
 
-# Stands for a loader: it says with what it was started.
+# Replaces the loader: prints its arguments.
 LOADER = """#!/bin/sh
 [ "$4" = --version ] && { echo "perf version 6.12.107"; exit; }
 echo "$PERF_CONFIG" "$@"
@@ -33,7 +33,7 @@ class Packages(unittest.TestCase):
                          ["a trixie main", "a trixie-backports main", "b trixie-security main"])
         self.assertEqual(len(debian_packages.sources("sid", "http://a", "http://b")), 1)
 
-    def test_addresses_are_told_to_nobody(self) -> None:
+    def test_addresses_are_removed(self) -> None:
         self.assertEqual(debian_packages.without_addresses(
             "E: Failed to fetch http://user:word@host:1/x.deb  404"),
             "E: Failed to fetch (the mirror)  404")
@@ -41,7 +41,7 @@ class Packages(unittest.TestCase):
 
 class Tools(Folder):
     def fake(self, suite: str, version: str) -> str:
-        """A suite that was fetched before."""
+        """Creates a suite that was fetched before."""
         home = self.place(suite)
         libraries = "root/usr/lib/%s-linux-gnu/" % platform.machine()
         for name, text in (("root/usr/bin/perf", ""), ("root/usr/bin/perf_5.10", ""),
@@ -53,7 +53,7 @@ class Tools(Folder):
         return home
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
-    def test_fetched_before(self) -> None:
+    def test_find_fetched_perf(self) -> None:
         home = self.fake("trixie", "6.12.107")
         self.fake("bookworm", "6.1.187")
         for wanted in ("trixie", "6.12", "6.12.107"):
@@ -62,31 +62,31 @@ class Tools(Folder):
                              ("trixie", "6.12.107", home + "/perf", (6, 12, 107)))
         self.assertEqual(perf.packages, ("linux-perf_6.12.107",))
         self.assertEqual(perf_tools.find(self.home, "6.1").suite, "bookworm")
-        self.assertEqual(perf_tools.version_of(perf.path), "6.12.107")
+        self.assertEqual(perf_tools.read_version(perf.path), "6.12.107")
 
     @unittest.skipUnless(platform.machine() in perf_tools.LD_SO, "no perf was tried here")
-    def test_wrapper(self) -> None:
+    def test_wrapper_runs_perf_with_its_loader(self) -> None:
         home = self.fake("trixie", "6.12.107")
         perf = perf_tools.find(self.home, "trixie")
         words = perf.run("report", "-i", "a b").stdout.split(" ")
         self.assertEqual(words[0], home + "/perfconfig")
         self.assertEqual(words[1], "--library-path")
         self.assertTrue(words[2].startswith(home + "/root/usr/lib/"), words[2])
-        # The perf that has a version in its name is the one that runs.
+        # It runs the perf with a version in its name.
         self.assertEqual(words[3:], [home + "/root/usr/bin/perf_5.10", "report", "-i", "a", "b\n"])
 
-    def test_damaged(self) -> None:
+    def test_malformed_fetched_json(self) -> None:
         for text in ("", "{}", "[1]", '{"version": "6.1"}'):
             self.write(text, "trixie", "fetched.json")
-            self.assertIsNone(perf_tools.already(self.home, "trixie"), text)
+            self.assertIsNone(perf_tools.find_fetched(self.home, "trixie"), text)
 
-    def test_number(self) -> None:
+    def test_is_number(self) -> None:
         self.assertTrue(perf_tools.is_number("6.1.187", "6.1"))
         self.assertTrue(perf_tools.is_number("5.10.262-1", "5.10.262"))
         self.assertFalse(perf_tools.is_number("6.12.107-1", "6.1"))
         self.assertFalse(perf_tools.is_number("", "6.1"))
 
-    def test_not_a_perf(self) -> None:
+    def test_version_of_other_programs(self) -> None:
         for path in ("/bin/true", "/nonexistent/perf"):
             with self.assertRaises(Missing):
-                perf_tools.version_of(path)
+                perf_tools.read_version(path)

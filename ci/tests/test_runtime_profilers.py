@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The study of profilers of one language finds those that are wrong."""
+"""Tests that the study of runtimes' profilers finds wrong profilers."""
 
 import unittest
 
@@ -13,30 +13,30 @@ class Judging(unittest.TestCase):
     def judge(self, found: dict[str, int], evidence: float = 1000) -> str:
         return "; ".join(profilers.judge(TRUTH, found, evidence))
 
-    def test_right(self) -> None:
+    def test_correct_profile(self) -> None:
         self.assertEqual(self.judge(RIGHT), "")
         self.assertEqual(self.judge({**RIGHT, "main;warm": 280, "idle": 20}), "")
 
-    def test_drops_a_function(self) -> None:
+    def test_missing_function(self) -> None:
         self.assertIn("main;warm: 0.0 %, is 30.0 %", self.judge({**RIGHT, "main;warm": 0}))
 
-    def test_swaps_two(self) -> None:
+    def test_swapped_functions(self) -> None:
         self.assertIn("main;outer;hot: 30.0 %", self.judge(
             {**RIGHT, "main;outer;hot": 300, "main;warm": 500}))
 
-    def test_loses_a_caller(self) -> None:
+    def test_missing_caller(self) -> None:
         self.assertIn("main;deep;warm: 0.0 %", self.judge(
             {"main;outer;hot": 500, "main;warm": 450, "main": 50}))
 
-    def test_invents(self) -> None:
+    def test_invented_function(self) -> None:
         self.assertIn("6.5 % in no path of the program, most in 'x'",
                       self.judge({**RIGHT, "x": 70}))
 
-    def test_too_little(self) -> None:
+    def test_too_few_samples(self) -> None:
         self.assertEqual(self.judge(RIGHT, 99), "99 samples")
         self.assertEqual(self.judge({}), "1000 samples")
 
-    def test_stacks(self) -> None:
+    def test_parse_stacks(self) -> None:
         self.assertEqual(list(profilers.stacks(
             "period 1\nsample 3 7 - Shares.hot Shares.main run\nsample 2 7 - a%20b\n")),
             [("main;hot", 3), ("", 2)])

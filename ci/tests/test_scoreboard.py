@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The board asks each cell once a round, goes on where it stopped, and says where rounds differ."""
+"""Tests ci/scoreboard: it scores each cell once a round, resumes, and lists differing rounds."""
 
 import os
 import sys
@@ -9,8 +9,8 @@ from ci.scoreboard import page
 from ci.scoreboard.cells import Cell
 from harness.selftest.support.scratch import Folder
 
-# A jitproof of three scenes: `steady`, `shaky`, wrong in even rounds, which its status tells too,
-# and `stuck`, which cannot be run as long as there is a file of that name.
+# A jitproof with three scenes: `steady`; `shaky`, which fails in even rounds; and `stuck`, which
+# cannot run while a file of that name exists.
 FAKE = """#!{python}
 import json, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -66,8 +66,8 @@ class Scoreboard(Folder):
         os.unlink(self.place("build", "calls"))
         return calls
 
-    def test_goes_on(self) -> None:
-        """What was asked is not asked again, in this round and this build."""
+    def test_resumes(self) -> None:
+        """A scene runs only once in a round, with the same build."""
         self.write("", "build", "stuck")
         status, said = self.board()
         self.assertEqual(status, 99, said)
@@ -84,8 +84,7 @@ class Scoreboard(Folder):
         self.board("--samples=7")
         self.assertEqual(self.calls(), 2 * ["perf shaky 1", "perf steady 1", "perf stuck 1"])
 
-    def test_again(self) -> None:
-        """Another program judges what was kept, all rounds of it, and says the same of it."""
+    def test_another_program_judges_kept_runs(self) -> None:
         self.board("--keep")
         self.board("--keep")
         self.calls()
@@ -99,7 +98,7 @@ class Scoreboard(Folder):
         self.board("--again", profiler="samply")
         self.assertFalse(os.path.exists(self.place("build", "calls")))
 
-    def test_varies(self) -> None:
+    def test_cells_that_vary(self) -> None:
         self.assertIn("0 of 0 cells", self.board()[1])
         self.assertIn("| shaky | ok |", files.read(self.place("page")))
         status, said = self.board()
@@ -122,16 +121,15 @@ class Scoreboard(Folder):
         self.assertEqual(files.read(self.place("page")), before)
         self.assertFalse(os.path.exists(self.place("build", "calls")))
 
-    def test_reasons(self) -> None:
-        """The first that fits counts, for the profiler and the scene."""
+    def test_first_matching_reason_counts(self) -> None:
         reasons = [{"profiler": "{a,b}", "scene": "x*", "text": "one"},
                    {"profiler": "*", "scene": "*", "text": "other"}]
         self.assertEqual([page.why_varies(*asked, reasons[:count]) for asked, count in (
             (("a", "xy"), 2), (("a", "y"), 2), (("c", "x"), 2), (("c", "x"), 1))],
             ["one", "other", "other", ""])
 
-    def test_missing(self) -> None:
-        """Asked once for, it is not here: no page without anybody on it."""
+    def test_missing_profiler(self) -> None:
+        """It runs one scene only, and makes no page without a profiler."""
         status, said = self.board(profiler="samply")
         self.assertEqual((status, said.splitlines()[-1]), (4, "no profiler is here"))
         self.assertEqual(self.calls(), ["samply shaky 1"])
@@ -140,8 +138,8 @@ class Scoreboard(Folder):
         self.assertNotIn("samply", files.read(self.place("page")).split("## Not here")[0])
         self.assertIn("* samply: nobody has it", files.read(self.place("page")))
 
-    def test_figures(self) -> None:
-        """Almost all is not all; the same verdict in two rounds has the figures of both."""
+    def test_format_of_figures(self) -> None:
+        """3999 of 4000 is not 100 %; rounds with the same verdict are summed."""
         row = {"outcome": "FAIL", "exceptions": [], "right": {"k": 3999, "n": 4000, "good": False},
                "whole": {"k": 1, "n": 1, "good": True}}
         self.assertEqual(str(Cell([row])), "right 99.9 %")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make soak: which outcomes a condition accepts, drivers that clean up, the page, and going on."""
+"""Tests make soak: outcomes that a condition accepts, cleanup of drivers, the page, resuming."""
 
 import contextlib
 import os
@@ -16,12 +16,12 @@ from ci.base import files, jsonl, process
 from ci.base.intervals import wilson
 from ci.soak import __main__ as soak
 from ci.soak import drivers, page
-from ci.soak.condition import Condition, Run, end, matches, metrics
+from ci.soak.condition import Condition, Run, end_run, find_metrics, matches_all
 from ci.soak.conditions import CONDITIONS
 from harness.selftest.support.scratch import ROOT, Folder
 
 SLEEP = [sys.executable, "-c", "import os, time; os.fork() or os.setpgid(0, 0); time.sleep(60)"]
-# Stands for jitproof: its one case ends as the file beside it states.
+# Replaces jitproof: its only case has the result in the file beside it.
 PROGRAM = """#!/bin/sh
 while [ $# -gt 0 ]; do
 	[ "$1" != -o ] || out=$2
@@ -48,7 +48,7 @@ def nothing(_: Run) -> None:
 class Expected(unittest.TestCase):
     row = Condition("busy", "", nothing, ("too little evidence",), ("noexec",))
 
-    def test_outcomes(self) -> None:
+    def test_expected_outcomes(self) -> None:
         for outcome, why, idle, wanted in (
                 ("PASS", "", "PASS", True), ("XFAIL", "known", "XFAIL", True),
                 ("FAIL", "too little evidence", "", False), ("XPASS", "", "", False),
@@ -61,18 +61,19 @@ class Expected(unittest.TestCase):
             self.assertEqual(self.row.is_expected(result(outcome, why), idle), wanted,
                              (outcome, why, idle))
 
-    def test_metrics(self) -> None:
+    def test_metrics_named_by_reasons(self) -> None:
         one = result("FAIL", "cpu.samples: 2 with cause too-few\nbroken.dump: 6 %\nword: x",
                      metrics={"cpu.samples": {}, "broken.dump": {}, "other": {}},
                      exceptions=[{"metric": "cpu.samples", "cause": "too-few"},
                                  {"metric": "allowed", "cause": "x"}])
-        self.assertEqual(metrics(one), ["broken.dump", "cpu.samples too-few"])
+        self.assertEqual(find_metrics(one), ["broken.dump", "cpu.samples too-few"])
 
-    def test_rows(self) -> None:
+    def test_condition_table(self) -> None:
         self.assertEqual(len({one.name for one in CONDITIONS}), len(CONDITIONS))
         for one in CONDITIONS:
             self.assertRegex(one.name, r"^[a-z0-9-]+$")
-            self.assertFalse(matches(one.errors, "samples.pace: 1 with cause too-many"), one.name)
+            self.assertFalse(matches_all(one.errors, "samples.pace: 1 with cause too-many"),
+                             one.name)
 
 
 class Drivers(unittest.TestCase):
@@ -80,8 +81,8 @@ class Drivers(unittest.TestCase):
         self.stack = contextlib.ExitStack()
         self.addCleanup(self.stack.close)
         self.child = subprocess.Popen(SLEEP, start_new_session=True)
-        self.addCleanup(end, self.child)
-        self.wait_for(lambda: len(drivers.of_session(self.child.pid)) == 2)
+        self.addCleanup(end_run, self.child)
+        self.wait_for(lambda: len(drivers.find_session(self.child.pid)) == 2)
 
     def wait_for(self, holds: Any) -> None:
         deadline = time.monotonic() + 20
@@ -90,34 +91,34 @@ class Drivers(unittest.TestCase):
             time.sleep(0.01)
 
     def states(self) -> set[str]:
-        known = drivers.of_session(self.child.pid)
-        return {rest[0] for pid, _, rest in drivers.stats() if pid in known}
+        known = drivers.find_session(self.child.pid)
+        return {rest[0] for pid, _, rest in drivers.read_stats() if pid in known}
 
-    def test_end(self) -> None:
-        drivers.signal_all(drivers.of_session(self.child.pid), signal.SIGSTOP)
+    def test_end_kills_stopped_processes(self) -> None:
+        drivers.signal_all(drivers.find_session(self.child.pid), signal.SIGSTOP)
         self.wait_for(lambda: self.states() == {"T"})
-        end(self.child)
-        self.assertEqual(drivers.of_session(self.child.pid), [])
+        end_run(self.child)
+        self.assertEqual(drivers.find_session(self.child.pid), [])
 
-    def test_stops_reach_other_groups(self) -> None:
+    def test_stops_reach_other_process_groups(self) -> None:
         ended, pid = threading.Event(), self.child.pid
         thread = threading.Thread(target=drivers.stop_at_random, args=(
-            lambda: drivers.of_session(pid), random.Random(1), (5, 50), ended))
+            lambda: drivers.find_session(pid), random.Random(1), (5, 50), ended))
         thread.start()
         self.wait_for(lambda: self.states() == {"T"})
         ended.set()
         thread.join()
         self.wait_for(lambda: self.states() == {"S"})
 
-    def test_burden_ends(self) -> None:
-        drivers.burden("while True: pass", self.stack, 2)
+    def test_busy_processes_end_with_the_stack(self) -> None:
+        drivers.start_python("while True: pass", self.stack, 2)
         before = len(process.children())
         self.stack.close()
         self.assertEqual(len(process.children()), before - 2)
 
 
 class Whole(Folder):
-    """The program beside a table of one condition."""
+    """Runs ci/soak with one condition."""
 
     def soak(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return process.run([sys.executable, os.path.join(ROOT, "ci/soak"), "--build", self.home,
@@ -131,15 +132,15 @@ class Whole(Folder):
     def store(self, name: str, *results: dict[str, Any]) -> None:
         self.write("".join(map(jsonl.line_of, results)), name)
 
-    def test_clean(self) -> None:
+    def test_no_unexpected_result(self) -> None:
         self.store("result", result("PASS"))
         done = self.soak()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("2 runs, 2 cases, 0 unexpected", done.stdout)
-        # It goes on where it stopped: nothing is left.
+        # All runs are done: it makes no other run.
         self.assertEqual(self.soak().stdout, done.stdout.splitlines(True)[-1])
 
-    def test_unexpected(self) -> None:
+    def test_unexpected_result(self) -> None:
         self.store("result", result("FAIL", "cpu.samples: 2", metrics={"cpu.samples": {}}))
         self.store("other", result("PASS"), result("ERROR", "old", case="a/b"))
         done = self.soak("--judge-with", self.place("jitproof"))
@@ -157,27 +158,26 @@ class Whole(Folder):
         self.assertEqual(done.returncode, 1)
         self.assertIn("ERROR (run): status 99: gone", done.stdout)
 
-    def test_unknown(self) -> None:
+    def test_unknown_condition(self) -> None:
         self.assertEqual(self.soak("--only", "busyness").returncode, 2)
 
 
 class Runs(Folder):
-    def test_seeds(self) -> None:
-        first, again = soak.order(list(CONDITIONS), 2, 5), soak.order(list(CONDITIONS), 2, 5)
+    def test_order_depends_on_seed(self) -> None:
+        first, again = (soak.order_runs(list(CONDITIONS), 2, 5) for _ in range(2))
         self.assertEqual(first, again)
         self.assertEqual([one.name for one, _ in first[::len(CONDITIONS)]], ["idle", "idle"])
-        self.assertNotEqual(first, soak.order(list(CONDITIONS), 2, 6))
-        self.assertNotEqual(soak.seed_of(1, "idle", 0), soak.seed_of(1, "idle", 1))
+        self.assertNotEqual(first, soak.order_runs(list(CONDITIONS), 2, 6))
+        self.assertNotEqual(soak.make_seed(1, "idle", 0), soak.make_seed(1, "idle", 1))
 
-    def test_other_program(self) -> None:
-        """Runs of another program do not count."""
+    def test_runs_of_another_program_do_not_count(self) -> None:
         line = {"condition": "idle", "number": 0, "outcomes": {"a/b": "PASS", "a/c": "SKIP"},
                 "unexpected": []}
         page.Progress(self.home, page.Identity("one", ())).add(line)
         self.assertFalse(page.Progress(self.home, page.Identity("two", ())).runs)
         again = page.Progress(self.home, page.Identity("one", ()))
         self.assertEqual(again.idle["a/b"], "PASS")
-        self.assertEqual(page.count_cases(again.of("idle")), 1)
+        self.assertEqual(page.count_cases(again.get_runs("idle")), 1)
 
     def test_interval(self) -> None:
         self.assertEqual(wilson(0, 0), (0.0, 1.0))

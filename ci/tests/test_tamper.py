@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make tamper on a recorded fixture: it counts what is noticed and what is harmless."""
+"""Tests make tamper on a recorded fixture: it counts noticed and harmless alterations."""
 
 import os
 import shutil
@@ -21,21 +21,20 @@ class Tamper(Folder):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
-    def test_noticed(self) -> None:
-        said = self.tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)
-        self.assertIn("| capture.gone | 1 | 1 | 0 |", said)
-        self.assertTrue(said.endswith("2 passed, 0 failed, 0 skipped\n"), said)
+    def test_noticed_alterations(self) -> None:
+        output = self.tamper("-k", "capture.gone", "-k", "sample.ip.libc", status=0)
+        self.assertIn("| capture.gone | 1 | 1 | 0 |", output)
+        self.assertTrue(output.endswith("2 passed, 0 failed, 0 skipped\n"), output)
 
-    def test_harmless(self) -> None:
-        said = self.tamper("-k", "harmless.*", status=0)
-        self.assertIn("| harmless.again | 0 | 1 | 0 |", said)
-        self.assertNotIn("## Wrong", said)
+    def test_harmless_alterations(self) -> None:
+        output = self.tamper("-k", "harmless.*", status=0)
+        self.assertIn("| harmless.again | 0 | 1 | 0 |", output)
+        self.assertNotIn("## Wrong", output)
 
-    def test_nothing_named_so(self) -> None:
+    def test_unknown_kind(self) -> None:
         self.assertEqual(self.tamper("-k", "no.such.kind", status=2), "")
 
-    def test_seed_chooses(self) -> None:
-        """The same seed alters the same bytes, another one others."""
+    def test_seed_determines_the_altered_bytes(self) -> None:
         made = []
         for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
             self.tamper("-k", "sample.deleted.fifth", "--seed", seed, "--make", self.place(name),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs of the matrix: a folder for each cell, and what several seeds of one come to together."""
+"""Reads the folders of cells of matrix runs, and merges the runs of one cell with several seeds."""
 
 import collections
 import os
@@ -11,21 +11,22 @@ from ci.base.status import Malformed, Unusable
 from ci.matrix.results import stored
 
 CELL = "cell.json"
-PARTIAL = ".partial"  # so the name of a cell ends until all of it is there
-# What cell.json must hold; more of it goes into the header where it is there.
+PARTIAL = ".partial"  # suffix of a cell's folder until the folder is complete
+# The required keys of cell.json.
 CELL_KEYS: stored.Keys = {"outcome": (stored.is_text, True), "seed": (stored.is_count, True),
                           "suite": (stored.is_text, True), "version": (stored.is_text, True)}
+# Optional keys of cell.json that the header copies.
 COPIED = ("package_sha256", "packages", "sha256", "qemu", "qemu_package")
-# Of several seeds these must not differ.
+# Keys of the header that must be the same for all seeds.
 SAME = ("kind", "label", "version", "kernel", "package", *COPIED, "accelerator", "suite", "exact")
 
 
 class Partial(Unusable):
-    """A run that must not be stored: it was lost, or is not whole."""
+    """A run that must not be stored: it was lost or is incomplete."""
 
 
-def find(folder: str) -> list[str]:
-    """The folders of cells at or one level below folder, sorted."""
+def find_cells(folder: str) -> list[str]:
+    """Returns the folders of cells at or one level below @folder, sorted."""
     folder = folder.rstrip("/") or "/"
     if os.path.isfile(os.path.join(folder, CELL)):
         return [folder]
@@ -35,15 +36,15 @@ def find(folder: str) -> list[str]:
         raise Malformed(folder, 0, error.strerror) from error
     for name in names:
         if name.endswith(PARTIAL):
-            raise Partial("%s: is still run, or was cut short" % os.path.join(folder, name))
+            raise Partial("%s: the run is not finished" % os.path.join(folder, name))
     return [os.path.join(folder, name) for name in names
             if os.path.isfile(os.path.join(folder, name, CELL))]
 
 
-def header_of(path: str, cell: dict[str, Any]) -> dict[str, Any]:
-    """The header that a cell.json leads to."""
+def make_header(path: str, cell: dict[str, Any]) -> dict[str, Any]:
+    """Makes the header of a stored file from the content of cell.json."""
     kind = cell.get("kind", "kernel")
-    # What a kernel is called is the label, too.
+    # A kernel's name is its label.
     named = "label" if kind == "tool" else "kernel"
     keys: stored.Keys = {**CELL_KEYS, named: (stored.is_label, True)}
     stored.check(path, 1, {key: cell[key] for key in keys if key in cell}, keys)
@@ -52,42 +53,42 @@ def header_of(path: str, cell: dict[str, Any]) -> dict[str, Any]:
         "format": stored.FORMAT, "kind": kind, "label": cell[named],
         "version": cell["version"],
         "kernel": cell.get("kernel", "") if kind == "tool" else cell["version"],
-        # A kernel that was given has no package.
+        # A kernel given by its path has no package.
         "package": cell.get("package") or "", **{key: cell.get(key) for key in COPIED},
         "accelerator": accelerator,
-        # ci/matrix run counts instructions with TCG, so that the same run gives the same figures.
+        # With TCG, ci/matrix run counts instructions: the same run gives the same figures.
         "exact": str(accelerator).startswith("tcg"),
-        "command": command_of(cell.get("command", "")), "suite": cell["suite"],
-        "seeds": [cell["seed"]], "outcome": cell["outcome"], "reason": reason_of(cell),
+        "command": join_command(cell.get("command", "")), "suite": cell["suite"],
+        "seeds": [cell["seed"]], "outcome": cell["outcome"], "reason": join_reasons(cell),
         "cases": 0, "facts": 0}
     header = {key: value for key, value in header.items() if value is not None}
     stored.check(path, 1, {"id": header["label"], **header}, stored.HEADER)
     return header
 
 
-def reason_of(cell: dict[str, Any]) -> str | None:
-    """Why the outcome is none that is good: of the cell, and of the VMs that made it."""
+def join_reasons(cell: dict[str, Any]) -> str | None:
+    """Joins the reasons of a cell and of its VMs. Returns None if there are none."""
     groups = cell.get("groups", [])
-    said = [cell.get("reason")] + [group.get("reason") for group in groups
-                                   if isinstance(group, dict)] if isinstance(groups, list) else []
-    return "\n".join(str(text) for text in said if text) or None
+    reasons = [one.get("reason") for one in (cell, *groups)
+               if isinstance(one, dict)] if isinstance(groups, list) else []
+    return "\n".join(str(text) for text in reasons if text) or None
 
 
-def command_of(command: Any) -> Any:
+def join_command(command: Any) -> Any:
     words = isinstance(command, list) and all(map(stored.is_text, command))
     return " ".join(command) if words else command
 
 
-def metric_of(path: str, line: int, name: str, value: Any) -> list[int]:
-    """[k] or [k, n] of a metric of results.jsonl."""
+def convert_metric(path: str, line: int, name: str, value: Any) -> list[int]:
+    """Converts a metric of results.jsonl to [k] or [k, n]."""
     short = [value[key] for key in ("k", "n") if key in value] if isinstance(value, dict) else []
     if not stored.is_metric(short):
         raise Malformed(path, line, "metric '%.60s' cannot be %.60r" % (name, value))
     return short
 
 
-def expect_of(path: str, line: int, name: str, value: dict[str, Any]) -> list[Any]:
-    """[least, most, unit] of a metric that is expected to be something."""
+def convert_expectation(path: str, line: int, name: str, value: dict[str, Any]) -> list[Any]:
+    """Converts the expected range of a metric to [least, most, unit]."""
     ends = value["expect"]
     made = [*ends, value.get("unit")] if isinstance(ends, list) else ends
     if not stored.is_expect(made):
@@ -95,67 +96,67 @@ def expect_of(path: str, line: int, name: str, value: dict[str, Any]) -> list[An
     return made
 
 
-def exceptions_of(path: str, line: int, result: Any) -> list[Any]:
-    """Sorted, each as [metric, cause, count]."""
+def convert_exceptions(path: str, line: int, result: Any) -> list[Any]:
+    """Returns the exceptions of a result, sorted, each as [metric, cause, count]."""
     made = [[one.get("metric"), one.get("cause"), one.get("count")]
             if isinstance(one, dict) else one
-            for one in part(path, line, result, "exceptions", list)]
+            for one in get_typed(path, line, result, "exceptions", list)]
     for one in made:
-        # What is none has no order either.
+        # Check before sorting: other types may not compare.
         if not stored.is_exception(one):
             raise Malformed(path, line, "an exception cannot be %.60r" % (one,))
     return sorted(made)
 
 
-def case_of(path: str, line: int, result: Any, smp: int, definition: str) -> dict[str, Any]:
-    """A line of results.jsonl as a stored case."""
+def convert_case(path: str, line: int, result: Any, smp: int, definition: str) -> dict[str, Any]:
+    """Converts a line of results.jsonl to a stored case. @smp: number of processors."""
     metrics, expect = {}, {}
-    for name, value in sorted(part(path, line, result, "metrics", dict).items()):
-        metrics[name] = metric_of(path, line, name, value)
+    for name, value in sorted(get_typed(path, line, result, "metrics", dict).items()):
+        metrics[name] = convert_metric(path, line, name, value)
         if "expect" in value:
-            expect[name] = expect_of(path, line, name, value)
+            expect[name] = convert_expectation(path, line, name, value)
     judged = {name.removeprefix("judged."): metrics.pop(name)[0]
               for name in list(metrics) if name.startswith("judged.")}
     made = {
         "case": result.get("case"), "control": result.get("control"),
         "outcome": result.get("outcome"), "outcomes": [result.get("outcome")],
-        "why": without_paths(part(path, line, result, "why", str), os.path.dirname(path)),
+        "why": replace_paths(get_typed(path, line, result, "why", str), os.path.dirname(path)),
         "crashed": result.get("crashed"), "smp": smp,
         "judged": judged, "distinct": next(iter(metrics.pop("distinct", [])), None),
         "metrics": metrics,
-        "expect": expect, "verdicts": part(path, line, result, "verdicts", dict),
-        "exceptions": exceptions_of(path, line, result),
+        "expect": expect, "verdicts": get_typed(path, line, result, "verdicts", dict),
+        "exceptions": convert_exceptions(path, line, result),
         "definition": definition}
     made = {key: value for key, value in made.items() if value is not None}
     stored.check(path, line, {"id": "", **made}, stored.CASE)
     return made
 
 
-def part(path: str, line: int, result: Any, key: str, kind: type) -> Any:
+def get_typed(path: str, line: int, result: Any, key: str, kind: type) -> Any:
     value = result.get(key, kind())
     if not isinstance(value, kind):
         raise Malformed(path, line, "'%s' cannot be %.60r" % (key, value))
     return value
 
 
-def without_paths(text: str, folder: str) -> str:
-    """Where a run lay is its machine's alone. Only whole paths: 6.1 is no part of 6.12, and the
-    same wherever this is called from."""
+def replace_paths(text: str, folder: str) -> str:
+    """Replaces the path of a run, which differs between machines, by DIR. Replaces whole paths
+    only: 6.1 is no part of 6.12. The result does not depend on the current directory."""
     own = re.escape(os.path.abspath(folder))
     return re.sub(r"(?<![\w.+~-])%s(?:%s)?(?![\w+~-]|\.\w)" % (own, re.escape(PARTIAL)),
                   "DIR", text)
 
 
-def kept(folder: str, name: str) -> str | None:
-    """Where the folder of a case is; None where it was not kept."""
+def find_case_folder(folder: str, name: str) -> str | None:
+    """Returns the path of a case's folder, or None if it was not kept."""
     for path in (os.path.join(folder, "cases", name), os.path.join(folder, name)):
         if ".." not in name and os.path.isdir(path):
             return path
     return None
 
 
-def definition_of(folder: str) -> str:
-    """What the case was run as."""
+def read_definition(folder: str) -> str:
+    """Reads the definition with which the case ran."""
     path = os.path.join(folder, "case")
     try:
         return jsonl.read_bytes(path).decode("utf-8")
@@ -163,8 +164,8 @@ def definition_of(folder: str) -> str:
         raise Malformed(path, 0, "is no UTF-8: %s" % error) from error
 
 
-def processors_of(folder: str) -> Any:
-    """On how many processors the case ran."""
+def read_cpu_count(folder: str) -> Any:
+    """Reads the number of processors that the case ran on."""
     path = os.path.join(folder, "env.json")
     count = jsonl.read_one(path).get("cpus")
     if not stored.is_count(count):
@@ -172,8 +173,8 @@ def processors_of(folder: str) -> Any:
     return count
 
 
-def announced(folder: str) -> int:
-    """How many cases ktap.txt says there are."""
+def read_plan(folder: str) -> int:
+    """Reads the number of cases that ktap.txt announces."""
     path = os.path.join(folder, "ktap.txt")
     plan = re.search(rb"^1\.\.(\d{1,6})$", jsonl.read_bytes(path), re.M)
     if not plan:
@@ -188,15 +189,15 @@ def load_facts(folder: str) -> dict[str, dict[str, Any]]:
         made = {key: record[key] for key in ("fact", "value", "why", "about") if key in record}
         stored.check(path, line, {"id": "", **made}, stored.FACT)
         if made["fact"] in found:
-            raise Malformed(path, line, "fact '%s' stands there already" % made["fact"])
+            raise Malformed(path, line, "fact '%s' is recorded twice" % made["fact"])
         found[made["fact"]] = made
     return found
 
 
 def load(folder: str) -> stored.Stored:
-    """One cell as it would be stored. A lost one has nothing but the reason."""
+    """Loads a cell as it would be stored. If the run was lost, the result has only the reason."""
     path = os.path.join(folder, CELL)
-    header = header_of(path, jsonl.read_one(path))
+    header = make_header(path, jsonl.read_one(path))
     made = stored.Stored(folder, header, {}, {})
     if header["outcome"] not in stored.WHOLE:
         made.lost = "%s: %s" % (header["outcome"], header.get("reason", "no reason given"))
@@ -207,14 +208,15 @@ def load(folder: str) -> stored.Stored:
         if not stored.is_name(name):
             raise Malformed(results, line, "'case' cannot be %.60r" % (name,))
         if name in made.cases:
-            raise Malformed(results, line, "case '%s' stands there already" % name)
-        own = kept(folder, name)
+            raise Malformed(results, line, "case '%s' is recorded twice" % name)
+        own = find_case_folder(folder, name)
         if not own:
             raise Malformed(results, line, "case '%s' has no folder" % name)
-        made.cases[name] = case_of(results, line, result, processors_of(own), definition_of(own))
+        made.cases[name] = convert_case(results, line, result, read_cpu_count(own),
+                                        read_definition(own))
     if header["kind"] == "kernel" and os.path.exists(os.path.join(folder, "facts.jsonl")):
         made.facts = load_facts(folder)
-    plan = announced(folder)
+    plan = read_plan(folder)
     if plan != len(made.cases):
         made.lost = "PARTIAL: ktap.txt announces %d cases, results.jsonl has %d" % (
             plan, len(made.cases))
@@ -226,12 +228,12 @@ def load_whole(folder: str) -> stored.Stored:
     if made.lost:
         raise Partial("%s: %s" % (folder, made.lost))
     if made.header["kind"] == "kernel" and not made.facts:
-        raise Partial("%s: has no facts.jsonl: its facts were not asked" % folder)
+        raise Partial("%s: has no facts.jsonl: `jitproof facts` did not run" % folder)
     return made
 
 
 def sum_metrics(several: Iterator[Any]) -> dict[str, list[int]]:
-    """k and n of each metric over all that have it."""
+    """Sums k and n of each metric."""
     total: dict[Any, Any] = {}
     for metrics in several:
         for name, value in metrics.items():
@@ -249,12 +251,13 @@ def sum_counts(several: Iterator[Any]) -> dict[str, int]:
     return dict(sorted(total.items()))
 
 
-def why_of(seeds: list[int], cases: list[dict[str, Any]], outcome: str) -> str:
-    """Of the seeds that came out worst; said once where all say the same."""
-    said = [(seed, case["why"]) for seed, case in zip(seeds, cases) if case["outcome"] == outcome]
-    if len({text for _, text in said}) == 1:
-        return said[0][1]
-    return "\n".join("seed %d: %s" % (seed, text) for seed, text in said)
+def merge_reasons(seeds: list[int], cases: list[dict[str, Any]], outcome: str) -> str:
+    """Returns the reasons of the seeds that have the outcome; a common reason only once."""
+    reasons = [(seed, case["why"]) for seed, case in zip(seeds, cases)
+               if case["outcome"] == outcome]
+    if len({text for _, text in reasons}) == 1:
+        return reasons[0][1]
+    return "\n".join("seed %d: %s" % reason for reason in reasons)
 
 
 def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
@@ -266,14 +269,15 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
     distinct = [case["distinct"] for case in cases if "distinct" in case]
     exceptions = sum_counts({(one[0], one[1]): one[2] for one in case["exceptions"]}
                             for case in cases)
-    # A case that was not judged with one seed has no expectations there.
+    # A case that was not judged with a seed has no expectations for that seed.
     expect = dict(collections.ChainMap(*(case["expect"] for case in reversed(cases))))
     made = {
         "case": first["case"], "control": first["control"], "outcome": outcome,
-        "outcomes": [case["outcome"] for case in cases], "why": why_of(seeds, cases, outcome),
+        "outcomes": [case["outcome"] for case in cases],
+        "why": merge_reasons(seeds, cases, outcome),
         "crashed": next((case["crashed"] for case in cases if case.get("crashed")), None),
         "smp": first["smp"], "judged": sum_counts(case["judged"] for case in cases),
-        # The same pairs come again with each seed: the least is what every seed has.
+        # Seeds share pairs, so the sum would count pairs twice: every seed has the minimum.
         "distinct": min(distinct) if distinct else None,
         "metrics": sum_metrics(case["metrics"] for case in cases),
         "expect": dict(sorted(expect.items())),
@@ -284,8 +288,8 @@ def merge_case(seeds: list[int], cases: list[dict[str, Any]]) -> dict[str, Any]:
     return {key: value for key, value in made.items() if value is not None}
 
 
-def merge(several: list[stored.Stored]) -> stored.Stored:
-    """The runs of one kernel or tool with different seeds, as one."""
+def merge_seeds(several: list[stored.Stored]) -> stored.Stored:
+    """Merges the runs of one kernel or tool with different seeds."""
     several = sorted(several, key=lambda made: made.header["seeds"])
     first = several[0]
     seeds = [seed for made in several for seed in made.header["seeds"]]
@@ -301,11 +305,11 @@ def merge(several: list[stored.Stored]) -> stored.Stored:
         if first.cases.keys() != other.cases.keys():
             name = sorted(first.cases.keys() ^ other.cases.keys())[0]
             raise Partial("%s: case %s was not run with all seeds" % (first.label, name))
-        # What varies with the seed is chance, and no fact of the kernel.
+        # A value that varies with the seed is no fact of the kernel.
         for name in sorted(first.facts.keys() | other.facts.keys()):
             if first.facts.get(name) != other.facts.get(name):
                 raise Partial("%s: fact %s differs between seeds" % (first.label, name))
-    # Each shows a part of it again.
+    # Each command repeats a part of the runs.
     commands = dict.fromkeys(made.header["command"] for made in several)
     header = {**first.header, "seeds": seeds, "command": "; ".join(commands),
               "outcome": max((made.header["outcome"] for made in several),
@@ -318,10 +322,10 @@ def merge(several: list[stored.Stored]) -> stored.Stored:
     return stored.Stored(first.path, header, cases, first.facts)
 
 
-def by_label(several: Iterable[stored.Stored],
-             one: Callable[[list[stored.Stored]], stored.Stored]) -> list[stored.Stored]:
-    """The runs of each label as one, in the order of tables."""
+def group_by_label(several: Iterable[stored.Stored],
+                   merge: Callable[[list[stored.Stored]], stored.Stored]) -> list[stored.Stored]:
+    """Merges the runs of each label with @merge. Returns them in the order of tables."""
     found: dict[str, list[stored.Stored]] = {}
     for made in several:
         found.setdefault(made.label, []).append(made)
-    return sorted(map(one, found.values()), key=lambda made: made.order)
+    return sorted(map(merge, found.values()), key=lambda made: made.order)

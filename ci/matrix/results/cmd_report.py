@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix report: results/MATRIX.md from results/matrix/, and from nothing else."""
+"""ci/matrix report: makes results/MATRIX.md from the stored results."""
 
 import argparse
 import difflib
@@ -12,10 +12,10 @@ from ci.matrix.results import explained, markdown, stored
 
 
 def run(options: argparse.Namespace) -> int:
-    # What is beside "." or "matrix/" its own path does not say.
+    # dirname() does not return the parent of "." or "matrix/".
     beside = os.path.dirname(os.path.abspath(options.folder))
     target = options.output or os.path.join(beside, "MATRIX.md")
-    text = markdown.report(stored.load_folder(options.folder), explained.load(options.folder))
+    text = markdown.make_page(stored.load_folder(options.folder), explained.load(options.folder))
     if not options.check:
         files.replace(os.path.dirname(target), {os.path.basename(target): text})
         print(os.path.relpath(target))
@@ -23,18 +23,18 @@ def run(options: argparse.Namespace) -> int:
     old = jsonl.read_bytes(target).decode("utf-8", errors="replace")
     if old == text:
         return 0
-    print("%s is not what the stored results give; make it with python3 ci/matrix report:" % target)
+    print("%s differs from the stored results; run python3 ci/matrix report:" % target)
     sys.stdout.writelines(list(difflib.unified_diff(
         old.splitlines(True), text.splitlines(True), "is", "should be"))[:40])
     return 1
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("report", help="make results/MATRIX.md from what is stored",
+    parser = subparsers.add_parser("report", help="make results/MATRIX.md from the stored results",
                                    description=__doc__)
     parser.add_argument("--folder", default=stored.FOLDER, help="default: results/matrix")
     parser.add_argument("-o", "--output", metavar="FILE",
                         help="default: MATRIX.md beside the folder")
     parser.add_argument("--check", action="store_true",
-                        help="write nothing; 1 where the file is not what it would be")
+                        help="write nothing; exit with 1 if the file would change")
     parser.set_defaults(run=status.of("ci/matrix report", run))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix scores: keeps what profilers made of their scenes, and makes results/GUESTS.md."""
+"""ci/matrix scores: stores the scores of profilers on each kernel, and makes results/GUESTS.md."""
 
 import argparse
 import os
@@ -8,38 +8,38 @@ from ci.base import files, status
 from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, scores, stored
 
-DESCRIPTION = """Each DIR is the folder of a run of `ci/matrix run --suite profilers`, or of one
-cell of it; what it says of a scene takes the place of what was kept of it. Without DIR: the page
-alone. Nothing is written where any cell is not whole."""
+DESCRIPTION = """Each DIR is the folder of a run of `ci/matrix run --suite profilers`, or of one of
+its cells. Its scores replace the stored scores of the same scenes. Without DIR, only the page is
+made. Nothing is written if any cell is incomplete."""
 
 
-def kept(dirs: list[str], before: list[scores.Kernel]) -> dict[str, str]:
-    """The text of each file that the runs change."""
+def merge_runs(dirs: list[str], before: list[scores.Kernel]) -> dict[str, str]:
+    """Merges the runs of @dirs into the stored kernels. Returns the text of each changed file."""
     known, changed = {kernel.label: kernel for kernel in before}, set[str]()
     for folder in dirs:
-        found = cells.find(folder)
+        found = cells.find_cells(folder)
         if not found:
             raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
         for cell in found:
-            kernel = scores.of_cell(cell)
+            kernel = scores.load_cell(cell)
             changed.add(kernel.label)
-            known[kernel.label] = scores.merged(known.get(kernel.label, kernel), kernel)
-    return {label + ".jsonl": scores.text_of(known[label]) for label in sorted(changed)}
+            known[kernel.label] = scores.merge_kernels(known.get(kernel.label, kernel), kernel)
+    return {label + ".jsonl": scores.format_kernel(known[label]) for label in sorted(changed)}
 
 
 def run(options: argparse.Namespace) -> int:
-    files.replace(options.folder, kept(options.dirs, scores.load_folder(options.folder)),
+    files.replace(options.folder, merge_runs(options.dirs, scores.load_folder(options.folder)),
                   scores.load)
     kernels = scores.load_folder(options.folder)
     if not kernels:
-        raise cells.Partial("%s: nothing is kept there" % options.folder)
+        raise cells.Partial("%s: no scores are stored" % options.folder)
     board = os.path.join(stored.ROOT, "results", "PROFILERS.md")
     text = scores.render(kernels, files.read(board))
     if options.check:
         if files.read(options.output) == text:
             return 0
-        print("%s is not what is kept, PROFILERS.md and profilers.toml give; make "
-              "it with python3 ci/matrix scores" % os.path.relpath(options.output))
+        print("%s differs from the stored scores, PROFILERS.md and profilers.toml; run "
+              "python3 ci/matrix scores" % os.path.relpath(options.output))
         return 1
     files.replace(os.path.dirname(options.output), {os.path.basename(options.output): text})
     print(os.path.relpath(options.output))
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("scores", help="keep runs of profilers, make results/GUESTS.md",
+    parser = subparsers.add_parser("scores", help="store scores and make results/GUESTS.md",
                                    description=DESCRIPTION)
     parser.add_argument("dirs", metavar="DIR", nargs="*")
     parser.add_argument("--folder", default=scores.FOLDER, help="default: results/matrix/scores")
@@ -55,5 +55,5 @@ def add(subparsers: Subparsers) -> None:
                         default=os.path.join(stored.ROOT, "results", "GUESTS.md"),
                         help="default: results/GUESTS.md")
     parser.add_argument("--check", action="store_true",
-                        help="write no page; 1 where the file is not what it would be")
+                        help="write no page; exit with 1 if the page would change")
     parser.set_defaults(run=status.of("ci/matrix scores", run))

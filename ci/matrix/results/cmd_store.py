@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix store: from the folders of runs to results/matrix/LABEL.jsonl."""
+"""ci/matrix store: converts the folders of runs to results/matrix/LABEL.jsonl."""
 
 import argparse
 import os
@@ -10,34 +10,34 @@ from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, stored
 
 DESCRIPTION = """Each DIR is the folder of a run (of `ci/matrix run` or `ci/matrix tools`) or of
-one cell of it. Runs of one kernel or tool with different seeds become one file: counts are summed,
-the worst outcome counts. Nothing is written where any of them was lost, is not whole or cannot be
-written; the status is 99 then. The same runs always give the same bytes."""
+one of its cells. Runs of one kernel or tool with different seeds become one file: counts are
+summed, the worst outcome counts. If any run was lost or is incomplete, or a file cannot be written,
+nothing is written and the exit status is 99. The same runs always give the same bytes."""
 
 
 def load_all(dirs: list[str]) -> Iterator[stored.Stored]:
-    """Every cell of the runs."""
+    """Loads every cell of the runs."""
     for folder in dirs:
-        found = cells.find(folder)
+        found = cells.find_cells(folder)
         if not found:
             raise cells.Partial("%s: no %s is in it or one level below" % (folder, cells.CELL))
         yield from map(cells.load_whole, found)
 
 
 def run(options: argparse.Namespace) -> int:
-    several = cells.by_label(load_all(options.dirs), cells.merge)
-    texts = {made.label + ".jsonl": stored.text_of(made) for made in several}
+    several = cells.group_by_label(load_all(options.dirs), cells.merge_seeds)
+    texts = {made.label + ".jsonl": stored.format_stored(made) for made in several}
     files.replace(options.to, texts, stored.load)
     for made in several:
         print("%s: %d cases, %d facts, seeds %s" % (
             os.path.relpath(os.path.join(options.to, made.label + ".jsonl")), len(made.cases),
             len(made.facts), " ".join(map(str, made.header["seeds"]))))
-    print("now: python3 ci/matrix report")
+    print("next: python3 ci/matrix report")
     return 0
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("store", help="keep what runs came to in results/matrix/",
+    parser = subparsers.add_parser("store", help="store the results of runs in results/matrix/",
                                    description=DESCRIPTION)
     parser.add_argument("dirs", metavar="DIR", nargs="+")
     parser.add_argument("--to", default=stored.FOLDER, metavar="FOLDER",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix tools: the same cases through several versions of perf, on this kernel."""
+"""ci/matrix tools: runs the same cases with several versions of perf, on this kernel."""
 
 import argparse
 import collections
@@ -18,43 +18,39 @@ from ci.matrix.option_types import Subparsers
 from ci.matrix.results import cells, stored
 from ci.peer import perf_tools
 
-DESCRIPTION = """Runs the cases that perf records or injects (docs/profiler-adapters.md) with each
-perf in its turn, on this machine's kernel and by its wall clock. The perfs are fetched and
-unpacked, not installed, as `make perf-versions` does it. What came out is in DIR/perf-VERSION, for
-`ci/matrix store DIR` and `ci/matrix compare`. The status is 1 where a perf was lost or could not be
-had, 130 where it was interrupted; what its cases came to is for compare to judge."""
+DESCRIPTION = """Runs the cases that perf records or injects (docs/profiler-adapters.md) with one
+perf after the other, on this machine's kernel and by its wall clock. Like `make perf-versions`,
+it fetches and unpacks the perfs without installing them. The results are in DIR/perf-VERSION, for
+`ci/matrix store DIR` and `ci/matrix compare`. The exit status is 1 if a run was lost or a perf is
+not available, 130 after an interrupt; it does not depend on the outcomes of the cases."""
 VERSIONS = ("5.10", "6.1", "6.12", "7.2", "7.3")
-# All that another profiler records or injects.
+# The cases that another profiler records or injects.
 CASES = ("peers/*", "process-tree/*.perf")
-# All of it with one perf took 55 s when measured; whoever takes this long hangs.
+# Seconds until a run of one perf counts as hung.
 TIMEOUT_S = 1800
 
 
-def kernel() -> str:
-    return os.uname().release
-
-
-def label_of(perf: perf_tools.Perf) -> str:
-    """perf-6.12 of perf 6.12.107."""
+def make_label(perf: perf_tools.Perf) -> str:
+    """Returns "perf-6.12" for perf 6.12.107."""
     return "perf-%d.%d" % perf.number[:2]
 
 
-def cell_of(options: argparse.Namespace, perf: perf_tools.Perf, seed: int) -> dict[str, Any]:
-    """What is known before the run; outcome and reason come after it."""
+def describe_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int) -> dict[str, Any]:
+    """Returns the content of cell.json without outcome and reason, which the run determines."""
     own = [name for name in perf.packages if name.startswith("linux-perf")]
     command = ["python3", "ci/matrix", "tools", "--perf", ".".join(map(str, perf.number[:2])),
                "--seed", str(seed)]
     command += [word for case in options.cases for word in ("--case", case)]
-    return {"kind": "tool", "label": label_of(perf), "version": perf.version,
+    return {"kind": "tool", "label": make_label(perf), "version": perf.version,
             "package": " ".join(own) or "as installed", "packages": sorted(perf.packages),
-            "kernel": kernel(), "accelerator": "wall clock", "suite": " ".join(options.cases),
-            "command": shlex.join(command), "seed": seed}
+            "kernel": os.uname().release, "accelerator": "wall clock",
+            "suite": " ".join(options.cases), "command": shlex.join(command), "seed": seed}
 
 
 def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, seed: int,
                  folder: str) -> tuple[str, str]:
-    """Outcome and reason of one run; its folder holds what it left."""
-    # The whole path: from it a reader of the results knows where they lay.
+    """Runs the cases with one perf and seed into @folder. Returns outcome and reason."""
+    # An absolute path: replace_paths() finds it in the reasons of cases.
     command = [options.jitproof, "run", "--set=full", "--seed", str(seed),
                "-o", os.path.abspath(folder), *options.cases]
     environment = {**perf.environment, "JITPROOF_PERF": perf.path}
@@ -62,26 +58,25 @@ def run_jitproof(options: argparse.Namespace, perf: perf_tools.Perf, seed: int,
                                stderr=subprocess.STDOUT, env=environment, text=True,
                                errors="replace")
     try:
-        said, _ = process.communicate(timeout=TIMEOUT_S)
+        output, _ = process.communicate(timeout=TIMEOUT_S)
     except subprocess.TimeoutExpired:
-        return "LOST", "no end after %d s" % TIMEOUT_S
+        return "LOST", "still running after %d s" % TIMEOUT_S
     finally:
-        # Where it did not end: it ends what it started. Not SIGINT, which what a script starts in
-        # the background ignores.
+        # jitproof ends its children on SIGTERM. A script's background processes ignore SIGINT.
         process.terminate()
         process.communicate()
     if process.returncode not in (0, 1, 4):
         return "LOST", "jitproof run ended with %d: %s" % (
-            process.returncode, " | ".join(said.strip().splitlines()[-3:])[:400])
+            process.returncode, " | ".join(output.strip().splitlines()[-3:])[:400])
     return "DONE", ""
 
 
 def run_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int, folder: str) -> str:
-    """Makes the folder of a cell, which has its name once all of it is there; its outcome."""
+    """Runs a cell in a .partial folder and renames the complete folder. Returns the outcome."""
     partial = folder + cells.PARTIAL
     shutil.rmtree(partial, ignore_errors=True)
     os.makedirs(options.output, exist_ok=True)
-    cell = cell_of(options, perf, seed)
+    cell = describe_cell(options, perf, seed)
     try:
         cell["outcome"], cell["reason"] = run_jitproof(options, perf, seed, partial)
         os.makedirs(partial, exist_ok=True)
@@ -93,7 +88,7 @@ def run_cell(options: argparse.Namespace, perf: perf_tools.Perf, seed: int, fold
     return cell["outcome"]
 
 
-def tell(folder: str) -> str:
+def summarize_cell(folder: str) -> str:
     made = cells.load(folder)
     if made.lost:
         return made.lost
@@ -108,16 +103,16 @@ def tell(folder: str) -> str:
     return "\n".join(lines)
 
 
-def unmatched(options: argparse.Namespace) -> str | None:
-    """The first glob that matches no case, or None: less would run than was asked for."""
+def find_unmatched_glob(options: argparse.Namespace) -> str | None:
+    """Returns the first glob that matches no case, or None."""
     for glob in options.cases:
         if process.run([options.jitproof, "list", glob]).returncode:
             return glob
     return None
 
 
-def find(options: argparse.Namespace) -> tuple[list[perf_tools.Perf], int]:
-    """The perfs that are wanted, and how many cannot be had."""
+def find_perfs(options: argparse.Namespace) -> tuple[list[perf_tools.Perf], int]:
+    """Finds the wanted perfs. Returns them, and how many are not available."""
     found, missing = [], 0
     for wanted in dict.fromkeys(options.perf):
         try:
@@ -125,22 +120,22 @@ def find(options: argparse.Namespace) -> tuple[list[perf_tools.Perf], int]:
         except Missing as reason:
             print("perf %s: %s" % (wanted, reason), flush=True)
             missing += 1
-    # One may be wanted by two names.
+    # Two names may mean the same perf.
     return sorted(dict.fromkeys(found), key=lambda perf: perf.number), missing
 
 
-def plan(options: argparse.Namespace,
-         perfs: list[perf_tools.Perf]) -> list[tuple[perf_tools.Perf, int, str]]:
-    """(perf, seed, folder) of each cell, none of which is there; before any is run."""
+def plan_cells(options: argparse.Namespace,
+               perfs: list[perf_tools.Perf]) -> list[tuple[perf_tools.Perf, int, str]]:
+    """Returns (perf, seed, folder) of each cell. Fails before any runs if a folder exists."""
     seeds = list(dict.fromkeys(options.seed or [1]))
-    made = [(perf, seed, os.path.join(options.output, label_of(perf) + (
+    made = [(perf, seed, os.path.join(options.output, make_label(perf) + (
         "" if len(seeds) == 1 else ".seed-%d" % seed))) for perf in perfs for seed in seeds]
     folders = [folder for _, _, folder in made]
     for folder in folders:
         if folders.count(folder) > 1:
-            raise status.Refused("two of these perfs would be %s" % folder)
+            raise status.Refused("two of these perfs would use the folder %s" % folder)
         if os.path.lexists(folder):
-            raise FileExistsError(errno.EEXIST, "is there already", folder)
+            raise FileExistsError(errno.EEXIST, "exists already", folder)
     return made
 
 
@@ -149,32 +144,32 @@ def run(options: argparse.Namespace) -> int:
     if not os.access(options.jitproof, os.X_OK):
         raise FileNotFoundError(errno.ENOENT, "is not built", options.jitproof)
     options.cases = options.case or list(CASES)
-    glob = unmatched(options)
+    glob = find_unmatched_glob(options)
     if glob is not None:
         raise status.Refused("no case matches %s" % glob)
-    perfs, lost = find(options)
-    for perf, seed, folder in plan(options, perfs):
+    perfs, lost = find_perfs(options)
+    for perf, seed, folder in plan_cells(options, perfs):
         lost += run_cell(options, perf, seed, folder) != "DONE"
-        print("%s (perf %s): %s" % (os.path.basename(folder), perf.version, tell(folder)),
+        print("%s (perf %s): %s" % (os.path.basename(folder), perf.version, summarize_cell(folder)),
               flush=True)
     return 1 if lost else 0
 
 
 def add(subparsers: Subparsers) -> None:
     build = os.environ.get("O", "build")
-    parser = subparsers.add_parser("tools", help="the same cases through several perfs",
+    parser = subparsers.add_parser("tools", help="run the same cases with several perfs",
                                    description=DESCRIPTION)
     parser.add_argument("-o", "--output", metavar="DIR",
                         default=os.path.join(build, "matrix-tools"),
-                        help="must not have these perfs yet (default: %(default)s)")
+                        help="must not hold results of these perfs (default: %(default)s)")
     parser.add_argument("--perf", nargs="+", default=list(VERSIONS), metavar="VERSION",
                         help='versions, suites or "installed" (default: %s)' % " ".join(VERSIONS))
     parser.add_argument("--case", action="append", metavar="GLOB",
-                        help="again and again; default: %s" % " ".join(CASES))
+                        help="may be repeated; default: %s" % " ".join(CASES))
     parser.add_argument("--seed", action="append", type=option_types.seed, metavar="N",
-                        help="again and again; default: 1")
+                        help="may be repeated; default: 1")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"),
                         help="default: build/jitproof")
     parser.add_argument("--perf-dir", default=os.path.join(build, "perf"),
-                        help="where the perfs are kept (default: %(default)s)")
+                        help="folder of the unpacked perfs (default: %(default)s)")
     parser.set_defaults(run=status.of("ci/matrix tools", run))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Why a fact differs between two kernels: results/matrix/explained.toml (docs/facts.md)."""
+"""Reads results/matrix/explained.toml, the explanations of facts that differ between kernels
+(docs/facts.md)."""
 
 import fnmatch
 import os
@@ -17,7 +18,7 @@ KEYS = {"fact": (stored.is_text, True), "from": (is_version, True), "to": (is_ve
 
 
 def load(folder: str) -> list[dict[str, str]]:
-    """The explanations of a folder's file, none where there is no file."""
+    """Loads the explanations of a folder. Returns an empty list if it has no file of them."""
     path = os.path.join(folder, FILE)
     if not os.path.exists(path):
         return []
@@ -34,19 +35,20 @@ def load(folder: str) -> list[dict[str, str]]:
             raise Malformed(where, 0, "expected a table")
         stored.check(where, 0, one, KEYS)
         if numbers(one["from"]) >= numbers(one["to"]):
-            raise Malformed(where, 0, "from %s to %s is no way" % (one["from"], one["to"]))
+            raise Malformed(where, 0, "'to' is %s; expected a version later than 'from', %s" % (
+                one["to"], one["from"]))
     return found
 
 
 def overlaps(one: dict[str, str], before: str, after: str) -> bool:
-    """Whether what changed between two kernels may have changed where an explanation has it: it
-    stays right for other kernels than those that it was written for, closer or wider apart."""
+    """Returns whether the range of an explanation overlaps the range of two kernels' labels. So an
+    explanation stays valid when kernels in between are added or removed."""
     old, new = numbers(before), numbers(after)
     return max(old, numbers(one["from"])) < min(new, numbers(one["to"]))
 
 
-def explain(explanations: list[dict[str, str]], fact: str, before: str,
-            after: str) -> list[dict[str, str]]:
-    """Those that a fact's difference between two labels goes back to."""
+def find_explanations(explanations: list[dict[str, str]], fact: str, before: str,
+                      after: str) -> list[dict[str, str]]:
+    """Returns the explanations of a fact's difference between the labels @before and @after."""
     return [one for one in explanations
             if fnmatch.fnmatchcase(fact, one["fact"]) and overlaps(one, before, after)]

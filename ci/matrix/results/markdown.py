@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""results/MATRIX.md from the stored results: every cell leads to the record it came from."""
+"""Makes results/MATRIX.md from the stored results. Every cell links to the record it shows."""
 
 import itertools
 import json
@@ -17,11 +17,11 @@ line of a file in [matrix/](matrix/); [how to run, store and compare](../docs/ma
 """
 COMMIT = "https://git.kernel.org/linus/"
 DIFFER = "Rates whose 95 % intervals do not meet, and counts that a case expects exactly."
-LONGEST = 160  # characters of a value in a table; the record has all of it
+LONGEST = 160  # characters of a value in a table; the record has the whole value
 
 
 def escape(text: str, longest: int = LONGEST) -> str:
-    """Any text as the inside of a table's cell."""
+    """Escapes any text for a cell of a table."""
     text = " ".join(text.split())
     if len(text) > longest:
         text = text[:longest - 1] + "…"
@@ -30,7 +30,7 @@ def escape(text: str, longest: int = LONGEST) -> str:
 
 
 def code(text: str) -> str:
-    """Any text as code: what Markdown cannot hold there is escaped as text."""
+    """Formats any text as code, or as escaped text if a code span cannot hold it."""
     text = " ".join(text.split())
     if not text:
         return "-"
@@ -60,41 +60,41 @@ def table(*titles: str) -> Iterator[str]:
     yield "|---" * len(titles) + "|"
 
 
-def marks(case: dict[str, Any]) -> str:
-    """What a cell says: the outcome, the signal of a crash, and what is not as in other cells."""
-    text = differences.outcome(case)
+def format_outcome(case: dict[str, Any]) -> str:
+    """Formats the outcome, the signal of a crash, and the number of seeds if outcomes differ."""
+    text = differences.format_outcome(case)
     if len(set(case["outcomes"])) > 1:
         text += " (%d of %d)" % (case["outcomes"].count(case["outcome"]), len(case["outcomes"]))
     return text
 
 
-def smp_of(several: list[stored.Stored], names: dict[str, dict[str, Any]] | list[str]) -> str:
-    """On how many processors cases ran: every number that there is."""
+def format_cpu_counts(several: list[stored.Stored], names: Iterable[str]) -> str:
+    """Lists the numbers of processors that the cases ran on."""
     found = sorted({made.cases[name]["smp"] for made in several for name in names
                     if name in made.cases})
     return ", ".join(map(str, found))
 
 
-def outcome_table(several: list[stored.Stored], what: str) -> Iterator[str]:
-    """Cases down, kernels or tools across."""
+def outcome_table(several: list[stored.Stored]) -> Iterator[str]:
+    """Makes a table with a row for each case and a column for each kernel or tool."""
     names = sorted({name for made in several for name in made.cases})
     yield from table("case", "CPUs", *map(header_link, several))
     for name in names:
-        cells = [case_link(made, name, escape(marks(made.cases[name])))
+        cells = [case_link(made, name, escape(format_outcome(made.cases[name])))
                  if name in made.cases else "" for made in several]
-        yield row(code(name), smp_of(several, [name]), *cells)
+        yield row(code(name), format_cpu_counts(several, [name]), *cells)
     counts = ["%d of %d" % (sum(case["outcome"] in differences.GOOD
                                 for case in made.cases.values()), len(made.cases))
               for made in several]
-    yield row("PASS or XFAIL, of all %s" % what, "", *counts)
+    yield row("PASS or XFAIL, of all cases", "", *counts)
 
 
-def differs(values: list[list[int]]) -> bool:
-    """Whether any two of some metrics differ by more than chance, as stored.apart() has it."""
-    return any(itertools.starmap(stored.apart, itertools.combinations(values, 2)))
+def any_differ(values: list[list[int]]) -> bool:
+    """Returns whether any two values of a metric differ by more than chance."""
+    return any(itertools.starmap(stored.differ_significantly, itertools.combinations(values, 2)))
 
 
-def percent(metric: list[int]) -> str:
+def format_metric(metric: list[int]) -> str:
     if len(metric) == 1:
         return str(metric[0])
     if not metric[1]:
@@ -102,9 +102,9 @@ def percent(metric: list[int]) -> str:
     return "%.1f %% (%d of %d)" % (100 * metric[0] / metric[1], *metric)
 
 
-def figures_that_differ(several: list[stored.Stored]) -> Iterator[tuple[str, str]]:
-    """(case, metric) of rates that differ by more than chance, and of plain counts that are
-    expected to be something and differ."""
+def find_changed_metrics(several: list[stored.Stored]) -> Iterator[tuple[str, str]]:
+    """Yields (case, metric) of rates that differ by more than chance, and of plain counts that
+    differ although a case expects an exact count."""
     for name in sorted({name for made in several for name in made.cases}):
         cases = [made.cases[name] for made in several if name in made.cases]
         metrics = sorted({metric for case in cases for metric in case["metrics"]})
@@ -113,86 +113,87 @@ def figures_that_differ(several: list[stored.Stored]) -> Iterator[tuple[str, str
                 continue
             values = [case["metrics"][metric] for case in cases if metric in case["metrics"]]
             counted = any(len(value) == 1 for value in values)
-            # More samples are no difference: of counts only those that must be a number exactly.
-            if counted and not any(exactly(case["expect"].get(metric)) for case in cases):
+            # Counts vary with the number of samples, unless a case expects an exact count.
+            if counted and not any(is_exact(case["expect"].get(metric)) for case in cases):
                 continue
-            if differs(values):
+            if any_differ(values):
                 yield name, metric
 
 
-def exactly(expected: list[Any] | None) -> bool:
+def is_exact(expected: list[Any] | None) -> bool:
     return expected is not None and expected[0] == expected[1]
 
 
 def figure_table(several: list[stored.Stored]) -> Iterator[str]:
     yield from table("case", "metric", *map(header_link, several))
-    for name, metric in figures_that_differ(several):
-        cells = [case_link(made, name, percent(made.cases[name]["metrics"][metric]))
+    for name, metric in find_changed_metrics(several):
+        cells = [case_link(made, name, format_metric(made.cases[name]["metrics"][metric]))
                  if metric in made.cases.get(name, {"metrics": ()})["metrics"] else ""
                  for made in several]
         yield row(code(name), code(metric), *cells)
 
 
-def value_of(fact: dict[str, Any]) -> str:
-    """What a fact is, as text; what could not be asked says why."""
+def format_fact(fact: dict[str, Any]) -> str:
+    """Formats the value of a fact, or the reason why it has none."""
     value = fact["value"]
     if value is None:
         return "not there: " + fact.get("why", "")
     if isinstance(value, list):
-        return ", ".join(map(differences.short, value)) or "nothing"
-    return differences.short(value)
+        return ", ".join(map(differences.format_value, value)) or "nothing"
+    return differences.format_value(value)
 
 
-def runs_of(several: list[stored.Stored], name: str) -> list[tuple[str, list[stored.Stored]]]:
-    """[(value, [Stored...])]: neighbours with the same value of a fact."""
+def group_by_value(several: list[stored.Stored],
+                   name: str) -> list[tuple[str, list[stored.Stored]]]:
+    """Groups neighbours with the same value of a fact. Returns (value, results) of each group."""
     asked = (made for made in several if name in made.facts)
     runs = [list(run) for _, run in itertools.groupby(
         asked, lambda made: json.dumps(made.facts[name]["value"]))]
-    return [(value_of(run[0].facts[name]), run) for run in runs]
+    return [(format_fact(run[0].facts[name]), run) for run in runs]
 
 
-def links_of(members: list[stored.Stored], name: str) -> str:
+def link_facts(members: list[stored.Stored], name: str) -> str:
     return " ".join(link(made, stored.fact_id(made.label, name), escape(made.label))
                     for made in members)
 
 
-def with_commits(text: str) -> str:
-    """Markdown of a text in which a hash leads to its commit."""
+def link_commits(text: str) -> str:
+    """Escapes a text and links each hash to its commit."""
     return re.sub(r"\b[0-9a-f]{12}\b",
                   lambda match: "[%s](%s%s)" % (match.group(0), COMMIT, match.group(0)),
                   escape(text, 1000))
 
 
-def explanation(known: list[dict[str, str]], name: str,
-                runs: list[tuple[str, list[stored.Stored]]]) -> Iterator[str]:
-    """For each change from one run of kernels to the next: the pair, and what explains it."""
+def explain_changes(known: list[dict[str, str]], name: str,
+                    runs: list[tuple[str, list[stored.Stored]]]) -> Iterator[str]:
+    """Yields both labels and the explanations of each change of a fact."""
     for (_, before), (_, after) in zip(runs, runs[1:]):
         one, other = before[-1].label, after[0].label
-        said = "; ".join("%s *(%s)*" % (with_commits(why["why"]), escape(why["source"]))
-                         for why in explained.explain(known, name, one, other))
-        yield "%s → %s: %s" % (escape(one), escape(other), said or "**unexplained**")
+        reasons = "; ".join("%s *(%s)*" % (link_commits(why["why"]), escape(why["source"]))
+                            for why in explained.find_explanations(known, name, one, other))
+        yield "%s → %s: %s" % (escape(one), escape(other), reasons or "**unexplained**")
 
 
 def fact_table(kernels: list[stored.Stored], known: list[dict[str, str]]) -> Iterator[str]:
     names = sorted({name for made in kernels for name in made.facts})
     yield from table("fact", "what it is", "values", "changed between, and why")
     for name in names:
-        runs = runs_of(kernels, name)
+        runs = group_by_value(kernels, name)
         if len(runs) > 1:
             about = next(made.facts[name].get("about", "") for made in kernels
                          if name in made.facts)
             yield row(code(name), escape(about),
-                      "<br>".join("%s: %s" % (links_of(members, name), code(value))
+                      "<br>".join("%s: %s" % (link_facts(members, name), code(value))
                                   for value, members in runs),
-                      "<br>".join(explanation(known, name, runs)))
+                      "<br>".join(explain_changes(known, name, runs)))
 
 
-def same_facts(kernels: list[stored.Stored]) -> Iterator[str]:
+def same_fact_table(kernels: list[stored.Stored]) -> Iterator[str]:
     yield from table("fact", "value", "kernels")
     for name in sorted({name for made in kernels for name in made.facts}):
-        runs = runs_of(kernels, name)
+        runs = group_by_value(kernels, name)
         if len(runs) == 1:
-            yield row(code(name), code(runs[0][0]), links_of(runs[0][1], name))
+            yield row(code(name), code(runs[0][0]), link_facts(runs[0][1], name))
 
 
 def crash_table(several: list[stored.Stored]) -> Iterator[str]:
@@ -202,17 +203,17 @@ def crash_table(several: list[stored.Stored]) -> Iterator[str]:
             if case.get("crashed"):
                 yield row(header_link(made), code(name),
                           case_link(made, name, escape(case["crashed"])),
-                          escape(differences.first_line(case["why"])))
+                          escape(differences.get_first_line(case["why"])))
 
 
 def bad_table(several: list[stored.Stored]) -> Iterator[str]:
-    """Every case that did not just pass, those with the same reason together."""
+    """Makes a table of every case that did not pass, grouped by outcome and reason."""
     yield from table("by", "outcome", "cases", "why")
     for made in several:
         found: dict[tuple[str, str], list[str]] = {}
         for name, case in sorted(made.cases.items()):
             if case["outcome"] != "PASS":
-                found.setdefault((marks(case), case["why"]), []).append(name)
+                found.setdefault((format_outcome(case), case["why"]), []).append(name)
         for (outcome, why), names in sorted(found.items()):
             yield row(header_link(made), escape(outcome),
                       " ".join(case_link(made, name, escape(name)) for name in names),
@@ -227,13 +228,13 @@ def made_table(several: list[stored.Stored]) -> Iterator[str]:
         package = header["package"] or "-"
         if header.get("sha256"):
             package += ", sha256 " + header["sha256"][:12]
-        # Of a kernel the emulator; of a tool the kernel.
+        # A kernel runs on an emulator, a tool on a kernel.
         where = header["accelerator"] if header["kind"] == "kernel" else \
             "kernel %s, %s" % (header["kernel"], header["accelerator"])
         if header.get("qemu"):
             where = "QEMU %s, %s" % (header["qemu"], where)
         yield row(header_link(made), escape(header["version"]), escape(package),
-                  smp_of([made], made.cases), escape(where), escape(header["suite"]),
+                  format_cpu_counts([made], made.cases), escape(where), escape(header["suite"]),
                   " ".join(map(str, header["seeds"])),
                   "%d, %d" % (header["cases"], header["facts"]),
                   escape(" ".join([header["outcome"], header.get("reason", "")])),
@@ -242,7 +243,7 @@ def made_table(several: list[stored.Stored]) -> Iterator[str]:
 
 def section(title: str, rows: Iterable[str], text: str = "",
             none: str | None = None) -> Iterator[str]:
-    """A heading, what there is to say, and a table; none: said in place of an empty table."""
+    """Yields a heading, a text and a table. @none: replaces an empty table."""
     rows = list(rows)
     yield "\n## %s\n" % title
     if text:
@@ -253,12 +254,12 @@ def section(title: str, rows: Iterable[str], text: str = "",
         yield none or "Nothing is stored."
 
 
-def report(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
-    """The text of MATRIX.md."""
+def make_page(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
+    """Returns the text of MATRIX.md. @known: the explanations of facts."""
     kernels = [made for made in several if made.header["kind"] == "kernel"]
     tools = [made for made in several if made.header["kind"] == "tool"]
     lines = [HEAD.rstrip("\n")]
-    lines += section("Kernels and cases", outcome_table(kernels, "cases") if kernels else ())
+    lines += section("Kernels and cases", outcome_table(kernels) if kernels else ())
     if kernels:
         lines += section("Figures that differ between kernels", figure_table(kernels),
                          DIFFER, "None.")
@@ -266,9 +267,9 @@ def report(several: list[stored.Stored], known: list[dict[str, str]]) -> str:
                          "Why, and how that is known, stands in "
                          "[explained.toml](matrix/explained.toml).",
                          "None.")
-        lines += section("Facts that are the same wherever they were asked", same_facts(kernels),
-                         "", "None.")
-    lines += section("Tools and cases", outcome_table(tools, "cases") if tools else ())
+        lines += section("Facts that are the same wherever they were asked",
+                         same_fact_table(kernels), "", "None.")
+    lines += section("Tools and cases", outcome_table(tools) if tools else ())
     if tools:
         lines += section("Figures that differ between tools", figure_table(tools),
                          DIFFER + " These ran on one host by its wall clock: figures vary a "

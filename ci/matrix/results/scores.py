@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What profilers made of their scenes on each kernel: kept in results/matrix/scores, and shown in
-results/GUESTS.md beside what results/PROFILERS.md has of another machine."""
+"""Stores the scores of profilers on each kernel in results/matrix/scores, and shows them in
+results/GUESTS.md beside the scores of results/PROFILERS.md, which another machine measured."""
 
 import dataclasses
 import os
@@ -40,7 +40,7 @@ emulated processor (%s). The guest records, the host judges. A cell lists what i
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """What a file holds."""
+    """The content of a file of results/matrix/scores: the scores of profilers on one kernel."""
     header: dict[str, Any]
     rows: list[Row]
 
@@ -49,8 +49,8 @@ class Kernel:
         return str(self.header["kernel"])
 
 
-def of_cell(folder: str) -> Kernel:
-    """A cell of a run, reduced to what is kept."""
+def load_cell(folder: str) -> Kernel:
+    """Loads a cell of a run, reduced to the stored keys."""
     cell = jsonl.read_one(os.path.join(folder, CELL))
     if cell.get("outcome") not in stored.WHOLE:
         raise Partial("%s: %s" % (folder, cell.get("outcome")))
@@ -65,15 +65,15 @@ def of_cell(folder: str) -> Kernel:
     return Kernel({key: cell[key] for key in HEADER}, rows)
 
 
-def merged(old: Kernel, new: Kernel) -> Kernel:
-    """What a later run did not ask for stays, if it was asked on the same kernel."""
+def merge_kernels(old: Kernel, new: Kernel) -> Kernel:
+    """Replaces old scores by newer ones. Drops all old scores if the kernel or QEMU changed."""
     if old.header != new.header:
         return new
     rows = {(row["profiler"], row["workload"]): row for row in [*old.rows, *new.rows]}
     return Kernel(new.header, [rows[key] for key in sorted(rows)])
 
 
-def text_of(kernel: Kernel) -> str:
+def format_kernel(kernel: Kernel) -> str:
     return "".join(map(jsonl.line_of, [kernel.header, *kernel.rows]))
 
 
@@ -93,7 +93,7 @@ def load_folder(folder: str) -> list[Kernel]:
 
 
 class Board:
-    """One profiler: of each scene a cell, whose rounds are the kernels."""
+    """The scores of one profiler: a cell for each scene, with a row for each kernel."""
 
     def __init__(self, profiler: str, kernels: list[Kernel]) -> None:
         self.profiler = profiler
@@ -107,13 +107,13 @@ class Board:
         self.rows = {scene: rows[scene] for scene in sorted(rows)}
         self.cells = {scene: Cell(list(rows[scene].values())) for scene in self.rows}
 
-    def says(self, scene: str, label: str) -> str:
+    def format_cell(self, scene: str, label: str) -> str:
         row = self.rows[scene].get(label)
         return str(Cell([row])) if row else "-"
 
 
-def elsewhere(text: str) -> dict[tuple[str, str], str]:
-    """The cells of results/PROFILERS.md, by profiler and scene."""
+def parse_profilers_page(text: str) -> dict[tuple[str, str], str]:
+    """Returns the cells of results/PROFILERS.md, by profiler and scene."""
     scenes, found, heads = dict(page.ASKED), {}, list[str]()
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -125,14 +125,14 @@ def elsewhere(text: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def verdicts(cell: str) -> set[tuple[str, ...]]:
-    """What a cell as it is shown says is wrong, by each of its rounds."""
+def parse_verdicts(cell: str) -> set[tuple[str, ...]]:
+    """Parses a shown cell. Returns the wrong columns of each of its rounds, () for "ok"."""
     return {() if one == "ok" else tuple(part.split()[0] for part in one.split(", "))
             for one in cell.removeprefix("varies: ").split(" / ")}
 
 
-def groups(board: Board, scene: str) -> Iterator[str]:
-    """KERNELS: WHAT of each verdict."""
+def group_kernels(board: Board, scene: str) -> Iterator[str]:
+    """Yields "KERNELS: WRONG COLUMNS" for each verdict."""
     by_verdict = dict[tuple[str, ...], list[str]]()
     for label, row in board.rows[scene].items():
         by_verdict.setdefault(Cell([row]).verdicts[0], []).append(label)
@@ -140,27 +140,28 @@ def groups(board: Board, scene: str) -> Iterator[str]:
         yield "%s: %s" % (", ".join(labels), ", ".join(verdict) or "ok")
 
 
-def spreads(board: Board, scene: str) -> Iterator[str]:
-    """COLUMN LEAST (KERNEL) to MOST of rates that differ by more than chance between kernels."""
+def find_spreads(board: Board, scene: str) -> Iterator[str]:
+    """Yields "COLUMN LEAST (KERNEL) to MOST (KERNEL)" for each rate that differs between kernels by
+    more than chance."""
     for column in RATES:
-        told = {label: row[column] for label, row in board.rows[scene].items() if column in row}
-        values = [[one["k"], one["n"]] for one in told.values()]
-        if markdown.differs(values):
-            least, most = (pick(told, key=lambda label: told[label]["k"] / told[label]["n"])
+        rates = {label: row[column] for label, row in board.rows[scene].items() if column in row}
+        values = [[one["k"], one["n"]] for one in rates.values()]
+        if markdown.any_differ(values):
+            least, most = (pick(rates, key=lambda label: rates[label]["k"] / rates[label]["n"])
                            for pick in (min, max))
             yield "%s (%s) to %s (%s)" % (
                 figure(column, [board.rows[scene][least]]), least,
                 figure(column, [board.rows[scene][most]]).removeprefix(column + " "), most)
 
 
-def differs(board: Board, scene: str, there: str) -> bool:
-    """Between kernels, or from the other machine."""
+def needs_explanation(board: Board, scene: str, there: str) -> bool:
+    """Returns whether a scene differs between kernels, or from the cell @there of PROFILERS.md."""
     cell = board.cells[scene]
-    return cell.varies or any(spreads(board, scene)) or \
-        (there != "-" and not set(cell.verdicts) <= verdicts(there))
+    return cell.varies or any(find_spreads(board, scene)) or \
+        (there != "-" and not set(cell.verdicts) <= parse_verdicts(there))
 
 
-def differences(boards: list[Board], others: dict[tuple[str, str], str]) -> Iterator[str]:
+def difference_section(boards: list[Board], others: dict[tuple[str, str], str]) -> Iterator[str]:
     reasons = page.written("guests")
     yield from ("", "## Where they differ", "",
                 "Cells in which other columns are wrong than on another kernel, or than in "
@@ -169,29 +170,29 @@ def differences(boards: list[Board], others: dict[tuple[str, str], str]) -> Iter
     for board in boards:
         for scene in board.cells:
             there = others.get((board.profiler, scene), "-")
-            if differs(board, scene, there):
-                told = [*groups(board, scene), "PROFILERS: " + " or ".join(
-                    sorted(", ".join(one) or "ok" for one in verdicts(there)))]
-                told += spreads(board, scene)
-                yield markdown.row(board.profiler, scene, "; ".join(told), page.why_varies(
+            if needs_explanation(board, scene, there):
+                wrong = [*group_kernels(board, scene), "PROFILERS: " + " or ".join(
+                    sorted(", ".join(one) or "ok" for one in parse_verdicts(there)))]
+                wrong += find_spreads(board, scene)
+                yield markdown.row(board.profiler, scene, "; ".join(wrong), page.why_varies(
                     board.profiler, scene, reasons) or "unconfirmed")
 
 
-def causes(boards: list[Board]) -> Iterator[str]:
+def cause_section(boards: list[Board]) -> Iterator[str]:
     known = page.written("known")
     yield from ("", "## What is wrong, and why", "", "Of all kernels together.", "",
                 *markdown.table("profiler", "workload", "causes", "why"))
     for board in boards:
-        for scene, said, why in page.causes(board, known):
-            yield markdown.row(board.profiler, scene, markdown.escape(said),
-                               "; ".join(text for text, _ in why if text) or "unconfirmed")
+        for scene, text, why in page.causes(board, known):
+            yield markdown.row(board.profiler, scene, markdown.escape(text),
+                               "; ".join(one for one, _ in why if one) or "unconfirmed")
 
 
 def render(kernels: list[Kernel], profilers_page: str) -> str:
     names = sorted({row["profiler"] for kernel in kernels for row in kernel.rows})
     boards = [Board(name, kernels) for name in names]
     labels = [kernel.label for kernel in kernels]
-    others = elsewhere(profilers_page)
+    others = parse_profilers_page(profilers_page)
     measured = re.search(r"Linux ([\d.]+)", profilers_page)
     lines = [HEAD % (", ".join(sorted({"QEMU " + kernel.header["qemu"] for kernel in kernels})),
                      measured[1] if measured else "-",
@@ -201,9 +202,9 @@ def render(kernels: list[Kernel], profilers_page: str) -> str:
     for board in boards:
         for scene in board.cells:
             lines.append(markdown.row(
-                board.profiler, scene, *(board.says(scene, label) for label in labels),
+                board.profiler, scene, *(board.format_cell(scene, label) for label in labels),
                 others.get((board.profiler, scene), "-")))
-    lines += [*differences(boards, others), *causes(boards), "", "## The kernels", "",
+    lines += [*difference_section(boards, others), *cause_section(boards), "", "## The kernels", "",
               *markdown.table("kernel", "package", "commands")]
     lines += [markdown.row(kernel.label, kernel.header["package"], "; ".join(
         "`%s`" % command for command in sorted({row["command"] for row in kernel.rows})))

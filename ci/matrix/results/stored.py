@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stored results of one kernel or one tool (docs/matrix.md): a header, cases, facts."""
+"""Reads and writes the stored results of one kernel or tool: a header, cases and facts
+(docs/matrix.md)."""
 
 import dataclasses
 import math
@@ -14,9 +15,9 @@ from ci.base.text import numbers
 
 FORMAT = 1
 KINDS = ("kernel", "tool")
-# Best first: of several seeds the worst stands for the case.
+# Best first: the worst outcome of several seeds is the outcome of the case.
 OUTCOMES = ("PASS", "XFAIL", "SKIP", "XPASS", "ERROR", "TIMEOUT", "CRASH", "FAIL")
-# Of a run: all is there; all is there, and the kernel's log has what it should not.
+# Outcomes of complete runs. SPLAT: the kernel's log has a splat.
 WHOLE = ("DONE", "SPLAT")
 BAD = ("FAIL", "CRASH", "TIMEOUT", "ERROR", "XPASS")
 ROOT = os.path.abspath(__file__ + "/../../../..")
@@ -35,7 +36,7 @@ def is_text(value: object) -> bool:
 
 
 def is_value(value: object, depth: int = 0) -> bool:
-    """Of a fact: a string, a number, or a list of them."""
+    """Returns whether a fact may have the value: null, a string, a number, or a list of those."""
     if isinstance(value, list):
         return depth == 0 and all(is_value(one, 1) for one in value)
     if isinstance(value, float):
@@ -44,25 +45,25 @@ def is_value(value: object, depth: int = 0) -> bool:
 
 
 def is_metric(value: object) -> bool:
-    """[k] or [k, n]."""
+    """Returns whether the value is [k] or [k, n]."""
     return (isinstance(value, list) and len(value) in (1, 2) and all(map(is_count, value))
             and (len(value) == 1 or value[0] <= value[1]))
 
 
-def is_end(value: object) -> bool:
-    """Of a range: a number that is no larger than a count can be, or null."""
+def is_bound(value: object) -> bool:
+    """Returns whether the value is a bound of a range: null, or a number of a count's size."""
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)
                              and abs(value) < 1 << 64)
 
 
 def is_expect(value: object) -> bool:
-    """[least, most, unit], an open end is null."""
+    """Returns whether the value is [least, most, unit]; an open bound is null."""
     return (isinstance(value, list) and len(value) == 3 and value[2] in ("rate", "count")
-            and all(map(is_end, value[:2])))
+            and all(map(is_bound, value[:2])))
 
 
 def is_exception(value: object) -> bool:
-    """[metric, cause, count]."""
+    """Returns whether the value is [metric, cause, count]."""
     return (isinstance(value, list) and len(value) == 3 and is_text(value[0])
             and is_text(value[1]) and is_count(value[2]))
 
@@ -80,10 +81,10 @@ def matching(pattern: str) -> Check:
 
 
 is_counts = map_of(is_count)
-# As long as the release of a kernel that was built here may be, and what it may hold.
+# Has the length and the characters that the release of a self-built kernel may have.
 is_label = matching(r"[0-9A-Za-z][0-9A-Za-z._+~-]{0,200}")
 is_name = matching(r"[0-9A-Za-z][0-9A-Za-z._+/-]{0,200}")
-# key: (what it must be, whether it must be there)
+# key: (check of the value, whether the key is required)
 HEADER: Keys = {
     "id": (is_label, True), "format": (lambda value: value == FORMAT, True),
     "kind": (lambda value: value in KINDS, True), "label": (is_label, True),
@@ -111,26 +112,26 @@ FACT: Keys = {"id": (is_text, True), "fact": (is_name, True), "value": (is_value
 
 
 def check(path: str, line: int, record: dict[str, Any], keys: Keys) -> None:
-    """Everything that must be there is, and is what it must be; nothing else is."""
-    for key, (right, needed) in keys.items():
-        if needed and key not in record:
+    """Raises Malformed if a key is missing or unknown, or its value has the wrong type."""
+    for key, (is_valid, required) in keys.items():
+        if required and key not in record:
             raise Malformed(path, line, "'%s' is missing" % key)
-        if key in record and not right(record[key]):
+        if key in record and not is_valid(record[key]):
             raise Malformed(path, line, "'%s' cannot be %.60r" % (key, record[key]))
     for key in record:
         if key not in keys:
-            raise Malformed(path, line, "what is '%.60s'?" % key)
+            raise Malformed(path, line, "unknown key '%.60s'" % key)
 
 
 @dataclasses.dataclass
 class Stored:
-    """What one kernel or tool came to; lines: of each record by its identity, 1 is the first."""
+    """The results of one kernel or tool. @lines: the line of each record by its id, from 1."""
     path: str
     header: dict
     cases: dict
     facts: dict
     lines: dict = dataclasses.field(default_factory=dict)
-    lost: str = ""  # of a run that gave nothing: why
+    lost: str = ""  # why a run has no results
 
     @property
     def label(self) -> str:
@@ -138,7 +139,7 @@ class Stored:
 
     @property
     def order(self) -> tuple[int, tuple[int, ...], str]:
-        """By kind, then 6.9 before 6.12."""
+        """A key to sort by: the kind, then the version (6.9 before 6.12)."""
         return (KINDS.index(self.header["kind"]), numbers(self.label), self.label)
 
 
@@ -150,8 +151,8 @@ def fact_id(label: str, name: str) -> str:
     return "%s fact %s" % (label, name)
 
 
-def records(stored: Stored) -> Iterator[dict[str, Any]]:
-    """The lines of a stored file, in their order, each with its identity."""
+def list_records(stored: Stored) -> Iterator[dict[str, Any]]:
+    """Yields the records of a stored file in their order, each with its id."""
     label = stored.label
     yield {"id": label, **stored.header, "cases": len(stored.cases), "facts": len(stored.facts)}
     for name in sorted(stored.cases):
@@ -160,12 +161,12 @@ def records(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"id": fact_id(label, name), **stored.facts[name]}
 
 
-def text_of(stored: Stored) -> str:
-    return "".join(map(jsonl.line_of, records(stored)))
+def format_stored(stored: Stored) -> str:
+    return "".join(map(jsonl.line_of, list_records(stored)))
 
 
 def load(path: str) -> Stored:
-    """A stored file, checked from end to end."""
+    """Loads a stored file and checks all of it."""
     stored: Stored | None = None
     for line, record in jsonl.read(path):
         if stored is None:
@@ -185,7 +186,7 @@ def load(path: str) -> Stored:
         if record["id"] != wanted:
             raise Malformed(path, line, "'id' is '%.100s'; expected '%s'" % (record["id"], wanted))
         if wanted in stored.lines:
-            raise Malformed(path, line, "'%s' stands in line %d already" % (
+            raise Malformed(path, line, "'%s' is in line %d already" % (
                 wanted, stored.lines[wanted]))
         if "outcomes" in record and len(record["outcomes"]) != len(stored.header["seeds"]):
             raise Malformed(path, line, "%d outcomes of %d seeds" % (
@@ -203,7 +204,7 @@ def load(path: str) -> Stored:
 
 
 def load_folder(folder: str) -> list[Stored]:
-    """Every stored file of a folder, in the order of tables."""
+    """Loads every stored file of a folder, in the order of tables."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
@@ -212,13 +213,13 @@ def load_folder(folder: str) -> list[Stored]:
     return sorted(found, key=lambda stored: stored.order)
 
 
-# Shares of an area of bytes and time: no trials, of which an interval could be told.
+# Shares of an area of bytes and time. They count no trials, so they have no confidence interval.
 AREAS = ("coverage.area",)
 
 
-def apart(one: list[int], other: list[int]) -> bool:
-    """Whether two metrics differ by more than chance: plain counts at all, rates where their
-    intervals do not meet."""
+def differ_significantly(one: list[int], other: list[int]) -> bool:
+    """Returns whether two values of a metric differ by more than chance: counts if they are not
+    equal, rates if their 95 % intervals do not overlap."""
     if len(one) != len(other):
         return True
     if len(one) == 1:

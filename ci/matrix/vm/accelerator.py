@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether KVM works here, found by a short boot: /dev/kvm may be there and hang."""
+"""Tests by a short boot whether KVM works: a guest may hang although /dev/kvm exists."""
 
 import os
 import tempfile
@@ -11,7 +11,7 @@ SECONDS = 30
 
 
 def kvm_works(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool, str]:
-    """(True, "") or (False, why not). Leaves no process, whatever it does."""
+    """Returns (True, "") or (False, the reason). Leaves no process behind."""
     if not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return False, "/dev/kvm cannot be opened"
     limits = {"boot": SECONDS, "case": SECONDS, "leave": SECONDS}
@@ -19,11 +19,11 @@ def kvm_works(found: qemu.Qemu, kernel: kernels.Kernel, init: str) -> tuple[bool
         machine = qemu.Machine(kernel=os.path.abspath(kernel.path),
                                append="console=ttyS0,115200 panic=-1 cryptomgr.notests", smp=1,
                                memory=512, output=1 << 20, accelerator="kvm")
-        qemu.furnish(work, machine, initramfs.build(init, initramfs.Content(
+        qemu.create_files(work, machine, initramfs.build(init, initramfs.Content(
             texts={"job": ""})))
         try:
-            watch = guest.run(qemu.command(found, machine), work, limits, threading.Event(),
+            watch = guest.run(qemu.make_command(found, machine), work, limits, threading.Event(),
                               lambda text: None)
         except guest.Lost as reason:
             return False, str(reason)
-        return (True, "") if watch.left == 0 else (False, "the guest said nothing")
+        return (True, "") if watch.left == 0 else (False, "the guest did not report its end")

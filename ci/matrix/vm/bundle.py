@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the guest left in the output memory (ci/matrix/vm/init.c), as files."""
+"""Unpacks the bundle of files that the guest (ci/matrix/vm/init.c) wrote to the output memory."""
 
 import mmap
 import os
@@ -15,36 +15,36 @@ PREFIX = b"/out/"
 
 
 class Torn(Exception):
-    """Why there is no whole bundle."""
+    """The bundle is incomplete or malformed; the message is the reason."""
 
 
-def records(memory: mmap.mmap,
-            head: tuple[Any, ...]) -> Iterator[tuple[str, bytes, int]]:
-    """(kind, text or piece, value) of each record."""
+def iterate_records(memory: mmap.mmap,
+                    head: tuple[Any, ...]) -> Iterator[tuple[str, bytes, int]]:
+    """Yields (kind, path or piece, value) of each record: `struct record` of init.c."""
     at, end = PAGE, PAGE + head[1]
     for _ in range(head[3]):
         if end - at < RECORD.size:
-            raise Torn("at byte %d a record should be, the bundle ends at %d" % (at, end))
+            raise Torn("expected a record at byte %d; the bundle ends at %d" % (at, end))
         kind, length, value = RECORD.unpack_from(memory, at)
         at += RECORD.size
         if length > end - at:
-            raise Torn("at byte %d %d bytes should be, the bundle ends at %d" % (at, length, end))
+            raise Torn("expected %d bytes at byte %d; the bundle ends at %d" % (length, at, end))
         yield chr(kind & 0x7f), memory[at:at + length], value
         at += length
     if at != end:
-        raise Torn("the records end at byte %d, the bundle at %d" % (at, end))
+        raise Torn("the records end at byte %d; the bundle ends at %d" % (at, end))
 
 
-def place(folder: str, name: bytes) -> bytes:
-    """Where a path of the guest belongs here: below the folder, whatever it says."""
+def map_path(folder: str, name: bytes) -> bytes:
+    """Maps a path of the guest to one below @folder. Raises Torn for a path outside of /out."""
     parts = name.split(b"/")
     if not name.startswith(PREFIX) or any(part in (b"", b".", b"..") for part in parts[1:]):
         raise Torn("the bundle holds the path %r" % name)
     return os.path.join(os.fsencode(folder), name[len(PREFIX):])
 
 
-def check(memory: mmap.mmap) -> tuple[Any, ...]:
-    """The head of a whole bundle."""
+def read_head(memory: mmap.mmap) -> tuple[Any, ...]:
+    """Returns the head of a bundle after checking its size and checksum."""
     if len(memory) < PAGE:
         raise Torn("the output memory has %d bytes" % len(memory))
     head = HEAD.unpack_from(memory, 0)
@@ -53,17 +53,17 @@ def check(memory: mmap.mmap) -> tuple[Any, ...]:
     if head[1] > len(memory) - PAGE:
         raise Torn("the result has %d bytes, the memory %d" % (head[1], len(memory) - PAGE))
     if zlib.adler32(memory[PAGE:PAGE + head[1]]) != head[2]:
-        raise Torn("the result is not what the guest wrote: its checksum is another")
+        raise Torn("the result has another checksum than the guest wrote")
     return head
 
 
 def write(memory: mmap.mmap, head: tuple[Any, ...], folder: str) -> None:
     path = b""
-    for kind, data, value in records(memory, head):
+    for kind, data, value in iterate_records(memory, head):
         if kind == "d":
-            os.mkdir(place(folder, data))
+            os.mkdir(map_path(folder, data))
         elif kind == "f":
-            path = place(folder, data)
+            path = map_path(folder, data)
             with open(path, "xb") as out:
                 out.truncate(value)
         elif kind == "p" and path:
@@ -71,17 +71,17 @@ def write(memory: mmap.mmap, head: tuple[Any, ...], folder: str) -> None:
                 out.seek(value)
                 out.write(data)
         else:
-            raise Torn("a record of kind %r" % kind)
+            raise Torn("unknown record kind %r" % kind)
 
 
 def unpack(path: str, folder: str) -> int:
-    """Makes the files below a fresh folder; returns the bundle's bytes. Torn where it is not
-    whole."""
+    """Unpacks the bundle in the file @path into the new @folder. Returns the size of the bundle in
+    bytes. Raises Torn if it is incomplete or malformed."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             raise Torn("the output memory has 0 bytes")
         with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
-            head = check(memory)
+            head = read_head(memory)
             os.mkdir(folder)
             try:
                 write(memory, head, folder)

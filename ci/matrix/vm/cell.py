@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cell of the matrix: one kernel, all groups of a suite, judged here.
+"""Runs a cell of the matrix: all groups of a suite on one kernel. The host judges.
 
 DIR/LABEL/ has results.jsonl and ktap.txt as `jitproof judge` makes them of cases/, kernel.log and
-console.log of each group, facts.jsonl, cell.json, and host.json for what depends on this machine.
-Until all is there it is called DIR/LABEL.partial.
+console.log of each group, facts.jsonl, cell.json, and host.json, which depends on this machine.
+Until it is complete, the folder is called DIR/LABEL.partial.
 """
 
 import collections
@@ -22,26 +22,26 @@ from ci.matrix.vm.kernels import Kernel
 from ci.matrix.vm.qemu import Qemu
 
 OUTCOMES = ("DONE", "SPLAT", "ERROR", "LOST")  # the worst last
-LAST_LINES = 30
+LAST_LINES = 30  # of the console of a lost guest, for cell.json
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """All that a cell is made of."""
+    """The inputs of a cell."""
     kernel: Kernel
     qemu: Qemu
     groups: tuple[suites.Group, ...]
     config: dict[str, Any]
-    initrds: dict[str, bytes]  # by the group's name: the same for all kernels
+    initrds: dict[str, bytes]  # by the group's name; the same for all kernels
     jitproof: str
     suite: str
     seed: int
     accelerator: str
-    clock: str  # path of what QEMU takes for its clock of the day
-    command: str  # what makes the same cell again
+    clock: str  # path of clock.so, QEMU's time of day
+    command: str  # makes the same cell again
 
 
-def read(path: str) -> str:
+def read_if_exists(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -53,17 +53,17 @@ class Cell:
     """One run of a plan, into a folder."""
 
     def __init__(self, plan: Plan, folder: str, stopped: threading.Event,
-                 tell: Callable[[str], None]) -> None:
+                 report: Callable[[str], None]) -> None:
         self.plan = plan
         self.final = os.path.join(os.path.abspath(folder), plan.kernel.label)
         self.folder = self.final + ".partial"
         self.stopped = stopped
-        self.tell = tell
+        self.report = report
         self.groups: list[dict[str, Any]] = []
         self.wall: dict[str, float] = {}
 
     def run(self) -> dict[str, Any]:
-        """The cell, as cell.json has it."""
+        """Runs the groups and judges them. Returns the content of cell.json."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder + "/cases")
         try:
@@ -87,20 +87,20 @@ class Cell:
         files.write(os.path.join(self.folder, name), text)
 
     def run_group(self, group: suites.Group) -> dict[str, Any]:
-        """Boots the group's VM; {} of what came of it."""
+        """Boots the group's VM. Returns its entry in cell.json."""
         work = os.path.join(self.folder, "vm-" + group.name)
         os.mkdir(work)
         started = time.monotonic()
         result: dict[str, Any] = {"name": group.name, "smp": group.smp, "cases": len(group.cases),
                   "outcome": "DONE", "reason": "", "splats": [],
-                  "append": job.append(self.plan.seed)}
+                  "append": job.APPEND % self.plan.seed}
         try:
             watch = self.boot(group, work, result["append"])
-            self.take(group, work, watch, result)
+            self.collect(group, work, watch, result)
         except (guest.Lost, bundle.Torn) as reason:
-            self.lost(work, str(reason), result)
+            self.record_loss(work, str(reason), result)
         finally:
-            self.keep(group, work)
+            self.keep_console(group, work)
             self.wall[group.name] = round(time.monotonic() - started, 1)
             shutil.rmtree(work, ignore_errors=True)
         return result
@@ -111,53 +111,53 @@ class Cell:
                                smp=group.smp, memory=config["qemu"]["memory"],
                                output=config["qemu"]["output"] << 20,
                                accelerator=self.plan.accelerator, clock=self.plan.clock)
-        qemu.furnish(work, machine, self.plan.initrds[group.name])
-        return guest.run(qemu.command(self.plan.qemu, machine), work, config["limits"],
-                         self.stopped, lambda text: self.tell("%s: %s" % (group.name, text)))
+        qemu.create_files(work, machine, self.plan.initrds[group.name])
+        return guest.run(qemu.make_command(self.plan.qemu, machine), work, config["limits"],
+                         self.stopped, lambda text: self.report("%s: %s" % (group.name, text)))
 
-    def take(self, group: suites.Group, work: str, watch: guest.Watch,
-             result: dict[str, Any]) -> None:
-        """What the guest left becomes the cell's."""
+    def collect(self, group: suites.Group, work: str, watch: guest.Watch,
+                result: dict[str, Any]) -> None:
+        """Moves the guest's results into the cell's folder, and completes @result."""
         result["bytes"] = bundle.unpack(work + "/output", work + "/out")
         result["seconds"] = watch.seconds.get(job.RUN)
         status = watch.status.get(job.RUN)
         if status != 0:
             result["outcome"] = "ERROR"
             result["reason"] = "jitproof run ended with status %s: %s" % (
-                status, read(work + "/out/" + job.RUN).strip()[-500:])
+                status, read_if_exists(work + "/out/" + job.RUN).strip()[-500:])
         self.merge(work + "/out", group)
         if os.path.exists(work + "/out/" + job.FACTS):
             shutil.move(work + "/out/" + job.FACTS, self.folder)
         try:
-            self.scan(group, read(work + "/out/kmsg"), result)
+            self.scan_log(group, read_if_exists(work + "/out/kmsg"), result)
         except kernel_log.Unscannable as reason:
             result["outcome"] = "ERROR"
             result["reason"] = "\n".join(filter(None, (result["reason"], str(reason))))
 
-    def scan(self, group: suites.Group, text: str, result: dict[str, Any]) -> None:
-        lines = kernel_log.lines_of(text)
+    def scan_log(self, group: suites.Group, text: str, result: dict[str, Any]) -> None:
+        lines = kernel_log.parse_records(text)
         self.write("kernel.%s.log" % group.name, "\n".join(lines) + "\n")
-        allow = kernel_log.allowed(self.plan.config.get("allowed", []))
-        result["splats"] = kernel_log.splats(lines, allow, self.plan.kernel.version)
+        allow = kernel_log.parse_allowed(self.plan.config.get("allowed", []))
+        result["splats"] = kernel_log.find_splats(lines, allow, self.plan.kernel.version)
         if result["splats"] and result["outcome"] == "DONE":
             result["outcome"] = "SPLAT"
             result["reason"] = result["splats"][0]
 
     def merge(self, out: str, _: suites.Group) -> None:
-        """Moves the folders of cases, two levels deep, to those of the other groups."""
+        """Moves the folders of cases, two levels deep, to those of earlier groups."""
         for case in sorted(pathlib.Path(out, "cases").glob("*/*")):
             study = pathlib.Path(self.folder, "cases", case.parent.name)
             study.mkdir(parents=True, exist_ok=True)
             case.rename(study / case.name)
 
-    def lost(self, work: str, reason: str, result: dict[str, Any]) -> None:
-        console = read(work + "/console").replace("\r", "")
-        died = kernel_log.why_lost(console)
+    def record_loss(self, work: str, reason: str, result: dict[str, Any]) -> None:
+        console = read_if_exists(work + "/console").replace("\r", "")
+        died = kernel_log.find_first_splat(console)
         result["outcome"] = "LOST"
         result["reason"] = "%s: %s" % (reason, died) if died else reason
         result["last"] = [line for line in console.splitlines() if line][-LAST_LINES:]
 
-    def keep(self, group: suites.Group, work: str) -> None:
+    def keep_console(self, group: suites.Group, work: str) -> None:
         if os.path.exists(work + "/console"):
             os.rename(work + "/console", os.path.join(self.folder,
                                                       "console.%s.log" % group.name))
@@ -171,16 +171,16 @@ class Cell:
             "qemu": plan.qemu.version, "qemu_package": plan.qemu.package,
             "accelerator": plan.accelerator, "suite": plan.suite, "seed": plan.seed,
             "memory": plan.config["qemu"]["memory"],
-            # Another build of the same suite is another run.
+            # Results of different builds must be distinguishable.
             "jitproof_sha256": kernels.sha256_of(plan.jitproof),
             "outcome": max((group["outcome"] for group in self.groups), key=OUTCOMES.index),
             "groups": self.groups,
         }
 
     def judge(self, cell: dict[str, Any]) -> None:
-        """results.jsonl and ktap.txt, of the cases' folders alone."""
+        """Makes results.jsonl and ktap.txt from the cases' folders."""
         planned = sum(group["cases"] for group in self.groups)
-        # Whoever judges compares with it: a case that is not there must not go unnoticed.
+        # `jitproof judge` reads the number of cases from it and notices a missing case.
         self.write("cases/ktap.txt", "KTAP version 1\n1..%d\n" % planned)
         done = process.run([os.path.abspath(self.plan.jitproof), "judge", "--results",
                             "results.jsonl", "cases"], cwd=self.folder)
@@ -188,11 +188,11 @@ class Cell:
         outcomes: collections.Counter[str] = collections.Counter()
         results: list[dict[str, Any]] = []
         try:
-            for line in read(os.path.join(self.folder, "results.jsonl")).splitlines():
+            for line in read_if_exists(os.path.join(self.folder, "results.jsonl")).splitlines():
                 results.append(json.loads(line))
                 outcomes[results[-1]["outcome"]] += 1
-            cell["unlisted_skips"] = suites.unlisted(results, self.plan.config.get("skips", []),
-                                                     self.plan.kernel.version)
+            cell["unlisted_skips"] = suites.find_unlisted_skips(
+                results, self.plan.config.get("skips", []), self.plan.kernel.version)
         except (ValueError, KeyError, TypeError) as error:
             done.returncode = 99
             done.stderr += str(error)

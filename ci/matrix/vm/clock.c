@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loaded into QEMU (LD_PRELOAD): its clock of the day counts how often it was asked.
+ * LD_PRELOAD library for QEMU: replaces the time of day by a count of its calls, so that runs of a
+ * guest are reproducible.
  *
- * TCG holds each processor's translations of addresses in a table, and decides by this clock
- * whether to make it smaller (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); of 2,197
- * questions while a guest ran eleven came from elsewhere. A guest with two processors sees which
- * translations are held: while one forks, it takes the right to write from page after page, and
- * tells the other only at the end. A thread there goes on to write where the table still has the
- * page, and takes a fault where it has not. So of 13 runs of loss/storm.default on 7.2 ten had one
- * result and three another; by this clock all have the same.
+ * By the time of day TCG decides whether to shrink the table of a processor's cached address
+ * translations (QEMU 10.0, accel/tcg/cputlb.c: tlb_mmu_resize_locked()); of 2,197 calls during a
+ * run only eleven had another caller. A guest with two processors can observe which translations
+ * are cached: fork() write-protects page after page, and flushes the other processor's
+ * translations only at the end. Until then a thread there can still write to a cached page, and
+ * takes a fault on any other page. So of 13 runs of loss/storm.default on 7.2 ten had one result
+ * and three another; with this clock all have the same.
  */
 #include <sys/time.h>
 
-/* Tables that never become smaller make a run three times as long; QEMU looks each 100 ms. */
+/*
+ * Microseconds that one call advances the time. QEMU shrinks a table at most once per 100 ms, here
+ * every ten calls. A time that stands still would never shrink a table: runs take three times as
+ * long.
+ */
 #define STEP_US 10000
 
 int gettimeofday(struct timeval *restrict tv, void *restrict zone)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix kernels: what the configuration stands for in the archive."""
+"""ci/matrix kernels: lists the archive's packages for the kernels of the configuration."""
 
 import argparse
+
 from ci.base import status
 from ci.base.status import Missing
 from ci.matrix.option_types import Subparsers
@@ -10,11 +11,11 @@ from ci.matrix.vm.kernels import Kernels
 
 
 def add(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("kernels", help="list the kernels that the archive has",
+    parser = subparsers.add_parser("kernels", help="list the packages of the kernels",
                                    description=__doc__)
     configuration.add_options(parser)
-    parser.add_argument("--update", action="store_true", help="ask the archive again")
-    parser.add_argument("--download", action="store_true", help="download them, too")
+    parser.add_argument("--update", action="store_true", help="update the archive's index first")
+    parser.add_argument("--download", action="store_true", help="download the packages")
     parser.set_defaults(run=status.of("ci/matrix kernels", run))
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix run: the suite on kernels, each in virtual machines of its own.
+"""ci/matrix run: runs the suite on kernels, each in its own virtual machines.
 
-With TCG (the default) a run is a function of kernel, suite and seed: the same again gives the same
-results, bit by bit, however busy this machine is. With --accel=kvm or
---accel=wall it is a measurement.
+With TCG (the default) a run is a function of kernel, suite and seed: a repetition gives the same
+results bit by bit, however busy this machine is. With --accel=kvm or --accel=wall a run is a
+measurement.
 """
 
 import argparse
@@ -38,34 +38,34 @@ def add(subparsers: Subparsers) -> None:
                         help="6.12, 6.12.107, a vmlinuz, a kernel's build tree; may be repeated "
                         "(default: all of the configuration)")
     parser.add_argument("--case", action="append", default=[], metavar="GLOB",
-                        help="only these cases; of all cases where --suite is not given")
+                        help="only these cases; may be repeated (default suite: full)")
     parser.add_argument("--suite", help="short (default), full, profilers or profilers-full")
     parser.add_argument("--seed", type=option_types.seed, default=1, help="default: 1")
     parser.add_argument("--smp", type=option_types.positive,
-                        help="processors, instead of each group's own")
+                        help="processors of each VM (default: as the group declares)")
     parser.add_argument("-j", "--jobs", type=option_types.positive, default=os.cpu_count() or 1,
                         help="VMs at a time (default: %(default)s)")
     parser.add_argument("-o", "--output", default=os.path.join(build, "matrix"), metavar="DIR",
-                        help="a folder for each kernel goes there (default: %(default)s)")
+                        help="gets a folder for each kernel (default: %(default)s)")
     parser.add_argument("--accel", choices=("tcg", "wall", "kvm", "auto"), default="tcg",
-                        help="wall: TCG by this machine's clock; auto: KVM where a short boot "
+                        help="wall: TCG by this machine's clock; auto: KVM if a short boot "
                         "shows that it works")
-    parser.add_argument("--no-facts", action="store_true", help="leave out jitproof facts")
+    parser.add_argument("--no-facts", action="store_true", help="do not run jitproof facts")
     parser.add_argument("--timeout", type=option_types.positive, metavar="SECONDS",
-                        help="of this machine, for a case; instead of the configuration's")
+                        help="limit for a case, by this machine's clock (default: as configured)")
     parser.add_argument("--jitproof", default=os.path.join(build, "jitproof"))
     parser.add_argument("--init", default=os.path.join(build, "vm/init"),
                         help="the guest's first process")
     parser.add_argument("--clock", default=os.path.join(build, "vm/clock.so"),
-                        help="what QEMU takes for its clock of the day")
+                        help="library that replaces QEMU's time of day")
     parser.add_argument("--peers", metavar="DIR",
                         default=os.environ.get("JITPROOF_PEERS") or os.path.join(build, "peers"),
-                        help="where ci/peers installed profilers (default: %(default)s)")
+                        help="folder of the profilers of ci/peers (default: %(default)s)")
     parser.set_defaults(run=status.of("ci/matrix run", run))
 
 
-def again(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:
-    """The command that makes a cell again, without a path of this machine."""
+def make_command(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -> str:
+    """Returns the command that makes a cell again, without a path of this machine."""
     words = ["python3", "ci/matrix", "run", "--kernel", kernel.label if kernel.package else "PATH",
              "--suite", suite, "--seed", str(options.seed)]
     words += [word for glob in options.case for word in ("--case", glob)]
@@ -78,35 +78,38 @@ def again(kernel: Kernel, suite: str, options: argparse.Namespace, accel: str) -
     return shlex.join(words)
 
 
-def furnish(options: argparse.Namespace, groups: list[suites.Group],
-            missing: dict[str, str]) -> dict[str, bytes]:
-    """The initramfs of each group whose profiler is here; why not of the others into @missing."""
-    facts, made = not options.no_facts and job.has_facts(options.jitproof), dict[str, bytes]()
+def build_initrds(options: argparse.Namespace, groups: list[suites.Group],
+                  missing: dict[str, str]) -> dict[str, bytes]:
+    """Builds the initramfs of each group. If a group's profiler is not installed, stores the reason
+    in @missing."""
+    made = dict[str, bytes]()
     for group in groups:
         try:
-            # The facts are the kernel's, not the group's: once is enough.
+            # The facts depend on the kernel only: one group collects them.
             made[group.name] = job.build(options.jitproof, options.init, group, options.seed,
-                                         facts and group is groups[0] and not group.profiler,
+                                         not options.no_facts and group is groups[0]
+                                         and not group.profiler,
                                          options.peers)
         except Missing as reason:
             missing[group.name] = str(reason)
     return made
 
 
-def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Plan], dict[str, str]]:
-    """A Plan for each kernel, and {kernel: why there is none}."""
+def plan_cells(options: argparse.Namespace,
+               config: dict[str, Any]) -> tuple[list[Plan], dict[str, str]]:
+    """Returns a plan for each kernel, and {kernel or group: the reason why it is missing}."""
     for name in ("jitproof", "init", "clock"):
         if not os.path.exists(getattr(options, name)):
             raise FileNotFoundError("%s is not built: make all vm-init" % getattr(options, name))
     if options.timeout:
         config["limits"]["case"] = options.timeout
     suite = options.suite or ("full" if options.case else "short")
-    groups = suites.groups(config, suites.names(config, suite, options.jitproof), suite,
-                           options.case, options.smp)
+    groups = suites.make_groups(config, suites.list_names(config, suite, options.jitproof), suite,
+                                options.case, options.smp)
     found = qemu.find(config["qemu"], options.cache)
     kernels = Kernels(config["kernels"], options.cache)
     made, missing = list[Plan](), dict[str, str]()
-    initrds = furnish(options, groups, missing)
+    initrds = build_initrds(options, groups, missing)
     groups = [group for group in groups if group.name in initrds]
     if not groups:
         return made, missing
@@ -124,16 +127,15 @@ def plans(options: argparse.Namespace, config: dict[str, Any]) -> tuple[list[Pla
                   file=sys.stderr)
         made.append(Plan(kernel, found, tuple(groups), config, initrds, options.jitproof, suite,
                          options.seed, accel, os.path.abspath(options.clock),
-                         again(kernel, suite, options, accel)))
+                         make_command(kernel, suite, options, accel)))
     labels = [plan.kernel.label for plan in made]
     for label in labels:
         if labels.count(label) > 1:
-            raise Missing("two of these kernels are called %s, and so would be their results"
-                          % label)
+            raise Missing("two of these kernels have the label %s; run one of them" % label)
     return made, missing
 
 
-def summary(cell: dict[str, Any]) -> str:
+def summarize(cell: dict[str, Any]) -> str:
     cases = ", ".join("%d %s" % (count, name) for name, count in cell.get("cases", {}).items())
     reasons = [group["reason"] for group in cell["groups"] if group["reason"]]
     reasons += [cell["reason"]] if cell.get("reason") else []
@@ -141,27 +143,27 @@ def summary(cell: dict[str, Any]) -> str:
     return "  ".join(filter(None, (cell["outcome"], cases, "; ".join(reasons))))
 
 
-def good(cell: dict[str, Any]) -> bool:
+def is_good(cell: dict[str, Any]) -> bool:
     return cell["outcome"] == "DONE" and set(cell.get("cases", {})) <= GOOD \
         and not cell.get("unlisted_skips")
 
 
 def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
             stopped: threading.Event) -> list[dict[str, Any]]:
-    """The cells, in the order of their plans."""
-    def one(plan: Plan) -> dict[str, Any]:
+    """Runs all plans. Returns the cells in the order of their plans."""
+    def run_one(plan: Plan) -> dict[str, Any]:
         label = plan.kernel.label
         kind = ScoreCell if plan.groups[0].profiler else Cell
-        cell = kind(plan, options.output, stopped, lambda text: progress.at(label, text)).run()
-        progress.end(label, summary(cell))
+        cell = kind(plan, options.output, stopped, lambda text: progress.show(label, text)).run()
+        progress.end(label, summarize(cell))
         return cell
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(one, plan) for plan in made]
+        futures = [pool.submit(run_one, plan) for plan in made]
         try:
             return [future.result() for future in futures]
         except BaseException:
-            # Each thread ends its machine, and removes what it has so far.
+            # Each thread ends its VM and removes its partial results.
             stopped.set()
             for future in futures:
                 future.cancel()
@@ -170,7 +172,7 @@ def run_all(made: list[Plan], options: argparse.Namespace, progress: Progress,
 
 def run(options: argparse.Namespace) -> int:
     stopped, started = threading.Event(), time.monotonic()
-    made, missing = plans(options, configuration.load(options.config))
+    made, missing = plan_cells(options, configuration.load(options.config))
     os.makedirs(options.output, exist_ok=True)
     progress = Progress(len(made))
     try:
@@ -180,11 +182,11 @@ def run(options: argparse.Namespace) -> int:
     for wanted, reason in missing.items():
         print("SKIP %s: %s" % (wanted, reason))
     for cell in cells:
-        print("%s (%s): %s" % (cell["kernel"], cell["version"], summary(cell)))
+        print("%s (%s): %s" % (cell["kernel"], cell["version"], summarize(cell)))
     if not cells:
         return 4
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print("%d of %d kernels whole, %.0f s, %.0f s of processors" % (
+    print("%d of %d kernels complete, %.0f s, %.0f s of CPU time" % (
         sum(cell["outcome"] in ("DONE", "SPLAT") for cell in cells), len(cells),
         time.monotonic() - started, used.ru_utime + used.ru_stime))
-    return 0 if all(good(cell) for cell in cells) else 1
+    return 0 if all(map(is_good, cells)) else 1

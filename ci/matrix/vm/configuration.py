@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""ci/matrix/matrix.toml, and the options that all subcommands about VMs share."""
+"""Reads ci/matrix/matrix.toml, and adds the options that the subcommands for VMs share."""
 
 import argparse
 import os
@@ -26,7 +26,7 @@ def is_pattern(value: object) -> bool:
 
 
 def is_count(value: object) -> bool:
-    return type(value) is int and value >= 1  # True is one, and no count
+    return type(value) is int and value >= 1  # isinstance() would accept True
 
 
 def is_version(value: object) -> bool:
@@ -45,7 +45,7 @@ TABLES: dict[str, dict[str, Rule]] = {
     "kernels": {"versions": VERSIONS, "flavour": TEXT, "suites": TEXTS},
     "qemu": {"oldest": VERSION, "suite": TEXT, "package": TEXT, "memory": COUNT, "output": COUNT},
     "limits": {"boot": COUNT, "case": COUNT, "leave": COUNT}}
-# May be there, any number of times, with or without kernels.
+# Optional lists of tables. Each table may also have the key `kernels`.
 LISTS: dict[str, dict[str, Rule]] = {
     "skips": {"case": TEXT, "why": PATTERN, "reason": TEXT},
     "allowed": {"pattern": PATTERN, "reason": TEXT}}
@@ -62,7 +62,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check(where: str, table: Any, keys: Mapping[str, Rule], optional: Sequence[str] = ()) -> None:
-    """Malformed unless a table has these keys, maybe some of the optional ones, and no other."""
+    """Raises Malformed if a key of @keys is missing and not @optional, has a wrong value, or if the
+    table has another key."""
     if not isinstance(table, dict):
         raise Malformed(where, 0, "expected a table")
     for key, (is_one, what) in keys.items():

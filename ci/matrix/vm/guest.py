@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One VM from its start to its end: what it says, how long it may be silent, what it leaves."""
+"""Runs one VM: follows its console, and ends it if it makes no progress in time."""
 
 import os
 import re
@@ -12,25 +12,25 @@ from typing import Callable, IO
 
 from ci.matrix.vm import qemu
 
-MARK = "jitproof-vm: "
-STEP = re.compile(r"# (\d+) of (\d+): (\S+): ")
-SLICE = 0.2
+MARK = "jitproof-vm: "  # begins the messages of ci/matrix/vm/init.c
+STEP = re.compile(r"# (\d+) of (\d+): (\S+): ")  # a line of `jitproof run` when a case ends
+SLICE = 0.2  # seconds between two reads of the console
 
 
 class Lost(Exception):
-    """Why there is no result of a machine, apart from failing cases."""
+    """A VM gave no result; the message is the reason. Failing cases do not count."""
 
 
 class Console:
-    """The growing file of what the guest says, line by line."""
+    """Reads the file of the guest's console, which grows, by lines."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.offset = 0
         self.rest = b""
 
-    def lines(self) -> list[str]:
-        """Whole lines that are new."""
+    def read_new_lines(self) -> list[str]:
+        """Returns the complete lines that were written since the last call."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(self.offset)
@@ -43,19 +43,19 @@ class Console:
 
 
 class Watch:
-    """What the guest is at, by its lines; and since when, on this machine's clock."""
+    """Follows a guest's progress by the lines of its console."""
 
     def __init__(self, limits: dict[str, int]) -> None:
         self.limits = limits
-        self.stage = "boot"
-        self.since = time.monotonic()
+        self.stage = "boot"  # a key of limits
+        self.since = time.monotonic()  # of the last progress
         self.at = "booting"
-        self.seconds: dict[str, str] = {}  # of the guest's clock, by what ran
-        self.status: dict[str, int] = {}
-        self.left: int | None = None
+        self.seconds: dict[str, str] = {}  # guest time at the end of each command, by its file
+        self.status: dict[str, int] = {}  # of each command
+        self.left: int | None = None  # status of the whole job, once its results are written
 
-    def take(self, line: str) -> bool:
-        """True when the line tells of progress."""
+    def handle_line(self, line: str) -> bool:
+        """Returns True if the line reports progress."""
         step = STEP.match(line)
         mark = line.find(MARK)
         if not step and mark < 0:
@@ -63,11 +63,11 @@ class Watch:
         if step:
             self.at = "%s of %s: %s" % step.groups()
         else:
-            self.marked(line[mark + len(MARK):].split())
+            self.handle_message(line[mark + len(MARK):].split())
         self.since = time.monotonic()
         return True
 
-    def marked(self, words: list[str]) -> None:
+    def handle_message(self, words: list[str]) -> None:
         if words[:1] == ["ready"]:
             self.stage = "case"
             self.at = "up"
@@ -81,8 +81,8 @@ class Watch:
             self.stage = "leave"
             self.at = "leaving its results"
 
-    def overdue(self) -> str | None:
-        """What was not done in time, or None."""
+    def describe_delay(self) -> str | None:
+        """Returns what the guest did not do in time, or None."""
         limit = self.limits[self.stage]
         if time.monotonic() - self.since < limit:
             return None
@@ -91,12 +91,11 @@ class Watch:
 
 
 def start(command: list[str], folder: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """The process, in the folder. Should we be killed outright, it goes too where the system can
-    do that."""
+    """Starts QEMU in @folder. If setpriv is installed, QEMU dies with us even by SIGKILL."""
     setpriv = shutil.which("setpriv")
     if setpriv:
         command = [setpriv, "--pdeathsig", "KILL", *command]
-    # Not in our group: Ctrl-C is ours to handle, and each machine is ended once.
+    # In its own process group, so that Ctrl-C reaches only us.
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                             start_new_session=True)
 
@@ -112,8 +111,8 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 def run(command: list[str], folder: str, limits: dict[str, int], stopped: threading.Event,
         tell: Callable[[str], None]) -> Watch:
-    """Runs a machine in its folder to its end. @stopped: an Event that ends it early; @tell(text):
-    progress. Returns its Watch; Lost where it took too long or QEMU failed."""
+    """Runs a VM in its folder until it ends. @stopped: an event that ends it early. @tell: called
+    with each progress. Raises Lost if the guest took too long or QEMU failed."""
     console, watch = Console(os.path.join(folder, qemu.CONSOLE)), Watch(limits)
     log_path = os.path.join(folder, qemu.LOG)
     with open(log_path, "wb") as log:
@@ -121,23 +120,23 @@ def run(command: list[str], folder: str, limits: dict[str, int], stopped: thread
         try:
             while True:
                 over = process.poll() is not None
-                for line in console.lines():
-                    if watch.take(line):
+                for line in console.read_new_lines():
+                    if watch.handle_line(line):
                         tell(watch.at)
                 if over:
                     break
                 if stopped.is_set():
                     raise KeyboardInterrupt
-                late = watch.overdue()
+                late = watch.describe_delay()
                 if late:
                     raise Lost(late)
                 stopped.wait(SLICE)
         finally:
             end(process)
     with open(log_path, encoding="utf-8", errors="replace") as log:
-        said = log.read().strip()
-    if "LD_PRELOAD" in said:
-        raise Lost("QEMU ran by this machine's clock: %s" % said[:300])
+        output = log.read().strip()
+    if "LD_PRELOAD" in output:  # the loader reports a library that it cannot load
+        raise Lost("QEMU ran by this machine's clock: %s" % output[:300])
     if process.returncode:
-        raise Lost("QEMU ended with status %d: %s" % (process.returncode, said[-300:]))
+        raise Lost("QEMU ended with status %d: %s" % (process.returncode, output[-300:]))
     return watch

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The guest's first process, linked statically: makes the usual file systems, carries out /job,
- * leaves all of /out in the memory that the machine shares with its host, and switches it off.
+ * The guest's first process, linked statically: mounts the usual file systems, executes /job,
+ * copies /out to the memory that the VM shares with its host, and reboots.
  *
- * Each line of /job is words apart by blanks:
- *	write PATH VALUE         a setting; it may be missing in this kernel
- *	run NAME COMMAND ARG...  what the command prints goes to /out/NAME and to the console
+ * Each line of /job consists of words separated by blanks:
+ *	write PATH VALUE         writes a setting; this kernel may not have it
+ *	run NAME COMMAND ARG...  runs a command; its output goes to /out/NAME and the console
  *
- * On the console each line of ours begins with MARK: the host waits for them.
+ * The host follows the messages on the console, which begin with MARK.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,18 +31,18 @@
 #define MARK      "jitproof-vm: "
 #define MAX_WORDS 4096
 
-/* As QEMU's ivshmem-plain says: no driver binds to it, its second region is the memory. */
+/* The PCI ids of QEMU's ivshmem-plain. No driver binds to it; its resource2 is the memory. */
 #define OUTPUT_VENDOR "0x1af4"
 #define OUTPUT_DEVICE "0x1110"
 
-/* The memory's first page, written last. ci/matrix/vm/bundle.py reads it. */
+/* The start of the memory's first page, written last. ci/matrix/vm/bundle.py reads it. */
 struct head {
 	char magic[8];
-	uint64_t bytes; /* of records, from the second page on */
+	uint64_t bytes; /* of all records; they start at the second page */
 	uint32_t adler, records;
 };
 
-/* Before each file's path, each folder's (kind 'd') and each piece of a file (kind 'p'). */
+/* Precedes the path of a file (kind 'f') or folder ('d'), and each piece of a file ('p'). */
 struct record {
 	uint32_t kind, length; /* of the path, or of the piece */
 	uint64_t value;        /* of a file: its size; of a piece: its offset */
@@ -58,7 +58,8 @@ struct output {
 
 static int console = -1;
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+/* Prints a message to the host. */
+__attribute__((format(printf, 1, 2))) static void print_message(const char *fmt, ...)
 {
 	char text[1024];
 	size_t length;
@@ -69,7 +70,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 	va_end(ap);
 	length = strlen(text);
 	text[length] = '\n';
-	/* In one piece with its mark: the kernel's own lines must not come in between. */
+	/* In a single write: kernel messages must not separate the text from MARK. */
 	dprintf(console, "\n" MARK "%.*s", (int)length + 1, text);
 }
 
@@ -94,7 +95,7 @@ static void mount_all(void)
 		mkdir(systems[i].where, 0755);
 		if (mount(systems[i].what, systems[i].where, systems[i].what, 0,
 			  systems[i].options))
-			say("mount %s: %s", systems[i].where, strerror(errno));
+			print_message("mount %s: %s", systems[i].where, strerror(errno));
 	}
 }
 
@@ -103,12 +104,12 @@ static void write_setting(const char *path, const char *value)
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, value, strlen(value)) < 0)
-		say("write %s: %s", path, strerror(errno));
+		print_message("write %s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Passes on what @from gives until its last writer is gone. */
+/* Copies @from to /out/@name and the console until all writers have closed it. */
 static void copy_text(int from, const char *name)
 {
 	char path[256], text[4096];
@@ -121,21 +122,22 @@ static void copy_text(int from, const char *name)
 		if (got < 0)
 			continue;
 		if (file < 0 || write(file, text, (size_t)got) != got)
-			say("%s: %s", path, strerror(errno));
+			print_message("%s: %s", path, strerror(errno));
 		if (write(console, text, (size_t)got) != got)
-			continue; /* it stands in the file */
+			continue; /* the file has the text */
 	}
 	if (file >= 0)
 		close(file);
 }
 
-static int run(const char *name, char **argv)
+/* Runs a command, reaps all orphans until it ends, and returns its exit status. */
+static int run_command(const char *name, char **argv)
 {
 	int ends[2], status = 0, null;
 	pid_t pid, ended;
 
 	if (pipe2(ends, O_CLOEXEC)) {
-		say("pipe: %s", strerror(errno));
+		print_message("pipe: %s", strerror(errno));
 		return 99;
 	}
 	pid = fork();
@@ -153,7 +155,6 @@ static int run(const char *name, char **argv)
 	if (pid > 0)
 		copy_text(ends[0], name);
 	close(ends[0]);
-	/* Everyone's orphans are ours. */
 	do
 		ended = wait(&status);
 	while (ended != pid && (ended > 0 || errno == EINTR));
@@ -162,7 +163,8 @@ static int run(const char *name, char **argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static int split(char *line, char **words)
+/* Splits a line into words. Returns their number, or -1 if there are too many. */
+static int split_line(char *line, char **words)
 {
 	char *save, *word;
 	int count = 0;
@@ -174,8 +176,8 @@ static int split(char *line, char **words)
 	return word ? -1 : count;
 }
 
-/* The last status that was not 0. */
-static int do_job(void)
+/* Executes /job. Returns the last exit status that was not 0, or 0. */
+static int run_job(void)
 {
 	FILE *job = fopen("/job", "re");
 	static char *words[MAX_WORDS];
@@ -184,24 +186,24 @@ static int do_job(void)
 	int worst = job ? 0 : 99;
 
 	if (!job)
-		say("/job: %s", strerror(errno));
+		print_message("/job: %s", strerror(errno));
 	while (job && getline(&line, &size, job) > 0) {
-		int count = split(line, words), status;
+		int count = split_line(line, words), status;
 
 		if (count == 3 && strcmp(words[0], "write") == 0) {
 			write_setting(words[1], words[2]);
 		} else if (count >= 3 && strcmp(words[0], "run") == 0) {
 			struct timespec now;
 
-			say("run %s", words[1]);
-			status = run(words[1], words + 2);
+			print_message("run %s", words[1]);
+			status = run_command(words[1], words + 2);
 			clock_gettime(CLOCK_MONOTONIC, &now);
-			say("ran %s %d at %lld.%09ld", words[1], status, (long long)now.tv_sec,
-			    now.tv_nsec);
+			print_message("ran %s %d at %lld.%09ld", words[1], status,
+				      (long long)now.tv_sec, now.tv_nsec);
 			if (status)
 				worst = status;
 		} else if (count) {
-			say("/job: unknown line '%s' of %d words", words[0], count);
+			print_message("/job: unknown line '%s' of %d words", words[0], count);
 			worst = 99;
 		}
 	}
@@ -211,8 +213,8 @@ static int do_job(void)
 	return worst;
 }
 
-/* Every record of the kernel's log, "PRIORITY,NUMBER,MICROSECONDS,-;TEXT". */
-static void keep_log(void)
+/* Copies the records of the kernel's log, "PRIORITY,NUMBER,MICROSECONDS,-;TEXT", to /out/kmsg. */
+static void copy_kernel_log(void)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	int file = open("/out/kmsg", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -220,23 +222,23 @@ static void keep_log(void)
 	ssize_t got;
 
 	if (log < 0 || file < 0) {
-		say("kmsg: %s", strerror(errno));
+		print_message("kmsg: %s", strerror(errno));
 		return;
 	}
 	for (;;) {
 		got = read(log, record, sizeof(record));
-		if (got < 0 && errno == EPIPE) /* records were overwritten: the numbers tell */
+		if (got < 0 && errno == EPIPE) /* overwritten records: their numbers are missing */
 			continue;
 		if (got <= 0)
 			break;
 		if (write(file, record, (size_t)got) != got)
-			say("/out/kmsg: %s", strerror(errno));
+			print_message("/out/kmsg: %s", strerror(errno));
 	}
 	close(log);
 	close(file);
 }
 
-static bool holds(const char *folder, const char *name, const char *wanted)
+static bool file_starts_with(const char *folder, const char *name, const char *wanted)
 {
 	char path[512], text[64] = "";
 	FILE *file;
@@ -251,6 +253,7 @@ static bool holds(const char *folder, const char *name, const char *wanted)
 	return strncmp(text, wanted, strlen(wanted)) == 0;
 }
 
+/* Enables the shared memory device and maps its memory. */
 static bool map_output(struct output *output)
 {
 	static const char devices[] = "/sys/bus/pci/devices";
@@ -263,8 +266,8 @@ static bool map_output(struct output *output)
 		char folder[300], path[320];
 
 		snprintf(folder, sizeof(folder), "%s/%s", devices, entry->d_name);
-		if (!holds(folder, "vendor", OUTPUT_VENDOR) ||
-		    !holds(folder, "device", OUTPUT_DEVICE))
+		if (!file_starts_with(folder, "vendor", OUTPUT_VENDOR) ||
+		    !file_starts_with(folder, "device", OUTPUT_DEVICE))
 			continue;
 		snprintf(path, sizeof(path), "%s/enable", folder);
 		write_setting(path, "1");
@@ -274,21 +277,21 @@ static bool map_output(struct output *output)
 	if (dir)
 		closedir(dir);
 	if (fd < 0 || fstat(fd, &status)) {
-		say("no output memory: %s", strerror(errno));
+		print_message("no output memory: %s", strerror(errno));
 		return false;
 	}
 	output->size = (size_t)status.st_size;
 	output->memory = mmap(NULL, output->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (output->memory == MAP_FAILED) {
-		say("output memory: %s", strerror(errno));
+		print_message("output memory: %s", strerror(errno));
 		return false;
 	}
 	output->used = 4096;
 	return true;
 }
 
-static void put(struct output *output, const void *data, size_t size)
+static void put_bytes(struct output *output, const void *data, size_t size)
 {
 	if (output->full || size > output->size - output->used) {
 		output->full = true;
@@ -303,12 +306,12 @@ static void put_record(struct output *output, char kind, const void *data, size_
 {
 	struct record record = {(uint32_t)kind, (uint32_t)length, value};
 
-	put(output, &record, sizeof(record));
-	put(output, data, length);
+	put_bytes(output, &record, sizeof(record));
+	put_bytes(output, data, length);
 	output->records++;
 }
 
-/* A file's pieces: truth files are mostly holes. */
+/* Writes the data of a file without its holes: truth files consist mostly of holes. */
 static void put_pieces(struct output *output, int fd, off_t size)
 {
 	static char buffer[1 << 20];
@@ -331,16 +334,16 @@ static void put_pieces(struct output *output, int fd, off_t size)
 	}
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int compare_names(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Folders and plain files; what else a case makes is not evidence. */
+/* Writes the folders and regular files below @path. Judging reads no other kinds of files. */
 static void put_tree(struct output *output, const char *path)
 {
 	struct dirent **names;
-	int count = scandir(path, &names, NULL, by_name);
+	int count = scandir(path, &names, NULL, compare_names);
 
 	for (int i = 0; i < count; i++) {
 		const char *name = names[i]->d_name;
@@ -375,7 +378,7 @@ static uint32_t adler32(const uint8_t *data, size_t size)
 	uint32_t a = 1, b = 0;
 
 	while (size) {
-		size_t part = size < 5552 ? size : 5552; /* the sums cannot overflow before */
+		size_t part = size < 5552 ? size : 5552; /* most bytes without overflow (zlib) */
 
 		size -= part;
 		for (; part; part--) {
@@ -388,7 +391,8 @@ static uint32_t adler32(const uint8_t *data, size_t size)
 	return b << 16 | a;
 }
 
-static bool leave(void)
+/* Writes the bundle of /out to the output memory. */
+static bool write_output(void)
 {
 	struct output output = {0};
 	struct head head = {{0}, 0, 0, 0};
@@ -397,11 +401,11 @@ static bool leave(void)
 		return false;
 	put_tree(&output, "/out");
 	if (output.full) {
-		say("the output memory of %zu bytes is too small", output.size);
+		print_message("the output memory of %zu bytes is too small", output.size);
 		return false;
 	}
 	if (output.unread) {
-		say("%d files could not be read", output.unread);
+		print_message("%d files could not be read", output.unread);
 		return false;
 	}
 	head.bytes = output.used - 4096;
@@ -422,11 +426,11 @@ int main(void)
 	setenv("PATH", "/bin", 1);
 	setenv("TMPDIR", "/tmp", 1);
 	setenv("HOME", "/root", 1);
-	say("ready");
-	status = do_job();
-	keep_log();
-	say(leave() ? "left %d" : "lost %d", status);
-	tcdrain(console); /* the machine stops with what it has said */
+	print_message("ready");
+	status = run_job();
+	copy_kernel_log();
+	print_message(write_output() ? "left %d" : "lost %d", status);
+	tcdrain(console); /* the reboot would discard pending output */
 	reboot(LINUX_REBOOT_CMD_RESTART);
 	return 1;
 }

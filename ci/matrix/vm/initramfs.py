@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The guest's files: a cpio archive as the kernel unpacks it, with programs and their libraries."""
+"""Builds the guest's initramfs: a cpio archive of files, and of programs with their libraries."""
 
 import dataclasses
 import gzip
@@ -12,34 +12,32 @@ from ci.base import process
 from ci.base.status import Missing
 
 FOLDERS = ("dev", "etc", "out", "proc", "root", "run", "sys", "tmp", "var", "var/tmp")
-
-
-# What an entry may be.
+# Modes of the entries of an archive.
 FOLDER, PROGRAM, TEXT = stat.S_IFDIR | 0o755, stat.S_IFREG | 0o755, stat.S_IFREG | 0o644
 LINK = stat.S_IFLNK | 0o777
 
 
 @dataclasses.dataclass
 class Content:
-    """What a guest has beside its init, by the path there; sources are paths here."""
-    programs: dict[str, str] = dataclasses.field(default_factory=dict)  # libraries come along
-    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    """A guest's files in addition to its init, by their paths in the guest."""
+    programs: dict[str, str] = dataclasses.field(default_factory=dict)  # paths on the host, as of
+    files: dict[str, str] = dataclasses.field(default_factory=dict)  # files; programs get libraries
     texts: dict[str, str] = dataclasses.field(default_factory=dict)
-    scripts: dict[str, str] = dataclasses.field(default_factory=dict)  # the text of each
+    scripts: dict[str, str] = dataclasses.field(default_factory=dict)  # texts of executable files
     data: dict[str, bytes] = dataclasses.field(default_factory=dict)
-    links: dict[str, str] = dataclasses.field(default_factory=dict)  # where each leads to
+    links: dict[str, str] = dataclasses.field(default_factory=dict)  # targets
     plain: bool = False  # not compressed
 
 
 class Archive:
-    """A cpio archive in "newc" form, whose bytes depend on its content alone."""
+    """A cpio archive in the "newc" format. Its bytes depend on its content only."""
 
     def __init__(self) -> None:
         self.entries: dict[str, tuple[int, bytes, tuple[int, int]]] = {}
 
     def add(self, path: str, mode: int, data: bytes = b"",
             device: tuple[int, int] = (0, 0)) -> None:
-        """Its parents come by themselves. @device: its major and minor number."""
+        """Adds an entry and its parent folders. @device: major and minor number."""
         parent = os.path.dirname(path)
         if parent and parent not in self.entries:
             self.add(parent, FOLDER)
@@ -50,53 +48,53 @@ class Archive:
             self.add(path, PROGRAM, file.read())
 
     def data(self, plain: bool = False) -> bytes:
-        """The archive's bytes, compressed unless they are @plain."""
-        parts = [entry(inode, path, *what)
-                 for inode, (path, what) in enumerate(sorted(self.entries.items()), 1)]
-        parts.append(entry(0, "TRAILER!!!", 0, b"", (0, 0)))
+        """Returns the archive's bytes, compressed by gzip unless @plain."""
+        parts = [pack_entry(inode, path, *content)
+                 for inode, (path, content) in enumerate(sorted(self.entries.items()), 1)]
+        parts.append(pack_entry(0, "TRAILER!!!", 0, b"", (0, 0)))
         data = b"".join(parts)
         return data if plain else gzip.compress(data, compresslevel=1, mtime=0)
 
 
-def padded(data: bytes) -> bytes:
+def pad(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)
 
 
-def entry(inode: int, path: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
+def pack_entry(inode: int, path: str, mode: int, data: bytes, device: tuple[int, int]) -> bytes:
     name = path.encode() + b"\0"
     fields = (inode, mode, 0, 0, 2 if stat.S_ISDIR(mode) else 1, 0, len(data), 0, 0, *device,
               len(name), 0)
-    return padded(b"070701" + b"".join(b"%08X" % field for field in fields) + name) + padded(data)
+    return pad(b"070701" + b"".join(b"%08X" % field for field in fields) + name) + pad(data)
 
 
-def libraries(program: str, loader: Sequence[str] = ("ldd",)) -> list[str]:
-    """Paths of all that the loader maps for a program, itself included. @loader: the words that
-    make it list them."""
-    said = process.run([*loader, program])
-    if said.returncode:
+def find_libraries(program: str, loader: Sequence[str] = ("ldd",)) -> list[str]:
+    """Returns the paths of the files that the loader maps for a program, the loader included.
+    @loader: the command that lists them."""
+    done = process.run([*loader, program])
+    if done.returncode:
         # A static program needs nothing.
-        if "not a dynamic executable" in said.stdout + said.stderr:
+        if "not a dynamic executable" in done.stdout + done.stderr:
             return []
-        raise Missing("%s %s: %s" % (loader[0], program, (said.stderr or said.stdout).strip()))
-    if "not found" in said.stdout:
-        raise Missing("%s: a library is missing: %s" % (program, said.stdout.strip()))
-    return re.findall(r"(?:^\s*|=> )(/\S+) \(0x", said.stdout, re.MULTILINE)
+        raise Missing("%s %s: %s" % (loader[0], program, (done.stderr or done.stdout).strip()))
+    if "not found" in done.stdout:
+        raise Missing("%s: a library is missing: %s" % (program, done.stdout.strip()))
+    return re.findall(r"(?:^\s*|=> )(/\S+) \(0x", done.stdout, re.MULTILINE)
 
 
 def build(init: str, content: Content) -> bytes:
-    """The bytes of an initramfs."""
+    """Returns the bytes of an initramfs. @init: path of the first process on the host."""
     archive = Archive()
     for folder in FOLDERS:
         archive.add(folder, FOLDER)
-    # The kernel opens it before there is an init.
+    # The kernel opens /dev/console before it starts init.
     archive.add("dev/console", stat.S_IFCHR | 0o600, device=(5, 1))
     archive.add_program("init", init)
     for path, source in content.files.items():
         archive.add_program(path, source)
     for path, source in content.programs.items():
         archive.add_program(path, source)
-        for library in libraries(source):
-            # Where the loader of the program looks, whatever links lead there here.
+        for library in find_libraries(source):
+            # At the path where the program's loader searches, even if that is a link here.
             archive.add_program(library.lstrip("/"), library)
     for path, text in content.texts.items():
         archive.add(path, TEXT, text.encode())

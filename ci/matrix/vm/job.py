@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a guest shall do: its files, its /job and its kernel's command line."""
+"""Builds a guest's job: its initramfs with /job, and its kernel's command line."""
 
 import os
 from typing import Mapping
 
-from ci.base import process
 from ci.base.status import Missing
 from ci.matrix.vm import initramfs, profilers, suites
 
-# cryptomgr.notests: the crypto self tests would take half of the guest's time for ten seconds.
-# A lost kernel stops at once, and says why on the console.
+# cryptomgr.notests: the crypto self tests would take half of the CPU for the first ten seconds.
+# panic, oops, ...: a broken kernel stops at once and prints the reason on the console.
 APPEND = ("console=ttyS0,115200 loglevel=5 panic=-1 oops=panic softlockup_panic=1 "
           "hung_task_panic=1 cryptomgr.notests nokaslr mitigations=off jitproof.seed=%d")
 SETTINGS = (
     ("/proc/sys/kernel/perf_event_paranoid", "-1"),
-    # Once throttling is off the kernel takes no new rate.
+    # Before the next line: without throttling the kernel rejects a new rate.
     ("/proc/sys/kernel/perf_event_max_sample_rate", "100000"),
     ("/proc/sys/kernel/perf_cpu_time_max_percent", "0"),
     ("/proc/sys/kernel/kptr_restrict", "0"),
@@ -22,28 +21,18 @@ SETTINGS = (
 )
 RUN = "run.txt"
 FACTS = "facts.jsonl"
-# Of each scene: how much of it a profiler is shown.
+# A profiler's time with each scene.
 OPTIONS = ("--samples=100", "--seconds=15")
 
 
-def append(seed: int) -> str:
-    """The kernel's command line."""
-    return APPEND % seed
-
-
-def has_facts(jitproof: str) -> bool:
-    said = process.run([os.path.abspath(jitproof), "--help"]).stdout
-    return any(line.split()[:1] == ["facts"] for line in said.splitlines())
-
-
-def lines_of(commands: Mapping[str, str]) -> str:
-    """The lines of /job. @commands: what runs, by the file in /out for what it prints."""
+def format_job(commands: Mapping[str, str]) -> str:
+    """Returns the text of /job. @commands: by the file in /out that stores the output."""
     return "".join(["write %s %s\n" % setting for setting in SETTINGS] +
                    ["run %s %s\n" % command for command in commands.items()])
 
 
-def cases(group: suites.Group, seed: int, facts: bool) -> dict[str, str]:
-    """The commands that run a group's cases; or its scenes, under its profiler."""
+def make_commands(group: suites.Group, seed: int, facts: bool) -> dict[str, str]:
+    """Returns the commands that run a group's cases, or its scenes with its profiler."""
     commands = {FACTS: "/bin/jitproof facts --json"} if facts else {}
     if group.profiler:
         commands[RUN] = " ".join(("/bin/jitproof score --no-judge -o /out/scores --profiler",
@@ -56,17 +45,17 @@ def cases(group: suites.Group, seed: int, facts: bool) -> dict[str, str]:
 
 def build(jitproof: str, init: str, group: suites.Group, seed: int, facts: bool,
           shelf: str) -> bytes:
-    """The guest's initramfs. @shelf: where ci/peers installs."""
+    """Returns the guest's initramfs. @shelf: the folder of the profilers of ci/peers."""
     for path in (jitproof, init):
         if not os.path.exists(path):
             raise Missing("%s is not built: make all vm-init" % path)
-    # A guest would take 10 s of its time to decompress 100 MB of a profiler.
+    # Decompressing 100 MB of a profiler would take 10 s of the guest's time.
     content = initramfs.Content({"bin/jitproof": os.path.abspath(jitproof)},
                                 plain=bool(group.profiler))
-    # A case replaces a program by it; commands of peers are its scripts.
+    # A case executes it, and the commands of peers are shell scripts.
     if os.path.exists("/bin/sh"):
         content.programs["bin/sh"] = os.path.realpath("/bin/sh")
     if group.profiler:
-        profilers.put(content, group.profiler, shelf)
-    content.texts["job"] = lines_of(cases(group, seed, facts))
+        profilers.add_profiler(content, group.profiler, shelf)
+    content.texts["job"] = format_job(make_commands(group, seed, facts))
     return initramfs.build(init, content)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a kernel's log says went wrong: splats, and why a machine was lost."""
+"""Finds splats in a kernel's log, and the reason why a VM was lost on its console."""
 
 import dataclasses
 import re
 from typing import Sequence
 
-# What kernels print in front of a report, since 5.10. \b and case as they print it.
+# The words that kernels since 5.10 print in the first lines of a report.
 SPLATS = re.compile(
     r"\bBUG: |\bWARNING: |\bOops\b|\bgeneral protection fault\b|Kernel panic|"
     r"\bINFO: (?:rcu|task|trying to|possible|suspicious|inconsistent|lockdep)|"
@@ -16,29 +16,29 @@ SPLATS = re.compile(
     r"refcount_t: |list_(?:add|del) corruption|"
     r"Bad page state|Bad rss-counter|\bcut here\b|traps: .* trap invalid opcode|"
     r"nobody cared|Out of memory: |invoked oom-killer|segfault at")
-# Of /dev/kmsg: PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT
+# A record of /dev/kmsg: PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT
 RECORD = re.compile(r"(\d+),(\d+),(\d+),([^;]*);(.*)")
 
 
 class Unscannable(Exception):
-    """Why a log could not be scanned: that is a failure, never a clean log."""
+    """A log is incomplete or malformed, so it may hide a splat; the message is the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Allowed:
-    """A splat that is known, and why it is no news."""
+    """A known splat, and why it is allowed."""
     pattern: str
     reason: str
     kernels: str = ""  # a regular expression of releases; "": all
 
 
-def allowed(entries: Sequence[dict[str, str]]) -> list[Allowed]:
-    """The allow list of the configuration."""
+def parse_allowed(entries: Sequence[dict[str, str]]) -> list[Allowed]:
+    """Parses the list `allowed` of the configuration."""
     return [Allowed(**entry) for entry in entries]
 
 
-def lines_of(text: str) -> list[str]:
-    """The texts of the records of /dev/kmsg; a log with a hole cannot be scanned."""
+def parse_records(text: str) -> list[str]:
+    """Returns a line for each record of /dev/kmsg. Raises Unscannable if records are missing."""
     found: list[str] = []
     expected: int | None = None
     for line in text.splitlines():
@@ -46,7 +46,7 @@ def lines_of(text: str) -> list[str]:
             continue  # the record's dictionary
         match = RECORD.fullmatch(line)
         if not match:
-            raise Unscannable("kernel log: no record is %r" % line[:80])
+            raise Unscannable("kernel log: expected a record; found %r" % line[:80])
         sequence = int(match.group(2))
         if expected is not None and sequence != expected:
             raise Unscannable("kernel log: records %d to %d are missing" % (expected, sequence - 1))
@@ -57,15 +57,12 @@ def lines_of(text: str) -> list[str]:
     return found
 
 
-def splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:
-    """Lines of splats that nothing allows."""
+def find_splats(lines: list[str], allow: list[Allowed], release: str) -> list[str]:
+    """Returns the lines of splats that @allow does not list."""
     return [line for line in lines if SPLATS.search(line) and not any(
         re.search(one.pattern, line) and re.match(one.kernels or "", release) for one in allow)]
 
 
-def why_lost(console: str) -> str | None:
-    """The first line of a console that tells why the kernel died, or None."""
-    for line in console.splitlines():
-        if SPLATS.search(line):
-            return line.strip()
-    return None
+def find_first_splat(console: str) -> str | None:
+    """Returns the first line of a splat on a console, or None."""
+    return next((line.strip() for line in console.splitlines() if SPLATS.search(line)), None)

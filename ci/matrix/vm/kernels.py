@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which kernels there are, and how one of them gets onto this machine.
+"""Finds kernels in Debian's archive and downloads their images.
 
-A kernel is named by a version ("6.12": the newest 6.12 of the archive's package index; "6.12.107"),
-by the path of a vmlinuz, or by a kernel's build tree. The index and the images of packages are kept
-in a cache; what was used stands in the results.
+The user names a kernel by a version ("6.12": the newest 6.12 of the archive's package index;
+"6.12.107"), by the path of a vmlinuz, or by a kernel's build tree. A cache holds the index and the
+images of packages.
 """
 
 import dataclasses
@@ -21,16 +21,16 @@ from ci.base import debian_packages, files
 from ci.base.status import Missing, Refused
 from ci.base.text import numbers
 
-# linux-image of 6.19 and later is empty: the image itself is in linux-binary.
+# Since 6.19 linux-image is an empty package, and linux-binary has the image.
 PATTERN = r"^linux-(image|binary)(-unsigned)?-[0-9].*-%s$"
-EMPTY = 1 << 20
+EMPTY = 1 << 20  # bytes; a smaller package holds no image
 IMAGE = re.compile(r"\./(boot/vmlinuz-|usr/lib/modules/[^/]+/vmlinuz)")
 BUILD_IMAGES = ("arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage")
 
 
 @dataclasses.dataclass(frozen=True)
 class Package:
-    """One package with a kernel image in it, as the index has it."""
+    """A package with a kernel image, as the index describes it."""
     name: str
     version: str  # of the package: "6.12.117-1~deb12u1"
     sha256: str
@@ -43,31 +43,31 @@ class Package:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """What is newer is greater; of one upstream version, the archive's later build."""
+        """A key to sort by: the upstream version, then the archive's build."""
         return (self.upstream, [int(part) for part in re.findall(r"\d+", self.version)],
                 self.signed, self.name)
 
 
 @dataclasses.dataclass(frozen=True)
 class Kernel:
-    """An image to boot."""
+    """A kernel image to boot."""
     label: str  # "6.12": names the results
-    version: str  # as the image says it itself
+    version: str  # the release in the image
     path: str
     sha256: str  # of the image
-    package: str  # "NAME VERSION"; "" where it comes from none
+    package: str  # "NAME VERSION"; "" if the image comes from no package
     package_sha256: str = ""  # of the package's file
 
 
-def release_of(path: str) -> str:
-    """The release that a bzImage says it has (Documentation/arch/x86/boot.rst)."""
+def read_release(path: str) -> str:
+    """Reads the release from a bzImage (Documentation/arch/x86/boot.rst)."""
     with open(path, "rb") as file:
         head = file.read(0x10000)
     if head[0x202:0x206] != b"HdrS":
-        raise Refused("%s: at 0x202 there is no HdrS; expected a bzImage" % path)
+        raise Refused("%s: no HdrS at 0x202; expected a bzImage" % path)
     start = int.from_bytes(head[0x20e:0x210], "little") + 0x200
     text = head[start:start + 256].split(b"\0")[0].decode("ascii", "replace")
-    # It names a folder, too.
+    # The release names a folder, so it must not contain a slash.
     release = re.match(r"\d+\.\d[\w.+~-]*(?=\s|$)", text)
     if not release:
         raise Refused("%s: no release at %#x; expected a bzImage" % (path, start))
@@ -79,63 +79,63 @@ def sha256_of(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def packages_of(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
-    """Those that hold an image, of what the index says."""
+def parse_packages(stanzas: Iterable[Mapping[str, str]]) -> Iterator[Package]:
+    """Yields the packages of the index that hold an image."""
     for stanza in stanzas:
         if int(stanza["Size"]) >= EMPTY:
             yield Package(stanza["Package"], stanza["Version"], stanza["SHA256"],
                           "-unsigned" not in stanza["Package"])
 
 
-def newest(packages: Iterable[Package], wanted: str) -> Package | None:
-    """The newest package of a version as `wanted` ("6.12", "6.12.107"), or None."""
+def find_newest(packages: Iterable[Package], wanted: str) -> Package | None:
+    """Returns the newest package of the version @wanted ("6.12", "6.12.107"), or None."""
     upstream = numbers(wanted)
     fitting = [package for package in packages if package.upstream[:len(upstream)] == upstream]
     return max(fitting, key=lambda package: package.order) if fitting else None
 
 
 class Kernels:
-    """The archive's kernels, by its index as it was when it was last asked."""
+    """The archive's kernels, by a cached copy of its index."""
 
     def __init__(self, config: dict[str, Any], cache: str) -> None:
         self.suites = config["suites"]
         self.flavour = config["flavour"]
         self.folder = os.path.join(os.path.abspath(cache), "kernels")
+        self.index_name = "index-%s.json" % self.flavour
 
-    def archive(self) -> debian_packages.Archive:
+    def open_archive(self) -> debian_packages.Archive:
         os.makedirs(self.folder, exist_ok=True)
         return debian_packages.Archive(self.suites[0], self.folder, self.suites[1:])
 
     def update(self) -> list[Package]:
-        """Asks the archive."""
-        with self.archive() as archive:
-            found = sorted(packages_of(archive.listed(PATTERN % re.escape(self.flavour))),
+        """Reads the index from the archive, stores it in the cache and returns it."""
+        with self.open_archive() as archive:
+            found = sorted(parse_packages(archive.listed(PATTERN % re.escape(self.flavour))),
                            key=dataclasses.astuple)
         if not found:
             raise Missing("the archive has no kernel of flavour %s" % self.flavour)
         text = json.dumps([dataclasses.asdict(package) for package in found], indent=1) + "\n"
-        files.replace(self.folder, {os.path.basename(self.index_path()): text})
+        files.replace(self.folder, {self.index_name: text})
         return found
 
-    def index_path(self) -> str:
-        return os.path.join(self.folder, "index-%s.json" % self.flavour)
-
-    def index(self) -> list[Package]:
-        """What the archive said last; asks it where it never was."""
+    def load_index(self) -> list[Package]:
+        """Returns the cached index, or reads it from the archive if there is none."""
         try:
-            return [Package(**fields) for fields in json.loads(files.read(self.index_path()))]
+            return [Package(**fields) for fields in json.loads(files.read(
+                os.path.join(self.folder, self.index_name)))]
         except (OSError, ValueError, TypeError):
             return self.update()
 
     def resolve(self, wanted: str) -> Package:
-        """The package of a version; asks the archive again where it is not known."""
-        package = newest(self.index(), wanted) or newest(self.update(), wanted)
+        """Returns the package of a version. Updates the index if it does not have the version."""
+        package = find_newest(self.load_index(), wanted) or find_newest(self.update(), wanted)
         if not package:
             raise Missing("the archive has no kernel %s of flavour %s" % (wanted, self.flavour))
         return package
 
-    def image(self, package: Package) -> str:
-        """Path of a package's image, in the cache. A cached one must be what was put there."""
+    def get_image(self, package: Package) -> str:
+        """Returns the path of a package's image in the cache. Downloads the package if the image is
+        missing or its hash differs from the recorded one."""
         home = os.path.join(self.folder, "%s_%s" % (package.name, package.version))
         path = os.path.join(home, "vmlinuz")
         try:
@@ -149,12 +149,12 @@ class Kernels:
     def download(self, package: Package, home: str) -> str:
         shutil.rmtree(home, ignore_errors=True)
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
-            with self.archive() as archive:
+            with self.open_archive() as archive:
                 file = archive.fetch(package.name, package.version, folder)
             if sha256_of(file) != package.sha256:
-                raise Missing("%s %s is another file than in the index: python3 ci/matrix kernels "
-                              "--update" % (package.name, package.version))
-            take_image(file, os.path.join(folder, "vmlinuz"))
+                raise Missing("the file of %s %s differs from the index; run python3 ci/matrix "
+                              "kernels --update" % (package.name, package.version))
+            extract_image(file, os.path.join(folder, "vmlinuz"))
             os.makedirs(home)
             path = os.path.join(home, "vmlinuz")
             shutil.move(os.path.join(folder, "vmlinuz"), path)
@@ -163,23 +163,23 @@ class Kernels:
         return path
 
     def find(self, wanted: str) -> Kernel:
-        """A Kernel by version, path of an image, or path of a build tree."""
+        """Finds a kernel by version, path of an image, or path of a build tree."""
         if not re.fullmatch(r"\d+\.[\d.]*\d", wanted):
-            return of_path(wanted)
+            return find_by_path(wanted)
         try:
             package = self.resolve(wanted)
-            path = self.image(package)
+            path = self.get_image(package)
         except Missing:
-            # The archive drops what it replaces: what the index said may be gone.
+            # The archive removes replaced packages, so the cached index may be outdated.
             self.update()
             package = self.resolve(wanted)
-            path = self.image(package)
-        return Kernel(wanted, release_of(path), path, sha256_of(path),
+            path = self.get_image(package)
+        return Kernel(wanted, read_release(path), path, sha256_of(path),
                       "%s %s" % (package.name, package.version), package.sha256)
 
 
-def take_image(package: str, path: str) -> None:
-    """The kernel image of a package file, into path."""
+def extract_image(package: str, path: str) -> None:
+    """Extracts the kernel image of a package file to @path."""
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as archive:
         try:
@@ -193,11 +193,11 @@ def take_image(package: str, path: str) -> None:
                         return
         except tarfile.TarError as error:
             raise Missing("%s: %s" % (os.path.basename(package), error)) from error
-    raise Missing("%s: no kernel image is in it" % os.path.basename(package))
+    raise Missing("%s: contains no kernel image" % os.path.basename(package))
 
 
-def of_path(path: str) -> Kernel:
-    """A vmlinuz, or a build tree that has one."""
+def find_by_path(path: str) -> Kernel:
+    """Returns the kernel of a vmlinuz or a build tree."""
     if os.path.isdir(path):
         images = [os.path.join(path, name) for name in BUILD_IMAGES]
         path = next((image for image in images if os.path.exists(image)), "")
@@ -205,5 +205,5 @@ def of_path(path: str) -> Kernel:
             raise Refused("no bzImage in this build tree: %s" % ", ".join(images))
     elif not os.path.exists(path):
         raise Refused("%s: neither a version (6.12), nor an image, nor a build tree" % path)
-    release = release_of(path)
+    release = read_release(path)
     return Kernel(release, release, os.path.abspath(path), sha256_of(path), "")

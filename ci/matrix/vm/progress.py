@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What runs at the moment: one line that is written anew on a terminal, else only what ended."""
+"""Shows progress: a line that is updated on a terminal; otherwise a line for each finished run."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from typing import TextIO
 
 
 class Progress:
-    """May be used by many threads."""
+    """The progress of several runs. Threads may share it."""
 
     def __init__(self, total: int, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
@@ -19,7 +19,7 @@ class Progress:
         self.lock = threading.Lock()
 
     def _draw(self, ended: str = "", more: bool = True) -> None:
-        """A line that stays, and what runs below it."""
+        """Writes the line @ended, which stays, and below it the running ones if @more."""
         line = "[%d/%d] %s" % (self.ended, self.total, "  |  ".join(
             "%s %s" % item for item in self.running.items())) if more else ""
         if self.live:
@@ -27,14 +27,14 @@ class Progress:
         self.out.write(ended)
         self.out.flush()
 
-    def at(self, name: str, text: str) -> None:
-        """What `name` is doing now."""
+    def show(self, name: str, text: str) -> None:
+        """Shows what the run @name is doing."""
         with self.lock:
             self.running[name] = text
             self._draw()
 
     def end(self, name: str, text: str) -> None:
-        """`name` is done: a line that stays."""
+        """Writes the result of the finished run @name."""
         with self.lock:
             self.running.pop(name, None)
             self.ended += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The QEMU that boots the kernels: which one, and its command line."""
+"""Finds or downloads the QEMU that boots the kernels, and makes its command line."""
 
 import dataclasses
 import json
@@ -15,17 +15,17 @@ from ci.base.status import Missing
 from ci.base.text import numbers
 
 NAME = "qemu-system-x86_64"
-# One instruction is 8 ns of virtual time and idling takes none: a guest's run is a function of its
-# inputs alone. The clock starts at a fixed date, and no device asks this machine for anything.
+# An instruction takes 8 ns of virtual time and idling none, so a guest's run is a function of its
+# inputs. The clock starts at a fixed date, and no device reads this machine's state.
 ICOUNT = ("-accel", "tcg", "-icount", "shift=3,sleep=off",
           "-rtc", "base=2026-01-01T00:00:00,clock=vm")
 KVM = ("-accel", "kvm", "-cpu", "host")
-# The guest's clocks follow this machine's: the guest notices when QEMU stands still.
+# The guest's clocks follow this machine's clock: the guest notices when QEMU stands still.
 WALL = ("-accel", "tcg")
-# A machine's files in its folder, where QEMU runs: whatever the folder is called, their names hold
-# nothing that QEMU or the loader would take apart.
+# Files in the folder where QEMU runs. Relative names, since QEMU and the loader split paths with
+# commas or colons.
 INITRD, CONSOLE, OUTPUT, CLOCK, LOG = "initrd", "console", "output", "clock.so", "qemu.txt"
-# By its own loader, with the libraries of its own suite.
+# Runs QEMU with the loader and the libraries of its own suite.
 WRAPPER = """#!/bin/sh
 here=${0%%/*}
 exec "$here/root/%(libraries)s/ld-linux-x86-64.so.2" \\
@@ -37,41 +37,41 @@ exec "$here/root/%(libraries)s/ld-linux-x86-64.so.2" \\
 
 @dataclasses.dataclass(frozen=True)
 class Qemu:
-    """One that runs here."""
+    """A QEMU that runs on this machine."""
     path: str
     version: str
-    package: str  # "" for the one in PATH
+    package: str  # "" if it is in PATH
 
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-    """What a guest has."""
+    """The hardware and kernel of a guest."""
     kernel: str  # absolute path
-    append: str
+    append: str  # command line of the kernel
     smp: int
     memory: int  # MiB
     output: int  # bytes of the output memory
     accelerator: str = "tcg"
-    clock: str = ""  # its clock of the day, a library to load; only for TCG
+    clock: str = ""  # path of clock.so, QEMU's time of day; only for TCG
 
 
-def version_of(path: str) -> str:
+def read_version(path: str) -> str:
     try:
-        said = process.run([path, "--version"], timeout=60).stdout
+        text = process.run([path, "--version"], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Missing("%s does not start: %s" % (NAME, error)) from error
-    match = re.search(r"version (\d[\d.]*\d)", said)
+    match = re.search(r"version (\d[\d.]*\d)", text)
     if not match:
-        raise Missing("%s does not tell its version" % NAME)
+        raise Missing("%s --version prints no version" % path)
     return match.group(1)
 
 
-def new_enough(version: str, oldest: str) -> bool:
+def is_new_enough(version: str, oldest: str) -> bool:
     return numbers(version) >= numbers(oldest)
 
 
-def unpacked(folder: str) -> Qemu | None:
-    """What was unpacked before, or None."""
+def find_unpacked(folder: str) -> Qemu | None:
+    """Returns the QEMU that was unpacked into @folder before, or None."""
     try:
         known = json.loads(files.read(os.path.join(folder, "unpacked.json")))
         return Qemu(os.path.join(folder, NAME), known["version"], known["package"])
@@ -80,7 +80,7 @@ def unpacked(folder: str) -> Qemu | None:
 
 
 def unpack(config: dict[str, Any], folder: str) -> Qemu:
-    """Downloads the package and all that it needs; unpacked.json is the last file to appear."""
+    """Downloads and unpacks the package and its dependencies. Writes unpacked.json last."""
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     with debian_packages.Archive(config["suite"], folder) as archive:
@@ -91,36 +91,32 @@ def unpack(config: dict[str, Any], folder: str) -> Qemu:
     path = os.path.join(folder, NAME)
     files.write(path, WRAPPER % {"name": NAME, "libraries": "usr/lib/x86_64-linux-gnu"})
     os.chmod(path, 0o755)
-    version = version_of(path)
+    found = Qemu(path, read_version(path), package.removesuffix(".deb"))
     files.write(os.path.join(folder, "unpacked.json"), json.dumps(
-        {"version": version, "package": package.removesuffix(".deb")}) + "\n")
-    found = unpacked(folder)
-    if not found:
-        raise Missing("%s was not unpacked as a whole" % NAME)
+        {"version": found.version, "package": found.package}) + "\n")
     return found
 
 
 def find(config: dict[str, Any], cache: str) -> Qemu:
-    """The one in PATH where it is new enough, else the archive's."""
+    """Returns the QEMU in PATH if it is new enough, otherwise the archive's."""
     if platform.machine() != "x86_64":
         raise Missing("the matrix runs x86-64 kernels on x86-64 only, this is %s"
                       % platform.machine())
     path = shutil.which(NAME)
     if path:
         path = os.path.abspath(path)
-        version = version_of(path)
-        if new_enough(version, config["oldest"]):
+        version = read_version(path)
+        if is_new_enough(version, config["oldest"]):
             return Qemu(path, version, "")
     folder = os.path.join(os.path.abspath(cache), "qemu")
-    found = unpacked(folder) or unpack(config, folder)
-    if not new_enough(found.version, config["oldest"]):
+    found = find_unpacked(folder) or unpack(config, folder)
+    if not is_new_enough(found.version, config["oldest"]):
         raise Missing("%s is %s; expected %s or newer" % (NAME, found.version, config["oldest"]))
     return found
 
 
-def furnish(folder: str, machine: Machine, initrd: bytes) -> None:
-    """Puts into an empty folder what QEMU reads there, and what stands behind the output memory.
-    @initrd: bytes."""
+def create_files(folder: str, machine: Machine, initrd: bytes) -> None:
+    """Creates the files that QEMU reads, and the file of the output memory, in an empty folder."""
     files.write_bytes(os.path.join(folder, INITRD), initrd)
     with open(os.path.join(folder, OUTPUT), "wb") as file:
         file.truncate(machine.output)
@@ -128,8 +124,8 @@ def furnish(folder: str, machine: Machine, initrd: bytes) -> None:
         shutil.copy(machine.clock, os.path.join(folder, CLOCK))
 
 
-def command(qemu: Qemu, machine: Machine) -> list[str]:
-    """Its words, to be run in the folder."""
+def make_command(qemu: Qemu, machine: Machine) -> list[str]:
+    """Returns QEMU's command line, to run in the folder of create_files()."""
     if machine.accelerator == "kvm":
         start = [qemu.path, *KVM]
     elif machine.accelerator == "wall":
@@ -141,8 +137,8 @@ def command(qemu: Qemu, machine: Machine) -> list[str]:
         "-display", "none", "-monitor", "none", "-smp", str(machine.smp),
         "-m", str(machine.memory), "-chardev", "file,id=console,path=" + CONSOLE,
         "-serial", "chardev:console",
-        # Results leave by memory that both sides see: no interrupt, no driver, no timing of this
-        # machine in the guest's.
+        # The guest leaves its results in shared memory: without interrupts and drivers, the
+        # timing of this machine cannot reach the guest.
         "-object", "memory-backend-file,id=output,share=on,mem-path=%s,size=%d"
         % (OUTPUT, machine.output), "-device", "ivshmem-plain,memdev=output",
         "-kernel", machine.kernel, "-initrd", INITRD, "-append", machine.append,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cell of profilers: one kernel, and what each made of its scenes, judged here.
+"""Runs a cell of profilers: the scenes of each profiler on one kernel. The host judges.
 
 Instead of cases it has scores/GROUP/, as `jitproof score -o` makes it, and scores.jsonl: a line for
-each profiler, as `jitproof score --again --json` says it, with the profiler's version.
+each profiler, the output of `jitproof score --again --json` and the profiler's version.
 """
 
 import json
@@ -17,8 +17,8 @@ from ci.matrix.vm.cell import Cell
 SCORES = "scores.jsonl"
 
 
-def version_of(folder: str, profiler: str) -> str:
-    """As the guest's adapter said it."""
+def read_version(folder: str, profiler: str) -> str:
+    """Reads the version of the profiler, which the guest's adapter recorded."""
     for path in sorted(pathlib.Path(folder).glob("**/env.json")):
         version = json.loads(files.read(str(path)))["tools"].get(profiler)
         if version:
@@ -30,18 +30,18 @@ class ScoreCell(Cell):
     def merge(self, out: str, group: suites.Group) -> None:
         os.makedirs(os.path.join(self.folder, "scores"), exist_ok=True)
         if os.path.exists(out + "/scores"):
-            os.rename(out + "/scores", self.scores(group))
+            os.rename(out + "/scores", self.score_path(group))
 
-    def scores(self, group: suites.Group) -> str:
+    def score_path(self, group: suites.Group) -> str:
         return os.path.join(self.folder, "scores", group.name)
 
     def judge(self, cell: dict[str, Any]) -> None:
-        """scores.jsonl, of the kept runs alone."""
+        """Makes scores.jsonl from the folders of scores."""
         lines = []
         for group in self.plan.groups:
-            # By a path that is no machine's: it may stand in what is said.
+            # A relative path, since reasons may contain it.
             done = process.run([os.path.abspath(self.plan.jitproof), "score", "--again",
-                                os.path.relpath(self.scores(group), self.folder), "--json"],
+                                os.path.relpath(self.score_path(group), self.folder), "--json"],
                                cwd=self.folder)
             try:
                 score = json.loads(done.stdout)
@@ -54,6 +54,6 @@ class ScoreCell(Cell):
                     group.name, done.returncode, " ".join(scenes) or "none",
                     done.stderr.strip()[-500:])
                 continue
-            lines.append(json.dumps({**score, "version": version_of(
-                self.scores(group), group.profiler)}) + "\n")
+            lines.append(json.dumps({**score, "version": read_version(
+                self.score_path(group), group.profiler)}) + "\n")
         self.write(SCORES, "".join(lines))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which cases run in which VM: a suite's groups, as names.
+"""Distributes the cases of a suite to VMs, by the suite's groups.
 
-Those of a group with a profiler are PROFILER/SCENE: `jitproof score` of that profiler.
+The cases of a group with a profiler are called PROFILER/SCENE: `jitproof score` of that profiler.
 """
 
 import dataclasses
@@ -16,37 +16,37 @@ from ci.base.status import Missing, Refused
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Cases that one VM runs."""
+    """The cases of one VM."""
     name: str
     smp: int
     cases: tuple  # names, in the order in which they run
-    profiler: str = ""  # the adapter that watches; "": our own capture, as each case has it
+    profiler: str = ""  # name of the adapter; "": the capture that each case declares
 
     @property
     def scenes(self) -> list[str]:
         return [name.partition("/")[2] for name in self.cases]
 
 
-def known(jitproof: str, globs: tuple[Any, ...] = ()) -> list[str]:
-    """Names of the cases that match, all where there is no glob."""
+def list_cases(jitproof: str, globs: tuple[str, ...] = ()) -> list[str]:
+    """Returns the names of the cases that match a glob, or of all cases if there is no glob."""
     listed = process.run([os.path.abspath(jitproof), "list", *globs])
     if listed.returncode:
         raise Missing("%s list: %s" % (jitproof, listed.stderr.strip()))
     return [line.split()[0] for line in listed.stdout.splitlines() if "/" in line.split()[0]]
 
 
-def names(config: dict[str, Any], suite: str, jitproof: str) -> list[str]:
-    """Names of all that a suite could run."""
+def list_names(config: dict[str, Any], suite: str, jitproof: str) -> list[str]:
+    """Returns the names of all cases or scenes that a suite may select."""
     profilers = [group["profiler"] for group in config["suites"].get(suite, {}).get("groups", ())
                  if "profiler" in group]
     if not profilers:
-        return known(jitproof)
+        return list_cases(jitproof)
     scenes = process.must([os.path.abspath(jitproof), "score", "--list"]).split()
     return ["%s/%s" % (profiler, scene) for profiler in profilers for scene in scenes]
 
 
-def parts(group: Group, at_most: int) -> list[Group]:
-    """A group's cases, no more than so many in a VM: their evidence stays in its memory."""
+def split_group(group: Group, at_most: int) -> list[Group]:
+    """Splits a group into groups of @at_most cases, whose results fit into the VM's memory."""
     if len(group.cases) <= at_most:
         return [group]
     return [dataclasses.replace(group, name="%s-%d" % (group.name, start // at_most + 1),
@@ -54,11 +54,11 @@ def parts(group: Group, at_most: int) -> list[Group]:
             for start in range(0, len(group.cases), at_most)]
 
 
-def groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str],
-           smp: int | None = None) -> list[Group]:
-    """The groups of a suite that have a case, of cases that match one of the globs where there
-    are any. A case is in the first group that has a glob for it. Refused where a glob of the suite
-    or of ours matches nothing."""
+def make_groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str],
+                smp: int | None = None) -> list[Group]:
+    """Returns the groups of a suite that have a case. @names: of list_names(). @globs: if not
+    empty, only cases that match one of them. @smp: overrides the number of processors. A case is
+    in the first group with a glob for it. Raises Refused if a glob matches nothing."""
     if suite not in config["suites"]:
         raise Refused("no suite %s: %s" % (suite, ", ".join(config["suites"])))
     wanted = [name for name in names
@@ -75,17 +75,18 @@ def groups(config: dict[str, Any], names: list[str], suite: str, globs: list[str
                  and any(fnmatch.fnmatchcase(name, glob) for glob in own)]
         taken.update(cases)
         if cases:
-            found += parts(Group(group["name"], smp or group["smp"], tuple(cases), profiler),
-                           config["suites"][suite]["at_most"])
+            found += split_group(Group(group["name"], smp or group["smp"], tuple(cases), profiler),
+                                 config["suites"][suite]["at_most"])
     for glob in globs:
         if not fnmatch.filter(taken, glob):
             raise Refused("suite %s has no case that matches %s" % (suite, glob))
     return found
 
 
-def unlisted(results: list[dict[str, Any]], skips: list[dict[str, str]], release: str) -> list[str]:
-    """"CASE: WHY" of each result that is a SKIP and that nothing in the configuration's list
-    expects of this kernel: a skip must not hide what broke."""
+def find_unlisted_skips(results: list[dict[str, Any]], skips: list[dict[str, str]],
+                        release: str) -> list[str]:
+    """Returns "CASE: WHY" of each SKIP that the configuration's list @skips does not expect on this
+    kernel, so that a skip does not hide a defect."""
     return ["%s: %s" % (result["case"], result["why"]) for result in results
             if result["outcome"] == "SKIP" and not any(
                 fnmatch.fnmatchcase(result["case"], entry["case"])

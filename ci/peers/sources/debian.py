@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers from any suite of Debian: unpacked with all that they need, and not installed."""
+"""Fetches peers from Debian suites: unpacks packages and dependencies without installing them."""
 
 import dataclasses
 import os
@@ -18,9 +18,9 @@ class Debian:
     package: str
 
     def fetch(self, version: str, home: str) -> None:
-        """@version: how the package's begins, for a suite gets later ones."""
+        """Unpacks the package into @home. @version: start of the package's version."""
         if platform.machine() not in LD_SO:
-            raise Missing("on %s none was tried" % platform.machine())
+            raise Missing("Debian's packages are not supported on %s" % platform.machine())
         with debian_packages.Archive(self.suite, home) as archive:
             has = archive.candidate(self.package) or "none"
             if not has.startswith(version):
@@ -28,7 +28,7 @@ class Debian:
             debian_packages.unpack(archive.download(self.package), os.path.join(home, "root"))
 
     def command(self, home: str, program: str) -> str:
-        """By its own loader: LD_LIBRARY_PATH would reach what it starts."""
+        """Starts @program with its own loader: LD_LIBRARY_PATH would affect its children, too."""
         libraries = os.path.join(home, "root/usr/lib", platform.machine() + "-linux-gnu")
         with open(os.path.join(home, program), "rb") as file:
             if file.read(4) != b"\x7fELF":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers that are Go modules."""
+"""Builds peers that are Go modules."""
 
 import dataclasses
 import os
@@ -11,22 +11,21 @@ from ci.peers.sources.own_program import OwnProgram
 
 @dataclasses.dataclass(frozen=True)
 class GoProgram(OwnProgram):
-    """Ours is programs/PROGRAM/main.go; files of the module that another one of ours stands in
-    for: @instead."""
+    """Our program is programs/PROGRAM/main.go. @instead: {file of the module: our replacement}."""
     instead: Mapping[str, str]
 
     def fetch(self, version: str, home: str) -> None:
         build = os.path.join(home, "build")
         os.mkdir(build)
         shutil.copy(os.path.join(self.ours, "main.go"), build)
-        self.go(build, "mod", "init", "jitproof/" + self.program)
-        self.go(build, "get", "%s@%s" % (self.name, version))
-        self.go(build, "mod", "vendor")
+        self.run_go(build, "mod", "init", "jitproof/" + self.program)
+        self.run_go(build, "get", "%s@%s" % (self.name, version))
+        self.run_go(build, "mod", "vendor")
         for theirs, name in self.instead.items():
             shutil.copy(os.path.join(self.ours, name),
                         os.path.join(build, "vendor", self.name, theirs))
-        self.go(build, "build", "-mod=vendor", "-o", os.path.join(home, self.program), ".")
+        self.run_go(build, "build", "-mod=vendor", "-o", os.path.join(home, self.program), ".")
         shutil.rmtree(build)
 
-    def go(self, build: str, *words: str) -> None:
+    def run_go(self, build: str, *words: str) -> None:
         self.run(["go", *words], build, CGO_ENABLED="0", GOFLAGS="", GOTOOLCHAIN="auto")

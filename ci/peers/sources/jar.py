@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers that are libraries inside a jar: unpacked."""
+"""Fetches peers that are libraries inside a jar."""
 
 import dataclasses
 import os
@@ -11,7 +11,7 @@ from ci.peers.sources.registries import Maven
 
 @dataclasses.dataclass(frozen=True)
 class Jar(Maven):
-    """@kind: TYPE:CLASSIFIER. A command prints where its library is."""
+    """A command prints the path of its library. @kind: TYPE:CLASSIFIER of the jar."""
     kind: str
 
     def fetch(self, version: str, home: str) -> None:
@@ -23,4 +23,4 @@ class Jar(Maven):
         files.write(os.path.join(home, "version"), version + "\n")
 
     def command(self, home: str, program: str) -> str:
-        return "echo " + super(Maven, self).command(home, program)
+        return "echo " + super().command(home, program)

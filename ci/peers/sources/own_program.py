@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers that are libraries: a program of ours (ci/peers/programs) uses them."""
+"""Builds peers that are libraries: our own program (ci/peers/programs) uses the library."""
 
 import dataclasses
 import hashlib
@@ -13,7 +13,7 @@ PROGRAMS = os.path.abspath(__file__ + "/../../programs")
 
 @dataclasses.dataclass(frozen=True)
 class OwnProgram(Registry):
-    """Ours is the folder programs/PROGRAM, and becomes PROGRAM in the peer's folder."""
+    """Our program is the folder programs/PROGRAM. The build makes PROGRAM in the peer's folder."""
     program: str
 
     @property
@@ -21,7 +21,7 @@ class OwnProgram(Registry):
         return os.path.join(PROGRAMS, self.program)
 
     def __str__(self) -> str:
-        """Another one where ours is another one."""
+        """A text that changes with the files of our program, so that a change is installed."""
         digest = hashlib.sha256()
         for name in sorted(os.listdir(self.ours)):
             digest.update(files.read_bytes(os.path.join(self.ours, name)))

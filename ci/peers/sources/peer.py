@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A peer, and the shelf that it stands on: SHELF/NAME is its folder, SHELF/bin has a command for
-each of its programs."""
+"""Installs peers on a shelf: SHELF/NAME is a peer's folder, SHELF/bin has a command for each of its
+programs."""
 
 import dataclasses
 import json
@@ -13,20 +13,20 @@ from ci.base.status import Missing
 
 
 class Source(Protocol):
-    """Where a peer comes from."""
+    """The origin of a peer."""
 
     def fetch(self, version: str, home: str) -> None:
-        """Fills the empty folder @home; Missing where it cannot."""
+        """Fills the empty folder @home. Raises Missing if that is impossible."""
 
     def command(self, home: str, program: str) -> str:
-        """What a shell must run to start @program, a path below @home."""
+        """Returns the shell command that starts @program, a path below @home."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Peer:
     version: str
     source: Source
-    programs: Mapping[str, str]  # the command's name: the program's path below the peer's folder
+    programs: Mapping[str, str]  # {name of a command: path of its program in the peer's folder}
 
 
 class Shelf:
@@ -35,18 +35,19 @@ class Shelf:
 
     def holds(self, name: str, peer: Peer) -> bool:
         try:
-            noted = json.loads(files.read(os.path.join(self.folder, name, "installed.json")))
+            known = json.loads(files.read(os.path.join(self.folder, name, "installed.json")))
         except (OSError, ValueError):
             return False
-        return bool(noted == self.note(peer))
+        return bool(known == self.describe(peer))
 
     @staticmethod
-    def note(peer: Peer) -> dict[str, str]:
+    def describe(peer: Peer) -> dict[str, str]:
         return {"version": peer.version, "source": str(peer.source),
                 "programs": " ".join(sorted(peer.programs))}
 
-    def put(self, name: str, peer: Peer) -> bool:
-        """Installs it; False: it was there. The last file to appear is installed.json."""
+    def install(self, name: str, peer: Peer) -> bool:
+        """Installs a peer and writes installed.json last. Returns False if it is installed
+        already."""
         if self.holds(name, peer):
             return False
         home = os.path.join(self.folder, name)
@@ -55,10 +56,10 @@ class Shelf:
         peer.source.fetch(peer.version, home)
         for command, program in peer.programs.items():
             if not os.path.exists(os.path.join(home, program)):
-                raise Missing("it came without %s" % program)
+                raise Missing("its package has no %s" % program)
             self.write_command(command, peer.source.command(home, program))
         files.write(os.path.join(home, "installed.json"),
-                    json.dumps(self.note(peer), indent=1) + "\n")
+                    json.dumps(self.describe(peer), indent=1) + "\n")
         return True
 
     def write_command(self, name: str, command: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers from the registries of languages, each by its ordinary client."""
+"""Fetches peers from the registries of languages with their ordinary clients."""
 
 import dataclasses
 import os
@@ -17,7 +17,7 @@ BUILD_TIMEOUT_S = 3600
 
 @dataclasses.dataclass(frozen=True)
 class Registry:
-    """What they share; @name is that of the package, module or artifact."""
+    """The common part of all registries. @name: of the package, module or artifact."""
     name: str
 
     def fetch(self, version: str, home: str) -> None:
@@ -27,20 +27,20 @@ class Registry:
         return shlex.quote(os.path.join(home, program))
 
     def run(self, command: Sequence[str], home: str, **more: str) -> None:
-        """@more: variables of the environment."""
+        """Runs a client in @home. @more: environment variables. Raises Missing if it fails."""
         if not shutil.which(command[0]):
             raise Missing("%s is not installed" % command[0])
         done = process.run(command, cwd=home, env={**os.environ, **more}, timeout=BUILD_TIMEOUT_S)
         if done.returncode:
-            words = without_addresses((done.stderr or done.stdout).strip())
-            raise Missing("%s ended with %d: %s" % (command[0], done.returncode, words[-300:]))
+            text = without_addresses((done.stderr or done.stdout).strip())
+            raise Missing("%s ended with %d: %s" % (command[0], done.returncode, text[-300:]))
 
     def __str__(self) -> str:
         return "%s: %s" % (type(self).__name__, self.name)
 
 
 class Pypi(Registry):
-    """Programs are in `bin`."""
+    """PyPI. Programs are in `bin`."""
 
     def fetch(self, version: str, home: str) -> None:
         self.run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check",
@@ -52,7 +52,7 @@ class Pypi(Registry):
 
 
 class Crate(Registry):
-    """Programs are in `bin`."""
+    """crates.io. Programs are in `bin`."""
 
     def fetch(self, version: str, home: str) -> None:
         self.run(["cargo", "install", "-q", "--locked", "--root", home, "--version", version,
@@ -60,28 +60,9 @@ class Crate(Registry):
         shutil.rmtree(os.path.join(home, "target"), ignore_errors=True)
 
 
-class Go(Registry):
-    """Programs are in `bin`."""
-
-    def fetch(self, version: str, home: str) -> None:
-        self.run(["go", "install", "%s@%s" % (self.name, version)], home, CGO_ENABLED="0",
-                 GOBIN=os.path.join(home, "bin"), GOFLAGS="-mod=mod", GOTOOLCHAIN="auto")
-
-
-class Npm(Registry):
-    """Programs are in `node_modules/.bin`."""
-
-    def fetch(self, version: str, home: str) -> None:
-        self.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", home,
-                  "%s@%s" % (self.name, version)], home)
-
-
 class Maven(Registry):
-    """@name is GROUP:ARTIFACT; ARTIFACT-VERSION.jar is in the folder itself."""
+    """Maven Central. @name: GROUP:ARTIFACT. ARTIFACT-VERSION.jar is in the folder itself."""
 
     def fetch(self, version: str, home: str) -> None:
         self.run(["mvn", "-q", "-B", "dependency:copy", "-DoutputDirectory=" + home,
                   "-Dartifact=%s:%s" % (self.name, version)], home)
-
-    def command(self, home: str, program: str) -> str:
-        return shlex.join(["java", "-jar", os.path.join(home, program)])

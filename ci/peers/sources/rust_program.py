@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Peers that are crates without a program."""
+"""Builds peers that are crates without a program."""
 
 import dataclasses
 import os
@@ -10,7 +10,7 @@ from ci.peers.sources.own_program import OwnProgram
 
 @dataclasses.dataclass(frozen=True)
 class RustProgram(OwnProgram):
-    """Ours is the package programs/PROGRAM."""
+    """Our program is the package programs/PROGRAM."""
 
     def fetch(self, version: str, home: str) -> None:
         build = os.path.join(home, "build")

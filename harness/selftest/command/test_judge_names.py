@@ -221,7 +221,7 @@ class AsPerf(judged.Folder):
     def setUp(self) -> None:
         super().setUp()
         try:
-            self.perf = perf_tools.installed()
+            self.perf = perf_tools.find_installed()
         except Missing as why:
             self.skipTest(str(why))
 
@@ -231,9 +231,9 @@ class AsPerf(judged.Folder):
                              *command, timeout=120)
         if "Captured and wrote" not in done.stderr:
             self.skipTest("perf does not record here: " + done.stderr.strip()[-200:])
-        for pid in names_peer.by_judge(JITPROOF, path, self.perf.number):
+        for pid in names_peer.count_by_judge(JITPROOF, path, self.perf.number):
             self.addCleanup(unpublish, "/tmp/perf-%d.map" % pid)
-        self.assertEqual(names_peer.differences(self.perf, JITPROOF, path), [])
+        self.assertEqual(names_peer.find_differences(self.perf, JITPROOF, path), [])
 
     def test_many_programs(self) -> None:
         self.agree("sh", "-c", "for i in 1 2 3; do ls -lR /usr/bin | sort | gzip >/dev/null; done")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! one_collect FREQUENCY PID: the library that record-trace is made of, by its defaults. Says
-//! "sampling" once it samples; at the end of its standard input it prints, of PID, of all that
-//! descend from it, and of all processes that came later, times in ns of CLOCK_MONOTONIC, addresses
-//! and lengths in hexadecimal, names with blanks as %20:
+//! one_collect FREQUENCY PID: samples with the library of record-trace and its default settings.
+//! Reports "sampling" on standard error once it samples. At the end of its standard input it prints
+//! the mappings and samples of PID, of its descendants, and of all processes that started later;
+//! times in ns of CLOCK_MONOTONIC, addresses and lengths in hexadecimal, blanks in names as %20:
 //!
 //!     M TIME PID START END OFFSET NAME       a mapping; END is the last address
 //!     S TIME PID TID ADDRESS[=SYMBOL]...     a sample, innermost first
@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use one_collect::helpers::exporting::*;
 
-/// What CLOCK_MONOTONIC says beyond CLOCK_MONOTONIC_RAW, which the library's times are of, and
-/// when. One of them is adjusted, so the difference moves.
-fn difference() -> (i128, i128) {
+/// Returns CLOCK_MONOTONIC minus CLOCK_MONOTONIC_RAW, the clock of the library, and the time of the
+/// measurement. The kernel adjusts CLOCK_MONOTONIC, so the difference changes.
+fn measure_difference() -> (i128, i128) {
     let read = |clock| {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         unsafe { libc::clock_gettime(clock, &mut time) };
@@ -37,21 +37,22 @@ struct Clock {
 }
 
 impl Clock {
-    fn monotonic(&self, raw: u64) -> i128 {
+    fn to_monotonic(&self, raw: u64) -> i128 {
         let (span, moved) = (self.last.1 - self.first.1, self.last.0 - self.first.0);
         let at = raw as i128 - self.first.1;
         raw as i128 + self.first.0 + if span > 0 { moved * at / span } else { 0 }
     }
 }
 
-fn escaped(name: &str) -> String {
+fn escape(name: &str) -> String {
     name.replace('%', "%25").replace(' ', "%20").replace('\n', "%0a")
 }
 
-fn symbol(machine: &ExportMachine, process: &ExportProcess, ip: u64, time: u64) -> Option<String> {
+fn find_symbol(machine: &ExportMachine, process: &ExportProcess, ip: u64,
+               time: u64) -> Option<String> {
     let mapping = process.find_mapping(ip, Some(time))?;
     let found = mapping.symbols().iter().find(|one| ip >= one.start() && ip <= one.end())?;
-    machine.strings().from_id(found.name_id()).ok().map(escaped)
+    machine.strings().from_id(found.name_id()).ok().map(escape)
 }
 
 fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
@@ -61,19 +62,19 @@ fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
     for process in machine.processes().filter(|process| process.pid() != 0) {
         for one in process.mappings() {
             let name = machine.strings().from_id(one.filename_id()).unwrap_or("");
-            writeln!(out, "M {} {} {:x} {:x} {:x} {}", clock.monotonic(one.time()), process.pid(),
-                     one.start(), one.end(), one.file_offset(), escaped(name))?;
+            writeln!(out, "M {} {} {:x} {:x} {:x} {}", clock.to_monotonic(one.time()),
+                     process.pid(), one.start(), one.end(), one.file_offset(), escape(name))?;
         }
         for one in process.samples().iter().filter(|one| Some(one.kind()) == cpu) {
             machine.callstacks().from_id(one.callstack_id(), &mut frames)?;
-            write!(out, "S {} {} {} {:x}", clock.monotonic(one.time()), process.pid(), one.tid(),
-                   one.ip())?;
+            write!(out, "S {} {} {} {:x}", clock.to_monotonic(one.time()), process.pid(),
+                   one.tid(), one.ip())?;
             let ips = std::iter::once(one.ip()).chain(frames.iter().copied());
             for (at, ip) in ips.enumerate() {
                 if at > 0 {
                     write!(out, " {:x}", ip)?;
                 }
-                if let Some(name) = symbol(machine, process, ip, one.time()) {
+                if let Some(name) = find_symbol(machine, process, ip, one.time()) {
                     write!(out, "={}", name)?;
                 }
             }
@@ -83,14 +84,14 @@ fn print(machine: &ExportMachine, clock: &Clock) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The parent of each process that is there now.
-fn parents() -> std::io::Result<HashMap<u32, u32>> {
+/// Returns the parent of each running process.
+fn read_parents() -> std::io::Result<HashMap<u32, u32>> {
     let mut parents = HashMap::new();
     for entry in std::fs::read_dir("/proc")? {
         let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // PID (NAME) STATE PARENT ...; a name may hold anything, and who ended has no file.
+        // PID (NAME) STATE PARENT ...; NAME may contain anything. An exited process has no file.
         let stat = std::fs::read(format!("/proc/{}/stat", pid)).unwrap_or_default();
         let stat = String::from_utf8_lossy(&stat);
         let rest = stat.rsplit(')').next().unwrap_or_default();
@@ -100,9 +101,9 @@ fn parents() -> std::io::Result<HashMap<u32, u32>> {
     Ok(parents)
 }
 
-/// Those that are there now, and neither `pid` nor descend from it.
-fn strangers(pid: u32) -> std::io::Result<HashSet<u32>> {
-    let parents = parents()?;
+/// Returns the running processes except `pid` and its descendants.
+fn find_strangers(pid: u32) -> std::io::Result<HashSet<u32>> {
+    let parents = read_parents()?;
     let descends = |one: u32| {
         let mut line = std::iter::successors(Some(one), |at| parents.get(at).copied());
         line.any(|at| at == pid)
@@ -118,26 +119,26 @@ fn main() -> anyhow::Result<()> {
     }
     let frequency = word.parse()?;
     let pid = std::env::args().nth(2).unwrap_or_default().parse()?;
-    let others = strangers(pid)?;
+    let others = find_strangers(pid)?;
     let over = Arc::new(AtomicBool::new(false));
-    let (ended, said) = (over.clone(), AtomicBool::new(false));
+    let (ended, reported) = (over.clone(), AtomicBool::new(false));
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         ended.store(true, Ordering::SeqCst);
     });
-    let first = difference();
+    let first = measure_difference();
     let settings = ExportSettings::default().with_cpu_profiling(frequency);
     let machine = UniversalExporter::new(settings).parse_until("jitproof", move || {
-        if !said.swap(true, Ordering::SeqCst) {
+        if !reported.swap(true, Ordering::SeqCst) {
             eprintln!("jitproof: sampling");
         }
         over.load(Ordering::SeqCst)
     })?;
     let mut machine = machine.borrow_mut();
-    // Their names would take it most of a minute, and nobody asks for them.
+    // Resolving the symbols of other processes would take most of a minute.
     for process in machine.processes_mut().filter(|process| others.contains(&process.pid())) {
         *process = ExportProcess::new(process.pid());
     }
     machine.capture_and_resolve_symbols();
-    print(&machine, &Clock { first, last: difference() })
+    print(&machine, &Clock { first, last: measure_difference() })
 }

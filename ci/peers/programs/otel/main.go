@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
 // Prints a line for each sample that the OpenTelemetry eBPF profiler takes on this machine:
-// CLOCK_MONOTONIC in ns, pid, tid, and its frames, innermost first: a name, ? where it knows none,
-// ! where it failed. harness/profiler/otel.py reads them.
+// CLOCK_MONOTONIC in ns, pid, tid, and its frames, innermost first: a name, ? for an unknown name,
+// ! for an error of the profiler. harness/profiler/otel.py reads the lines.
 package main
 
 import (
@@ -29,21 +29,21 @@ import (
 
 const module = "go.opentelemetry.io/ebpf-profiler"
 
-// Its own defaults of the command line.
+// The defaults of the profiler's command line.
 const (
 	interval      = 5 * time.Second
 	probabilistic = time.Minute
 )
 
-// printer gets each sample from the goroutine that handles traces.
+// printer prints each sample in the goroutine that handles traces. Times are CLOCK_MONOTONIC in ns.
 type printer struct {
-	out  *bufio.Writer
-	when int64        // of the trace that is being handled
-	seen atomic.Int64 // of the latest one that was printed
+	out     *bufio.Writer
+	time    int64        // of the trace that is being handled
+	printed atomic.Int64 // time of the latest printed trace
 }
 
 func (p *printer) ReportTraceEvent(trace *libpf.Trace, meta *samples.TraceEventMeta) error {
-	fmt.Fprint(p.out, p.when, " ", meta.PID, " ", meta.TID)
+	fmt.Fprint(p.out, p.time, " ", meta.PID, " ", meta.TID)
 	for _, handle := range trace.Frames {
 		frame := handle.Value()
 		switch name := frame.FunctionName.String(); {
@@ -60,28 +60,29 @@ func (p *printer) ReportTraceEvent(trace *libpf.Trace, meta *samples.TraceEventM
 	return p.out.Flush()
 }
 
-// handle gives what the kernel sampled to the profiler, which names it and reports it.
-func (p *printer) handle(ctx context.Context, trc *tracer.Tracer, traces <-chan *libpf.EbpfTrace) {
+// handleTraces passes the kernel's samples to the profiler, which names and reports them.
+func (p *printer) handleTraces(ctx context.Context, trc *tracer.Tracer,
+	traces <-chan *libpf.EbpfTrace) {
 	for {
 		select {
 		case trace := <-traces:
-			if trace == nil { // all before it are handled
+			if trace == nil { // marks the end of a batch
 				continue
 			}
-			p.when = trace.KTime
+			p.time = trace.KTime
 			trc.HandleTrace(trace)
-			p.seen.Store(p.when)
+			p.printed.Store(p.time)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// drain waits until all that was sampled before now is printed: something later is, too. It burns
-// a little CPU time for that.
+// drain waits until a sample after now is printed, and so all earlier ones. It uses some CPU time,
+// so that there is such a sample.
 func (p *printer) drain() {
 	now := int64(times.GetKTime())
-	for p.seen.Load() < now {
+	for p.printed.Load() < now {
 		for start := time.Now(); time.Since(start) < 2*time.Millisecond; {
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -95,7 +96,7 @@ func start(ctx context.Context, p *printer, frequency int) (*tracer.Tracer, erro
 	trc, err := tracer.NewTracer(ctx, &tracer.Config{
 		TraceReporter:          p,
 		Intervals:              intervals,
-		InterpretersConfig:     interpreterconfig.NoInterpreters(), // seconds less to load
+		InterpretersConfig:     interpreterconfig.NoInterpreters(), // loads seconds faster
 		SamplesPerSecond:       frequency,
 		FrameCacheSize:         processmanager.DefaultFrameCacheSize,
 		KernelVersionCheck:     true,
@@ -120,7 +121,7 @@ func start(ctx context.Context, p *printer, frequency int) (*tracer.Tracer, erro
 	if err := trc.StartMapMonitors(ctx, traces); err != nil {
 		return trc, err
 	}
-	go p.handle(ctx, trc, traces)
+	go p.handleTraces(ctx, trc, traces)
 	return trc, nil
 }
 

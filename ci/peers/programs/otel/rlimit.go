@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-// Package rlimit stands in for the profiler's own, which gives up without CAP_SYS_RESOURCE. Since
-// Linux 5.11 (bpf: Eliminate rlimit-based memory accounting infra) no map counts against the limit.
+// Package rlimit replaces the profiler's own, which fails without CAP_SYS_RESOURCE. Since Linux
+// 5.11 (bpf: Eliminate rlimit-based memory accounting infra) no map counts against the limit.
 package rlimit
 
 import "golang.org/x/sys/unix"
 
-// MaximizeMemlock raises the limit where it may; its result sets it back.
+// MaximizeMemlock raises the limit if it may. The returned function restores the old limit.
 func MaximizeMemlock() (func(), error) {
 	unlimited := unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}
 	var before unix.Rlimit
