@@ -4,12 +4,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* What of the union goes with which type: harness/format/truth/format.h. */
+/* Appends a record of type @what with the bracket [@from, @until]. harness/format/truth/format.h
+ * states which member of the union each type uses. */
 #define APPEND(what, from, until, ...)                                                             \
 	jp_truth_append(&(struct jp_truth_record){                                                 \
 		.type = JP_TRUTH_##what, .before = (from), .after = (until), __VA_ARGS__})
 
-/* Asks the kernel: an exec named this thread, or the one that it was cloned from. */
+/* Appends the thread's name as the kernel has it: set by exec, or inherited from its creator. */
 static void name_task(void)
 {
 	char name[16] = ""; /* TASK_COMM_LEN */
@@ -108,10 +109,8 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 	APPEND(CODE_UNLOAD, before, after, .move = {function, 0});
 }
 
-/*
- * The CPU time is read on the activation's side of each border, so that what the records themselves
- * cost is not in it.
- */
+/* Clocks of the thread's last ENTER. CPU time is read inside the activation at both ends, so that
+ * it does not include the cost of the records. */
 static __thread struct {
 	uint64_t time, inside, cpu;
 } entered;
@@ -122,14 +121,15 @@ void jp_truth_enter(const struct jp_truth_entry *entry)
 	APPEND(ENTER, entered.time, entered.time, .enter = *entry);
 }
 
-void jp_truth_inside(void)
+void jp_truth_begin_activation(void)
 {
-	/* Last what is no system call: at the end of one another thread may have its turn. */
+	/* Read this clock last, as it is no system call: at the end of a system call the kernel may
+	 * switch to another thread. */
 	entered.cpu = jp_clock_thread_cpu();
 	entered.inside = jp_clock_now();
 }
 
-void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
+void jp_truth_leave(const struct jp_truth_clocks *left, uint32_t path, uint64_t flags, uint64_t ip,
 		    uint64_t sp)
 {
 	uint64_t entering = entered.inside - entered.time;
@@ -163,7 +163,8 @@ void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t hand
 	APPEND(WAIT, before, after, .wait = {addr, handled});
 }
 
-/* One fact in several records, as many slots in a row. */
+/* Writes a fact of @bytes bytes at @data into as many adjacent slots as it needs. Returns its
+ * id. */
 static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint32_t total)
 {
 	const size_t capacity = sizeof(((struct jp_truth_record *)0)->item.data);
@@ -171,7 +172,7 @@ static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t byte
 	uint64_t now = jp_clock_now(), slot;
 	uint32_t id = jp_truth_id();
 
-	slot = jp_truth_take(parts);
+	slot = jp_truth_reserve(parts);
 	for (size_t part = 0; part < parts; part++) {
 		struct jp_truth_record record = {.type = type,
 						 .part = part,

@@ -10,7 +10,8 @@ static bool is_range(uint64_t addr, uint64_t len)
 	return len && addr + len >= addr;
 }
 
-/* As perf_event_mmap_event() (kernel/events/core.c) and shmem name it. 0, -EINVAL, -ENOMEM. */
+/* Stores in *@name the name that perf_event_mmap_event() (kernel/events/core.c) and shmem give the
+ * mapping. Returns 0, -EINVAL or -ENOMEM. */
 static int name_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
 			const char **name)
 {
@@ -71,7 +72,7 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 	case JP_TRUTH_MAP:
 		event->type = JP_EVENT_MAP;
 		event->map.prot = record->map.prot;
-		/* An anonymous mapping's is the address at which it was made. */
+		/* The kernel records the original address of an anonymous mapping. */
 		event->map.pgoff = record->map.backing == JP_BACKING_ANON ? record->map.addr
 									  : record->map.offset;
 		return name_mapping(items, record, &event->map.name);
@@ -124,7 +125,7 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 	event->code.layout = layout ? layout->of.layout : NULL;
 	event->code.frames = frames ? frames->of.frames : NULL;
 	event->code.name = jp_truth_text_of(items, record->load.name);
-	/* Its own id must lead back to it: two loads of one id are both torn. */
+	/* Its id must be in the table: two loads with one id are both torn. */
 	return jp_truth_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
 			       (frames || !record->load.frames) && event->code.name &&
 			       is_range(event->code.addr, event->code.size) &&
@@ -151,7 +152,7 @@ static void unpack_enter(const struct jp_truth_items *items, const struct jp_tru
 	event->enter.flags = record->enter.flags;
 }
 
-/* An event whose text is that of item @id. */
+/* Converts a record to an event of @type whose text *@text is item @id. */
 static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_event_type type,
 		       const char **text, struct jp_event *event)
 {
@@ -160,9 +161,10 @@ static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_
 	return *text ? 0 : -EINVAL;
 }
 
-/* 0; -EINVAL: not believed; -ENOMEM. @event->type stays OTHER where it is no event. */
-static int unpack(struct jp_truth_items *items, const struct jp_truth_record *record,
-		  struct jp_event *event)
+/* Fills @event from @record; its type stays OTHER if it is no event. Returns 0, -EINVAL if the
+ * record is corrupt, or -ENOMEM. */
+static int unpack_record(struct jp_truth_items *items, const struct jp_truth_record *record,
+			 struct jp_event *event)
 {
 	switch (record->type) {
 	case JP_TRUTH_PROCESS_START:
@@ -234,7 +236,7 @@ int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record
 		.pid = record->pid,
 		.tid = record->tid,
 	};
-	ret = unpack(reader->items, record, event);
+	ret = unpack_record(reader->items, record, event);
 	if (ret == -EINVAL)
 		jp_truth_mark_corrupt(reader);
 	return ret == -ENOMEM ? ret : !ret && event->type != JP_EVENT_OTHER;
