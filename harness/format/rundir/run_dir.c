@@ -32,7 +32,7 @@ static bool is_empty(const char *path)
 
 /* Creates a folder that no other user can rename: they could replace it by a link while files are
  * written below. */
-static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *above = NULL;
 	char real[sizeof(dir->path)], *slash;
@@ -90,7 +90,7 @@ static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	dir->temporary = !path;
-	return path ? make_at(dir, path, err) : make_temporary(dir, err);
+	return path ? make_named(dir, path, err) : make_temporary(dir, err);
 }
 
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,
