@@ -29,7 +29,7 @@ char *jp_build_id_text(const struct jp_build_id *id, char *text)
 	return text;
 }
 
-/* Several captures may save the same file at once. */
+/* Writes the copy under a temporary name, since several captures may save the same file at once. */
 static int write_copy(const struct jp_elf_image *image, const char *path, struct jp_error *err)
 {
 	struct jp_new_file file;
