@@ -206,7 +206,8 @@ static bool drain(struct jp_session *session, struct jp_ring *ring)
 static void look(struct jp_session *session, enum jp_stream stream)
 {
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		jp_perf_ring_look(&session->recorder->rings[stream * session->nr_cpus + i].records);
+		jp_perf_ring_load_head(
+			&session->recorder->rings[stream * session->nr_cpus + i].records);
 }
 
 bool jp_heard_drain(struct jp_session *session)

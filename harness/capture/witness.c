@@ -201,7 +201,7 @@ static bool read_rings(struct jp_witness *witness)
 		struct jp_perf_ring *ring = &witness->cpus[i].ring;
 
 		if (ring->data)
-			jp_perf_ring_look(ring);
+			jp_perf_ring_load_head(ring);
 		any |= ring->data && ring->head != ring->tail;
 	}
 	if (!any)

@@ -92,8 +92,8 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 	return ret;
 }
 
-int jp_source_take(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
-		   struct jp_error *err)
+int jp_source_adopt(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
+		    struct jp_error *err)
 {
 	int ret;
 
@@ -113,7 +113,7 @@ void jp_source_close(struct jp_perf_source *source)
 	*source = (struct jp_perf_source){.fd = -1};
 }
 
-/* One call for many pages is cheaper than a fault for each. */
+/* Reads the pages up to @to ahead. One call for many pages is cheaper than a fault for each. */
 static void populate(struct jp_perf_source *source, uint64_t to)
 {
 	while (source->populated < to) {
@@ -121,14 +121,14 @@ static void populate(struct jp_perf_source *source, uint64_t to)
 
 		if (size > WINDOW)
 			size = WINDOW;
-		/* It only saves time; an old kernel refuses it. */
+		/* Only an optimization, which old kernels reject. */
 		madvise((void *)(source->map + source->populated), size, MADV_POPULATE_READ);
 		source->populated += size;
 	}
 }
 
-/* Makes room for @size bytes from @chunk_at on, in a new chunk where the old one has none. */
-static int chunk_capacity(struct jp_perf_source *source, size_t size)
+/* Makes room for @size bytes from @chunk_at on, in a new chunk if needed. Returns 0 or -ENOMEM. */
+static int reserve_chunk(struct jp_perf_source *source, size_t size)
 {
 	struct jp_chunk *old = source->chunk, *chunk;
 	size_t kept = old ? old->used - source->chunk_at : 0;
@@ -160,7 +160,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 			populate(source, source->at + *have);
 		return source->map + source->at;
 	}
-	if (chunk_capacity(source, size)) {
+	if (reserve_chunk(source, size)) {
 		jp_fail(err, ENOMEM, "%s: no memory", source->name);
 		return NULL;
 	}
@@ -200,7 +200,7 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 	for (*skipped = 0; *skipped < size;) {
 		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
 
-		if (source->map) { /* without touching the pages */
+		if (source->map) { /* does not touch the pages */
 			uint64_t left = source->end - source->at;
 
 			*skipped = size < left ? size : left;
