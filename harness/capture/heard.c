@@ -146,7 +146,7 @@ static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_rin
 
 	if (first > size)
 		first = size;
-	jp_perfdata_put(writer, jp_perf_ring_at(ring, from), first);
+	jp_perfdata_put(writer, jp_perf_ring_address(ring, from), first);
 	jp_perfdata_put(writer, ring->data, size - first);
 }
 

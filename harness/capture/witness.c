@@ -97,7 +97,7 @@ static void count_sample(struct jp_witness *witness, const struct jp_event *even
 	if (!thread)
 		return;
 	in_code = jp_machine_user(witness->layout.machine, event, &ip, &sp) &&
-		  jp_truth_loaded_at(&witness->loaded, ip);
+		  jp_truth_loaded_contains(&witness->loaded, ip);
 	tally->samples++;
 	tally->in_code += in_code;
 	tally->gaps += !thread->time || thread->cpu != event->cpu || thread->in_code != in_code ||

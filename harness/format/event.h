@@ -127,7 +127,7 @@ struct jp_event {
 	uint32_t pid, tid, cpu;
 	uint32_t reserved;       /* the 32 bits after the CPU; the kernel writes 0 */
 	uint32_t by_pid, by_tid; /* the task that ran at the write; not set for samples */
-	uint64_t id;             /* event id, 0 where the file gives none */
+	uint64_t id;             /* event id; 0: the file has none */
 	uint32_t attr;           /* index of its attr in the file */
 	const struct jp_event_asked *asked; /* what that attr requests; NULL: not from a file */
 	const struct jp_observed *observed; /* for samples of a stream of observations, else NULL */

@@ -18,7 +18,7 @@ static bool holds(uint64_t addr)
 {
 	if (jp_truth_loaded_read(&loaded, truth))
 		exit(99);
-	return jp_truth_loaded_at(&loaded, addr);
+	return jp_truth_loaded_contains(&loaded, addr);
 }
 
 /* Whether just [@start, @end) is in it. */

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
@@ -46,7 +44,8 @@ int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary
 	if (ret != -ENODATA || !summary->cut_short)
 		return ret;
 	return partial ? 0
-		       : jp_fail(err, ENODATA, "%s (--partial: go by what lies before)", why.text);
+		       : jp_fail(err, ENODATA, "%s (--partial: judge the part before it)",
+				 why.text);
 }
 
 int jp_capture_read_declared(const char *path, struct jp_declared *declared, struct jp_error *err)

@@ -83,7 +83,7 @@ static inline uint64_t read_uleb(struct span *span)
 
 /* Returns the bytes of a value in a DW_EH_PE encoding, or 0 for encodings that .eh_frame never
  * has. */
-static size_t encoded_size(uint8_t encoding)
+static size_t get_encoded_size(uint8_t encoding)
 {
 	switch (encoding & 0x0f) {
 	case 0x00: /* absptr */
@@ -211,6 +211,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 	struct span data = {0};
 	uint8_t version = read_byte(&span), encoding;
 
+	*cie = (struct cie){0};
 	text = span.at;
 	while (read_byte(&span))
 		;
@@ -238,9 +239,9 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 			break;
 		case 'P':
 			encoding = read_byte(&data);
-			if (!encoded_size(encoding) || (encoding & 0x70) == 0x50)
+			if (!get_encoded_size(encoding) || (encoding & 0x70) == 0x50)
 				data.bad = true;
-			skip_bytes(&data, encoded_size(encoding));
+			skip_bytes(&data, get_encoded_size(encoding));
 			break;
 		case 'R':
 			cie->pointer = read_byte(&data);
@@ -256,7 +257,7 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 			span.bad = true;
 	}
 	/* Absolute, pc-relative or data-relative, never indirect. */
-	if (!encoded_size(cie->pointer) ||
+	if (!get_encoded_size(cie->pointer) ||
 	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
 	     (cie->pointer & 0xf0) != 0x30))
 		span.bad = true;
@@ -268,7 +269,8 @@ static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_soun
 {
 	unsigned remembered = cie->remember;
 
-	skip_bytes(&span, 2 * encoded_size(cie->pointer)); /* first address and size of the code */
+	skip_bytes(&span,
+		   2 * get_encoded_size(cie->pointer)); /* first address and size of the code */
 	if (cie->has_data)
 		skip_bytes(&span, read_uleb(&span));
 	check_instructions(&span, &remembered, sound);
@@ -326,7 +328,6 @@ static int read_records(struct check *check, struct jp_error *err)
 				       offset, length, frame->size - offset - 4);
 		mark_start(check, offset);
 		if (id == 0) {
-			memset(&cie, 0, sizeof(cie));
 			last = offset;
 			read_cie(body, &cie, &bad);
 		} else {
@@ -341,7 +342,6 @@ static int read_records(struct check *check, struct jp_error *err)
 					"is none",
 					offset, id);
 			if (from != last) {
-				memset(&cie, 0, sizeof(cie));
 				if (!find_record(frame, from, &other, &id) || id)
 					return jp_fail(err, EINVAL,
 						       ".eh_frame+%#zx: an FDE whose CIE at %#zx "

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"

@@ -141,8 +141,8 @@ static bool has_labels(const struct jp_elf_source *source, const GElf_Shdr *sect
 }
 
 /* Returns the file offset of the byte at @vaddr, by segments, else by @section. */
-static uint64_t offset_of(const struct jp_elf_source *source, const GElf_Shdr *section,
-			  uint64_t vaddr)
+static uint64_t get_file_offset(const struct jp_elf_source *source, const GElf_Shdr *section,
+				uint64_t vaddr)
 {
 	for (size_t i = 0; i < source->parts.nr_segments; i++) {
 		const GElf_Phdr *segment = &source->parts.segments[i];
@@ -171,8 +171,8 @@ static int read_symbol(struct symbol_reader *reader, const GElf_Sym *raw, const 
 		return 0;
 	if (reader->file.parts.head.e_machine == EM_ARM && GELF_ST_TYPE(raw->st_info) == STT_FUNC)
 		vaddr &= ~(GElf_Addr)1; /* Thumb bit */
-	return add_symbol(reader, offset_of(&reader->runtime, &section, vaddr), raw->st_size, name,
-			  0);
+	return add_symbol(reader, get_file_offset(&reader->runtime, &section, vaddr), raw->st_size,
+			  name, 0);
 }
 
 static int read_table(struct symbol_reader *reader, const char *called, GElf_Word type)

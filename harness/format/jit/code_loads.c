@@ -87,20 +87,17 @@ static int add_record(struct reading *reading, const struct jp_jitdump_record *r
 	return add_load(reading, &load);
 }
 
-/* UNWINDING_INFO and code indices apply within their own file. */
-static void begin_dump(struct reading *reading, uint32_t owner)
-{
-	reading->eh_frame_size = reading->tables = 0;
-	reading->owner = owner;
-	jp_map_free(&reading->named);
-}
-
 static int visit_record(void *context, const struct jp_jitdump_header *header,
 			const struct jp_jitdump_record *record)
 {
+	struct reading *reading = context;
+
 	if (record)
-		return add_record(context, record);
-	begin_dump(context, header->pid);
+		return add_record(reading, record);
+	/* UNWINDING_INFO and code indices apply within their own file. */
+	reading->eh_frame_size = reading->tables = 0;
+	reading->owner = header->pid;
+	jp_map_free(&reading->named);
 	return 0;
 }
 

@@ -108,22 +108,21 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 		       struct jp_bytes *abbrev)
 {
 	static const uint8_t lengths[OPCODE_BASE - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-	static const uint8_t attributes[] = {
-		1,
-		TAG_COMPILE_UNIT,
-		0, /* no children */
-		AT_NAME,
-		FORM_STRING,
-		AT_STMT_LIST,
-		FORM_SEC_OFFSET,
-		AT_LOW_PC,
-		FORM_ADDR,
-		AT_HIGH_PC,
-		FORM_DATA8,
-		0,
-		0,
-		0,
-	};
+	/* Abbreviation 1, without children. */
+	static const uint8_t attributes[] = {1,
+					     TAG_COMPILE_UNIT,
+					     0,
+					     AT_NAME,
+					     FORM_STRING,
+					     AT_STMT_LIST,
+					     FORM_SEC_OFFSET,
+					     AT_LOW_PC,
+					     FORM_ADDR,
+					     AT_HIGH_PC,
+					     FORM_DATA8,
+					     0,
+					     0,
+					     0};
 	size_t header;
 
 	if (lines->files.failed || lines->program.failed) {

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -288,7 +288,7 @@ static void write_file(const struct build *build, uint16_t machine, uint64_t hea
 	jp_output_put(output, build->heads, sizeof(build->heads));
 }
 
-static bool same_contents(int left, int right, uint64_t size)
+static bool has_same_contents(int left, int right, uint64_t size)
 {
 	unsigned char a[512], b[512];
 
@@ -310,7 +310,7 @@ static int accept_existing(const char *name, int fd, struct stat *st, struct jp_
 	struct stat ours;
 
 	if (old < 0 || fstat(old, st) || fstat(fd, &ours) || st->st_size != ours.st_size ||
-	    !same_contents(old, fd, ours.st_size))
+	    !has_same_contents(old, fd, ours.st_size))
 		return jp_fail(err, EEXIST,
 			       "%s/%s: exists, and is not what would be written there: it is left "
 			       "alone",

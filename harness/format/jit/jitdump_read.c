@@ -45,11 +45,11 @@ static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0)
+		if (got < 0) {
 			jp_shortage_note(errno);
-		if (got < 0)
 			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
 				       (unsigned long long)dump->have, strerror(errno));
+		}
 		if (!got)
 			return jp_fail(err, EIO,
 				       "%s: offset %llu: the file was cut short while it was read",
@@ -330,18 +330,12 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	return 0;
 }
 
-static int parse_close(const struct raw *raw, struct jp_jitdump_record *record)
-{
-	return 0;
-}
-
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, struct jp_error *err)
 {
 	static int (*const parse[JP_JITDUMP_TYPES])(const struct raw *,
 						    struct jp_jitdump_record *) = {
 		[JP_JITDUMP_LOAD] = parse_load,
 		[JP_JITDUMP_MOVE] = parse_move,
-		[JP_JITDUMP_CLOSE] = parse_close,
 		[JP_JITDUMP_DEBUG_INFO] = parse_debug,
 		[JP_JITDUMP_UNWINDING_INFO] = parse_unwinding,
 	};
@@ -369,7 +363,7 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 			continue;
 		*record = (struct jp_jitdump_record){
 			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
-		ret = parse[raw.prefix.id](&raw, record);
+		ret = parse[raw.prefix.id] ? parse[raw.prefix.id](&raw, record) : 0;
 		if (ret) {
 			dump->bad = raw.prefix.total_size;
 			return ret;

@@ -62,9 +62,8 @@ void jp_observation_end(struct jp_observation_line *parser)
 	parser->map = NULL;
 }
 
-/* Returns the next word of *@line and moves *@line behind the blank after it. NULL: there is
- * none. */
-static char *next_word(char **line)
+/* Returns the next word of *@line, or NULL, and moves *@line past the blank after it. */
+static char *split_word(char **line)
 {
 	char *start = *line, *blank = strchr(start, ' ');
 
@@ -78,7 +77,7 @@ static char *next_word(char **line)
 
 static bool parse_number(char **line, uint64_t max, uint64_t *value)
 {
-	const char *text = next_word(line);
+	const char *text = split_word(line);
 
 	return text && jp_number(text, 0, max, value);
 }
@@ -93,7 +92,7 @@ static bool parse_id(char **line, uint32_t *value)
 	return true;
 }
 
-static int hex_digit(char c)
+static int parse_hex_digit(char c)
 {
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
@@ -110,7 +109,7 @@ static bool unescape(char *name)
 		}
 		if (!isxdigit((unsigned char)name[1]) || !isxdigit((unsigned char)name[2]))
 			return false;
-		*out = (char)(hex_digit(name[1]) << 4 | hex_digit(name[2]));
+		*out = (char)(parse_hex_digit(name[1]) << 4 | parse_hex_digit(name[2]));
 		if (!*out)
 			return false;
 		name += 2;
@@ -163,14 +162,14 @@ static const char *parse_sample(struct jp_observation_line *parser, char *line)
 		return "the pid of a sample";
 	event->tid = 0;
 	if (lacks & JP_LACKS_THREADS) {
-		const char *none = next_word(&line);
+		const char *none = split_word(&line);
 
 		if (!none || strcmp(none, "-") != 0)
 			return "- for the tid: the header declares no-threads";
 	} else if (!parse_id(&line, &event->tid)) {
 		return "the tid of a sample";
 	}
-	for (char *text; !expected && (text = next_word(&line)); frames++) {
+	for (char *text; !expected && (text = split_word(&line)); frames++) {
 		if (frames == JP_OBSERVATION_FRAMES)
 			return "at most 4096 frames";
 		expected = parse_frame(parser, text, frames);
@@ -259,7 +258,7 @@ static const char *parse_comm(struct jp_observation_line *parser, char *line, bo
 static const char *parse_lost(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const char *what = next_word(&line);
+	const char *what = split_word(&line);
 	bool samples = what && strcmp(what, "samples") == 0;
 
 	if (parser->declared->no_losses)
@@ -279,7 +278,7 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
 	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
-	const char *what = next_word(&line);
+	const char *what = split_word(&line);
 	uint64_t value = 0;
 
 	if (!what)

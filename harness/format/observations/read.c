@@ -12,6 +12,7 @@
 #include "harness/base/mapped_file.h"
 #include "harness/base/order.h"
 #include "harness/base/printable.h"
+#include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/observations/line.h"
 
@@ -42,13 +43,19 @@ static int fail_at(const struct observations *all, uint64_t number, const char *
 		       (unsigned long long)number, expected);
 }
 
+static uint64_t get_line_size(const struct observations *all, uint64_t at)
+{
+	const char *end = memchr(all->text + at, '\n', all->size - at);
+
+	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
+}
+
 /* Fails like fail_at(), and quotes the line at @at, since the file may no longer exist when the
  * profiler's author reads the message. */
 static int fail_line(const struct observations *all, uint64_t at, uint64_t number,
 		     const char *expected)
 {
-	const char *end = memchr(all->text + at, '\n', all->size - at);
-	const size_t size = end ? (size_t)(end - (all->text + at)) : (size_t)(all->size - at);
+	const uint64_t size = get_line_size(all, at);
 	char shown[SHOWN + 1], text[256];
 
 	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + at);
@@ -57,17 +64,10 @@ static int fail_line(const struct observations *all, uint64_t at, uint64_t numbe
 	return fail_at(all, number, text);
 }
 
-static uint64_t line_size(const struct observations *all, uint64_t at)
-{
-	const char *end = memchr(all->text + at, '\n', all->size - at);
-
-	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
-}
-
 /* Copies the line at @at into @all->line and terminates it. */
 static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 {
-	uint64_t size = line_size(all, at);
+	uint64_t size = get_line_size(all, at);
 
 	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
 		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
@@ -84,14 +84,14 @@ static int read_header(struct observations *all)
 {
 	static const char first[] = JP_OBSERVATIONS_MAGIC "1";
 
-	if (line_size(all, 0) != sizeof(first) - 1 ||
+	if (get_line_size(all, 0) != sizeof(first) - 1 ||
 	    memcmp(all->text, first, sizeof(first) - 1) != 0)
 		return fail_at(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
 	/* Version 1 has no stack pointers. */
 	*all->declared = (struct jp_declared){.observed = true,
 					      .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
 	for (all->number = 1, all->at = sizeof(first); all->at < all->size; all->number++) {
-		uint64_t size = line_size(all, all->at);
+		uint64_t size = get_line_size(all, all->at);
 		const char *expected;
 
 		if (size && all->text[all->at] != '#') {
@@ -111,7 +111,7 @@ static int read_header(struct observations *all)
 static int list_events(struct observations *all)
 {
 	for (; all->at < all->size; all->number++) {
-		uint64_t size = line_size(all, all->at), time;
+		uint64_t size = get_line_size(all, all->at), time;
 		struct observation *one;
 
 		if (size && all->text[all->at] != '#') {
@@ -136,9 +136,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct observation *a = left, *b = right;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return (a->at > b->at) - (a->at < b->at);
+	return jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at);
 }
 
 /* Adds the weight of @event to *@all. Returns false if the sum exceeds INT64_MAX. */

@@ -138,14 +138,15 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 			reader->source.name);
 		return NULL;
 	}
+	if (!reader->source.map) {
+		jp_fail(err, EINVAL, "%s: expected a regular file: the input is read twice",
+			reader->source.name);
+		return NULL;
+	}
 	copy = calloc(1, sizeof(*copy));
-	if (!copy || !reader->source.map) {
-		if (copy)
-			jp_fail(err, EINVAL, "%s: expected a regular file: the input is read twice",
-				reader->source.name);
-		else
-			jp_fail(err, ENOMEM, "%s: no memory to copy it", reader->source.name);
-		free(copy);
+	if (!copy || (!reader->summary->pipe && copy_header(copy, reader))) {
+		jp_fail(err, ENOMEM, "%s: no memory to copy it", reader->source.name);
+		jp_perf_copy_free(copy);
 		return NULL;
 	}
 	copy->output = output;
@@ -154,14 +155,8 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 	copy->header.size = sizeof(copy->header);
 	/* The data size stays 0 until the end, as in a perf.data whose writer died. */
 	jp_output_put(output, &copy->header, sizeof(copy->header));
-	if (!copy->pipe) {
-		if (copy_header(copy, reader)) {
-			jp_fail(err, ENOMEM, "%s: no memory to copy it", reader->source.name);
-			jp_perf_copy_free(copy);
-			return NULL;
-		}
+	if (!copy->pipe)
 		write_attrs(copy);
-	}
 	copy->data = jp_output_at(output);
 	return copy;
 }

@@ -163,21 +163,13 @@ static const char *decode_sample(const struct jp_perf_layout *layout,
 	event->reserved = layout->cpu ? read_word32(bytes + layout->cpu + 4) : 0;
 	event->id = layout->id ? jp_perf_word(bytes + layout->id) : 0;
 	set_time(event, layout->time ? jp_perf_word(bytes + layout->time) : 0);
-	event->sample.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0;
-	event->sample.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER;
-	event->sample.period = layout->period ? jp_perf_word(bytes + layout->period) : 0;
-	event->sample.chain = NULL;
-	event->sample.nr_chain = 0;
-	event->sample.chain_deferred = false;
-	event->sample.deferred = NULL;
-	event->sample.nr_deferred = 0;
-	event->sample.regs = NULL;
-	event->sample.regs_impossible = false;
-	event->sample.regs_abi = 0;
-	event->sample.stack = NULL;
-	event->sample.stack_size = 0;
-	event->sample.stack_asked = layout->stack_asked;
-	event->sample.kernel_chain = layout->kernel_chain;
+	event->sample = (typeof(event->sample)){
+		.ip = layout->ip ? jp_perf_word(bytes + layout->ip) : 0,
+		.user = (record->misc & JP_PERF_MISC_CPUMODE) == JP_PERF_MISC_USER,
+		.period = layout->period ? jp_perf_word(bytes + layout->period) : 0,
+		.stack_asked = layout->stack_asked,
+		.kernel_chain = layout->kernel_chain,
+	};
 
 	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
 		return "room in the sample for the counts of PERF_SAMPLE_READ";
@@ -243,7 +235,11 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	unsigned int mode = record->misc & JP_PERF_MISC_CPUMODE;
 
 	event->type = JP_EVENT_MAP;
-	event->map.name = find_name(layout, record, protection ? 72 : two ? 64 : 40);
+	/* Do not clear the whole union, which would double the cost. */
+	event->map = (typeof(event->map)){.name = find_name(layout, record,
+							    protection ? 72
+							    : two      ? 64
+								       : 40)};
 	if (!event->map.name)
 		return "a mapping record with a NUL-terminated name";
 	event->pid = read_word32(bytes + 8);
@@ -253,11 +249,6 @@ static const char *decode_map(const struct jp_perf_layout *layout,
 	event->map.addr = jp_perf_word(bytes + 16);
 	event->map.len = jp_perf_word(bytes + 24);
 	event->map.pgoff = jp_perf_word(bytes + 32);
-	/* Clear each member: clearing the whole union would double the cost. */
-	event->map.has_identity = false;
-	event->map.maj = event->map.min = event->map.flags = event->map.build_id_size = 0;
-	event->map.ino = event->map.gen = 0;
-	event->map.build_id = NULL;
 	if (!event->kernel_map && event->map.len > UINT64_MAX - event->map.addr)
 		return "a mapping that ends within the address space";
 	event->map.prot = protection                              ? read_word32(bytes + 64)

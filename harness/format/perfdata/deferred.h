@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "harness/base/error.h"
 #include "harness/format/event.h"
 
 /* Deferred callchains (since 6.19): a sample's chain ends with PERF_CONTEXT_USER_DEFERRED and a

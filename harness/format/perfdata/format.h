@@ -103,7 +103,6 @@ enum {
 #define JP_PERF_ATTR_BPF_EVENT                (UINT64_C(1) << 30)
 #define JP_PERF_ATTR_CGROUP                   (UINT64_C(1) << 32)
 #define JP_PERF_ATTR_TEXT_POKE                (UINT64_C(1) << 33)
-#define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
 /* Numbers from JP_PERF_TYPES on belong to dynamically registered PMUs. */
 enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5, JP_PERF_TYPES };
@@ -185,7 +184,6 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_TIME_CONV = 79, /* u64 shift, mult, zero */
 	JP_PERF_RECORD_HEADER_FEATURE = 80,
 	JP_PERF_RECORD_COMPRESSED = 81,
-	JP_PERF_RECORD_FINISHED_INIT = 82,
 	JP_PERF_RECORD_COMPRESSED2 = 83,      /* 6.14: padded to 8 bytes */
 	JP_PERF_RECORD_SCHEDSTAT_DOMAIN = 86, /* the last in 7.3 */
 };

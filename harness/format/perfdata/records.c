@@ -214,18 +214,18 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 	return reader->source.map ? pass_other(reader, bytes, record->size + size) : 0;
 }
 
-/* Reads one of perf's own records. @bytes may be unaligned; the source is already behind it. */
+/* Reads one of perf's own records at @bytes, which may be unaligned. The source has advanced past
+ * it. */
 static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
 			    const unsigned char *bytes, uint64_t at)
 {
 	uint64_t word = 0;
 	uint32_t attr_size;
-	int ret;
+	int ret = 0;
 
 	if (record->size >= sizeof(*record) + sizeof(word))
 		word = jp_perf_read64(reader, bytes + sizeof(*record));
-	if (record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-		reader->summary->own_records++;
+	reader->summary->own_records += record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
 	switch (record->type) {
 	case JP_PERF_RECORD_FINISHED_ROUND:
 		return finish_round(reader, bytes);
@@ -234,7 +234,7 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 		return read_compressed_record(reader, record, bytes + sizeof(*record), at);
 	case JP_PERF_RECORD_HEADER_ATTR:
 		if (!reader->summary->pipe)
-			return pass_other(reader, bytes, record->size);
+			break;
 		attr_size = record->size >= 16 ? jp_perf_read32(reader, bytes + 12) : 0;
 		if (!attr_size)
 			attr_size = JP_PERF_ATTR_SIZE_0;
@@ -248,16 +248,16 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 			reader, bytes + sizeof(*record), attr_size,
 			bytes + sizeof(*record) + attr_size,
 			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
-		return ret ? ret : pass_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_HEADER_BUILD_ID:
 		ret = jp_perf_read_build_ids(reader, bytes, record->size, at);
-		return ret ? ret : pass_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_HEADER_FEATURE:
 		if (record->size < sizeof(*record) + sizeof(word))
 			return jp_perf_fail(reader, at,
 					    "expected a feature's number in its record");
 		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
-		return ret ? ret : pass_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_AUXTRACE:
 		return skip_payload(reader, record, bytes, word, at);
 	case JP_PERF_RECORD_TRACING_DATA:
@@ -267,10 +267,10 @@ static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_
 			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));
 		return skip_payload(reader, record, bytes, attr_size, at);
 	default:
-		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-			reader->summary->unknown_records++;
-		return pass_other(reader, bytes, record->size);
+		reader->summary->unknown_records += record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
+		break;
 	}
+	return ret ?: pass_other(reader, bytes, record->size);
 }
 
 static int read_record(struct jp_perf_reader *reader, bool *more)

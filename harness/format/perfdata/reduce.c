@@ -45,6 +45,12 @@ static int fail_memory(struct reducing *reducing)
 	return jp_fail(reducing->err, ENOMEM, "%s: no memory", reducing->path);
 }
 
+static int add_word(struct reducing *reducing, struct jp_word_set *set, const void *word,
+		    size_t size)
+{
+	return jp_word_set_add(set, word, size) ? fail_memory(reducing) : 0;
+}
+
 static int read_at(struct reducing *reducing, void *bytes, size_t size, uint64_t at)
 {
 	return jp_file_read_at(reducing->fd, reducing->path, bytes, size, at, reducing->err);
@@ -124,9 +130,8 @@ static int blank_value(struct reducing *reducing, const unsigned char *text, siz
 		ret = jp_fail(reducing->err, EINVAL,
 			      "%s: the environment is in compressed data, and cannot be blanked",
 			      reducing->path);
-	if (!ret && jp_word_set_add(&reducing->reduced->variables, (const char *)text, length - 1))
-		ret = fail_memory(reducing);
-	return ret ? ret : blank_bytes(reducing, at + length, value, 'x');
+	return ret ?: add_word(reducing, &reducing->reduced->variables, text, length - 1)
+		   ?: blank_bytes(reducing, at + length, value, 'x');
 }
 
 /* Blanks values of environment variables in the dump of @size bytes at @stack, which is at @at in
@@ -168,14 +173,12 @@ static int reduce_event(void *context, const struct jp_event *event)
 					(uint64_t)(stack - (const unsigned char *)event->record));
 		break;
 	case JP_EVENT_MAP:
-		if (jp_word_set_add(&reducing->reduced->paths, event->map.name,
-				    strlen(event->map.name)))
-			ret = fail_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->paths, event->map.name,
+			       strlen(event->map.name));
 		break;
 	case JP_EVENT_COMM:
-		if (jp_word_set_add(&reducing->reduced->processes, event->comm.name,
-				    strlen(event->comm.name)))
-			ret = fail_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->processes, event->comm.name,
+			       strlen(event->comm.name));
 		break;
 	default:
 		break;
@@ -205,9 +208,8 @@ static int list_command_line(struct reducing *reducing, const struct jp_perf_sec
 		at += 4;
 		if (size > section->size - at)
 			break;
-		if (jp_word_set_add(&reducing->reduced->commands, (char *)bytes + at,
-				    strnlen((char *)bytes + at, size)))
-			ret = fail_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->commands, bytes + at,
+			       strnlen((char *)bytes + at, size));
 		at += size;
 	}
 	return ret;

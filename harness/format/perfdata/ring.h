@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +18,7 @@ struct jp_perf_ring {
 int jp_perf_ring_map(struct jp_perf_ring *ring, int fd, size_t size);
 void jp_perf_ring_unmap(struct jp_perf_ring *ring); /* also if it is not mapped */
 /* Returns the address of the stream's byte @at. */
-static inline void *jp_perf_ring_at(const struct jp_perf_ring *ring, uint64_t at)
+static inline void *jp_perf_ring_address(const struct jp_perf_ring *ring, uint64_t at)
 {
 	return ring->data + (at & (ring->size - 1));
 }

@@ -2,7 +2,6 @@
 #include "harness/format/perfdata/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,7 +113,7 @@ void jp_source_close(struct jp_perf_source *source)
 }
 
 /* Reads the pages up to @to ahead. One call for many pages is cheaper than a fault for each. */
-static void populate(struct jp_perf_source *source, uint64_t to)
+static void populate_pages(struct jp_perf_source *source, uint64_t to)
 {
 	while (source->populated < to) {
 		uint64_t size = source->size - source->populated;
@@ -157,7 +156,7 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 
 		*have = size < left ? size : left;
 		if (source->at + *have > source->populated)
-			populate(source, source->at + *have);
+			populate_pages(source, source->at + *have);
 		return source->map + source->at;
 	}
 	if (reserve_chunk(source, size)) {

@@ -35,7 +35,7 @@ struct jp_perfdata_summary {
 	/* Features about the events that can be compared with the records. */
 	bool has_sample_times, has_clock_resolution;
 	uint64_t sample_times[2];           /* of the first and last sample by the feature */
-	uint64_t first_sample, last_sample; /* by the samples; 0: no samples */
+	uint64_t first_sample, last_sample; /* the same by the samples; 0: none */
 	uint64_t clock_resolution;          /* ns */
 	enum jp_described described;        /* compares names with those of our captures */
 	uint64_t last_ids;                  /* number of ids of the last attr */

@@ -153,39 +153,25 @@ static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
 /* Swaps the fields of a record that is no sample. @end: start of its sample id. */
 static void swap_fields(struct jp_perf_record *record, unsigned char *end)
 {
+	static const uint8_t least[] = {
+		[JP_PERF_RECORD_MMAP] = 40, [JP_PERF_RECORD_MMAP2] = 72,
+		[JP_PERF_RECORD_COMM] = 16, [JP_PERF_RECORD_FORK] = 24,
+		[JP_PERF_RECORD_EXIT] = 24, [JP_PERF_RECORD_NAMESPACES] = 16,
+	};
 	unsigned char *bytes = (unsigned char *)record;
-	const ptrdiff_t size = end - bytes;
 
-	switch (record->type) {
-	case JP_PERF_RECORD_MMAP:
-		if (size < 40)
-			return;
-		swap_words(bytes + 40, end);
-		break;
-	case JP_PERF_RECORD_MMAP2:
-		if (size < 72)
-			return;
-		swap_mmap2(record, end);
-		break;
-	case JP_PERF_RECORD_COMM:
-		if (size < 16)
-			return;
-		swap_words(bytes + 16, end);
-		break;
-	case JP_PERF_RECORD_FORK:
-	case JP_PERF_RECORD_EXIT:
-		if (size < 24)
-			return;
-		swap_halves(bytes + 16);
-		break;
-	case JP_PERF_RECORD_NAMESPACES:
-		if (size < 16)
-			return;
-		break;
-	default:
+	if (record->type >= sizeof(least) || !least[record->type] ||
+	    end - bytes < least[record->type])
 		return;
-	}
 	swap_halves(bytes + 8); /* pid and tid */
+	if (record->type == JP_PERF_RECORD_MMAP)
+		swap_words(bytes + 40, end);
+	else if (record->type == JP_PERF_RECORD_MMAP2)
+		swap_mmap2(record, end);
+	else if (record->type == JP_PERF_RECORD_COMM)
+		swap_words(bytes + 16, end);
+	else if (record->type != JP_PERF_RECORD_NAMESPACES)
+		swap_halves(bytes + 16);
 }
 
 void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_record *record)

@@ -64,7 +64,7 @@ static char *decode_name(char *out, const struct cursor *line)
 	return out;
 }
 
-/* Parses one line up to its name, where @line then stands. Returns NULL, or what was expected at
+/* Parses one line up to its name, at which @line then points. Returns NULL, or what was expected at
  * @line. */
 static const char *parse_line(struct cursor *line, struct jp_procmap *map)
 {

@@ -121,15 +121,6 @@ static bool set_field(const struct field *field, struct jp_capture_info *info, c
 	return true;
 }
 
-static size_t find_field(const char *key)
-{
-	size_t i = 0;
-
-	while (i < FIELDS && strcmp(key, fields[i].key) != 0)
-		i++;
-	return i;
-}
-
 int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err)
 {
@@ -139,14 +130,15 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *
 	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
 	     line = strtok_r(NULL, "\n", &next)) {
 		char *value = strchr(line, ' ');
-		size_t i;
+		size_t i = 0;
 
 		number++;
 		if (!value)
 			return jp_fail(err, EINVAL, "%s:%u: expected \"key value\", found \"%s\"",
 				       name, number, line);
 		*value++ = 0;
-		i = find_field(line);
+		while (i < FIELDS && strcmp(line, fields[i].key) != 0)
+			i++;
 		if (i == FIELDS)
 			continue;
 		if (found[i])

@@ -2,8 +2,6 @@
 #include "harness/format/rundir/intervals.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +10,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Reads @count numbers of a line, each after one blank. *@rest: the text behind them. */
+/* Parses @count numbers, each after one blank. *@rest: the text after them. */
 static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
 {
 	for (size_t i = 0; i < count; i++)
@@ -155,8 +153,8 @@ void jp_intervals_free(struct jp_intervals *intervals)
 	memset(intervals, 0, sizeof(*intervals));
 }
 
-const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, uint64_t time,
-					  uint64_t slack)
+const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
+					    uint64_t slack)
 {
 	const struct jp_interval *list = intervals->intervals;
 	size_t i;
@@ -169,8 +167,8 @@ const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, 
 	return &list[i];
 }
 
-const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,
-						uint64_t time)
+const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
+						     uint32_t pid, uint64_t time)
 {
 	const struct jp_announced *found = NULL;
 

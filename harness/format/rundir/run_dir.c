@@ -110,14 +110,14 @@ int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, 
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
 	return remove(path);
 }
 
 int jp_run_dir_remove(const char *path)
 {
-	return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) ? -errno : 0;
+	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) ? -errno : 0;
 }
 
 int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err)

@@ -72,7 +72,7 @@ void jp_snapshots_free(struct jp_snapshots *snapshots)
 	*snapshots = (struct jp_snapshots){0};
 }
 
-const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid)
+const struct jp_snapshot *jp_snapshots_find(const struct jp_snapshots *snapshots, uint32_t pid)
 {
 	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == pid)
@@ -80,7 +80,7 @@ const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, 
 	return NULL;
 }
 
-bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time)
+bool jp_snapshots_cover_time(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time)
 {
 	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == pid && time >= snapshots->list[i].before &&

@@ -10,6 +10,13 @@
 	jp_truth_append(&(struct jp_truth_record){                                                 \
 		.type = JP_TRUTH_##what, .before = (from), .after = (until), __VA_ARGS__})
 
+#define APPEND_NOW(what, ...)                                                                      \
+	do {                                                                                       \
+		const uint64_t now = jp_clock_now();                                               \
+                                                                                                   \
+		APPEND(what, now, now, __VA_ARGS__);                                               \
+	} while (0)
+
 /* Appends the thread's name as the kernel has it: set by exec, or inherited from its creator. */
 static void name_task(void)
 {
@@ -29,9 +36,7 @@ void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_tr
 
 void jp_truth_process_exit(void)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(PROCESS_EXIT, now, now);
+	APPEND_NOW(PROCESS_EXIT);
 }
 
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
@@ -48,16 +53,12 @@ void jp_truth_thread_start(uint64_t before, uint32_t by)
 
 void jp_truth_gone(uint32_t pid, uint32_t tid)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(GONE, now, now, .pid = pid, .tid = tid);
+	APPEND_NOW(GONE, .pid = pid, .tid = tid);
 }
 
 void jp_truth_thread_exit(void)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(THREAD_EXIT, now, now);
+	APPEND_NOW(THREAD_EXIT);
 }
 
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping)
@@ -84,14 +85,11 @@ void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(FILE, now, now,
-	       .file = {.addr = addr,
-			.len = len,
-			.ino = ino,
-			.text = jp_truth_text(text),
-			.device = maj << 20 | min});
+	APPEND_NOW(FILE, .file = {.addr = addr,
+				  .len = len,
+				  .ino = ino,
+				  .text = jp_truth_text(text),
+				  .device = maj << 20 | min});
 }
 
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load)
@@ -212,9 +210,8 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags)
 {
-	uint64_t now = jp_clock_now();
 	uint32_t id = jp_truth_id();
 
-	APPEND(FRAMES, now, now, .frames = {id, cfi_status, word, detour, flags});
+	APPEND_NOW(FRAMES, .frames = {id, cfi_status, word, detour, flags});
 	return id;
 }

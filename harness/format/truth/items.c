@@ -11,7 +11,7 @@
 /* Assembles the facts that take several records, and the others that have an id. The records of a
  * fact may be apart. If a part is missing, doubled or contradictory, the whole fact is torn. */
 
-static uint32_t id_of(const struct jp_truth_record *record)
+static uint32_t get_id(const struct jp_truth_record *record)
 {
 	return (uint32_t)(record->type == JP_TRUTH_CODE_LOAD ? record->load.function
 							     : record->item.id);
@@ -36,7 +36,7 @@ static int by_id_and_part(const void *a, const void *b)
 {
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
-	uint32_t id = id_of(one), other_id = id_of(other);
+	uint32_t id = get_id(one), other_id = get_id(other);
 
 	return jp_compare(id, other_id)
 		       ?: jp_compare(one->part, other->part)
@@ -44,7 +44,7 @@ static int by_id_and_part(const void *a, const void *b)
 }
 
 /* Copies the data of @count parts. Returns NULL without memory. */
-static void *gather(struct jp_truth_items *items, struct jp_truth_record **part, size_t count)
+static void *gather_parts(struct jp_truth_items *items, struct jp_truth_record **part, size_t count)
 {
 	const size_t size = sizeof(part[0]->item.data);
 	char *data = jp_truth_alloc(items, count, size);
@@ -110,8 +110,8 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 
 		if (parts[i]->type != JP_TRUTH_FRAMES || !parts[i]->frames.detour)
 			continue;
-		frames = jp_truth_item(reader->items, id_of(parts[i]), JP_TRUTH_FRAMES);
-		root = jp_truth_item(reader->items, parts[i]->frames.detour, JP_TRUTH_ROOT);
+		frames = jp_truth_find_item(reader->items, get_id(parts[i]), JP_TRUTH_FRAMES);
+		root = jp_truth_find_item(reader->items, parts[i]->frames.detour, JP_TRUTH_ROOT);
 		if (!frames)
 			continue;
 		if (!root || root->of.root->method != JP_CHAIN)
@@ -177,15 +177,15 @@ static int make_root(struct jp_truth_items *items, uint64_t *frames, uint64_t to
 }
 
 /* Assembles one item of @count parts. Returns 1, 0 if it is torn, or -ENOMEM. */
-static int assemble(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
-		    struct jp_truth_item *item)
+static int assemble_item(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
+			 struct jp_truth_item *item)
 {
 	const struct jp_truth_record *first = part[0];
 	const enum jp_method method = first->item.total & 0xff;
 	uint64_t total = first->item.total;
 	void *data;
 
-	item->id = id_of(first);
+	item->id = get_id(first);
 	item->type = first->type;
 	if (!item->id)
 		return 0;
@@ -197,7 +197,7 @@ static int assemble(struct jp_truth_items *items, struct jp_truth_record **part,
 		total >>= 8;
 	if (!is_whole(part, count, total))
 		return 0;
-	data = gather(items, part, count);
+	data = gather_parts(items, part, count);
 	if (!data)
 		return -ENOMEM;
 	switch (first->type) {
@@ -234,9 +234,9 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 			parts[count++] = items->records[i];
 	qsort(parts, count, sizeof(*parts), by_id_and_part);
 	for (size_t i = 0, n; i < count && ret >= 0; i += n) {
-		for (n = 1; i + n < count && id_of(parts[i + n]) == id_of(parts[i]);)
+		for (n = 1; i + n < count && get_id(parts[i + n]) == get_id(parts[i]);)
 			n++;
-		ret = assemble(items, parts + i, n, &items->items[items->nr_items]);
+		ret = assemble_item(items, parts + i, n, &items->items[items->nr_items]);
 		if (ret > 0)
 			items->nr_items++;
 		else if (!ret && is_doubled(parts + i, n))
@@ -250,8 +250,8 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 	return ret < 0 ? ret : 0;
 }
 
-struct jp_truth_item *jp_truth_item(const struct jp_truth_items *items, uint64_t id,
-				    enum jp_truth_type type)
+struct jp_truth_item *jp_truth_find_item(const struct jp_truth_items *items, uint64_t id,
+					 enum jp_truth_type type)
 {
 	struct jp_truth_item *item;
 	size_t i;
@@ -261,9 +261,9 @@ struct jp_truth_item *jp_truth_item(const struct jp_truth_items *items, uint64_t
 	return i < items->nr_items && item->id == id && item->type == type ? item : NULL;
 }
 
-const char *jp_truth_text_of(const struct jp_truth_items *items, uint64_t id)
+const char *jp_truth_find_text(const struct jp_truth_items *items, uint64_t id)
 {
-	const struct jp_truth_item *item = jp_truth_item(items, id, JP_TRUTH_TEXT);
+	const struct jp_truth_item *item = jp_truth_find_item(items, id, JP_TRUTH_TEXT);
 
 	return item ? item->of.text : id ? NULL : "";
 }

@@ -43,10 +43,10 @@ void jp_truth_mark_corrupt(struct jp_truth_reader *reader);
 /* Assembles all facts that have an id. Returns 0 or -ENOMEM. */
 int jp_truth_items_build(struct jp_truth_reader *reader);
 /* Returns the item @id of @type, or NULL. */
-struct jp_truth_item *jp_truth_item(const struct jp_truth_items *items, uint64_t id,
-				    enum jp_truth_type type);
+struct jp_truth_item *jp_truth_find_item(const struct jp_truth_items *items, uint64_t id,
+					 enum jp_truth_type type);
 /* Returns the text @id: "" for 0, or NULL if there is none. */
-const char *jp_truth_text_of(const struct jp_truth_items *items, uint64_t id);
+const char *jp_truth_find_text(const struct jp_truth_items *items, uint64_t id);
 /* Converts @record to *@event. Returns 1, 0 if it is no event or corrupt, or -ENOMEM. */
 int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record *record,
 		    struct jp_event *event);

@@ -92,7 +92,7 @@ int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
 	return ret;
 }
 
-bool jp_truth_loaded_at(const struct jp_truth_loaded *loaded, uint64_t addr)
+bool jp_truth_loaded_contains(const struct jp_truth_loaded *loaded, uint64_t addr)
 {
 	const size_t i = find_range(loaded, addr + 1);
 

@@ -25,5 +25,5 @@ struct jp_truth_loaded {
  * file without a header counts as empty. Returns 0 or -ENOMEM. */
 int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd);
 /* Returns whether code is or was at @addr. */
-bool jp_truth_loaded_at(const struct jp_truth_loaded *loaded, uint64_t addr);
+bool jp_truth_loaded_contains(const struct jp_truth_loaded *loaded, uint64_t addr);
 void jp_truth_loaded_free(struct jp_truth_loaded *loaded);

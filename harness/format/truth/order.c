@@ -64,7 +64,8 @@ static bool shares_bracket(const struct jp_truth_record *record, const struct jp
 /* Returns whether the activation that @record follows used more CPU time than passed since its
  * start. NTP's frequency and slewing can each slow CLOCK_MONOTONIC by 500 ppm (MAXFREQ in
  * include/linux/timex.h), but not CPU time. */
-static bool took_too_long(const struct jp_truth_record *record, const struct thread_past *past)
+static bool exceeds_elapsed_time(const struct jp_truth_record *record,
+				 const struct thread_past *past)
 {
 	const uint64_t ran = record->after - past->entered;
 
@@ -135,7 +136,8 @@ int jp_truth_count_disorder(struct jp_truth_reader *reader)
 			ret = -ENOMEM;
 			continue;
 		}
-		reader->disorder += !is_in_order(record, past) || took_too_long(record, past);
+		reader->disorder +=
+			!is_in_order(record, past) || exceeds_elapsed_time(record, past);
 		update_past(past, record);
 	}
 	jp_map_free(&threads);

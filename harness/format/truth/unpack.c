@@ -22,8 +22,8 @@ static int name_mapping(struct jp_truth_items *items, const struct jp_truth_reco
 		[JP_BACKING_HEAP] = "[heap]",
 		[JP_BACKING_FILE] = NULL,
 	};
-	struct jp_truth_item *item = jp_truth_item(items, record->map.name, JP_TRUTH_TEXT);
-	const char *text = jp_truth_text_of(items, record->map.name);
+	struct jp_truth_item *item = jp_truth_find_item(items, record->map.name, JP_TRUTH_TEXT);
+	const char *text = jp_truth_find_text(items, record->map.name);
 
 	if (!text || record->map.backing > JP_BACKING_FILE)
 		return -EINVAL;
@@ -94,7 +94,7 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 static int unpack_file(const struct jp_truth_items *items, const struct jp_truth_record *record,
 		       struct jp_event *event)
 {
-	const char *text = jp_truth_text_of(items, record->file.text);
+	const char *text = jp_truth_find_text(items, record->file.text);
 	const char *blank = text ? strchr(text, ' ') : NULL;
 
 	if (!blank || !is_range(record->file.addr, record->file.len))
@@ -114,9 +114,9 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 		       struct jp_event *event)
 {
 	const struct jp_truth_item *layout =
-		jp_truth_item(items, record->load.layout, JP_TRUTH_LAYOUT);
+		jp_truth_find_item(items, record->load.layout, JP_TRUTH_LAYOUT);
 	const struct jp_truth_item *frames =
-		jp_truth_item(items, record->load.frames, JP_TRUTH_FRAMES);
+		jp_truth_find_item(items, record->load.frames, JP_TRUTH_FRAMES);
 
 	event->type = JP_EVENT_CODE_LOAD;
 	event->code.id = record->load.function;
@@ -124,9 +124,9 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 	event->code.size = record->load.size;
 	event->code.layout = layout ? layout->of.layout : NULL;
 	event->code.frames = frames ? frames->of.frames : NULL;
-	event->code.name = jp_truth_text_of(items, record->load.name);
+	event->code.name = jp_truth_find_text(items, record->load.name);
 	/* Its id must be in the table: two loads with one id are both torn. */
-	return jp_truth_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
+	return jp_truth_find_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
 			       (frames || !record->load.frames) && event->code.name &&
 			       is_range(event->code.addr, event->code.size) &&
 			       layout->of.layout->insns[layout->of.layout->count - 1].offset <
@@ -138,10 +138,12 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 static void unpack_enter(const struct jp_truth_items *items, const struct jp_truth_record *record,
 			 struct jp_event *event)
 {
-	const struct jp_truth_item *path = jp_truth_item(items, record->enter.path, JP_TRUTH_PATH);
+	const struct jp_truth_item *path =
+		jp_truth_find_item(items, record->enter.path, JP_TRUTH_PATH);
 	const struct jp_truth_item *chain =
-		jp_truth_item(items, record->enter.chain, JP_TRUTH_ROOT);
-	const struct jp_truth_item *dump = jp_truth_item(items, record->enter.dump, JP_TRUTH_ROOT);
+		jp_truth_find_item(items, record->enter.chain, JP_TRUTH_ROOT);
+	const struct jp_truth_item *dump =
+		jp_truth_find_item(items, record->enter.dump, JP_TRUTH_ROOT);
 
 	event->type = JP_EVENT_ENTER;
 	event->enter.path = path ? &path->of.path : NULL;
@@ -157,7 +159,7 @@ static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_
 		       const char **text, struct jp_event *event)
 {
 	event->type = type;
-	*text = jp_truth_text_of(items, id);
+	*text = jp_truth_find_text(items, id);
 	return *text ? 0 : -EINVAL;
 }
 
