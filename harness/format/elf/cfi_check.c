@@ -193,8 +193,7 @@ static void check_instructions(struct span *span, unsigned *remembered, struct j
 			break;
 		op = *span->at++;
 		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
-		/* advance_loc and restore contain their operand; offset has a second one after
-		 * it. */
+		/* advance_loc and restore contain their operand; offset has another after it. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
 		if (!kinds)
 			span->bad = true;
@@ -269,8 +268,8 @@ static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_soun
 {
 	unsigned remembered = cie->remember;
 
-	skip_bytes(&span,
-		   2 * get_encoded_size(cie->pointer)); /* first address and size of the code */
+	/* Address and size of the code. */
+	skip_bytes(&span, 2 * get_encoded_size(cie->pointer));
 	if (cie->has_data)
 		skip_bytes(&span, read_uleb(&span));
 	check_instructions(&span, &remembered, sound);

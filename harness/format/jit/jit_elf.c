@@ -312,8 +312,7 @@ static int accept_existing(const char *name, int fd, struct stat *st, struct jp_
 	if (old < 0 || fstat(old, st) || fstat(fd, &ours) || st->st_size != ours.st_size ||
 	    !has_same_contents(old, fd, ours.st_size))
 		return jp_fail(err, EEXIST,
-			       "%s/%s: exists, and is not what would be written there: it is left "
-			       "alone",
+			       "%s/%s: exists with other contents: it is not overwritten",
 			       jp_output_folder_path(), name);
 	return 0;
 }

@@ -263,7 +263,7 @@ static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
 	memcpy(&move, raw->bytes, sizeof(move));
 	if (move.old_code_addr + move.code_size < move.old_code_addr ||
 	    move.new_code_addr + move.code_size < move.new_code_addr)
-		return fail_at(raw, AT(move, code_size), "a size that no address overflows with",
+		return fail_at(raw, AT(move, code_size), "a size that overflows no address",
 			       move.code_size);
 	record->pid = move.pid;
 	record->tid = move.tid;

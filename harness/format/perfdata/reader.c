@@ -283,8 +283,8 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		if (at + sizeof(section) > reader->source.size)
 			return jp_perf_fail_cut(
 				reader, reader->source.size,
-				"expected the places of its features behind the data");
-		bytes = find_section(reader, &entry, at, "the place of a feature");
+				"expected the table of its features after the data");
+		bytes = find_section(reader, &entry, at, "the table entry of a feature");
 		if (!bytes)
 			return -EINVAL;
 		section = read_section(reader, bytes);
@@ -292,7 +292,7 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		    section.size > reader->source.size - section.offset)
 			return jp_perf_fail_cut(
 				reader, reader->source.size,
-				"expected feature %u to go on to offset %llu", feature,
+				"expected feature %u to extend to offset %llu", feature,
 				(unsigned long long)(section.offset + section.size));
 		bytes = find_section(reader, &section, at, "a feature");
 		if (!bytes)
@@ -306,24 +306,6 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		if (ret)
 			return ret;
 	}
-	return 0;
-}
-
-/* Reads a file without a data size: the writer did not get to rewrite the header at the end. */
-static int read_unfinished(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
-{
-	struct jp_perf_source *source = &reader->source;
-
-	if (source->at > source->size)
-		return jp_perf_fail(reader, offsetof(struct jp_perf_file_header, data),
-				    "expected the data within the %llu bytes of the file, found it "
-				    "at offset %llu",
-				    (unsigned long long)source->size,
-				    (unsigned long long)source->at);
-	jp_perf_fail_cut(reader, source->size,
-			 "its header states no size of the data: the recording was not finished");
-	source->end = source->size;
-	source->populated = source->at & ~UINT64_C(0xfff);
 	return 0;
 }
 
@@ -356,9 +338,19 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	if (ret)
 		return ret;
 	source->at = header->data.offset;
-	if (!header->data.size && !is_finished(reader, header))
-		return read_unfinished(reader, header);
-	if (source->at < source->size && header->data.size > source->size - source->at) {
+	if (!header->data.size && !is_finished(reader, header)) {
+		/* The writer did not get to rewrite the header at the end. */
+		if (source->at > source->size)
+			return jp_perf_fail(
+				reader, offsetof(struct jp_perf_file_header, data),
+				"expected the data within the %llu bytes of the file, found it at "
+				"offset %llu",
+				(unsigned long long)source->size, (unsigned long long)source->at);
+		jp_perf_fail_cut(
+			reader, source->size,
+			"its header states no size of the data: the recording was not finished");
+		source->end = source->size;
+	} else if (source->at < source->size && header->data.size > source->size - source->at) {
 		jp_perf_fail_cut(reader, source->size, "expected data up to offset %llu",
 				 (unsigned long long)(source->at + header->data.size));
 		source->end = source->size;

@@ -43,15 +43,14 @@ static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error 
 	if (!lstat(path, &st)) {
 		if (!S_ISDIR(st.st_mode) || !is_empty(path))
 			return jp_fail(err, EEXIST,
-				       "%s: is there already; expected a new or an empty directory",
-				       path);
+				       "%s: exists; expected a new or an empty directory", path);
 		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
 		if (ret)
 			return ret;
 		/* A link to another place may have replaced it meanwhile. */
 		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
 			       ? 0
-			       : jp_fail(err, ESTALE, "%s: another directory than a moment ago",
+			       : jp_fail(err, ESTALE, "%s: was replaced by another directory",
 					 path);
 	}
 	above = strdup(path);

@@ -61,7 +61,7 @@ struct jp_truth_record {
 	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
 	uint16_t type; /* enum jp_truth_type */
 	uint16_t part; /* number of the record within a fact of several records */
-	uint32_t pid;  /* in the outermost pid namespace */
+	uint32_t pid;  /* in the outer pid namespace */
 	uint32_t tid;
 	uint64_t before; /* CLOCK_MONOTONIC ns: the act happened in [before, after] */
 	uint64_t after;

@@ -101,7 +101,7 @@ static int collect_records(struct jp_truth_reader *reader, size_t count)
 		else
 			items->records[items->nr_records++] = record;
 	}
-	reader->torn += torn; /* At the end: a killed writer leaves them, and no gap. */
+	reader->torn += torn; /* left by a killed writer: no gap */
 	reader->records = items->nr_records;
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))

@@ -28,7 +28,7 @@ void jp_truth_append(struct jp_truth_record *record);
 /* Acts of a workload (harness/format/truth/acts.c). Each act happened in [@before, @after];
  * functions without a bracket record the current time. harness/format/truth/format.h declares the
  * structures. */
-/* Ids in the outermost pid namespace; 0: unknown. */
+/* Ids in the outer pid namespace; 0: unknown. */
 struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
@@ -93,15 +93,15 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags);
 
-/* Pids in the truth are those of the outermost pid namespace. @proc: a descriptor of that
+/* Pids in the truth are those of the outer pid namespace. @proc: a descriptor of that
  * namespace's /proc, which must stay open. From now on this process and its children read their
  * pids there, since a pid namespace hides them. Returns 0 or -errno. */
 int jp_truth_set_outer_proc(int proc);
 /* Returns the descriptor passed to jp_truth_set_outer_proc(), or -1. */
 int jp_truth_outer_proc(void);
-/* Returns the outermost pid of the process @pidfd, whose pid here is @pid, or -errno. */
+/* Returns the outer pid of the process @pidfd, whose pid here is @pid, or -errno. */
 int64_t jp_truth_outer_pid(int pidfd, pid_t pid);
-/* Returns the calling thread's outermost ids. */
+/* Returns the calling thread's outer ids. */
 struct jp_truth_task_ids jp_truth_self(void);
 /* Resets the cached pid and tid. To be called in the child after fork, and in a parent that shared
  * its memory with a child. */
