@@ -46,7 +46,8 @@ static struct generation *find_generation(struct generation *all, unsigned int c
 	return best;
 }
 
-/* Returns an unused generation, or the one that ends lowest; NULL if that could still grow. */
+/* Returns an unused generation, or the one that ends lowest. Returns NULL if that one may still
+ * grow: then code moves about so much that all of them may. */
 static struct generation *start_generation(struct generation *all, unsigned int *count,
 					   uint64_t addr)
 {
@@ -57,7 +58,6 @@ static struct generation *start_generation(struct generation *all, unsigned int 
 	for (unsigned int i = 1; i < GENERATIONS; i++)
 		if (all[i].end < oldest->end)
 			oldest = &all[i];
-	/* NULL means that code moves about so much that all generations may still grow. */
 	return oldest->end <= addr && addr - oldest->end > GAP ? oldest : NULL;
 }
 

@@ -33,7 +33,7 @@ static int read_deferred(struct jp_perf_reader *reader)
 	};
 	int ret = 0;
 
-	reader->looked_ahead = true;
+	reader->deferred_read = true;
 	/* A stream can be read only once. */
 	if (reader->source.map || reader->nr_parts)
 		ret = jp_perf_reader_run(&ahead, reader->path);
@@ -59,7 +59,8 @@ static int deliver(void *context, const struct jp_pending *pending)
 	const char *expected;
 	int ret = 0;
 
-	if (__builtin_expect(layout->deferred && reader->joins && !reader->looked_ahead, 0))
+	if (__builtin_expect(layout->deferred && reader->join_deferred && !reader->deferred_read,
+			     0))
 		ret = read_deferred(reader);
 	if (ret)
 		return ret;
@@ -248,8 +249,8 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		.context = context,
 		.summary = summary ? summary : &unwanted,
 		.err = err,
-		.joins = true,
-		.gives_build_ids = true,
+		.join_deferred = true,
+		.report_build_ids = true,
 	};
 
 	return jp_perf_reader_run(&reader, path);

@@ -84,7 +84,7 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	size_t taken;
 	int ret = 0;
 
-	for (uint64_t at = 0; reader->gives_build_ids && !ret && at < size; at += taken) {
+	for (uint64_t at = 0; reader->report_build_ids && !ret && at < size; at += taken) {
 		const char *expected = jp_perf_parse_build_id(
 			bytes + at, size - at, reader->attrs.swapped, &event, &taken);
 

@@ -34,9 +34,9 @@ struct jp_perf_reader {
 	/* Only for jp_perfdata_read(): if samples have deferred callchains, the file is first read
 	 * for those. */
 	struct jp_perf_deferred deferred;
-	bool joins, looked_ahead;
-	struct jp_error cut;  /* not "": the file is cut short, reported after it was read */
-	bool gives_build_ids; /* reports build ids as JP_EVENT_BUILD_ID */
+	bool join_deferred, deferred_read;
+	struct jp_error cut;   /* not "": the file is cut short, reported after it was read */
+	bool report_build_ids; /* reports build ids as JP_EVENT_BUILD_ID */
 	const char *path;
 	struct jp_event event;
 	struct jp_regs regs;

@@ -75,12 +75,9 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 	};
 	if (source->fd < 0)
 		return source->fd;
-	if (fstat(source->fd, &st)) {
+	if (fstat(source->fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", source->name, strerror(errno));
-		jp_source_close(source);
-		return ret;
-	}
-	if (S_ISDIR(st.st_mode))
+	else if (S_ISDIR(st.st_mode))
 		ret = jp_fail(err, EISDIR, "%s: %s", source->name, strerror(EISDIR));
 	else if (S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0)
 		ret = map_file(source, st.st_size, err);
