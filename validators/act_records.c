@@ -41,14 +41,14 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	one = jp_array_push(&state->told, &state->nr_told, &state->capacity);
 	if (!one)
 		return -ENOMEM;
-	*one = (struct told_range){
-		event->time,
-		event->map.addr,
-		event->map.addr + event->map.len,
-		event->pid,
-		event->tid,
-		event->asked && event->asked->ids && event->id &&
-			!jp_snapshots_within(&view->evidence->snapshots, event->pid, event->time)};
+	*one = (struct told_range){event->time,
+				   event->map.addr,
+				   event->map.addr + event->map.len,
+				   event->pid,
+				   event->tid,
+				   event->asked && event->asked->ids && event->id &&
+					   !jp_snapshots_cover_time(&view->evidence->snapshots,
+								    event->pid, event->time)};
 	return 0;
 }
 

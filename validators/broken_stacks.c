@@ -40,7 +40,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
-		jp_intervals_at(&evidence->intervals, event->time, evidence->info.slack);
+		jp_intervals_find(&evidence->intervals, event->time, evidence->info.slack);
 
 	if (!interval || interval->pid != event->pid)
 		return;

@@ -62,7 +62,7 @@ static bool mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_evidence *evidence = what->evidence;
 	const struct jp_announced *process =
-		jp_intervals_process(&evidence->intervals, what->pid, time);
+		jp_intervals_find_process(&evidence->intervals, what->pid, time);
 	const struct jp_snapshot *snapshot;
 
 	if (!process || is_gate(evidence, "sideband"))

@@ -10,7 +10,7 @@
 /* Returns whether @act lies between the begin of its process's first snapshot and the events. */
 static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
-	const struct jp_snapshot *snapshot = jp_snapshots_of(&evidence->snapshots, act->pid);
+	const struct jp_snapshot *snapshot = jp_snapshots_find(&evidence->snapshots, act->pid);
 
 	return snapshot && act->after >= snapshot->before && act->before <= evidence->info.enabled;
 }
@@ -24,7 +24,8 @@ static bool makes_executable(const struct jp_event *act)
 
 static bool mapping(struct jp_left_out *what, uint64_t time)
 {
-	const struct jp_snapshot *snapshot = jp_snapshots_of(&what->evidence->snapshots, what->pid);
+	const struct jp_snapshot *snapshot =
+		jp_snapshots_find(&what->evidence->snapshots, what->pid);
 
 	/* If the snapshot contains it, although it was made while that was read, it is not left
 	 * out. */

@@ -28,7 +28,7 @@ const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 
 	if (!event->record || strcmp(evidence->intervals.gate, "backfill") != 0)
 		return NULL;
-	process = jp_intervals_process(&evidence->intervals, event->pid, event->time);
+	process = jp_intervals_find_process(&evidence->intervals, event->pid, event->time);
 	reading = process ? jp_evidence_announced(evidence, process) : NULL;
 	return reading && reading->before == event->time ? reading : NULL;
 }
@@ -80,7 +80,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_COMM || !jp_gate_backfilled(view->evidence, event))
 		return 0;
 	anew = event->tid == event->pid &&
-	       gate->anew[jp_intervals_process(intervals, event->pid, event->time) -
+	       gate->anew[jp_intervals_find_process(intervals, event->pid, event->time) -
 			  intervals->processes];
 	gate->records++;
 	if (event->comm.exec == anew)

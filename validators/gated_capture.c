@@ -159,7 +159,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = gated->evidence;
 	const struct jp_interval *interval =
-		jp_intervals_at(&evidence->intervals, event->time, evidence->info.slack);
+		jp_intervals_find(&evidence->intervals, event->time, evidence->info.slack);
 	const struct jp_mapping *known;
 	struct process *process;
 
@@ -167,7 +167,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	 * benchmark. */
 	if (!interval ||
 	    (interval->pid != event->pid &&
-	     (jp_intervals_process(&evidence->intervals, event->pid, event->time) ||
+	     (jp_intervals_find_process(&evidence->intervals, event->pid, event->time) ||
 	      jp_truth_code_at(evidence->truth, event->pid, event->sample.ip, event->time)))) {
 		if (!gated->outside++)
 			snprintf(gated->first_outside, sizeof(gated->first_outside),

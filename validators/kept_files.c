@@ -99,7 +99,8 @@ static bool is_made(const struct kept *kept, const struct jp_event *map)
 
 	return is_ours(kept, map) &&
 	       (!map->time || jp_gate_backfilled(evidence, map) ||
-		(!map->map.gen && jp_snapshots_within(&evidence->snapshots, map->pid, map->time)));
+		(!map->map.gen &&
+		 jp_snapshots_cover_time(&evidence->snapshots, map->pid, map->time)));
 }
 
 /* Judges the generation of an inode: it has one as long as it exists. */

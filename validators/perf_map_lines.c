@@ -127,10 +127,10 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 
 	map->failed = note_codes(map, codes, count);
 	if (!map->failed)
-		jp_perf_map_each(lines, count_line, map);
+		jp_perf_map_visit_lines(lines, count_line, map);
 	if (!map->known)
 		return map->failed;
-	jp_perf_map_each(lines, judge_line, map);
+	jp_perf_map_visit_lines(lines, judge_line, map);
 	for (size_t i = 0; i < count && !map->failed; i++)
 		if (is_load(map, &codes[i], begun) && !codes[i].in_file)
 			map->failed = judge_load(map, &codes[i]);

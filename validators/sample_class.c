@@ -86,7 +86,7 @@ bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_
 bool jp_sample_bystander(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return jp_evidence_gates_records(evidence) &&
-	       !jp_intervals_process(&evidence->intervals, event->pid, event->time);
+	       !jp_intervals_find_process(&evidence->intervals, event->pid, event->time);
 }
 
 bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
@@ -94,7 +94,7 @@ bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
 	const struct jp_capture_info *info = &evidence->info;
 
 	if (jp_evidence_gated(evidence))
-		return jp_intervals_at(&evidence->intervals, time, info->slack);
+		return jp_intervals_find(&evidence->intervals, time, info->slack);
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }
 

@@ -92,7 +92,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 
 	if (event->type != JP_EVENT_MAP || event->map.gen || !event->map.has_identity ||
 	    (event->time &&
-	     !jp_snapshots_within(&view->evidence->snapshots, event->pid, event->time)))
+	     !jp_snapshots_cover_time(&view->evidence->snapshots, event->pid, event->time)))
 		return 0;
 	return jp_map_at(&shown->told,
 			 digest_of(event->pid, event->map.addr, event->map.addr + event->map.len,

@@ -101,7 +101,7 @@ static bool is_done(const struct jp_evidence *evidence, const struct jp_event *e
 		event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT) &&
 	       event->id && evidence->info.first_enabled &&
 	       event->time >= evidence->info.first_enabled &&
-	       !jp_snapshots_within(&evidence->snapshots, event->pid, event->time) &&
+	       !jp_snapshots_cover_time(&evidence->snapshots, event->pid, event->time) &&
 	       !jp_gate_backfilled(evidence, event);
 }
 

@@ -134,7 +134,7 @@ static int run(int argc, char **argv)
 	proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (!scene.folder || proc < 0)
 		return EXIT_FAILURE;
-	ret = jp_truth_outside(proc);
+	ret = jp_truth_set_outer_proc(proc);
 	if (!ret && (ret = try_namespaces())) {
 		char why[128];
 

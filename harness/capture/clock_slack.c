@@ -42,7 +42,7 @@ static int measure_once(struct measurement *m, struct jp_perf_ring *ring,
 	before = jp_clock_now();
 	prctl(PR_SET_NAME, "jp-clock-slack");
 	after = jp_clock_now();
-	jp_perf_ring_look(ring);
+	jp_perf_ring_load_head(ring);
 	if (ring->head == ring->tail)
 		return fail(m, ENODATA, "no COMM record came");
 	record = jp_perf_ring_next(ring, whole);

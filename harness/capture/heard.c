@@ -147,7 +147,7 @@ static void put_span(struct jp_perfdata_writer *writer, const struct jp_perf_rin
 
 	if (first > size)
 		first = size;
-	jp_perfdata_put(writer, jp_perf_ring_at(ring, from), first);
+	jp_perfdata_put(writer, jp_perf_ring_address(ring, from), first);
 	jp_perfdata_put(writer, ring->data, size - first);
 }
 
@@ -207,7 +207,8 @@ static bool drain_ring(struct jp_session *session, struct jp_ring *ring)
 static void update_heads(struct jp_session *session, enum jp_stream stream)
 {
 	for (unsigned int i = 0; i < session->nr_cpus; i++)
-		jp_perf_ring_look(&session->recorder->rings[stream * session->nr_cpus + i].records);
+		jp_perf_ring_load_head(
+			&session->recorder->rings[stream * session->nr_cpus + i].records);
 }
 
 bool jp_heard_drain(struct jp_session *session)

@@ -98,7 +98,7 @@ static void count_sample(struct jp_witness *witness, const struct jp_event *even
 	if (!thread)
 		return;
 	in_code = jp_machine_user(witness->layout.machine, event, &ip, &sp) &&
-		  jp_truth_loaded_at(&witness->loaded, ip);
+		  jp_truth_loaded_contains(&witness->loaded, ip);
 	tally->samples++;
 	tally->in_code += in_code;
 	tally->gaps += !thread->time || thread->cpu != event->cpu || thread->in_code != in_code ||
@@ -202,7 +202,7 @@ static bool read_rings(struct jp_witness *witness)
 		struct jp_perf_ring *ring = &witness->cpus[i].ring;
 
 		if (ring->data)
-			jp_perf_ring_look(ring);
+			jp_perf_ring_load_head(ring);
 		any |= ring->data && ring->head != ring->tail;
 	}
 	if (!any)

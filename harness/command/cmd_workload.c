@@ -223,7 +223,7 @@ static int run_workload(void)
 	char *argv[] = {(char *)request.workload->name, NULL};
 	int status;
 
-	if (request.proc >= 0 && jp_truth_outside(request.proc)) {
+	if (request.proc >= 0 && jp_truth_set_outer_proc(request.proc)) {
 		fputs("jitproof workload: --outside-proc: not a /proc that knows us\n", stderr);
 		return JP_EXIT_BROKEN;
 	}

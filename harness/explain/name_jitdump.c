@@ -44,7 +44,7 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 				      JP_FILE_ITSELF, &found, &facts->why);
 	if (facts->missing)
 		return;
-	dump = jp_jitdump_take(found.fd, found.path, found.size, &facts->why);
+	dump = jp_jitdump_adopt(found.fd, found.path, found.size, &facts->why);
 	facts->missing = dump ? 0 : -EINVAL;
 	if (!dump)
 		return;

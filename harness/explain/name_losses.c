@@ -212,7 +212,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		if (!known->named)
 			return JP_NAME_FAULTS;
 		map = jp_names_map(losses->names, mapping->pid, NULL);
-		return jp_perf_map_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
+		return jp_perf_map_is_ambiguous(map, addr) ? JP_NAME_AGAIN : JP_NAME_ELF;
 	}
 	/* A missing mapping, or a gap between symbols, is no loss of a name. */
 	if (name.how < JP_NAME_NAMED || name.how == JP_NAME_NO_MAPPING ||

@@ -46,10 +46,10 @@ static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 		jp_names_map(jp_name_losses_names(name_case->losses), loss->pid, &facts->missing);
 	if (!facts->map)
 		return;
-	facts->others = jp_perf_map_lines(facts->map, 0, UINT64_MAX);
+	facts->others = jp_perf_map_count_lines(facts->map, 0, UINT64_MAX);
 	for (size_t i = 0; i < loss->nr_ranges; i++)
-		facts->lines +=
-			jp_perf_map_lines(facts->map, loss->ranges[i].start, loss->ranges[i].end);
+		facts->lines += jp_perf_map_count_lines(facts->map, loss->ranges[i].start,
+							loss->ranges[i].end);
 	facts->covers = jp_name_covers(loss, facts->map);
 	facts->parent = parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;

@@ -97,7 +97,7 @@ bool jp_watch_next(struct jp_watch *watch, struct jp_event *event)
 
 	if (!watch->ring.page)
 		return false;
-	jp_perf_ring_look(&watch->ring);
+	jp_perf_ring_load_head(&watch->ring);
 	record = jp_perf_ring_next(&watch->ring, copy);
 	if (!record)
 		return false;
@@ -115,7 +115,7 @@ void jp_watch_skip(struct jp_watch *watch)
 {
 	if (!watch->ring.page)
 		return;
-	jp_perf_ring_look(&watch->ring);
+	jp_perf_ring_load_head(&watch->ring);
 	watch->ring.tail = watch->ring.head;
 	jp_perf_ring_release(&watch->ring);
 }

@@ -9,9 +9,10 @@ uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user
 		*user = event->sample.deferred;
 		return event->sample.nr_deferred;
 	}
-	/* The first marker decides: a later value that equals it is garbage of the user's stack. */
+	/* Only the first marker counts: an equal value after it is garbage from the user stack. */
 	for (uint64_t i = 0; chain && i < event->sample.nr_chain; i++) {
-		/* The kernel unwinds later (6.19): a cookie follows, and no address. */
+		/* The kernel unwinds later (since 6.19): a cookie follows the marker, and no
+		 * address. */
 		if (chain[i] == JP_CONTEXT_USER_DEFERRED)
 			break;
 		if (chain[i] != JP_CONTEXT_USER)

@@ -6,28 +6,28 @@
 #include <stdint.h>
 
 /*
- * One thing that a capture saw, or that a workload did: the common tongue of the readers of
- * perf.data and of the truth, replay, unwinding and validators. Pointers lead into the reader's
- * buffers: of perf.data they die with the visit, of the truth with the truth.
- * Knows nothing of linux/perf_event.h, so that validators need not either.
+ * The common form of everything that a capture recorded or that a workload did. The readers of
+ * perf.data and of the truth produce these events; replay, unwinding and validators consume them.
+ * Pointers lead into the reader's buffers: those of perf.data are valid until the visit returns,
+ * those of the truth as long as the truth. Does not include linux/perf_event.h, so validators do
+ * not depend on it either.
  */
 enum jp_event_type {
 	JP_EVENT_SAMPLE,
-	JP_EVENT_MAP,  /* MMAP or MMAP2; in the truth under the name that the kernel records */
-	JP_EVENT_COMM, /* in the truth: the thread's name as of now */
-	JP_EVENT_FORK, /* a process; a thread where task.ppid is its own pid */
+	JP_EVENT_MAP,  /* MMAP or MMAP2; in the truth with the name that the kernel records */
+	JP_EVENT_COMM, /* in the truth: the thread's current name */
+	JP_EVENT_FORK, /* a new process, or a new thread if task.ppid is its own pid */
 	JP_EVENT_EXIT, /* of one thread */
-	JP_EVENT_LOST, /* PERF_RECORD_LOST: @lost events of any kind */
+	JP_EVENT_LOST, /* PERF_RECORD_LOST: lost events of any kind */
 	JP_EVENT_LOST_SAMPLES, /* PERF_RECORD_LOST_SAMPLES */
 	JP_EVENT_THROTTLE,
-	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: what samples before it were promised
-			    */
-	JP_EVENT_BUILD_ID, /* of a file, as perf's header tells it: @map.name, @map.build_id */
-	JP_EVENT_OTHER,    /* known to perf, of no use here; @record_type tells */
+	JP_EVENT_DEFERRED, /* PERF_RECORD_CALLCHAIN_DEFERRED: user callchain of earlier samples */
+	JP_EVENT_BUILD_ID, /* build id of a file in perf's header: @map.name, @map.build_id */
+	JP_EVENT_OTHER,    /* not used here; @record_type has its type */
 
-	/* What only the truth tells. */
-	JP_EVENT_EXEC, /* the first image of a workload, or the next of a process; perf: COMM */
-	JP_EVENT_END,  /* of the process: exit, or its death */
+	/* Only in the truth. */
+	JP_EVENT_EXEC, /* a workload's first image, or the next of a process; perf: COMM */
+	JP_EVENT_END,  /* the process exited or was killed */
 	JP_EVENT_PROTECT,
 	JP_EVENT_REMAP,
 	JP_EVENT_UNMAP,
@@ -35,31 +35,29 @@ enum jp_event_type {
 	JP_EVENT_CODE_LOAD,
 	JP_EVENT_CODE_MOVE,
 	JP_EVENT_CODE_UNLOAD,
-	JP_EVENT_ENTER, /* a thread is inside a path from now on */
+	JP_EVENT_ENTER, /* a thread entered a path */
 	JP_EVENT_LEAVE,
 	JP_EVENT_MARK,
-	JP_EVENT_WAIT, /* a thread stood at an address that was not executable */
-	JP_EVENT_GONE, /* another thread, or process, that ended: the kernel is done with it */
-	JP_EVENT_MAPS, /* the executable lines of the process's own maps, as @maps.text */
+	JP_EVENT_WAIT, /* a thread waited at an address that was not executable */
+	JP_EVENT_GONE, /* another thread or process exited, and the kernel has released it */
+	JP_EVENT_MAPS, /* executable lines of the process's /proc/PID/maps, in @maps.text */
 };
 
-/* How a process or an image of one begins; numbers of the truth's file. */
+/* How a process or its image starts. The truth file holds these numbers. */
 enum jp_truth_how {
 	JP_HOW_LAUNCH,
 	JP_HOW_FORK,
-	JP_HOW_VFORK, /* runs nothing but an exec */
+	JP_HOW_VFORK, /* only calls exec */
 	JP_HOW_EXEC,
-	JP_HOW_SHARE, /* clone(CLONE_VM): goes on in the parent's own address space */
+	JP_HOW_SHARE, /* clone(CLONE_VM): continues in the parent's address space */
 	JP_HOWS
 };
 
 struct jp_truth_leave {
-	uint32_t path;      /* id */
-	uint32_t entering;  /* ns from its ENTER until nothing but the call of the path was left to
-			     * do; before truth version 3: 0 */
+	uint32_t path;     /* id */
+	uint32_t entering; /* ns from its ENTER to the call of the path; 0 before truth version 3 */
 	uint64_t flags : 8; /* JP_LEAVE_* */
-	uint64_t cpu : 56;  /* ns of CPU time that the thread took since its ENTER; before truth
-			     * version 3: 0 */
+	uint64_t cpu : 56;  /* ns of CPU time since its ENTER; 0 before truth version 3 */
 	uint64_t ip, sp;    /* of the interrupted instruction */
 };
 
@@ -69,10 +67,10 @@ struct jp_truth_path_item;
 struct jp_truth_root;
 
 struct jp_machine;
-/* User registers in DWARF's numbering for the machine, whatever order the capture holds them in. */
+/* User registers by DWARF number, independent of their order in the capture. */
 enum { JP_REGS = 33 };
 struct jp_regs {
-	const struct jp_machine *machine; /* whose they are */
+	const struct jp_machine *machine; /* machine that they belong to */
 	uint64_t known;                   /* bit i: r[i] is known */
 	uint64_t r[JP_REGS];
 };
@@ -82,77 +80,77 @@ enum jp_clock {
 	JP_CLOCK_NONE, /* something else */
 	JP_CLOCK_CPU,
 	JP_CLOCK_TASK,
-	JP_CLOCK_BREAKPOINT, /* none either: hits of an address */
+	JP_CLOCK_BREAKPOINT, /* executions of an address; no clock */
 };
 
-/* What the event that gave a record was asked for. */
+/* What the attr of an event requests. */
 struct jp_event_asked {
-	uint64_t regs;      /* user registers, perf's numbers */
-	uint64_t stack;     /* bytes of it */
-	uint32_t max_stack; /* addresses of a callchain; 0: as many as the kernel's setting says */
-	uint64_t period; /* that every sample states; 0: the kernel changes it, or it is in none */
+	uint64_t regs;      /* mask of user registers by perf's numbers */
+	uint64_t stack;     /* bytes of the user stack */
+	uint32_t max_stack; /* most addresses in a callchain; 0: kernel.perf_event_max_stack */
+	uint64_t period;    /* period of every sample; 0: it varies, or samples do not state it */
 	enum jp_clock clock;
 	bool sideband;     /* mappings, processes, names */
-	bool data;         /* mappings that are not executable, too */
-	bool chain;        /* callchains ... */
-	bool user_chain;   /* ... with the user's part */
-	bool kernel_chain; /* ... with the kernel's */
-	bool user, kernel; /* what runs there is sampled */
-	bool timed;        /* by CLOCK_MONOTONIC, in every record */
-	bool threads;      /* every record says of which thread */
-	bool ids;          /* ... and of which event; 0: of none */
-	bool cpus;         /* every record says on which CPU */
-	bool inherit;      /* children have it too */
-	uint32_t records;  /* which types of the kernel's it can give, a bit each */
+	bool data;         /* also mappings that are not executable */
+	bool chain;        /* callchains */
+	bool user_chain;   /* their user part */
+	bool kernel_chain; /* their kernel part */
+	bool user, kernel; /* which code is sampled */
+	bool timed;        /* every record has a CLOCK_MONOTONIC time */
+	bool threads;      /* every record has a pid and tid */
+	bool ids;          /* every record has an event id */
+	bool cpus;         /* every record has a CPU number */
+	bool inherit;      /* children inherit the event */
+	uint32_t records;  /* mask of the PERF_RECORD types that the kernel writes for it */
 };
 
-/* What a stream of observations says of a sample besides its addresses. */
+/* What a stream of observations states about a sample besides its addresses. */
 struct jp_observed {
-	/* What the profiler calls each frame, innermost first, be there addresses or not; NULL: it
-	 * does not know. */
+	/* Name of each frame, innermost first, with or without addresses. NULL: the profiler does
+	 * not know the name. */
 	const char *const *names;
 	uint64_t nr_names;
-	uint64_t weight; /* how many samples it is, all of this stack */
+	uint64_t weight; /* number of samples with this stack */
 };
 
 struct jp_event {
 	enum jp_event_type type;
 	uint32_t record_type;   /* as in the file */
-	uint16_t misc;          /* as in the file: perf's bits, some of which speak below */
-	const void *record;     /* the whole record; NULL: there is none */
+	uint16_t misc;          /* as in the file */
+	const void *record;     /* the whole record, or NULL */
 	union {                 /* ns */
-		uint64_t time;  /* 0 where the file gives none */
-		uint64_t after; /* the truth: the act lies in [before, after] */
+		uint64_t time;  /* 0: the file has none */
+		uint64_t after; /* truth: the act happened in [before, after] */
 	};
-	uint64_t before; /* of perf.data: the same as time */
-	uint64_t at;     /* the record's offset in the file; its block's where it was compressed */
+	uint64_t before; /* perf.data: equal to time */
+	uint64_t at;     /* file offset of the record, or of the compressed one around it */
 	uint32_t pid, tid, cpu;
-	uint32_t reserved;       /* what follows the CPU in the record: the kernel writes 0 */
-	uint32_t by_pid, by_tid; /* who ran as the kernel wrote it; of samples: not set */
-	uint64_t id;             /* event id, 0 where the file gives none */
-	uint32_t attr;           /* which attr of the file, by index */
-	const struct jp_event_asked *asked; /* of that attr; NULL: of no file */
-	const struct jp_observed *observed; /* of a sample; NULL: of no stream of observations */
+	uint32_t reserved;       /* the 32 bits after the CPU; the kernel writes 0 */
+	uint32_t by_pid, by_tid; /* the task that ran at the write; not set for samples */
+	uint64_t id;             /* event id; 0: the file has none */
+	uint32_t attr;           /* index of its attr in the file */
+	const struct jp_event_asked *asked; /* what that attr requests; NULL: not from a file */
+	const struct jp_observed *observed; /* for samples of a stream of observations, else NULL */
 	bool kernel_map; /* MAP of the kernel or a module (pid -1 or kernel cpumode) */
 	union {
 		struct {
 			uint64_t ip;           /* PERF_SAMPLE_IP; may be the kernel's */
-			bool user;             /* cpumode says that @ip is a user address */
+			bool user;             /* the CPU mode makes @ip a user address */
 			const uint64_t *chain; /* with PERF_CONTEXT_*, as in the file */
 			uint64_t nr_chain;
-			bool kernel_chain;   /* nobody asked for the user's part of @chain */
-			bool chain_deferred; /* @chain ends with a cookie: the user's part comes
-						later */
-			const uint64_t *deferred; /* that part; NULL: it never came, or the reader
-						   * cannot look ahead (a stream) */
+			bool kernel_chain;   /* @chain lacks the user part: the attr excludes it */
+			bool chain_deferred; /* @chain ends with a cookie for the user part */
+			/* That user part. NULL: never written, or the input is a stream, where the
+			 * reader cannot look ahead. */
+			const uint64_t *deferred;
 			uint64_t nr_deferred;
-			const struct jp_regs *regs; /* user registers, NULL: none */
-			uint64_t regs_abi;          /* 0: none were taken, 1: 32, 2: 64 bits */
-			bool regs_impossible; /* no user's thread has such flags or segments */
-			const unsigned char *stack; /* from the user sp up, NULL: none */
-			uint64_t stack_size;        /* bytes really copied (dyn_size) */
-			uint64_t stack_asked;       /* what the sample had room for; equal to
-						     * stack_size: it may cut the stack */
+			const struct jp_regs *regs; /* NULL: none */
+			uint64_t regs_abi;          /* 0: no registers, 1: 32 bits, 2: 64 bits */
+			bool regs_impossible; /* no user thread can have these flags or segments */
+			const unsigned char *stack; /* from the user sp upwards, or NULL */
+			uint64_t stack_size;        /* copied bytes (dyn_size) */
+			/* Reserved bytes. If equal to stack_size, the stack may be truncated. */
+			uint64_t stack_asked;
 			uint64_t period;
 		} sample;
 		struct {
@@ -161,31 +159,31 @@ struct jp_event {
 			uint64_t ino, gen;
 			const unsigned char *build_id; /* NULL: the record has none */
 			uint32_t build_id_size;
-			uint32_t prot; /* MMAP (not 2): PROT_EXEC or, with data, 0 */
+			uint32_t prot; /* MMAP: PROT_EXEC, or 0 for data */
 			uint32_t flags;
 			bool has_identity;   /* maj, min, ino, gen are valid */
 			const char *name;    /* NUL-terminated */
-			uint64_t to, to_len; /* REMAP: where it is now */
-		} map;                       /* and PROTECT, REMAP, UNMAP */
+			uint64_t to, to_len; /* REMAP: new range */
+		} map;                       /* MAP, PROTECT, REMAP, UNMAP */
 		struct {
 			const char *name;
 			bool exec;
 		} comm;
 		struct {
-			uint32_t ppid, ptid; /* in the truth: who forked it; 0: not known */
-			uint64_t time; /* that the record states; @time above is its sample id's */
-			enum jp_truth_how how; /* of the truth alone */
-			/* FORK: a recorder's own record of a task that was there before: it tells
-			 * whose child it is, and nothing of its memory. */
+			uint32_t ppid, ptid; /* in the truth: the forking thread; 0: unknown */
+			uint64_t time; /* in the record's body; @time above is its sample id's */
+			enum jp_truth_how how; /* only in the truth */
+			/* FORK: synthesized by the recorder for a task that was there before. It
+			 * states the parent, but the memory was not copied. */
 			bool there;
-			uint32_t by; /* the same: the tid that called exec; 0: the first thread's */
+			uint32_t by; /* truth: tid that called exec; 0: the first thread */
 		} task;              /* FORK, EXIT, EXEC */
 		struct {
 			uint64_t lost;
 		} lost;
 		struct {
 			uint64_t count;
-			uint64_t pid, mnt; /* inodes of two of them; 0: not told */
+			uint64_t pid, mnt; /* inodes of the pid and mount namespaces; 0: unknown */
 		} namespaces;              /* OTHER: a NAMESPACES record */
 		struct {
 			uint64_t cookie, count;
@@ -194,18 +192,17 @@ struct jp_event {
 		struct {
 			uint64_t addr, len, ino;
 			uint32_t maj, min;
-			const char
-				*build_id; /* hexadecimal, "-": none; a blank and the path follow */
+			const char *build_id; /* hexadecimal or "-"; a blank and the path follow */
 			const char *path;
 		} file;
 		struct {
 			uint64_t id, addr, size;
 			const struct jp_truth_layout *layout;
-			const struct jp_truth_frames *frames; /* NULL: nothing is said of them */
+			const struct jp_truth_frames *frames; /* NULL: unknown */
 			const char *name;
-		} code; /* LOAD; MOVE: id and addr; UNLOAD: id */
+		} code; /* LOAD; MOVE: only id and addr; UNLOAD: only id */
 		struct {
-			/* NULL: not in the file, or torn. */
+			/* NULL: missing in the file, or torn. */
 			const struct jp_truth_path_item *path;
 			const struct jp_truth_root *chain, *dump;
 			uint64_t sp, bp; /* at the first instruction of the path */
@@ -218,22 +215,22 @@ struct jp_event {
 		} mark;
 		struct {
 			uint64_t addr;
-			uint64_t handled; /* when its handler began to run; before version 3: 0 */
+			uint64_t handled; /* start of its signal handler; 0 before version 3 */
 		} wait;
 		struct {
-			const char *text; /* as in /proc/PID/maps, a line each */
+			const char *text; /* lines of /proc/PID/maps */
 		} maps;
 	};
 };
 
-/* Whether a process begins with @event, or another image of it: not a thread. */
+/* Returns whether @event starts a process or a new image of one, but not a thread. */
 static inline bool jp_event_starts_process(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_EXEC || (event->type == JP_EVENT_COMM && event->comm.exec) ||
 	       (event->type == JP_EVENT_FORK && event->pid != event->task.ppid);
 }
 
-/* Whether @event is of memory in [@start, @start + @len): mapped, protected, moved or unmapped. */
+/* Returns whether @event maps, protects, moves or unmaps memory in [@start, @start + @len). */
 static inline bool jp_event_touches(const struct jp_event *event, uint64_t start, uint64_t len)
 {
 	const uint64_t end = start + len;
@@ -252,10 +249,10 @@ static inline bool jp_event_touches(const struct jp_event *event, uint64_t start
 	}
 }
 
-/* Of a mapping's flags: MAP_* of the kernel, the same on every machine. */
+/* MAP_* flags of a mapping: the kernel's values, equal on all architectures. */
 enum { JP_MAP_SHARED = 1, JP_MAP_PRIVATE = 2 };
 
-/* The mode of the CPU at a sample: what PERF_RECORD_MISC_CPUMODE_MASK leaves of @misc. */
+/* CPU mode of a sample: the bits PERF_RECORD_MISC_CPUMODE_MASK of @misc. */
 enum jp_cpu_mode {
 	JP_CPU_UNKNOWN,
 	JP_CPU_KERNEL,
@@ -269,19 +266,17 @@ static inline enum jp_cpu_mode jp_event_cpu_mode(const struct jp_event *sample)
 	return (enum jp_cpu_mode)(sample->misc & 7);
 }
 
-/* 0 to go on; anything else stops the reader, which returns it. */
+/* Handles one event. Returns 0 to continue; the reader stops at any other value and returns it. */
 typedef int (*jp_event_visit)(void *context, const struct jp_event *event);
 
-/* PERF_CONTEXT_* as the file holds them. */
+/* Values of PERF_CONTEXT_* in a callchain. */
 #define JP_CONTEXT_KERNEL        ((uint64_t)-128)
 #define JP_CONTEXT_USER          ((uint64_t)-512)
 #define JP_CONTEXT_USER_DEFERRED ((uint64_t)-640)
 #define JP_CONTEXT_MAX           ((uint64_t)-4095)
 
-/*
- * The user part of a callchain: what follows PERF_CONTEXT_USER, or came deferred. Returns the
- * number of addresses and their start in @user. A value >= JP_CONTEXT_MAX there is garbage that
- * looks like a marker: it is no address and ends nothing, so the caller skips it when counting
- * (results/FINDINGS.md).
- */
+/* Finds the user part of a sample's callchain: the addresses after PERF_CONTEXT_USER, or the
+ * deferred ones. Stores their start in *@user and returns their number. Values >= JP_CONTEXT_MAX in
+ * it are garbage that resembles a marker: neither addresses nor an end, so callers skip them when
+ * counting (results/FINDINGS.md). */
 uint64_t jp_event_user_chain(const struct jp_event *event, const uint64_t **user);

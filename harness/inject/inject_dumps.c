@@ -331,7 +331,7 @@ int jp_inject_read_dump(struct jp_inject_dumps *dumps, size_t marker, const char
 	uint64_t size;
 	int ret, fd = jp_inject_open(read, path, owner, &size, &why);
 
-	dump.file = fd < 0 ? NULL : jp_jitdump_take(fd, path, size, &why);
+	dump.file = fd < 0 ? NULL : jp_jitdump_adopt(fd, path, size, &why);
 	if (!dump.file) {
 		jp_inject_report(read, "%s", why.text);
 		return 0;

@@ -54,7 +54,7 @@ static int read_records(struct jp_lint_dump *dump, struct jp_error *err)
 			*err = why;
 			return more;
 		}
-		dump->rest = jp_jitdump_rest(dump->dump, &at, &size, err);
+		dump->rest = jp_jitdump_read_rest(dump->dump, &at, &size, err);
 		if (!dump->rest)
 			return -EIO;
 		if (!jp_jitdump_skip(dump->dump)) {

@@ -82,7 +82,7 @@ int jp_child_keep(struct jp_child *process, pid_t pid, int theirs[2])
 	process->pidfd = syscall(SYS_pidfd_open, pid, 0);
 	if (process->pidfd >= 0)
 		fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
-	outside = jp_truth_outside_pid(process->pidfd, pid);
+	outside = jp_truth_outer_pid(process->pidfd, pid);
 	process->outside = outside > 0 ? outside : 0;
 	process->next = alive;
 	alive = process;

@@ -69,7 +69,7 @@ static int read_lines(int fd)
 /* By the thread: the maps of a process whose main thread has left are empty. */
 static int open_maps(void)
 {
-	int proc = jp_truth_outside_proc();
+	int proc = jp_truth_outer_proc();
 
 	return proc < 0 ? open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC)
 			: openat(proc, "thread-self/maps", O_RDONLY | O_CLOEXEC);

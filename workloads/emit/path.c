@@ -207,16 +207,16 @@ static void announce(void *context, uint64_t sp, uint64_t bp)
 	if (native.inside)
 		sem_post(native.inside);
 	native.inside = NULL;
-	jp_truth_inside();
+	jp_truth_begin_activation();
 }
 
 void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 {
-	struct jp_truth_left left;
+	struct jp_truth_clocks left;
 	bool changed;
 
 	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
-	left = jp_truth_left_now();
+	left = jp_truth_read_clocks();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
 		native.root[JP_CHAIN] = 0;
@@ -252,7 +252,7 @@ struct jp_paused {
 /* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
-	const struct jp_truth_left left = jp_truth_left_now();
+	const struct jp_truth_clocks left = jp_truth_read_clocks();
 	struct jp_paused *paused = malloc(sizeof(*paused));
 
 	if (!paused) {
@@ -287,5 +287,5 @@ void jp_path_resume(struct jp_paused *paused)
 	native = paused->native;
 	free(paused);
 	jp_truth_enter(&native.activation);
-	jp_truth_inside();
+	jp_truth_begin_activation();
 }

@@ -115,7 +115,7 @@ int jp_process_share(int (*body)(void *context), void *context)
 	jp_truth_new_task();
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (pid > 0 && WIFEXITED(status) && jp_truth_outside_proc() < 0)
+	if (pid > 0 && WIFEXITED(status) && jp_truth_outer_proc() < 0)
 		jp_truth_gone(pid, pid);
 	munmap(stack, SHARED_STACK);
 	if (pid < 0)

@@ -23,7 +23,8 @@ enum jp_birth jp_birth_find(const char *text);
 
 /* What a fork may ask for beyond fork(2). */
 struct jp_fork {
-	int namespaces; /* CLONE_NEW*; for CLONE_NEWPID jp_truth_outside() was called before */
+	int namespaces; /* CLONE_NEW*; for CLONE_NEWPID jp_truth_set_outer_proc() was called before
+			 */
 	pid_t pid;      /* the pid that it shall have, in its namespace; 0: any */
 };
 /*

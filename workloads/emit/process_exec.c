@@ -87,8 +87,8 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--seed=%" PRIu64, setup->seed);
 	jp_arguments_add(arguments, "--ready-fd=%d", theirs[0]);
 	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
-	if (jp_truth_outside_proc() >= 0)
-		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outside_proc());
+	if (jp_truth_outer_proc() >= 0)
+		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
 	image->started = add_room(arguments);
 	image->by = add_room(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
@@ -127,8 +127,8 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 
 	fcntl(theirs[0], F_SETFD, 0);
 	fcntl(theirs[1], F_SETFD, 0);
-	if (jp_truth_outside_proc() >= 0)
-		fcntl(jp_truth_outside_proc(), F_SETFD, 0);
+	if (jp_truth_outer_proc() >= 0)
+		fcntl(jp_truth_outer_proc(), F_SETFD, 0);
 	if (!thread)
 		become(image);
 	if (jp_thread_make(&other, become, image))
@@ -149,9 +149,9 @@ static pid_t spawn(struct next_image *image, const int theirs[2])
 	if (!ret)
 		ret = posix_spawn_file_actions_adddup2(&actions, theirs[0], theirs[0])
 			      ?: posix_spawn_file_actions_adddup2(&actions, theirs[1], theirs[1]);
-	if (!ret && jp_truth_outside_proc() >= 0)
-		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outside_proc(),
-						       jp_truth_outside_proc());
+	if (!ret && jp_truth_outer_proc() >= 0)
+		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outer_proc(),
+						       jp_truth_outer_proc());
 	stamp(image, 0);
 	if (!ret)
 		ret = posix_spawn(&pid, image->file, &actions, NULL, image->arguments.list,

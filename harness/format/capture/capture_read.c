@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/cleanup.h"
 #include "harness/base/file.h"
@@ -14,8 +12,8 @@
 #include "harness/format/observations/read.h"
 #include "harness/format/perfdata/read.h"
 
-/* A pipe is left alone: what is read of it is gone. Who reads the rest says what is wrong with it.
- */
+/* Returns whether @path is a stream of observations. Does not read pipes, since their bytes would
+ * be lost; jp_perfdata_read() reports any error. */
 static bool is_observations(const char *path)
 {
 	char magic[sizeof(JP_OBSERVATIONS_MAGIC) - 1];
@@ -38,18 +36,19 @@ int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 		       : jp_perfdata_read(path, visit, context, summary, err);
 }
 
-int jp_capture_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
-		       struct jp_error *err)
+int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
+			      struct jp_error *err)
 {
 	struct jp_error why = *err;
 
 	if (ret != -ENODATA || !summary->cut_short)
 		return ret;
 	return partial ? 0
-		       : jp_fail(err, ENODATA, "%s (--partial: go by what lies before)", why.text);
+		       : jp_fail(err, ENODATA, "%s (--partial: judge the part before it)",
+				 why.text);
 }
 
-int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err)
+int jp_capture_read_declared(const char *path, struct jp_declared *declared, struct jp_error *err)
 {
 	*declared = (struct jp_declared){0};
 	return is_observations(path) ? jp_observations_read(path, NULL, NULL, declared, NULL, err)

@@ -6,22 +6,22 @@
 #include "harness/format/observations/declared.h"
 #include "harness/format/perfdata/summary.h"
 
-/*
- * What a profiler wrote, whatever its format: perf.data ("-" is standard input) or a stream of
- * observations. As jp_perfdata_read() and jp_observations_read(), one of which it calls.
- */
+/* Reads the output of a profiler in either format: perf.data ("-" is standard input) or a stream of
+ * observations. Arguments and errors as for jp_perfdata_read() and jp_observations_read(), of which
+ * it calls one. */
 int jp_capture_read(const char *path, jp_event_visit visit, void *context,
 		    struct jp_perfdata_summary *summary, struct jp_error *err);
-/* What is to become of @ret, which a reader of a capture returned: 0 where it only is cut short and
- * a @partial one will do; else the same, and @err says how to have it judged all the same. */
-int jp_capture_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
-		       struct jp_error *err);
-/* What @path declares before its first event. 0, or -errno and a message. */
-int jp_capture_declared(const char *path, struct jp_declared *declared, struct jp_error *err);
-/* Whether @path is what a case's capture may be: a regular file, or a folder as perf record
- * --threads writes one; no link, and nothing that makes a reader wait. 0, or -errno and a message.
- */
+/* Decides about the result @ret of reading a capture. Returns 0 if the capture is only cut short
+ * and @partial allows that. Otherwise returns @ret; for a capture cut short, adds to @err how to
+ * judge it. */
+int jp_capture_accept_partial(int ret, const struct jp_perfdata_summary *summary, bool partial,
+			      struct jp_error *err);
+/* Reads what the header of @path declares. Returns 0, or -errno and a message. */
+int jp_capture_read_declared(const char *path, struct jp_declared *declared, struct jp_error *err);
+/* Checks that @path can be the capture of a case: a regular file, or a folder as perf record
+ * --threads writes it; no symbolic link, and nothing that blocks a reader. Returns 0, or -errno and
+ * a message. */
 int jp_capture_check(const char *path, struct jp_error *err);
-/* The capture in the folder of a case, into @path: `observations` where it is, else `perf.data`,
- * whether it is there or not. 0, or -ENAMETOOLONG and a message. */
+/* Stores the path of the capture in the case folder @dir in @path: `observations` if it exists,
+ * else `perf.data`, which may be missing. Returns 0, or -ENAMETOOLONG and a message. */
 int jp_capture_path(const char *dir, char *path, size_t size, struct jp_error *err);

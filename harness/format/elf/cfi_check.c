@@ -6,30 +6,30 @@
 #include <string.h>
 
 enum {
-	MAX_REGISTER = 256,  /* libdw's state grows to the highest register that is named ... */
-	MAX_REMEMBERED = 64, /* ... and is copied each time that it is remembered */
+	MAX_REGISTER = 256,  /* libdw's state grows to the highest register number ... */
+	MAX_REMEMBERED = 64, /* ... and each remember_state copies it */
 	MAX_EXPRESSION = 1024,
 };
 
-/* Bytes that are read from the front. Reading past the end sets @bad and gives zeros. */
+/* Bytes to read from the front. Reading past the end sets @bad and returns zeros. */
 struct span {
 	const unsigned char *at, *end;
 	bool bad;
 };
 
 struct cie {
-	bool has_data;     /* augmentation "z": a length stands before the augmentation's data */
+	bool has_data;     /* augmentation "z": a length precedes the augmentation data */
 	uint8_t pointer;   /* DW_EH_PE encoding of code addresses in its FDEs */
-	unsigned remember; /* of its own instructions */
+	unsigned remember; /* states that its own instructions remember */
 };
 
 struct check {
 	const struct jp_cfi_section *frame;
 	struct jp_cfi_sound *sound;
-	unsigned char *starts; /* a bit for each byte of .eh_frame: a record starts here */
+	unsigned char *starts; /* a bit per byte of .eh_frame: a record starts here */
 };
 
-static inline void skip(struct span *span, uint64_t count)
+static inline void skip_bytes(struct span *span, uint64_t count)
 {
 	if (count > (uint64_t)(span->end - span->at)) {
 		span->bad = true;
@@ -39,18 +39,18 @@ static inline void skip(struct span *span, uint64_t count)
 	}
 }
 
-static uint32_t word(struct span *span)
+static uint32_t read_word(struct span *span)
 {
 	const unsigned char *from = span->at;
 	uint32_t value = 0;
 
-	skip(span, sizeof(value));
+	skip_bytes(span, sizeof(value));
 	if (!span->bad)
 		memcpy(&value, from, sizeof(value));
 	return value;
 }
 
-static inline uint64_t byte(struct span *span)
+static inline uint64_t read_byte(struct span *span)
 {
 	if (span->at < span->end)
 		return *span->at++;
@@ -58,12 +58,12 @@ static inline uint64_t byte(struct span *span)
 	return 0;
 }
 
-static uint64_t uleb_long(struct span *span)
+static uint64_t read_uleb_slowly(struct span *span)
 {
 	uint64_t value = 0;
 
 	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint64_t next = byte(span);
+		uint64_t next = read_byte(span);
 
 		value |= (next & 0x7f) << shift;
 		if (!(next & 0x80))
@@ -73,16 +73,17 @@ static uint64_t uleb_long(struct span *span)
 	return 0;
 }
 
-/* A fast path: nearly all are one byte long, and a large program has millions. */
-static inline uint64_t uleb(struct span *span)
+/* Fast path: nearly all numbers have one byte, and a large program has millions. */
+static inline uint64_t read_uleb(struct span *span)
 {
 	if (span->at < span->end && *span->at < 0x80)
 		return *span->at++;
-	return uleb_long(span);
+	return read_uleb_slowly(span);
 }
 
-/* Bytes of a value in a DW_EH_PE encoding, 0: one that nobody writes into .eh_frame. */
-static size_t encoded_size(uint8_t encoding)
+/* Returns the bytes of a value in a DW_EH_PE encoding, or 0 for encodings that .eh_frame never
+ * has. */
+static size_t get_encoded_size(uint8_t encoding)
 {
 	switch (encoding & 0x0f) {
 	case 0x00: /* absptr */
@@ -101,7 +102,7 @@ static size_t encoded_size(uint8_t encoding)
 }
 
 /* Skips the most frequent instructions, whose operands need no check. */
-static const unsigned char *pass_common(const unsigned char *at, const unsigned char *end,
+static const unsigned char *skip_common(const unsigned char *at, const unsigned char *end,
 					bool *moves)
 {
 	while (end - at >= 2) {
@@ -117,11 +118,9 @@ static const unsigned char *pass_common(const unsigned char *at, const unsigned 
 	return at;
 }
 
-/*
- * The operands of an instruction without one in its own byte: 1 2 4, bytes; u, a number; r, a
- * register; b, a block of bytes; +, a state is remembered; -, it is restored. NULL: set_loc and
- * what is unknown, which no compiler writes.
- */
+/* Operands of the instructions that do not contain one in their own byte. 1, 2, 4: bytes; u: a
+ * number; r: a register; b: a block of bytes; +: remembers a state; -: restores it. NULL: set_loc
+ * and unknown instructions, which no compiler writes. */
 static const char *const operands[0x40] = {
 	[0x00] = "",   /* nop */
 	[0x02] = "1",  /* advance_loc1 */
@@ -150,23 +149,23 @@ static const char *const operands[0x40] = {
 	[0x2f] = "ru", /* GNU_negative_offset_extended */
 };
 
-static void operand(struct span *span, char kind, unsigned *remembered)
+static void check_operand(struct span *span, char kind, unsigned *remembered)
 {
 	uint64_t size;
 
 	switch (kind) {
 	case 'u':
-		uleb(span);
+		read_uleb(span);
 		break;
 	case 'r':
-		if (uleb(span) >= MAX_REGISTER)
+		if (read_uleb(span) >= MAX_REGISTER)
 			span->bad = true;
 		break;
 	case 'b':
-		size = uleb(span);
+		size = read_uleb(span);
 		if (size > MAX_EXPRESSION)
 			span->bad = true;
-		skip(span, size);
+		skip_bytes(span, size);
 		break;
 	case '+':
 		if (++*remembered > MAX_REMEMBERED)
@@ -176,12 +175,12 @@ static void operand(struct span *span, char kind, unsigned *remembered)
 		*remembered -= *remembered > 0;
 		break;
 	default:
-		skip(span, kind - '0');
+		skip_bytes(span, kind - '0');
 	}
 }
 
-/* The instructions of one CIE or FDE; @remembered: states that are remembered already. */
-static void instructions(struct span *span, unsigned *remembered, struct jp_cfi_sound *sound)
+/* Checks the instructions of one CIE or FDE. @remembered: number of states remembered so far. */
+static void check_instructions(struct span *span, unsigned *remembered, struct jp_cfi_sound *sound)
 {
 	bool moves = false, framed = false;
 
@@ -189,17 +188,17 @@ static void instructions(struct span *span, unsigned *remembered, struct jp_cfi_
 		const char *kinds;
 		uint8_t op;
 
-		span->at = pass_common(span->at, span->end, &moves);
+		span->at = skip_common(span->at, span->end, &moves);
 		if (span->at == span->end)
 			break;
 		op = *span->at++;
 		framed |= op == 0x0c || op == 0x0d; /* def_cfa, def_cfa_register */
-		/* advance_loc and restore have their operand in them, offset one behind it too. */
+		/* advance_loc and restore contain their operand; offset has another after it. */
 		kinds = op < 0x40 ? operands[op] : (op & 0xc0) == 0x80 ? "u" : "";
 		if (!kinds)
 			span->bad = true;
 		for (; kinds && *kinds; kinds++)
-			operand(span, *kinds, remembered);
+			check_operand(span, *kinds, remembered);
 	}
 	sound->functions += moves || framed;
 	sound->framed += framed;
@@ -209,43 +208,44 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 {
 	const unsigned char *text;
 	struct span data = {0};
-	uint8_t version = byte(&span), encoding;
+	uint8_t version = read_byte(&span), encoding;
 
+	*cie = (struct cie){0};
 	text = span.at;
-	while (byte(&span))
+	while (read_byte(&span))
 		;
 	if (version != 1 && version != 3)
 		span.bad = true;
-	uleb(&span); /* code alignment */
-	uleb(&span); /* data alignment */
+	read_uleb(&span); /* code alignment */
+	read_uleb(&span); /* data alignment */
 	if (version == 1)
-		skip(&span, 1); /* return address register */
+		skip_bytes(&span, 1); /* return address register */
 	else
-		operand(&span, 'r', NULL);
+		check_operand(&span, 'r', NULL);
 	if (!span.bad && *text == 'z') {
-		uint64_t size = uleb(&span);
+		uint64_t size = read_uleb(&span);
 
 		cie->has_data = true;
 		data.at = span.at;
-		skip(&span, size);
+		skip_bytes(&span, size);
 		data.end = span.at;
 		text++;
 	}
 	for (; !span.bad && *text; text++) {
 		switch (*text) {
 		case 'L':
-			skip(&data, 1);
+			skip_bytes(&data, 1);
 			break;
 		case 'P':
-			encoding = byte(&data);
-			if (!encoded_size(encoding) || (encoding & 0x70) == 0x50)
+			encoding = read_byte(&data);
+			if (!get_encoded_size(encoding) || (encoding & 0x70) == 0x50)
 				data.bad = true;
-			skip(&data, encoded_size(encoding));
+			skip_bytes(&data, get_encoded_size(encoding));
 			break;
 		case 'R':
-			cie->pointer = byte(&data);
+			cie->pointer = read_byte(&data);
 			break;
-		case 'S': /* a signal's frame */
+		case 'S': /* signal frame */
 		case 'B': /* arm64: signed with key B */
 			break;
 		default:
@@ -255,12 +255,12 @@ static void read_cie(struct span span, struct cie *cie, bool *bad)
 		if (data.bad || !cie->has_data)
 			span.bad = true;
 	}
-	/* Absolute, or relative to itself or to the section's base; never through a pointer. */
-	if (!encoded_size(cie->pointer) ||
+	/* Absolute, pc-relative or data-relative, never indirect. */
+	if (!get_encoded_size(cie->pointer) ||
 	    ((cie->pointer & 0xf0) != 0 && (cie->pointer & 0xf0) != 0x10 &&
 	     (cie->pointer & 0xf0) != 0x30))
 		span.bad = true;
-	instructions(&span, &cie->remember, &(struct jp_cfi_sound){false});
+	check_instructions(&span, &cie->remember, &(struct jp_cfi_sound){false});
 	*bad = span.bad;
 }
 
@@ -268,14 +268,15 @@ static void read_fde(struct span span, const struct cie *cie, struct jp_cfi_soun
 {
 	unsigned remembered = cie->remember;
 
-	skip(&span, 2 * encoded_size(cie->pointer)); /* first address, and how many */
+	/* Address and size of the code. */
+	skip_bytes(&span, 2 * get_encoded_size(cie->pointer));
 	if (cie->has_data)
-		skip(&span, uleb(&span));
-	instructions(&span, &remembered, sound);
+		skip_bytes(&span, read_uleb(&span));
+	check_instructions(&span, &remembered, sound);
 	*bad = span.bad;
 }
 
-static void mark(struct check *check, size_t offset)
+static void mark_start(struct check *check, size_t offset)
 {
 	check->starts[offset / 8] |= 1 << offset % 8;
 }
@@ -285,21 +286,21 @@ static bool is_start(const struct check *check, uint64_t offset)
 	return offset < check->frame->size && check->starts[offset / 8] & 1 << offset % 8;
 }
 
-/* The record at @offset: its bytes after the id, and the id. False: it ends the section or is bad.
- */
-static bool record(const struct jp_cfi_section *frame, size_t offset, struct span *body,
-		   uint32_t *id)
+/* Finds the record at @offset: its bytes after the id, and the id. Returns false if it ends the
+ * section or is malformed. */
+static bool find_record(const struct jp_cfi_section *frame, size_t offset, struct span *body,
+			uint32_t *id)
 {
 	struct span all = {frame->bytes + offset, frame->bytes + frame->size, false};
-	uint32_t length = word(&all);
+	uint32_t length = read_word(&all);
 
-	/* 0xffffffff would be the 64-bit form, which .eh_frame never has. */
+	/* 0xffffffff would start the 64-bit form, which .eh_frame never has. */
 	if (all.bad || length < 4 || length > (size_t)(all.end - all.at))
 		return false;
 	body->at = all.at;
 	body->end = all.at + length;
 	body->bad = false;
-	*id = word(body);
+	*id = read_word(body);
 	return true;
 }
 
@@ -316,24 +317,23 @@ static int read_records(struct check *check, struct jp_error *err)
 		uint32_t length;
 
 		memcpy(&length, frame->bytes + offset, 4);
-		if (length == 0) { /* the end, but a linker may have put more behind it */
+		if (length == 0) { /* terminator; a linker may put more records after it */
 			offset += 4;
 			continue;
 		}
-		if (!record(frame, offset, &body, &id))
+		if (!find_record(frame, offset, &body, &id))
 			return jp_fail(err, EINVAL,
 				       ".eh_frame+%#zx: a record of %#x bytes, %#zx are left",
 				       offset, length, frame->size - offset - 4);
-		mark(check, offset);
+		mark_start(check, offset);
 		if (id == 0) {
-			memset(&cie, 0, sizeof(cie));
 			last = offset;
 			read_cie(body, &cie, &bad);
 		} else {
 			size_t from = offset + 4 - id;
 			struct span other;
 
-			/* Most FDEs follow their CIE; others are looked up again. */
+			/* Most FDEs follow their CIE. For others, read their CIE again. */
 			if (id > offset + 4 || !is_start(check, from))
 				return jp_fail(
 					err, EINVAL,
@@ -341,8 +341,7 @@ static int read_records(struct check *check, struct jp_error *err)
 					"is none",
 					offset, id);
 			if (from != last) {
-				memset(&cie, 0, sizeof(cie));
-				if (!record(frame, from, &other, &id) || id)
+				if (!find_record(frame, from, &other, &id) || id)
 					return jp_fail(err, EINVAL,
 						       ".eh_frame+%#zx: an FDE whose CIE at %#zx "
 						       "is an FDE",
@@ -363,8 +362,9 @@ static int read_records(struct check *check, struct jp_error *err)
 	return 0;
 }
 
-/* The one form that linkers write: offsets from .eh_frame_hdr itself, four bytes each. */
-static bool index_sound(const struct check *check, const struct jp_cfi_section *index)
+/* Returns whether .eh_frame_hdr is sound. Only the form that linkers write is accepted: four-byte
+ * offsets relative to .eh_frame_hdr. */
+static bool is_index_sound(const struct check *check, const struct jp_cfi_section *index)
 {
 	uint32_t count;
 	int64_t before = INT64_MIN;
@@ -399,7 +399,7 @@ int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section
 		return jp_fail(err, ENOMEM, ".eh_frame: no memory for %zu bytes", frame->size / 8);
 	ret = read_records(&check, err);
 	if (ret == 0)
-		sound->index = index_sound(&check, index);
+		sound->index = is_index_sound(&check, index);
 	free(check.starts);
 	return ret;
 }

@@ -7,28 +7,24 @@
 
 #include "harness/base/error.h"
 
-/*
- * libdw trusts .eh_frame: one rule for register 2^27-2 costs it a gigabyte (results/FINDINGS.md),
- * and the search table may lead it into the middle of a record. So each record is checked once
- * before libdw sees it.
- */
+/* libdw trusts .eh_frame: one rule for register 2^27-2 makes it allocate a gigabyte
+ * (results/FINDINGS.md), and the search table may point into the middle of a record. So each record
+ * is checked before libdw reads it. */
 struct jp_cfi_section {
 	const unsigned char *bytes; /* NULL: none */
 	size_t size;
-	uint64_t addr; /* where the section lies in the file's address space */
+	uint64_t addr; /* its address in the file's address space */
 };
 
-/* What was found in a sound section. */
+/* Properties of a sound section. */
 struct jp_cfi_sound {
-	bool index;       /* .eh_frame_hdr is sound: sorted, and each entry leads to a record */
-	size_t functions; /* that move the stack pointer or have another register lead to their
-			     frame */
-	size_t framed;    /* of those, the latter */
+	bool index;       /* .eh_frame_hdr is sorted, and each entry points to a record */
+	size_t functions; /* functions that move the stack pointer or use a frame register */
+	size_t framed;    /* those of them that use a frame register */
 };
 
-/*
- * Checks each record of @frame: bounds, encodings, and the operands of every instruction.
- * Without a sound .eh_frame_hdr (@index) libdw is slow. -EINVAL names the offset in .eh_frame.
- */
+/* Checks each record of @frame: bounds, encodings, and the operands of every instruction. @index:
+ * .eh_frame_hdr, without which libdw is slow. Returns 0, -ENOMEM, or -EINVAL and a message with the
+ * offset in .eh_frame. */
 int jp_cfi_check(const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		 struct jp_cfi_sound *sound, struct jp_error *err);

@@ -3,17 +3,16 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/format/elf/elf_source.h"
 
 enum {
 	MAX_NOTES = 1 << 20,
-	MAX_FRAME = 1 << 29, /* the largest programs have some 30 MB of .eh_frame */
+	MAX_FRAME = 1 << 29, /* bytes; the largest programs have some 30 MB of .eh_frame */
 };
 
-static bool note_build_id(Elf_Data *data, struct jp_build_id *id)
+static bool read_build_id(Elf_Data *data, struct jp_build_id *id)
 {
 	size_t next, name, desc, offset = 0;
 	GElf_Nhdr note;
@@ -31,8 +30,8 @@ static bool note_build_id(Elf_Data *data, struct jp_build_id *id)
 	return false;
 }
 
-/* Sections first: in the copies, only they say where the note lies. */
-static bool source_build_id(struct jp_elf_source *source, struct jp_build_id *id)
+/* Finds the build id. Sections come first: in the copies, only they locate the note. */
+static bool find_build_id(struct jp_elf_source *source, struct jp_build_id *id)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
@@ -41,13 +40,13 @@ static bool source_build_id(struct jp_elf_source *source, struct jp_build_id *id
 	memset(id, 0, sizeof(*id));
 	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS)
 		if (gelf_getshdr(section, &head) && head.sh_type == SHT_NOTE &&
-		    head.sh_size <= MAX_NOTES && note_build_id(elf_getdata(section, NULL), id))
+		    head.sh_size <= MAX_NOTES && read_build_id(elf_getdata(section, NULL), id))
 			return true;
 	for (size_t i = 0; i < source->parts.nr_segments; i++) {
 		const GElf_Phdr *segment = &source->parts.segments[i];
 
 		if (segment->p_type == PT_NOTE && segment->p_filesz <= MAX_NOTES &&
-		    note_build_id(
+		    read_build_id(
 			    elf_getdata_rawchunk(source->elf, segment->p_offset, segment->p_filesz,
 						 segment->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 			    id))
@@ -56,7 +55,7 @@ static bool source_build_id(struct jp_elf_source *source, struct jp_build_id *id
 	return false;
 }
 
-static void take(struct jp_cfi_section *section, Elf_Data *data, uint64_t addr)
+static void set_section(struct jp_cfi_section *section, Elf_Data *data, uint64_t addr)
 {
 	if (!data || !data->d_buf || !data->d_size)
 		return;
@@ -65,7 +64,7 @@ static void take(struct jp_cfi_section *section, Elf_Data *data, uint64_t addr)
 	section->addr = addr;
 }
 
-static void frame_by_sections(struct jp_elf_source *source)
+static void find_frame_by_sections(struct jp_elf_source *source)
 {
 	Elf_Scn *section = NULL;
 	size_t strings, count = 0;
@@ -83,15 +82,15 @@ static void frame_by_sections(struct jp_elf_source *source)
 		if (!name)
 			continue;
 		if (!source->parts.frame.bytes && strcmp(name, ".eh_frame") == 0)
-			take(&source->parts.frame, elf_rawdata(section, NULL), head.sh_addr);
+			set_section(&source->parts.frame, elf_rawdata(section, NULL), head.sh_addr);
 		else if (!source->parts.index.bytes && strcmp(name, ".eh_frame_hdr") == 0)
-			take(&source->parts.index, elf_rawdata(section, NULL), head.sh_addr);
+			set_section(&source->parts.index, elf_rawdata(section, NULL), head.sh_addr);
 	}
 }
 
-/* Without section headers: the segment PT_GNU_EH_FRAME is .eh_frame_hdr, which says where
- * .eh_frame starts; it ends with its segment at the latest. */
-static void frame_by_segments(struct jp_elf_source *source)
+/* Finds the tables without section headers. The segment PT_GNU_EH_FRAME is .eh_frame_hdr, which
+ * contains the address of .eh_frame; .eh_frame ends at the end of its segment at the latest. */
+static void find_frame_by_segments(struct jp_elf_source *source)
 {
 	uint64_t addr;
 	int32_t offset;
@@ -100,10 +99,10 @@ static void frame_by_segments(struct jp_elf_source *source)
 		const GElf_Phdr *segment = &source->parts.segments[i];
 
 		if (segment->p_type == PT_GNU_EH_FRAME && segment->p_filesz <= MAX_FRAME)
-			take(&source->parts.index,
-			     elf_getdata_rawchunk(source->elf, segment->p_offset, segment->p_filesz,
-						  ELF_T_BYTE),
-			     segment->p_vaddr);
+			set_section(&source->parts.index,
+				    elf_getdata_rawchunk(source->elf, segment->p_offset,
+							 segment->p_filesz, ELF_T_BYTE),
+				    segment->p_vaddr);
 	}
 	if (source->parts.index.size < 8 || memcmp(source->parts.index.bytes, "\x01\x1b", 2) != 0)
 		return;
@@ -115,12 +114,12 @@ static void frame_by_segments(struct jp_elf_source *source)
 
 		if (segment->p_type == PT_LOAD && addr >= segment->p_vaddr &&
 		    into < segment->p_filesz && segment->p_filesz - into <= MAX_FRAME)
-			take(&source->parts.frame,
-			     elf_getdata_rawchunk(source->elf, segment->p_offset + into,
-						  segment->p_filesz - into, ELF_T_BYTE),
-			     addr);
+			set_section(&source->parts.frame,
+				    elf_getdata_rawchunk(source->elf, segment->p_offset + into,
+							 segment->p_filesz - into, ELF_T_BYTE),
+				    addr);
 	}
-	/* What follows the terminator is something else. */
+	/* Data after the terminator does not belong to .eh_frame. */
 	for (size_t at = 0; source->parts.frame.size - at >= 4;) {
 		uint32_t length;
 
@@ -138,19 +137,19 @@ int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *
 {
 	JP_ELF_CLOSED_AT_END struct jp_elf_source source;
 	int ret = jp_elf_source_open(&source, fd, image, size, err)
-			  ?: jp_elf_source_ours(&source, err);
+			  ?: jp_elf_source_check_class(&source, err);
 
 	memset(out, 0, sizeof(*out));
 	if (ret)
 		return ret;
-	source_build_id(&source, &out->id);
-	frame_by_sections(&source);
+	find_build_id(&source, &out->id);
+	find_frame_by_sections(&source);
 	if (!source.parts.frame.bytes)
-		frame_by_segments(&source);
+		find_frame_by_segments(&source);
 	if (!source.parts.frame.bytes || !source.parts.frame.size)
 		return jp_fail(err, ENODATA, "ELF file without .eh_frame");
 	if (!source.parts.nr_segments)
-		jp_elf_source_sections(&source);
+		jp_elf_source_add_segment(&source);
 	return jp_elf_image_make(&source.parts, out, err);
 }
 
@@ -161,7 +160,7 @@ int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *
 	int ret = jp_elf_source_open(&source, fd, image, size, err);
 
 	memset(id, 0, sizeof(*id));
-	if (ret == 0 && !source_build_id(&source, id))
+	if (ret == 0 && !find_build_id(&source, id))
 		ret = jp_fail(err, ENODATA, "ELF file without a build id");
 	return ret;
 }

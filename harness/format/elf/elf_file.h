@@ -3,29 +3,29 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
 
-/* Build ids, and the small copies that a run directory keeps. */
+/* Build ids, and the small copies of ELF files that a run directory keeps. */
 
-/*
- * Saves program headers, .eh_frame_hdr and .eh_frame of the ELF image behind @fd (or, with fd < 0,
- * at @image of @size bytes, for the vDSO) as @dir/BUILDID in hex, unless that exists. *@id is set.
- * The copy is an ELF file that libdw reads. -ENODATA: no build id, or no .eh_frame.
- */
+/* Saves a small copy of an ELF image as @dir/BUILDID in hexadecimal, unless that exists: its
+ * program headers, .eh_frame_hdr and .eh_frame, as an ELF file that libdw reads. The image is the
+ * file @fd or, if @fd < 0, the @size bytes at @image (for the vDSO). Stores the build id in *@id.
+ * Returns 0, or -errno and a message; -ENODATA: it has no build id or no .eh_frame. */
 int jp_elf_save(int fd, const void *image, size_t size, const char *dir, struct jp_build_id *id,
 		struct jp_error *err);
-/* A number for the bytes of that copy (harness/base/digest.h); -errno and a message. */
+/* Stores a digest of that copy (harness/base/digest.h) in *@digest. Returns 0, or -errno and a
+ * message. */
 int jp_elf_digest(const char *dir, const char *build_id, uint64_t *digest, struct jp_error *err);
-/* Only the build id. */
+/* Stores the build id of the image in *@id. Arguments and errors as for jp_elf_save(). */
 int jp_elf_build_id(int fd, const void *image, size_t size, struct jp_build_id *id,
 		    struct jp_error *err);
-/* "0123..." of @id into @text (41 bytes at least); returns @text. */
+/* Writes @id as hexadecimal to @text, of at least 41 bytes, and returns @text. */
 char *jp_build_id_text(const struct jp_build_id *id, char *text);
 
-/* What jp_elf_save() writes, in memory. -ENODATA: no .eh_frame. -EINVAL: not an ELF file that we
- * read, or its tables are broken. */
+/* Makes the copy that jp_elf_save() writes, in memory. Returns 0, or -errno and a message;
+ * -ENODATA: no .eh_frame; -EINVAL: not a 64-bit little endian ELF file, or its tables are
+ * broken. */
 int jp_elf_extract(int fd, const void *image, size_t size, struct jp_elf_image *out,
 		   struct jp_error *err);

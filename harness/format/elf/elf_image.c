@@ -7,13 +7,14 @@
 
 #include "harness/base/round.h"
 
-/* Sections of the copies, in their order in the file. */
+/* Sections of the copies, in file order. */
 enum { NOTHING, NOTE, INDEX, FRAME, NAMES, SECTIONS };
 static const char names[] = "\0.note.gnu.build-id\0.eh_frame_hdr\0.eh_frame\0.shstrtab";
 static const uint32_t name_at[SECTIONS] = {0, 1, 20, 34, 44};
 
-/* Lays the copy out: ELF header, program headers, the sections' bytes, section headers. */
-static int lay_out(const struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err)
+/* Writes the copy: ELF header, program headers, contents of the sections, section headers. */
+static int write_image(const struct jp_elf_parts *parts, struct jp_elf_image *out,
+		       struct jp_error *err)
 {
 	size_t note_size = out->id.size ? 16 + out->id.size : 0, end;
 	Elf64_Shdr heads[SECTIONS] = {
@@ -38,7 +39,7 @@ static int lay_out(const struct jp_elf_parts *parts, struct jp_elf_image *out, s
 
 	end = sizeof(head) + parts->nr_segments * sizeof(Elf64_Phdr);
 	for (int i = NOTE; i < SECTIONS; i++) {
-		/* A section that is not there must not be found by its name either. */
+		/* Consumers must not find a missing section by name either. */
 		heads[i].sh_name = heads[i].sh_type == SHT_NULL ? 0 : name_at[i];
 		heads[i].sh_offset = end;
 		end = jp_whole_words(end + heads[i].sh_size);
@@ -107,7 +108,7 @@ int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, stru
 	out->functions = sound.functions;
 	out->framed = sound.framed;
 	if (ret == 0)
-		ret = lay_out(parts, out, err);
+		ret = write_image(parts, out, err);
 	if (ret == 0)
 		ret = list_code(parts, out, err);
 	if (ret)

@@ -10,17 +10,15 @@ struct jp_build_id {
 	unsigned char bytes[20];
 };
 
-/*
- * The small copy of an ELF file: a complete one, its call frame information checked by
- * jp_cfi_check(). libdw gets nothing else.
- */
+/* The small copy of an ELF file: a complete ELF file whose call frame information jp_cfi_check()
+ * has checked. libdw reads nothing else. */
 struct jp_elf_segment {
-	uint64_t offset, vaddr, size; /* in the original file */
+	uint64_t offset, vaddr, size; /* in the original file, bytes */
 };
 struct jp_elf_image {
 	unsigned char *bytes;
 	size_t size;
-	struct jp_elf_segment *code; /* the executable ones */
+	struct jp_elf_segment *code; /* the executable segments */
 	size_t nr_code;
 	uint16_t machine; /* e_machine */
 	struct jp_build_id id;
@@ -28,7 +26,7 @@ struct jp_elf_image {
 };
 void jp_elf_image_free(struct jp_elf_image *image);
 
-/* What a copy is made of. */
+/* Parts of an ELF file that go into a copy. */
 struct jp_elf_parts {
 	Elf64_Ehdr head;
 	Elf64_Phdr *segments;
@@ -36,10 +34,12 @@ struct jp_elf_parts {
 	struct jp_cfi_section index, frame; /* index: bytes NULL: none */
 };
 
-/* Checks @parts and makes the copy. @out is all zero but for the build id; where it fails, zero. */
+/* Checks @parts and makes the copy @out, which must be zero except for the build id. Returns 0, or
+ * -errno and a message, with @out zeroed. */
 int jp_elf_image_make(struct jp_elf_parts *parts, struct jp_elf_image *out, struct jp_error *err);
 
-/* The copy of tables that are in no file: @frame and @index (NULL: none) of @code. */
+/* Makes a copy from tables that are in no file: @frame and @index (NULL: none) of the code @code.
+ * Returns 0, or -errno and a message. */
 int jp_elf_wrap(uint16_t machine, const struct jp_elf_segment *code,
 		const struct jp_cfi_section *frame, const struct jp_cfi_section *index,
 		struct jp_elf_image *out, struct jp_error *err);

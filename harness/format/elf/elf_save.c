@@ -2,8 +2,7 @@
 #include "harness/format/elf/elf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,18 +17,15 @@ enum { MAX_COPY = 256 << 20 };
 
 char *jp_build_id_text(const struct jp_build_id *id, char *text)
 {
-	static const char digits[] = "0123456789abcdef";
 	size_t size = id->size <= sizeof(id->bytes) ? id->size : sizeof(id->bytes);
 
-	for (size_t i = 0; i < size; i++) {
-		text[2 * i] = digits[id->bytes[i] >> 4];
-		text[2 * i + 1] = digits[id->bytes[i] & 15];
-	}
-	text[2 * size] = 0;
+	*text = '\0';
+	for (size_t i = 0; i < size; i++)
+		sprintf(text + 2 * i, "%02x", id->bytes[i]);
 	return text;
 }
 
-/* Several captures may save the same file at once. */
+/* Writes the copy under a temporary name, since several captures may save the same file at once. */
 static int write_copy(const struct jp_elf_image *image, const char *path, struct jp_error *err)
 {
 	struct jp_new_file file;

@@ -13,7 +13,7 @@ int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, 
 		       struct jp_error *err)
 {
 	memset(source, 0, sizeof(*source));
-	errno = 0; /* what the library was short of is noted when the file is closed */
+	errno = 0; /* jp_elf_source_close() records a shortage that libelf met */
 	elf_version(EV_CURRENT);
 	source->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : elf_memory((char *)image, size);
 	if (!source->elf || elf_kind(source->elf) != ELF_K_ELF ||
@@ -37,7 +37,7 @@ int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, 
 	return 0;
 }
 
-int jp_elf_source_ours(const struct jp_elf_source *source, struct jp_error *err)
+int jp_elf_source_check_class(const struct jp_elf_source *source, struct jp_error *err)
 {
 	const unsigned char *ident = source->parts.head.e_ident;
 
@@ -49,7 +49,7 @@ int jp_elf_source_ours(const struct jp_elf_source *source, struct jp_error *err)
 		       ident[EI_CLASS], ident[EI_DATA]);
 }
 
-void jp_elf_source_sections(struct jp_elf_source *source)
+void jp_elf_source_add_segment(struct jp_elf_source *source)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
@@ -58,7 +58,7 @@ void jp_elf_source_sections(struct jp_elf_source *source)
 	while ((section = elf_nextscn(source->elf, section)) && count++ < JP_ELF_MAX_SECTIONS &&
 	       !source->parts.nr_segments)
 		if (gelf_getshdr(section, &head) && head.sh_type == SHT_PROGBITS &&
-		    head.sh_flags & SHF_EXECINSTR) /* there is room for one */
+		    head.sh_flags & SHF_EXECINSTR) /* jp_elf_source_open() allocates one more */
 			source->parts.segments[source->parts.nr_segments++] = (GElf_Phdr){
 				.p_type = PT_LOAD,
 				.p_flags = PF_R | PF_X,

@@ -7,27 +7,28 @@
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
 
-/* An ELF file as libelf reads it, for this folder alone. */
+/* Private to harness/format/elf/: an ELF file read by libelf. */
 
 enum { JP_ELF_MAX_SECTIONS = 65536 };
 
 struct jp_elf_source {
 	Elf *elf;
-	struct jp_elf_parts parts; /* tables belong to libelf */
+	struct jp_elf_parts parts; /* libelf owns the tables */
 };
 
-/* The file at @fd, or with @fd < 0 the @size bytes at @image. -EINVAL: no ELF file, or broken. */
+/* Opens the file @fd or, if @fd < 0, the @size bytes at @image. Returns 0, or -errno and a message;
+ * -EINVAL: not an ELF file, or broken. */
 int jp_elf_source_open(struct jp_elf_source *source, int fd, const void *image, size_t size,
 		       struct jp_error *err);
-/* -EINVAL: it is not of 64 bits and little endian. */
-int jp_elf_source_ours(const struct jp_elf_source *source, struct jp_error *err);
-/* Files that perf 5.10 makes of a jitdump have sections but no program headers: their code as a
- * segment. */
-void jp_elf_source_sections(struct jp_elf_source *source);
-/* The first section called @wanted, its header in *@head and its number in *@index (may be NULL);
- * NULL: there is none. */
+/* Returns 0, or -EINVAL and a message if the file is not 64-bit little endian. */
+int jp_elf_source_check_class(const struct jp_elf_source *source, struct jp_error *err);
+/* Adds the first code section as a segment if the file has no program headers, like those that perf
+ * 5.10 makes from a jitdump. */
+void jp_elf_source_add_segment(struct jp_elf_source *source);
+/* Returns the first section named @wanted, or NULL. Stores its header in *@head and its number in
+ * *@index (may be NULL). */
 Elf_Scn *jp_elf_section(const struct jp_elf_source *source, const char *wanted, GElf_Shdr *head,
 			size_t *index);
-/* Opened or not. */
+/* Closes @source, also after a failed open. */
 void jp_elf_source_close(struct jp_elf_source *source);
 #define JP_ELF_CLOSED_AT_END __attribute__((cleanup(jp_elf_source_close)))

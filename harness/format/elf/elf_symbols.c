@@ -11,18 +11,17 @@
 #include "harness/base/search.h"
 #include "harness/format/elf/elf_source.h"
 
-/*
- * perf's rules: dso__load_sym_internal(), dso__synthesize_plt_symbols(), symbols__fixup_end() and
- * symbols__fixup_duplicate() of its tools/perf/util, 5.10 to 7.3.
- */
+/* Reads symbols by the rules of perf 5.10 to 7.3: dso__load_sym_internal(),
+ * dso__synthesize_plt_symbols(), symbols__fixup_end() and symbols__fixup_duplicate() in
+ * tools/perf/util. */
 
 enum { MAX_NAMES = 1 << 28, PAGE = 4096 };
 
-/* Symbols being taken; their names are libelf's until keep_names(). */
-struct taking {
+/* State of reading symbols. Their names belong to libelf until keep_names(). */
+struct symbol_reader {
 	struct jp_elf_source file, runtime;
 	struct jp_elf_symbols *out;
-	size_t length; /* of all names */
+	size_t length; /* bytes of all names */
 	struct jp_error *err;
 };
 
@@ -72,31 +71,31 @@ bool jp_elf_debuglink(const struct jp_elf_input *file, char *name, size_t size)
 		return false;
 	section = jp_elf_section(&source, ".gnu_debuglink", &head, NULL);
 	data = section && head.sh_type != SHT_NOBITS ? elf_rawdata(section, NULL) : NULL;
-	/* The name, and a checksum. */
+	/* The section contains the name and a checksum. */
 	if (!data || !data->d_buf || !memchr(data->d_buf, 0, data->d_size) ||
 	    !*(const char *)data->d_buf || strchr(data->d_buf, '/'))
 		return false;
 	return (size_t)snprintf(name, size, "%s", (const char *)data->d_buf) < size;
 }
 
-static int add(struct taking *taking, uint64_t offset, uint64_t size, const char *name,
-	       uint16_t since)
+static int add_symbol(struct symbol_reader *reader, uint64_t offset, uint64_t size,
+		      const char *name, uint16_t since)
 {
-	struct jp_elf_symbols *out = taking->out;
+	struct jp_elf_symbols *out = reader->out;
 	struct jp_elf_symbol *symbol = jp_array_push(&out->symbols, &out->count, &out->capacity);
 
 	if (!symbol)
-		return jp_fail(taking->err, ENOMEM, "no memory for symbols");
+		return jp_fail(reader->err, ENOMEM, "no memory for symbols");
 	*symbol = (struct jp_elf_symbol){offset, size, name, since};
-	taking->length += strlen(name) + 1;
-	/* Names may overlap, so that a small file's are long. */
-	if (taking->length > MAX_NAMES)
-		return jp_fail(taking->err, E2BIG, "ELF symbols: names of more than %d bytes",
+	reader->length += strlen(name) + 1;
+	/* Names may overlap, so even a small file can have long ones. */
+	if (reader->length > MAX_NAMES)
+		return jp_fail(reader->err, E2BIG, "ELF symbols: names of more than %d bytes",
 			       MAX_NAMES);
 	return 0;
 }
 
-/* --- tables of symbols -------------------------------------------------------------------- */
+/* --- symbol tables ------------------------------------------------------------------------ */
 
 static bool is_label(const GElf_Sym *symbol)
 {
@@ -110,10 +109,10 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 {
 	const GElf_Half machine = source->parts.head.e_machine;
 
-	/* A name may lie at the end of another, and be empty. */
+	/* A name may be a suffix of another name, and be empty. */
 	if (!*name || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS)
 		return false;
-	/* ARM's mapping symbols say what kind of bytes follow, and name nothing. */
+	/* ARM's mapping symbols describe the bytes after them, not a function. */
 	if ((machine == EM_ARM || machine == EM_AARCH64) && name[0] == '$' && name[1] &&
 	    strchr("adtx", name[1]) && (!name[2] || name[2] == '.'))
 		return false;
@@ -129,8 +128,9 @@ static bool is_wanted(const struct jp_elf_source *source, const GElf_Sym *symbol
 	}
 }
 
-/* Labels count in sections of code and data alone, as their names say. */
-static bool holds_labels(const struct jp_elf_source *source, const GElf_Shdr *section)
+/* Returns whether labels in @section count: perf uses them only in sections named like code or
+ * data. */
+static bool has_labels(const struct jp_elf_source *source, const GElf_Shdr *section)
 {
 	size_t strings;
 	const char *name = elf_getshdrstrndx(source->elf, &strings)
@@ -140,9 +140,9 @@ static bool holds_labels(const struct jp_elf_source *source, const GElf_Shdr *se
 	return name && (strstr(name, "text") || strstr(name, "data"));
 }
 
-/* Where the byte at @vaddr of @section stands: by segments, else by the section. */
-static uint64_t offset_of(const struct jp_elf_source *source, const GElf_Shdr *section,
-			  uint64_t vaddr)
+/* Returns the file offset of the byte at @vaddr, by segments, else by @section. */
+static uint64_t get_file_offset(const struct jp_elf_source *source, const GElf_Shdr *section,
+				uint64_t vaddr)
 {
 	for (size_t i = 0; i < source->parts.nr_segments; i++) {
 		const GElf_Phdr *segment = &source->parts.segments[i];
@@ -154,30 +154,31 @@ static uint64_t offset_of(const struct jp_elf_source *source, const GElf_Shdr *s
 	return vaddr - section->sh_addr + section->sh_offset;
 }
 
-static int take_symbol(struct taking *taking, const GElf_Sym *raw, const char *name)
+static int read_symbol(struct symbol_reader *reader, const GElf_Sym *raw, const char *name)
 {
 	GElf_Addr vaddr = raw->st_value;
 	GElf_Shdr section;
 
-	if (!gelf_getshdr(elf_getscn(taking->file.elf, raw->st_shndx), &section))
+	if (!gelf_getshdr(elf_getscn(reader->file.elf, raw->st_shndx), &section))
 		return 0;
 	if (!(section.sh_flags & SHF_ALLOC))
 		return 0;
-	if (is_label(raw) && !holds_labels(&taking->file, &section))
+	if (is_label(raw) && !has_labels(&reader->file, &section))
 		return 0;
-	/* What holds the symbols alone has no place for the bytes. */
+	/* A file that contains only the symbols has no section contents. */
 	if (section.sh_type == SHT_NOBITS &&
-	    !gelf_getshdr(elf_getscn(taking->runtime.elf, raw->st_shndx), &section))
+	    !gelf_getshdr(elf_getscn(reader->runtime.elf, raw->st_shndx), &section))
 		return 0;
-	if (taking->file.parts.head.e_machine == EM_ARM && GELF_ST_TYPE(raw->st_info) == STT_FUNC)
-		vaddr &= ~(GElf_Addr)1; /* says Thumb */
-	return add(taking, offset_of(&taking->runtime, &section, vaddr), raw->st_size, name, 0);
+	if (reader->file.parts.head.e_machine == EM_ARM && GELF_ST_TYPE(raw->st_info) == STT_FUNC)
+		vaddr &= ~(GElf_Addr)1; /* Thumb bit */
+	return add_symbol(reader, get_file_offset(&reader->runtime, &section, vaddr), raw->st_size,
+			  name, 0);
 }
 
-static int take_table(struct taking *taking, const char *called, GElf_Word type)
+static int read_table(struct symbol_reader *reader, const char *called, GElf_Word type)
 {
 	GElf_Shdr head;
-	Elf_Scn *section = jp_elf_section(&taking->file, called, &head, NULL);
+	Elf_Scn *section = jp_elf_section(&reader->file, called, &head, NULL);
 	Elf_Data *data;
 	size_t count;
 	int failed = 0;
@@ -187,7 +188,7 @@ static int take_table(struct taking *taking, const char *called, GElf_Word type)
 	data = elf_getdata(section, NULL);
 	count = head.sh_entsize ? head.sh_size / head.sh_entsize : 0;
 	if (!data || !count || head.sh_size > data->d_size || count > INT32_MAX)
-		return jp_fail(taking->err, EINVAL,
+		return jp_fail(reader->err, EINVAL,
 			       "ELF symbol table of %" PRIu64 " bytes is not readable",
 			       (uint64_t)head.sh_size);
 	for (size_t i = 0; !failed && i < count; i++) {
@@ -195,37 +196,39 @@ static int take_table(struct taking *taking, const char *called, GElf_Word type)
 		GElf_Sym raw;
 
 		if (!gelf_getsym(data, (int)i, &raw))
-			return jp_fail(taking->err, EINVAL, "ELF symbol %zu: %s", i,
+			return jp_fail(reader->err, EINVAL, "ELF symbol %zu: %s", i,
 				       elf_errmsg(-1));
-		name = elf_strptr(taking->file.elf, head.sh_link, raw.st_name);
+		name = elf_strptr(reader->file.elf, head.sh_link, raw.st_name);
 		if (!name || raw.st_value + raw.st_size < raw.st_value)
-			return jp_fail(taking->err, EINVAL,
+			return jp_fail(reader->err, EINVAL,
 				       "ELF symbol %zu: a name or size beyond the file", i);
-		if (is_wanted(&taking->file, &raw, name))
-			failed = take_symbol(taking, &raw, name);
+		if (is_wanted(&reader->file, &raw, name))
+			failed = read_symbol(reader, &raw, name);
 	}
 	return failed;
 }
 
 /* --- the procedure linkage table ---------------------------------------------------------- */
 
-/* Entries of @size bytes from @head's start on are code that calls other files' functions. */
-static int take_entries(struct taking *taking, const GElf_Shdr *head, uint64_t from, uint64_t size,
-			uint64_t count, uint16_t since)
+/* Adds entries of @size bytes in a linkage table: @count of them, or as many as fit, @from bytes
+ * after the start of section @head. */
+static int add_plt_entries(struct symbol_reader *reader, const GElf_Shdr *head, uint64_t from,
+			   uint64_t size, uint64_t count, uint16_t since)
 {
 	int failed = 0;
 
 	if (!size || head->sh_type != SHT_PROGBITS || count > head->sh_size / size)
 		count = size && head->sh_type == SHT_PROGBITS ? head->sh_size / size : 0;
 	for (uint64_t i = 0; !failed && i < count; i++)
-		failed = add(taking, head->sh_offset + from + i * size, size, "@plt", since);
+		failed = add_symbol(reader, head->sh_offset + from + i * size, size, "@plt", since);
 	return failed;
 }
 
-/* perf 6.3 began to name more than the entries that .rela.plt is about. */
-static int take_plt(struct taking *taking)
+/* Adds the entries of the procedure linkage tables. Before 6.3, perf named only those of
+ * .rela.plt. */
+static int read_plt(struct symbol_reader *reader)
 {
-	const struct jp_elf_source *runtime = &taking->runtime;
+	const struct jp_elf_source *runtime = &reader->runtime;
 	GElf_Shdr relocations, plt, other;
 	uint64_t size, count;
 	int failed = 0;
@@ -239,17 +242,17 @@ static int take_plt(struct taking *taking)
 		return 0;
 	count = relocations.sh_size / relocations.sh_entsize;
 	size = plt.sh_entsize > 4 ? plt.sh_entsize : 16;
-	failed = add(taking, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3))
-			 ?: take_entries(taking, &plt, size, size, count, 0);
+	failed = add_symbol(reader, plt.sh_offset, size, ".plt", JP_PERF_VERSION(6, 3))
+			 ?: add_plt_entries(reader, &plt, size, size, count, 0);
 	if (!failed && jp_elf_section(runtime, ".plt.sec", &other, NULL))
-		failed = take_entries(taking, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
+		failed = add_plt_entries(reader, &other, 0, 16, count, JP_PERF_VERSION(6, 3));
 	if (!failed && jp_elf_section(runtime, ".plt.got", &other, NULL))
-		failed = take_entries(taking, &other, 0, other.sh_entsize, UINT64_MAX,
-				      JP_PERF_VERSION(6, 3));
+		failed = add_plt_entries(reader, &other, 0, other.sh_entsize, UINT64_MAX,
+					 JP_PERF_VERSION(6, 3));
 	return failed;
 }
 
-/* --- the whole of them -------------------------------------------------------------------- */
+/* --- all symbols -------------------------------------------------------------------------- */
 
 static int by_offset(const void *left, const void *right)
 {
@@ -258,16 +261,16 @@ static int by_offset(const void *left, const void *right)
 	return jp_compare(a->offset, b->offset);
 }
 
-/* Of two at one place: the one that has a size, and was first. */
-static bool is_before(const struct jp_elf_symbol *a, const struct jp_elf_symbol *b)
+/* Of two symbols at one offset, the sized one and then the older one wins. */
+static bool takes_precedence(const struct jp_elf_symbol *a, const struct jp_elf_symbol *b)
 {
 	return (jp_compare(!a->size, !b->size) ?: jp_compare(a->since, b->since)
 			?: strcmp(a->name, b->name)) < 0;
 }
 
-/* One symbol a place; those without a size reach to the next one: of a perf that does not know that
- * one, over it. */
-static void settle(struct jp_elf_symbols *out)
+/* Keeps one symbol per offset, and extends those without a size to the next one. For a perf that
+ * does not know the next symbol, they extend over it. */
+static void fix_symbols(struct jp_elf_symbols *out)
 {
 	size_t kept = 0;
 	bool reaches = false;
@@ -281,7 +284,7 @@ static void settle(struct jp_elf_symbols *out)
 
 		if (!last || symbol->offset != last->offset)
 			out->symbols[kept++] = *symbol;
-		else if (is_before(symbol, last))
+		else if (takes_precedence(symbol, last))
 			*last = *symbol;
 	}
 	out->count = kept;
@@ -299,14 +302,14 @@ static void settle(struct jp_elf_symbols *out)
 	}
 }
 
-static int keep_names(struct taking *taking)
+static int keep_names(struct symbol_reader *reader)
 {
-	struct jp_elf_symbols *out = taking->out;
-	char *at = malloc(taking->length + 1);
+	struct jp_elf_symbols *out = reader->out;
+	char *at = malloc(reader->length + 1);
 
 	if (!at)
-		return jp_fail(taking->err, ENOMEM, "no memory for %zu bytes of names",
-			       taking->length);
+		return jp_fail(reader->err, ENOMEM, "no memory for %zu bytes of names",
+			       reader->length);
 	out->names = at;
 	for (size_t i = 0; i < out->count; i++) {
 		const char *name = out->symbols[i].name;
@@ -317,35 +320,35 @@ static int keep_names(struct taking *taking)
 	return 0;
 }
 
-static int take_all(struct taking *taking)
+static int read_symbols(struct symbol_reader *reader)
 {
 	int failed;
 
-	jp_elf_source_sections(&taking->runtime);
-	failed = take_table(taking, ".symtab", SHT_SYMTAB)
-			 ?: take_table(taking, ".dynsym", SHT_DYNSYM);
-	if (!failed && taking->out->count)
-		failed = take_plt(taking);
+	jp_elf_source_add_segment(&reader->runtime);
+	failed = read_table(reader, ".symtab", SHT_SYMTAB)
+			 ?: read_table(reader, ".dynsym", SHT_DYNSYM);
+	if (!failed && reader->out->count)
+		failed = read_plt(reader);
 	if (failed)
 		return failed;
-	settle(taking->out);
-	return keep_names(taking);
+	fix_symbols(reader->out);
+	return keep_names(reader);
 }
 
 int jp_elf_symbols(const struct jp_elf_input *file, const struct jp_elf_input *runtime,
 		   struct jp_elf_symbols *symbols, struct jp_error *err)
 {
-	struct taking taking = {.out = symbols, .err = err};
-	int failed = jp_elf_source_open(&taking.file, file->fd, file->image, file->size, err);
+	struct symbol_reader reader = {.out = symbols, .err = err};
+	int failed = jp_elf_source_open(&reader.file, file->fd, file->image, file->size, err);
 
 	memset(symbols, 0, sizeof(*symbols));
 	if (!failed) {
-		failed = jp_elf_source_open(&taking.runtime, runtime->fd, runtime->image,
+		failed = jp_elf_source_open(&reader.runtime, runtime->fd, runtime->image,
 					    runtime->size, err)
-				 ?: take_all(&taking);
-		jp_elf_source_close(&taking.runtime);
+				 ?: read_symbols(&reader);
+		jp_elf_source_close(&reader.runtime);
 	}
-	jp_elf_source_close(&taking.file);
+	jp_elf_source_close(&reader.file);
 	if (failed)
 		jp_elf_symbols_free(symbols);
 	return failed;

@@ -12,13 +12,13 @@
 struct reading {
 	struct jp_code_loads *out;
 	size_t capacity;
-	struct jp_map named; /* of this file: code index -> the load that had it last, + 1 */
-	uint32_t owner;      /* of this file */
-	const unsigned char *eh_frame; /* of the next LOAD */
+	struct jp_map named; /* code index -> number of its last load in this file, plus 1 */
+	uint32_t owner;      /* pid in the file's header */
+	const unsigned char *eh_frame; /* UNWINDING_INFO of the next LOAD */
 	uint64_t eh_frame_size, tables;
 };
 
-static int add(struct reading *reading, const struct jp_code_load *load)
+static int add_load(struct reading *reading, const struct jp_code_load *load)
 {
 	struct jp_code_loads *out = reading->out;
 	struct jp_code_load *added = jp_array_push(&out->loads, &out->count, &reading->capacity);
@@ -30,8 +30,8 @@ static int add(struct reading *reading, const struct jp_code_load *load)
 	return added->name ? 0 : -ENOMEM;
 }
 
-/* What a move of @index is called: as the load that was added last. */
-static int name_it(struct reading *reading, uint64_t index)
+/* Records the load that was added last as the one with @index. */
+static int remember_index(struct reading *reading, uint64_t index)
 {
 	size_t *load = jp_map_at(&reading->named, index, sizeof(*load));
 
@@ -41,15 +41,15 @@ static int name_it(struct reading *reading, uint64_t index)
 	return 0;
 }
 
-/* The load that was moved, or NULL. */
-static const struct jp_code_load *load_of(const struct reading *reading, uint64_t index)
+/* Returns the last load with @index, or NULL. */
+static const struct jp_code_load *find_load(const struct reading *reading, uint64_t index)
 {
 	const size_t *load = jp_map_find(&reading->named, index);
 
 	return load ? &reading->out->loads[*load - 1] : NULL;
 }
 
-static int take(struct reading *reading, const struct jp_jitdump_record *record)
+static int add_record(struct reading *reading, const struct jp_jitdump_record *record)
 {
 	struct jp_code_load load = {
 		.pid = record->pid, .owner = reading->owner, .time = record->time, .name = ""};
@@ -70,13 +70,13 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 		load.eh_frame_size = reading->eh_frame_size;
 		load.tables = reading->tables;
 		reading->eh_frame_size = reading->tables = 0;
-		return add(reading, &load) ?: name_it(reading, record->load.index);
+		return add_load(reading, &load) ?: remember_index(reading, record->load.index);
 	}
 	if (record->type != JP_JITDUMP_MOVE)
 		return 0;
 	load.addr = record->move.to;
 	load.size = record->move.size;
-	moved = load_of(reading, record->move.index);
+	moved = find_load(reading, record->move.index);
 	if (moved) {
 		load.name = moved->name;
 		load.code = moved->size == load.size ? moved->code : NULL;
@@ -84,23 +84,20 @@ static int take(struct reading *reading, const struct jp_jitdump_record *record)
 		load.eh_frame_size = load.eh_frame ? moved->eh_frame_size : 0;
 		load.tables = moved->tables;
 	}
-	return add(reading, &load);
+	return add_load(reading, &load);
 }
 
-/* What goes before a LOAD goes before one of its own file; so do indices. */
-static void begin_dump(struct reading *reading, uint32_t owner)
+static int visit_record(void *context, const struct jp_jitdump_header *header,
+			const struct jp_jitdump_record *record)
 {
-	reading->eh_frame_size = reading->tables = 0;
-	reading->owner = owner;
-	jp_map_free(&reading->named);
-}
+	struct reading *reading = context;
 
-static int visit(void *context, const struct jp_jitdump_header *header,
-		 const struct jp_jitdump_record *record)
-{
 	if (record)
-		return take(context, record);
-	begin_dump(context, header->pid);
+		return add_record(reading, record);
+	/* UNWINDING_INFO and code indices apply within their own file. */
+	reading->eh_frame_size = reading->tables = 0;
+	reading->owner = header->pid;
+	jp_map_free(&reading->named);
 	return 0;
 }
 
@@ -119,7 +116,7 @@ int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_e
 	int failed;
 
 	memset(loads, 0, sizeof(*loads));
-	failed = jp_jitdump_folder_read(dir, &loads->folder, visit, &reading, err);
+	failed = jp_jitdump_folder_read(dir, &loads->folder, visit_record, &reading, err);
 	jp_map_free(&reading.named);
 	if (failed) {
 		jp_code_loads_free(loads);

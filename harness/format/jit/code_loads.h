@@ -6,25 +6,26 @@
 
 #include "harness/format/jit/jitdump_folder.h"
 
-/* The loads and moves of all jitdumps (jit-*.dump) of a run directory. */
+/* A LOAD or MOVE of a jitdump (jit-*.dump) in a run directory. */
 struct jp_code_load {
-	uint32_t pid, owner; /* whose it is; whose dump it stands in */
+	uint32_t pid, owner; /* pid in the record; pid in the header of its dump */
 	uint64_t time, addr, size;
-	const char *name; /* of a MOVE: that of the LOAD with its index before it, or "" */
-	/* Of a MOVE: that LOAD's too. */
-	const unsigned char *code;     /* @size bytes; NULL: the dump does not hold them */
-	const unsigned char *eh_frame; /* its UNWINDING_INFO, as if it lay behind the code, at a
-					* multiple of 8; NULL: none */
+	const char *name; /* MOVE: that of the last LOAD with its index, or "" */
+	/* The next members of a MOVE are also those of that LOAD. */
+	const unsigned char *code; /* @size bytes; NULL: not in the dump */
+	/* From UNWINDING_INFO, relative to the next multiple of 8 after the code; NULL: none. */
+	const unsigned char *eh_frame;
 	uint64_t eh_frame_size;
-	uint64_t tables; /* bytes of its UNWINDING_INFO, the index among them */
+	uint64_t tables; /* bytes of its UNWINDING_INFO, with .eh_frame_hdr */
 };
 
 struct jp_code_loads {
-	struct jp_code_load *loads; /* by pid, addr, time */
+	struct jp_code_load *loads; /* sorted by pid, addr, time */
 	size_t count;
-	struct jp_jitdump_folder folder; /* which code and tables lie in */
+	struct jp_jitdump_folder folder; /* owns the code and tables */
 };
 
-/* Keeps what precedes a bad record. 0, or -errno and a message where nothing was read. */
+/* Reads all jitdumps of @dir, each up to its first bad record. Returns 0, or -errno and a message;
+ * then @loads is empty. */
 int jp_code_loads_read(const char *dir, struct jp_code_loads *loads, struct jp_error *err);
 void jp_code_loads_free(struct jp_code_loads *loads);

@@ -28,8 +28,8 @@ enum {
 	FORM_SEC_OFFSET = 0x17,
 };
 
-/* The number of @name in the table of files, from 1. */
-static uint32_t file_number(struct jp_debug_line *lines, const char *name)
+/* Returns the number, from 1, of @name in the file table, and adds it if needed. */
+static uint32_t find_file(struct jp_debug_line *lines, const char *name)
 {
 	size_t before = lines->names.count;
 	const struct jp_text *file = jp_text_keep(&lines->names, name, strlen(name));
@@ -40,7 +40,7 @@ static uint32_t file_number(struct jp_debug_line *lines, const char *name)
 	}
 	if (lines->names.count > before) {
 		jp_bytes_add(&lines->files, name, file->size + 1);
-		jp_bytes_add(&lines->files, "\0\0", 3); /* no folder, time or size */
+		jp_bytes_add(&lines->files, "\0\0", 3); /* no directory, time or size */
 	}
 	return file->number + 1;
 }
@@ -87,7 +87,7 @@ void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size
 		uint32_t next = number;
 
 		if (rows[i].file != file)
-			next = file_number(lines, rows[i].file);
+			next = find_file(lines, rows[i].file);
 		file = rows[i].file;
 		if (next != number) {
 			jp_bytes_add8(program, LNS_SET_FILE);
@@ -108,22 +108,21 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 		       struct jp_bytes *abbrev)
 {
 	static const uint8_t lengths[OPCODE_BASE - 1] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-	static const uint8_t attributes[] = {
-		1,
-		TAG_COMPILE_UNIT,
-		0, /* no children */
-		AT_NAME,
-		FORM_STRING,
-		AT_STMT_LIST,
-		FORM_SEC_OFFSET,
-		AT_LOW_PC,
-		FORM_ADDR,
-		AT_HIGH_PC,
-		FORM_DATA8,
-		0,
-		0,
-		0,
-	};
+	/* Abbreviation 1, without children. */
+	static const uint8_t attributes[] = {1,
+					     TAG_COMPILE_UNIT,
+					     0,
+					     AT_NAME,
+					     FORM_STRING,
+					     AT_STMT_LIST,
+					     FORM_SEC_OFFSET,
+					     AT_LOW_PC,
+					     FORM_ADDR,
+					     AT_HIGH_PC,
+					     FORM_DATA8,
+					     0,
+					     0,
+					     0};
 	size_t header;
 
 	if (lines->files.failed || lines->program.failed) {
@@ -136,14 +135,14 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 	jp_bytes_add16(line, VERSION);
 	header = line->size;
 	jp_bytes_add32(line, 0);
-	jp_bytes_add8(line, 1); /* bytes that addresses go by */
-	jp_bytes_add8(line, 1); /* operations in an instruction */
-	jp_bytes_add8(line, 1); /* each row is a statement */
+	jp_bytes_add8(line, 1); /* minimum instruction length */
+	jp_bytes_add8(line, 1); /* operations per instruction */
+	jp_bytes_add8(line, 1); /* default is_stmt */
 	jp_bytes_add8(line, (uint8_t)LINE_BASE);
 	jp_bytes_add8(line, LINE_RANGE);
 	jp_bytes_add8(line, OPCODE_BASE);
 	jp_bytes_add(line, lengths, sizeof(lengths));
-	jp_bytes_add8(line, 0); /* no folders */
+	jp_bytes_add8(line, 0); /* no directories */
 	jp_bytes_add(line, lines->files.bytes, lines->files.size);
 	jp_bytes_add8(line, 0);
 	jp_bytes_set32(line, header, line->size - header - 4);
@@ -153,11 +152,11 @@ void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struc
 	jp_bytes_add(abbrev, attributes, sizeof(attributes));
 	jp_bytes_add32(info, 0);
 	jp_bytes_add16(info, VERSION);
-	jp_bytes_add32(info, 0); /* of .debug_abbrev */
-	jp_bytes_add8(info, 8);  /* bytes of an address */
+	jp_bytes_add32(info, 0); /* offset in .debug_abbrev */
+	jp_bytes_add8(info, 8);  /* address size */
 	jp_bytes_uleb(info, 1);
 	jp_bytes_add(info, "jitdump", sizeof("jitdump"));
-	jp_bytes_add32(info, 0); /* of .debug_line */
+	jp_bytes_add32(info, 0); /* offset in .debug_line */
 	jp_bytes_add64(info, 0);
 	jp_bytes_add64(info, lines->last);
 	jp_bytes_set32(info, 0, info->size - 4);

@@ -4,13 +4,11 @@
 #include "harness/base/bytes.h"
 #include "harness/base/text_pool.h"
 
-/*
- * DWARF 4 line tables: .debug_line with one sequence for each function, and the .debug_info and
- * .debug_abbrev of the compilation unit that leads to it.
- */
+/* Builds DWARF 4 line tables: .debug_line with a sequence per function, and .debug_info and
+ * .debug_abbrev of the compilation unit that refers to it. */
 struct jp_debug_line {
 	struct jp_bytes files, program; /* parts of .debug_line */
-	struct jp_text_pool names;      /* of files */
+	struct jp_text_pool names;      /* source file names */
 	uint64_t last;                  /* highest address so far */
 };
 
@@ -20,10 +18,10 @@ struct jp_line_row {
 	const char *file;
 };
 
-/* Adds the function at [@addr, @addr + @size); @rows in the order of addresses, all within it. */
+/* Adds the function at [@addr, @addr + @size). @rows are sorted by address and lie within it. */
 void jp_debug_line_add(struct jp_debug_line *lines, uint64_t addr, uint64_t size,
 		       const struct jp_line_row *rows, size_t count);
-/* The sections; empty where nothing was added. */
+/* Stores the three sections, which are empty if no function was added. */
 void jp_debug_line_end(struct jp_debug_line *lines, struct jp_bytes *line, struct jp_bytes *info,
 		       struct jp_bytes *abbrev);
 void jp_debug_line_free(struct jp_debug_line *lines);

@@ -3,7 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,15 +35,15 @@ struct note {
 	unsigned char id[20];
 };
 
-/* A file that is being put together. */
+/* A file under construction. */
 struct build {
 	const struct jp_jit_function *const *functions; /* in the order of the file */
 	size_t count;
 	struct jp_jit_frames frames;
 	struct jp_debug_line lines;
-	struct jp_bytes contents[SECTIONS]; /* of what lies behind the code */
+	struct jp_bytes contents[SECTIONS]; /* contents of the sections after the code */
 	Elf64_Shdr heads[SECTIONS];
-	uint64_t text, end; /* of the code */
+	uint64_t text, end; /* range of the code in the file */
 	struct note note;
 };
 
@@ -75,7 +75,8 @@ static int by_row_addr(const void *left, const void *right)
 	return jp_compare(a->addr, b->addr);
 }
 
-/* Rows as they apply to the file's addresses; what lies outside the function is left out. */
+/* Adds the line rows of @function, relocated to the file's addresses. Rows outside the function are
+ * dropped. */
 static void add_lines(struct build *build, const struct jp_jit_function *function)
 {
 	const struct jp_jitdump_record record = {
@@ -119,8 +120,9 @@ static void add_contents(struct build *build)
 		jp_jit_frames_add(&build->frames, build->functions[i], frame);
 		add_lines(build, build->functions[i]);
 	}
-	/* Without any record, too: libunwind follows frame pointers where the tables do not know an
-	 * address, and stops where there are no tables. V8 writes empty ones for that. */
+	/* Write the tables even without records: libunwind follows frame pointers where the tables
+	 * do not cover an address, and stops where there are no tables. V8 writes empty tables for
+	 * that reason. */
 	index = (frame + build->frames.frame.size + 4 + 3) & ~UINT64_C(3);
 	jp_jit_frames_end(&build->frames, frame, index);
 	build->contents[FRAME] = build->frames.frame;
@@ -132,8 +134,8 @@ static void add_contents(struct build *build)
 	jp_bytes_add(&build->contents[NAMES], names, sizeof(names));
 }
 
-/* Distinguishes files; an adversary could make two alike. */
-static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
+/* Hashes bytes for the build id. Not safe against deliberate collisions. */
+static uint64_t mix_bytes(uint64_t hash, const unsigned char *bytes, size_t size)
 {
 	const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
 	uint64_t word;
@@ -149,34 +151,37 @@ static uint64_t mix(uint64_t hash, const unsigned char *bytes, size_t size)
 	return hash ^ hash >> 32;
 }
 
-/* The build id follows from all that the file holds. */
-static void identify(struct build *build)
+/* Computes the build id from all contents of the file. */
+static void set_build_id(struct build *build)
 {
 	uint64_t words[3];
 
 	for (unsigned int lane = 0; lane < 3; lane++) {
 		uint64_t hash = lane + 1;
 
-		/* The first lane reads everything, the others what it made of each part. */
+		/* The first lane hashes everything, each other lane the result of the previous
+		 * one. */
 		for (size_t i = 0; lane == 0 && i < build->count; i++) {
-			hash = mix(hash ^ build->functions[i]->offset, build->functions[i]->code,
-				   build->functions[i]->size);
+			hash = mix_bytes(hash ^ build->functions[i]->offset,
+					 build->functions[i]->code, build->functions[i]->size);
 		}
 		for (int i = FRAME; lane == 0 && i < NAMES; i++)
-			hash = mix(hash,
-				   build->contents[i].bytes ? build->contents[i].bytes
-							    : (const unsigned char *)"",
-				   build->contents[i].size);
+			hash = mix_bytes(hash,
+					 build->contents[i].bytes ? build->contents[i].bytes
+								  : (const unsigned char *)"",
+					 build->contents[i].size);
 		if (lane)
-			hash = mix(words[lane - 1], (const unsigned char *)&hash, sizeof(hash));
+			hash = mix_bytes(words[lane - 1], (const unsigned char *)&hash,
+					 sizeof(hash));
 		words[lane] = hash;
 	}
 	build->note = (struct note){4, sizeof(build->note.id), NT_GNU_BUILD_ID, "GNU", {0}};
 	memcpy(build->note.id, words, sizeof(build->note.id));
 }
 
-/* Offsets; in what is mapped, addresses are the same. */
-static uint64_t lay_out(struct build *build)
+/* Assigns offsets to the sections. In mapped sections, addresses equal offsets. Returns the offset
+ * of the section headers. */
+static uint64_t assign_offsets(struct build *build)
 {
 	static const Elf64_Shdr kinds[SECTIONS] = {
 		[NOTE] = {.sh_type = SHT_NOTE, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
@@ -187,7 +192,7 @@ static uint64_t lay_out(struct build *build)
 		[INDEX] = {.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 4},
 		[SYMBOLS] = {.sh_type = SHT_SYMTAB,
 			     .sh_link = STRINGS,
-			     .sh_info = 1, /* the first that is not local */
+			     .sh_info = 1, /* index of the first non-local symbol */
 			     .sh_entsize = sizeof(Elf64_Sym),
 			     .sh_addralign = 8},
 		[STRINGS] = {.sh_type = SHT_STRTAB, .sh_addralign = 1},
@@ -223,8 +228,8 @@ static uint64_t lay_out(struct build *build)
 	return jp_whole_words(at);
 }
 
-static Elf64_Phdr segment_of(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,
-			     uint64_t align)
+static Elf64_Phdr make_segment(uint32_t type, uint32_t flags, uint64_t offset, uint64_t size,
+			       uint64_t align)
 {
 	return (Elf64_Phdr){.p_type = size ? type : PT_NULL,
 			    .p_flags = flags,
@@ -236,8 +241,8 @@ static Elf64_Phdr segment_of(uint32_t type, uint32_t flags, uint64_t offset, uin
 			    .p_align = align};
 }
 
-static void put(const struct build *build, uint16_t machine, uint64_t heads,
-		struct jp_output *output)
+static void write_file(const struct build *build, uint16_t machine, uint64_t heads,
+		       struct jp_output *output)
 {
 	const Elf64_Ehdr head = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
@@ -256,13 +261,14 @@ static void put(const struct build *build, uint16_t machine, uint64_t heads,
 	};
 	const Elf64_Shdr *index = &build->heads[INDEX], *note = &build->heads[NOTE];
 	const uint64_t mapped = index->sh_offset + index->sh_size;
-	/* For perf 6.1's libunwind, a file that a single function has all to itself begins with it.
-	 */
+	/* For libunwind in perf 6.1, the segment starts with the function if the file has only
+	 * one. */
 	const uint64_t start = build->text < 0x1000 ? build->text : 0;
 	const Elf64_Phdr segments[SEGMENTS] = {
-		[LOAD] = segment_of(PT_LOAD, PF_R | PF_X, start, mapped - start, 0x1000),
-		[NOTES] = segment_of(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
-		[EH_FRAME] = segment_of(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
+		[LOAD] = make_segment(PT_LOAD, PF_R | PF_X, start, mapped - start, 0x1000),
+		[NOTES] = make_segment(PT_NOTE, PF_R, note->sh_offset, note->sh_size, 4),
+		[EH_FRAME] =
+			make_segment(PT_GNU_EH_FRAME, PF_R, index->sh_offset, index->sh_size, 4),
 	};
 
 	jp_output_put(output, &head, sizeof(head));
@@ -282,7 +288,7 @@ static void put(const struct build *build, uint16_t machine, uint64_t heads,
 	jp_output_put(output, build->heads, sizeof(build->heads));
 }
 
-static bool same_contents(int left, int right, uint64_t size)
+static bool has_same_contents(int left, int right, uint64_t size)
 {
 	unsigned char a[512], b[512];
 
@@ -297,23 +303,22 @@ static bool same_contents(int left, int right, uint64_t size)
 	return true;
 }
 
-/* Another run may have written the very same file. */
+/* Accepts an existing file with equal contents, which another run may have written. */
 static int accept_existing(const char *name, int fd, struct stat *st, struct jp_error *err)
 {
 	jp_cleanup_close int old = jp_output_folder_existing(name, NULL);
 	struct stat ours;
 
 	if (old < 0 || fstat(old, st) || fstat(fd, &ours) || st->st_size != ours.st_size ||
-	    !same_contents(old, fd, ours.st_size))
+	    !has_same_contents(old, fd, ours.st_size))
 		return jp_fail(err, EEXIST,
-			       "%s/%s: exists, and is not what would be written there: it is left "
-			       "alone",
+			       "%s/%s: exists with other contents: it is not overwritten",
 			       jp_output_folder_path(), name);
 	return 0;
 }
 
-static int publish(const struct build *build, uint16_t machine, uint64_t heads,
-		   struct jp_jit_elf *elf, struct jp_error *err)
+static int publish_file(const struct build *build, uint16_t machine, uint64_t heads,
+			struct jp_jit_elf *elf, struct jp_error *err)
 {
 	jp_cleanup_close int fd = jp_output_folder_create(elf->name, err);
 	struct jp_output *output;
@@ -328,7 +333,7 @@ static int publish(const struct build *build, uint16_t machine, uint64_t heads,
 	output = jp_output_adopt(copy, elf->name, err);
 	if (!output)
 		return -ENOMEM;
-	put(build, machine, heads, output);
+	write_file(build, machine, heads, output);
 	elf->size = jp_output_at(output);
 	ret = jp_output_close(output, err);
 	if (ret)
@@ -344,7 +349,7 @@ static int publish(const struct build *build, uint16_t machine, uint64_t heads,
 	return ret;
 }
 
-static void build_free(struct build *build)
+static void free_build(struct build *build)
 {
 	jp_jit_frames_free(&build->frames);
 	jp_debug_line_free(&build->lines);
@@ -368,18 +373,18 @@ int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_functio
 	for (int i = 0; i < SECTIONS; i++)
 		failed |= build.contents[i].failed || build.contents[i].size > UINT32_MAX;
 	if (failed) {
-		build_free(&build);
+		free_build(&build);
 		return jp_fail(err, ENOMEM, "no memory for the code of process %u", pid);
 	}
-	identify(&build);
+	set_build_id(&build);
 	elf->id.size = sizeof(build.note.id);
 	memcpy(elf->id.bytes, build.note.id, sizeof(build.note.id));
 	elf->bad_frames = build.frames.bad;
 	snprintf(elf->name, sizeof(elf->name), "jit-%u-%u.%.16s", pid, file,
 		 jp_build_id_text(&elf->id, id));
-	heads = lay_out(&build);
+	heads = assign_offsets(&build);
 	elf->mapped = build.heads[INDEX].sh_offset + build.heads[INDEX].sh_size;
-	ret = publish(&build, machine, heads, elf, err);
-	build_free(&build);
+	ret = publish_file(&build, machine, heads, elf, err);
+	free_build(&build);
 	return ret;
 }

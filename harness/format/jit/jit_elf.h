@@ -10,19 +10,19 @@
 
 /* A file that jp_jit_elf_write() wrote. */
 struct jp_jit_elf {
-	char name[64]; /* in its folder */
+	char name[64]; /* in the output folder */
 	uint32_t maj, min;
 	uint64_t ino, size;
 	struct jp_build_id id;
-	uint64_t bad_frames; /* functions whose .eh_frame could not be used */
-	uint64_t mapped;     /* end of what a mapping may show, the tables behind the code too */
+	uint64_t bad_frames; /* functions with an unusable .eh_frame */
+	uint64_t mapped;     /* end of the bytes that may be mapped, tables included */
 };
 /*
- * Writes @functions, all of one file and in the order of their offsets, of process @pid, as ELF
- * file number @file into the output folder (harness/base/output_folder.h): code, symbols, program
- * headers, build id, call frame information and line table. The build id, and with it the name,
- * follows from the contents. Never writes over what is there: a file of the same name must have the
- * same contents. 0 or -errno.
+ * Writes @functions of process @pid as ELF file number @file into the output folder
+ * (harness/base/output_folder.h): code, symbols, program headers, build id, call frame information
+ * and line table. All @functions belong to this file, sorted by offset. The build id, and so the
+ * name, depends on the contents. Never overwrites: an existing file of the same name must have the
+ * same contents. Returns 0, or -errno and a message.
  */
 int jp_jit_elf_write(uint32_t pid, uint16_t machine, const struct jp_jit_function *const *functions,
 		     size_t count, uint32_t file, struct jp_jit_elf *elf, struct jp_error *err);

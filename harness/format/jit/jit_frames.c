@@ -14,26 +14,26 @@ enum {
 	PCREL_SDATA4 = 0x1b,
 	DATAREL_SDATA4 = 0x3b,
 	UDATA4 = 0x03,
-	CIES = 8, /* of one function's that are remembered */
+	CIES = 8, /* most CIEs of one function */
 };
 
 struct jp_jit_fde {
-	uint64_t addr, at; /* of the code; of the record in .eh_frame */
+	uint64_t addr, at; /* of the code; of the FDE in the new .eh_frame */
 };
 
-/* The records of one function as they are gone through. */
+/* State of copying the records of one function. */
 struct walk {
 	struct jp_jit_frames *frames;
 	const struct jp_jit_function *function;
 	uint64_t addr;       /* of the new .eh_frame */
-	uint64_t frame_addr; /* of the old one, the function lying at 0 */
+	uint64_t frame_addr; /* of the old one, if the function is at 0 */
 	struct {
-		size_t from, to; /* offsets in the old and the new one */
+		size_t from, to; /* offsets in the old and in the new .eh_frame */
 	} cies[CIES];
 	unsigned int nr_cies;
 };
 
-static uint32_t word_at(const unsigned char *at)
+static uint32_t read_word(const unsigned char *at)
 {
 	uint32_t value;
 
@@ -41,17 +41,17 @@ static uint32_t word_at(const unsigned char *at)
 	return value;
 }
 
-/* Passes over a LEB128 number. */
-static const unsigned char *after_leb(const unsigned char *at, const unsigned char *end)
+/* Skips a LEB128 number. */
+static const unsigned char *skip_leb(const unsigned char *at, const unsigned char *end)
 {
 	while (at < end && *at & 0x80)
 		at++;
 	return at < end ? at + 1 : end;
 }
 
-/* Whether @cie ([length ... its end)) has augmentation "zR" (and S: a signal frame) with
- * pc-relative addresses of 32 bits. */
-static bool usual_cie(const unsigned char *cie, size_t size)
+/* Returns whether @cie, from its length field on, has the augmentation "zR" (or with S: a signal
+ * frame) and pc-relative addresses of 32 bits. */
+static bool is_usual_cie(const unsigned char *cie, size_t size)
 {
 	const unsigned char *end = cie + size, *at = cie + 9, *text = at, *operands;
 
@@ -60,11 +60,11 @@ static bool usual_cie(const unsigned char *cie, size_t size)
 	at = memchr(at, 0, end - at);
 	if (!at || text[0] != 'z')
 		return false;
-	at = after_leb(after_leb(at + 1, end), end);
-	at = cie[8] == 1 ? at + 1 : after_leb(at, end);
+	at = skip_leb(skip_leb(at + 1, end), end);
+	at = cie[8] == 1 ? at + 1 : skip_leb(at, end);
 	if (at >= end)
 		return false;
-	operands = after_leb(at, end);
+	operands = skip_leb(at, end);
 	for (text++; *text; text++) {
 		if (*text == 'S')
 			continue;
@@ -76,13 +76,13 @@ static bool usual_cie(const unsigned char *cie, size_t size)
 	return memchr(cie + 9, 'R', text - (cie + 9));
 }
 
-/* Where the same CIE already is among the last ones, so that a file has few; else it is added. */
+/* Returns the offset of an equal CIE, or appends @cie. Compares only with the first CIE of the
+ * file, as runtimes write the same one for each function. */
 static size_t add_cie(struct jp_jit_frames *frames, const unsigned char *cie, size_t size)
 {
 	struct jp_bytes *frame = &frames->frame;
 	size_t at = frame->size;
 
-	/* Runtimes write the same one each time, so the first of the file will mostly do. */
 	if (at >= size && memcmp(frame->bytes, cie, size) == 0)
 		return 0;
 	jp_bytes_add(frame, cie, size);
@@ -94,7 +94,7 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 	struct jp_jit_frames *frames = walk->frames;
 	const struct jp_jit_function *function = walk->function;
 	uint64_t start, new_at = frames->frame.size, new_addr = walk->addr + new_at;
-	size_t cie = at + 4 - word_at(fde + 4);
+	size_t cie = at + 4 - read_word(fde + 4);
 	uint32_t range;
 	struct jp_jit_fde *added;
 	unsigned int i;
@@ -104,8 +104,8 @@ static bool add_fde(struct walk *walk, const unsigned char *fde, size_t size, si
 		;
 	if (i == walk->nr_cies || size < 16)
 		return false;
-	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)word_at(fde + 8);
-	range = word_at(fde + 12);
+	start = walk->frame_addr + at + 8 + (int64_t)(int32_t)read_word(fde + 8);
+	range = read_word(fde + 12);
 	if (start >= function->size || range > function->size - start)
 		return false;
 	to = (int64_t)(function->offset + start - (new_addr + 8));
@@ -130,17 +130,17 @@ static bool add_records(struct walk *walk)
 	size_t size = walk->function->eh_frame_size, record;
 
 	for (size_t at = 0; size - at >= 8; at += record) {
-		record = 4 + (size_t)word_at(bytes + at);
+		record = 4 + (size_t)read_word(bytes + at);
 		if (record == 4)
 			break;
 		if (record > size - at || record < 12)
 			return false;
-		if (word_at(bytes + at + 4)) {
+		if (read_word(bytes + at + 4)) {
 			if (!add_fde(walk, bytes + at, record, at))
 				return false;
 			continue;
 		}
-		if (walk->nr_cies == CIES || !usual_cie(bytes + at, record))
+		if (walk->nr_cies == CIES || !is_usual_cie(bytes + at, record))
 			return false;
 		walk->cies[walk->nr_cies].from = at;
 		walk->cies[walk->nr_cies++].to = add_cie(walk->frames, bytes + at, record);

@@ -4,11 +4,9 @@
 #include "harness/base/bytes.h"
 #include "harness/format/jit/jit_layout.h"
 
-/*
- * One .eh_frame and .eh_frame_hdr of those of many functions. Their records are taken over where
- * they are of the kind that runtimes write ("zR", pc-relative in 32 bits) and pass jp_cfi_check();
- * @bad counts functions that go without.
- */
+/* Merges the call frame information of many functions into one .eh_frame and .eh_frame_hdr. Copies
+ * records of the kind that runtimes write ("zR", pc-relative in 32 bits) if they pass
+ * jp_cfi_check(); @bad counts functions without usable records. */
 struct jp_jit_frames {
 	struct jp_bytes frame, index;
 	struct jp_jit_fde *fdes;
@@ -16,9 +14,9 @@ struct jp_jit_frames {
 	uint64_t bad;
 };
 
-/* Adds the records of @function; .eh_frame will lie at @addr of the file's addresses. */
+/* Adds the records of @function. @addr: address of the new .eh_frame. */
 void jp_jit_frames_add(struct jp_jit_frames *frames, const struct jp_jit_function *function,
 		       uint64_t addr);
-/* Ends .eh_frame and makes the index, which will lie at @index_addr. */
+/* Ends .eh_frame and builds the index for @index_addr. */
 void jp_jit_frames_end(struct jp_jit_frames *frames, uint64_t addr, uint64_t index_addr);
 void jp_jit_frames_free(struct jp_jit_frames *frames);

@@ -8,17 +8,17 @@
 #include "harness/base/search.h"
 
 enum {
-	TEXT = 0x1000,      /* where code starts in a file; headers are before */
-	ALONE = 0x140,      /* where it does where a function is alone */
-	PAGE = 0x1000,      /* what address and offset agree in, as in a true mapping */
-	ALIGN = 16,         /* of packed functions */
-	GAP = 1 << 14,      /* of nothing within a file at most */
+	TEXT = 0x1000,      /* offset of the code in a file, after the headers */
+	ALONE = 0x140,      /* offset in a file with a single function */
+	PAGE = 0x1000,      /* address and offset are equal modulo this, as in a real mapping */
+	ALIGN = 16,         /* alignment of packed functions */
+	GAP = 1 << 14,      /* largest gap within a file, bytes */
 	GENERATIONS = 64,   /* files that grow at the same time */
-	FILES = 4096,       /* in all, but for packed ones */
+	FILES = 4096,       /* most files, packed ones not included */
 	PACK_MOST = 1 << 30 /* bytes of a file: distances in it have 32 bits */
 };
 
-/* A file that still grows: it holds code of [start, end). */
+/* A file that still grows and holds the code of [start, end). */
 struct generation {
 	uint64_t start, end;
 	uint32_t file;
@@ -29,12 +29,12 @@ static int by_addr(const void *left, const void *right)
 	const struct jp_jit_function *a = *(struct jp_jit_function *const *)left;
 	const struct jp_jit_function *b = *(struct jp_jit_function *const *)right;
 
-	return jp_compare(a->addr, b->addr) ?: jp_compare(a, b); /* in the order of the jitdump */
+	return jp_compare(a->addr, b->addr) ?: jp_compare(a, b); /* in jitdump order */
 }
 
-/* The generation that @function goes on best: the one that it leaves the smallest gap to. */
-static struct generation *fitting(struct generation *all, unsigned int count,
-				  const struct jp_jit_function *function)
+/* Returns the generation to which @function can be appended with the smallest gap, or NULL. */
+static struct generation *find_generation(struct generation *all, unsigned int count,
+					  const struct jp_jit_function *function)
 {
 	struct generation *best = NULL;
 
@@ -46,8 +46,10 @@ static struct generation *fitting(struct generation *all, unsigned int count,
 	return best;
 }
 
-/* A generation to begin anew: an unused one, or the one that lies farthest behind. */
-static struct generation *fresh(struct generation *all, unsigned int *count, uint64_t addr)
+/* Returns an unused generation, or the one that ends lowest. Returns NULL if that one may still
+ * grow: then code moves about so much that all of them may. */
+static struct generation *start_generation(struct generation *all, unsigned int *count,
+					   uint64_t addr)
 {
 	struct generation *oldest = &all[0];
 
@@ -56,12 +58,12 @@ static struct generation *fresh(struct generation *all, unsigned int *count, uin
 	for (unsigned int i = 1; i < GENERATIONS; i++)
 		if (all[i].end < oldest->end)
 			oldest = &all[i];
-	/* All of them may still be gone on with: this is code that is moved about wildly. */
 	return oldest->end <= addr && addr - oldest->end > GAP ? oldest : NULL;
 }
 
-/* Sweeps over the addresses; what gets no file keeps offset 0. */
-static uint32_t lay_as_in_process(struct jp_jit_function **sorted, size_t count)
+/* Assigns files in the order of addresses. Functions that get no file keep offset 0. Returns the
+ * number of files. */
+static uint32_t assign_files(struct jp_jit_function **sorted, size_t count)
 {
 	struct generation all[GENERATIONS], *generation;
 	unsigned int growing = 0;
@@ -75,9 +77,9 @@ static uint32_t lay_as_in_process(struct jp_jit_function **sorted, size_t count)
 			function->offset = ALONE;
 			continue;
 		}
-		generation = fitting(all, growing, function);
+		generation = find_generation(all, growing, function);
 		if (!generation && files < FILES && function->size < PACK_MOST) {
-			generation = fresh(all, &growing, function->addr);
+			generation = start_generation(all, &growing, function->addr);
 			if (generation)
 				*generation = (struct generation){function->addr, function->addr,
 								  files++};
@@ -108,7 +110,7 @@ int jp_jit_layout(struct jp_jit_function *functions, size_t count)
 	}
 	if (!in_order)
 		qsort(sorted, count, sizeof(struct jp_jit_function *), by_addr);
-	files = lay_as_in_process(sorted, count);
+	files = assign_files(sorted, count);
 	free(sorted);
 	for (size_t i = 0; i < count; i++) {
 		if (functions[i].offset)

@@ -9,8 +9,8 @@
 #include "harness/base/path.h"
 #include "harness/base/untrusted_file.h"
 
-static int read_dump(struct jp_jitdump_folder *folder, const char *path, jp_jitdump_visit visit,
-		     void *context)
+static int visit_dump(struct jp_jitdump_folder *folder, const char *path, jp_jitdump_visit visit,
+		      void *context)
 {
 	struct jp_jitdump_record record;
 	struct jp_error why = {""};
@@ -53,7 +53,7 @@ int jp_jitdump_folder_read(const char *dir, struct jp_jitdump_folder *folder,
 		char path[4096];
 
 		failed = jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names.names[i])
-				 ?: read_dump(folder, path, visit, context);
+				 ?: visit_dump(folder, path, visit, context);
 	}
 	jp_folder_names_free(&names);
 	return failed ? jp_fail(err, -failed, "%s: jitdumps: %s", dir, strerror(-failed)) : 0;

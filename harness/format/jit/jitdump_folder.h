@@ -5,18 +5,18 @@
 
 /* The jitdumps (jit-*.dump) of a run directory. */
 struct jp_jitdump_folder {
-	struct jp_jitdump **dumps; /* NULL: one could not be opened */
-	uint64_t count, bad;       /* files; those of them that could not be read to their end */
-	struct jp_error why;       /* of the first bad one */
+	struct jp_jitdump **dumps; /* NULL: the file could not be opened */
+	uint64_t count, bad;       /* number of files; of those that could not be read completely */
+	struct jp_error why;       /* error of the first bad file */
 };
 
-/* 0, or -errno, which ends it. Of a new file @record is NULL. */
+/* Handles a record; @record is NULL for the start of a new file. Returns 0, or -errno to stop. */
 typedef int (*jp_jitdump_visit)(void *context, const struct jp_jitdump_header *header,
 				const struct jp_jitdump_record *record);
 
-/* Calls @visit with each record up to a bad one, file by file. 0, or -errno and a message. Records
- * point into the dumps. */
+/* Calls @visit with each record, file by file, each file up to its first bad record. Records point
+ * into @folder's dumps. Returns 0, or -errno and a message. */
 int jp_jitdump_folder_read(const char *dir, struct jp_jitdump_folder *folder,
 			   jp_jitdump_visit visit, void *context, struct jp_error *err);
-/* Also after an error. */
+/* To be called also after an error. */
 void jp_jitdump_folder_free(struct jp_jitdump_folder *folder);

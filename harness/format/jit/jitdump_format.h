@@ -3,22 +3,20 @@
 
 #include <stdint.h>
 
-/*
- * The jitdump file as perf defines it (tools/perf/Documentation/jitdump-specification.txt): a
- * header, then records, in the byte order of the machine that wrote it. For the writer and the
- * reader alike; knows nothing of either.
- */
+/* The jitdump file as perf defines it (tools/perf/Documentation/jitdump-specification.txt): a
+ * header, then records, in the byte order of the machine that wrote it. Shared by the writer and
+ * the reader. */
 #define JP_JITDUMP_MAGIC   0x4a695444 /* "JiTD" */
 #define JP_JITDUMP_VERSION 1
 
-#define JP_JITDUMP_ARCH_TIMESTAMP ((uint64_t)1) /* flag: times are the CPU's counter, not ns */
+#define JP_JITDUMP_ARCH_TIMESTAMP ((uint64_t)1) /* flag: times are CPU counter values, not ns */
 
 struct jp_jitdump_header {
 	uint32_t magic, version;
-	uint32_t total_size; /* of the header: 40, or more in a later version */
+	uint32_t total_size; /* bytes of the header: 40, or more in later versions */
 	uint32_t elf_mach;
 	uint32_t pad1;
-	uint32_t pid; /* as the process sees itself */
+	uint32_t pid; /* in the process's own pid namespace */
 	uint64_t timestamp;
 	uint64_t flags;
 };
@@ -54,7 +52,7 @@ struct jp_jitdump_debug { /* then nr_entry entries, each with its name */
 	struct jp_jitdump_prefix prefix;
 	uint64_t code_addr, nr_entry;
 };
-struct jp_jitdump_debug_entry { /* then the name with its NUL; "\xff": the one before */
+struct jp_jitdump_debug_entry { /* then the name with its NUL; "\xff": same as the previous one */
 	uint64_t addr;
 	int32_t line, discrim;
 };

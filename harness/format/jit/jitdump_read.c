@@ -9,12 +9,10 @@
 
 #include "harness/base/untrusted_file.h"
 
-/*
- * The file is read into memory bit by bit, as far as records go, rather than mapped: its writer may
- * cut it short at any moment. Memory that is allocated and not yet read into costs nothing.
- */
+/* The file is read into memory piece by piece as records are needed. It is not mapped, since its
+ * writer may truncate it at any time. Allocated memory that is not read into costs nothing. */
 #define STEP (UINT64_C(1) << 20)
-/* Far more than any runtime writes; what a hostile file can make us take. */
+/* Far more than any runtime writes; bounds the memory that a hostile file can use. */
 #define MOST (UINT64_C(4) << 30)
 
 #define SWAPPED_MAGIC __builtin_bswap32(JP_JITDUMP_MAGIC)
@@ -24,17 +22,17 @@ struct jp_jitdump {
 	char *path;
 	int fd;
 	unsigned char *bytes;
-	uint64_t size;     /* of the file when it was opened */
+	uint64_t size;     /* of the file at open */
 	uint64_t capacity; /* of @bytes */
 	uint64_t have;     /* read so far */
 	uint64_t at;       /* of the next record */
 	uint64_t unknown;
-	uint64_t bad; /* size of the record at @at, which is bad; 0: it is not, or has none */
+	uint64_t bad; /* size of the bad record at @at; 0: none, or its size is bad too */
 	struct jp_jitdump_header header;
 };
 
-/* Reads on until the file's first @to bytes are in memory. */
-static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
+/* Reads until the file's first @to bytes are in memory. */
+static int read_until(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 {
 	if (to > dump->capacity)
 		return jp_fail(err, EFBIG,
@@ -47,11 +45,11 @@ static int need(struct jp_jitdump *dump, uint64_t to, struct jp_error *err)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		if (got < 0)
+		if (got < 0) {
 			jp_shortage_note(errno);
-		if (got < 0)
 			return jp_fail(err, errno, "%s: offset %llu: %s", dump->path,
 				       (unsigned long long)dump->have, strerror(errno));
+		}
 		if (!got)
 			return jp_fail(err, EIO,
 				       "%s: offset %llu: the file was cut short while it was read",
@@ -71,7 +69,7 @@ static int read_header(struct jp_jitdump *dump, struct jp_error *err)
 			       "%s: offset 0: expected a jitdump header of %zu bytes, the file has "
 			       "%llu",
 			       dump->path, sizeof(*header), (unsigned long long)dump->size);
-	ret = need(dump, sizeof(*header), err);
+	ret = read_until(dump, sizeof(*header), err);
 	if (ret)
 		return ret;
 	memcpy(header, dump->bytes, sizeof(*header));
@@ -106,7 +104,7 @@ static int check_header(const struct jp_jitdump *dump, struct jp_error *err)
 	return 0;
 }
 
-static struct jp_jitdump *take_any(int fd, const char *name, uint64_t size, struct jp_error *err)
+static struct jp_jitdump *open_fd(int fd, const char *name, uint64_t size, struct jp_error *err)
 {
 	struct jp_jitdump *dump = calloc(1, sizeof(*dump));
 
@@ -134,12 +132,12 @@ struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_er
 	uint64_t size = 0;
 	int fd = jp_untrusted_open(path, owner, &size, err);
 
-	return fd < 0 ? NULL : jp_jitdump_take(fd, path, size, err);
+	return fd < 0 ? NULL : jp_jitdump_adopt(fd, path, size, err);
 }
 
-struct jp_jitdump *jp_jitdump_take(int fd, const char *name, uint64_t size, struct jp_error *err)
+struct jp_jitdump *jp_jitdump_adopt(int fd, const char *name, uint64_t size, struct jp_error *err)
 {
-	struct jp_jitdump *dump = take_any(fd, name, size, err);
+	struct jp_jitdump *dump = open_fd(fd, name, size, err);
 
 	if (!dump || !check_header(dump, err))
 		return dump;
@@ -152,7 +150,7 @@ struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct j
 	uint64_t size = 0;
 	int fd = jp_untrusted_open(path, owner, &size, err);
 
-	return fd < 0 ? NULL : take_any(fd, path, size, err);
+	return fd < 0 ? NULL : open_fd(fd, path, size, err);
 }
 
 void jp_jitdump_close(struct jp_jitdump *dump)
@@ -185,17 +183,17 @@ bool jp_jitdump_skip(struct jp_jitdump *dump)
 	return size;
 }
 
-const unsigned char *jp_jitdump_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
-				     struct jp_error *err)
+const unsigned char *jp_jitdump_read_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
+					  struct jp_error *err)
 {
-	if (need(dump, dump->size, err))
+	if (read_until(dump, dump->size, err))
 		return NULL;
 	*at = dump->at;
 	*size = dump->size - dump->at;
 	return dump->bytes + dump->at;
 }
 
-/* One record as it lies in memory. Nothing in it is aligned. */
+/* One record in memory, unaligned. */
 struct raw {
 	const struct jp_jitdump *dump;
 	const unsigned char *bytes;
@@ -203,7 +201,7 @@ struct raw {
 	struct jp_error *err;
 };
 
-static int bad(const struct raw *raw, uint64_t offset, const char *expected, uint64_t found)
+static int fail_at(const struct raw *raw, uint64_t offset, const char *expected, uint64_t found)
 {
 	static const char *const types[JP_JITDUMP_TYPES] = {
 		[JP_JITDUMP_LOAD] = "LOAD",
@@ -228,20 +226,21 @@ static int parse_load(const struct raw *raw, struct jp_jitdump_record *record)
 	const char *name;
 
 	if (raw->prefix.total_size <= sizeof(load))
-		return bad(raw, AT(prefix, total_size), "57 bytes or more", raw->prefix.total_size);
+		return fail_at(raw, AT(prefix, total_size), "57 bytes or more",
+			       raw->prefix.total_size);
 	memcpy(&load, raw->bytes, sizeof(load));
 	after = raw->prefix.total_size - sizeof(load);
 	if (load.code_size >= after)
-		return bad(raw, AT(load, code_size), "code that fits, and a name before it",
-			   load.code_size);
+		return fail_at(raw, AT(load, code_size), "code that fits, and a name before it",
+			       load.code_size);
 	if (load.code_addr + load.code_size < load.code_addr)
-		return bad(raw, AT(load, code_addr), "an address that the size does not overflow",
-			   load.code_addr);
+		return fail_at(raw, AT(load, code_addr),
+			       "an address that the size does not overflow", load.code_addr);
 	name = (const char *)raw->bytes + sizeof(load);
 	name_size = after - load.code_size;
 	if (!memchr(name, '\0', name_size))
-		return bad(raw, sizeof(load), "a name that ends before the code; bytes without end",
-			   name_size);
+		return fail_at(raw, sizeof(load),
+			       "a name that ends before the code; bytes without end", name_size);
 	record->pid = load.pid;
 	record->tid = load.tid;
 	record->load.vma = load.vma;
@@ -249,7 +248,7 @@ static int parse_load(const struct raw *raw, struct jp_jitdump_record *record)
 	record->load.size = load.code_size;
 	record->load.index = load.code_index;
 	record->load.name = name;
-	/* As perf takes it: from the record's end, not from the name's. */
+	/* As in perf: code starts relative to the end of the record, not to that of the name. */
 	record->load.code = raw->bytes + raw->prefix.total_size - load.code_size;
 	return 0;
 }
@@ -259,12 +258,13 @@ static int parse_move(const struct raw *raw, struct jp_jitdump_record *record)
 	struct jp_jitdump_move move;
 
 	if (raw->prefix.total_size < sizeof(move))
-		return bad(raw, AT(prefix, total_size), "64 bytes or more", raw->prefix.total_size);
+		return fail_at(raw, AT(prefix, total_size), "64 bytes or more",
+			       raw->prefix.total_size);
 	memcpy(&move, raw->bytes, sizeof(move));
 	if (move.old_code_addr + move.code_size < move.old_code_addr ||
 	    move.new_code_addr + move.code_size < move.new_code_addr)
-		return bad(raw, AT(move, code_size), "a size that no address overflows with",
-			   move.code_size);
+		return fail_at(raw, AT(move, code_size), "a size that overflows no address",
+			       move.code_size);
 	record->pid = move.pid;
 	record->tid = move.tid;
 	record->move.vma = move.vma;
@@ -281,11 +281,12 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 	uint64_t at = sizeof(debug);
 
 	if (raw->prefix.total_size < sizeof(debug))
-		return bad(raw, AT(prefix, total_size), "32 bytes or more", raw->prefix.total_size);
+		return fail_at(raw, AT(prefix, total_size), "32 bytes or more",
+			       raw->prefix.total_size);
 	memcpy(&debug, raw->bytes, sizeof(debug));
 	if (debug.nr_entry >
 	    (raw->prefix.total_size - sizeof(debug)) / (sizeof(struct jp_jitdump_debug_entry) + 1))
-		return bad(raw, AT(debug, nr_entry), "entries that fit", debug.nr_entry);
+		return fail_at(raw, AT(debug, nr_entry), "entries that fit", debug.nr_entry);
 	for (uint64_t i = 0; i < debug.nr_entry; i++) {
 		uint64_t name = at + sizeof(struct jp_jitdump_debug_entry);
 		const unsigned char *end =
@@ -294,8 +295,8 @@ static int parse_debug(const struct raw *raw, struct jp_jitdump_record *record)
 				: NULL;
 
 		if (!end)
-			return bad(raw, at, "an entry whose name ends within the record; number",
-				   i);
+			return fail_at(raw, at,
+				       "an entry whose name ends within the record; number", i);
 		at = end + 1 - raw->bytes;
 	}
 	record->debug.addr = debug.code_addr;
@@ -311,14 +312,15 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	struct jp_jitdump_unwinding unwinding;
 
 	if (raw->prefix.total_size < sizeof(unwinding))
-		return bad(raw, AT(prefix, total_size), "40 bytes or more", raw->prefix.total_size);
+		return fail_at(raw, AT(prefix, total_size), "40 bytes or more",
+			       raw->prefix.total_size);
 	memcpy(&unwinding, raw->bytes, sizeof(unwinding));
 	if (unwinding.unwinding_size > raw->prefix.total_size - sizeof(unwinding))
-		return bad(raw, AT(unwinding, unwinding_size), "tables that fit",
-			   unwinding.unwinding_size);
+		return fail_at(raw, AT(unwinding, unwinding_size), "tables that fit",
+			       unwinding.unwinding_size);
 	if (unwinding.eh_frame_hdr_size > unwinding.unwinding_size)
-		return bad(raw, AT(unwinding, eh_frame_hdr_size), "a header within the tables",
-			   unwinding.eh_frame_hdr_size);
+		return fail_at(raw, AT(unwinding, eh_frame_hdr_size), "a header within the tables",
+			       unwinding.eh_frame_hdr_size);
 	record->unwinding.eh_frame = raw->bytes + sizeof(unwinding);
 	record->unwinding.eh_frame_hdr =
 		record->unwinding.eh_frame + unwinding.unwinding_size - unwinding.eh_frame_hdr_size;
@@ -328,18 +330,12 @@ static int parse_unwinding(const struct raw *raw, struct jp_jitdump_record *reco
 	return 0;
 }
 
-static int parse_close(const struct raw *raw, struct jp_jitdump_record *record)
-{
-	return 0;
-}
-
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, struct jp_error *err)
 {
 	static int (*const parse[JP_JITDUMP_TYPES])(const struct raw *,
 						    struct jp_jitdump_record *) = {
 		[JP_JITDUMP_LOAD] = parse_load,
 		[JP_JITDUMP_MOVE] = parse_move,
-		[JP_JITDUMP_CLOSE] = parse_close,
 		[JP_JITDUMP_DEBUG_INFO] = parse_debug,
 		[JP_JITDUMP_UNWINDING_INFO] = parse_unwinding,
 	};
@@ -349,25 +345,25 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	for (; dump->at < dump->size; dump->at += raw.prefix.total_size, dump->unknown++) {
 		uint64_t left = dump->size - dump->at;
 
-		raw.prefix.id = JP_JITDUMP_TYPES; /* not known yet */
+		raw.prefix.id = JP_JITDUMP_TYPES; /* unknown yet */
 		if (left < sizeof(raw.prefix))
-			return bad(&raw, 0, "a record's first 16 bytes; bytes left", left);
-		ret = need(dump, dump->at + sizeof(raw.prefix), err);
+			return fail_at(&raw, 0, "a record's first 16 bytes; bytes left", left);
+		ret = read_until(dump, dump->at + sizeof(raw.prefix), err);
 		if (ret)
 			return ret;
 		raw.bytes = dump->bytes + dump->at;
 		memcpy(&raw.prefix, raw.bytes, sizeof(raw.prefix));
 		if (raw.prefix.total_size < sizeof(raw.prefix) || raw.prefix.total_size > left)
-			return bad(&raw, AT(prefix, total_size),
-				   "a size of 16 or more within the file; bytes left", left);
-		ret = need(dump, dump->at + raw.prefix.total_size, err);
+			return fail_at(&raw, AT(prefix, total_size),
+				       "a size of 16 or more within the file; bytes left", left);
+		ret = read_until(dump, dump->at + raw.prefix.total_size, err);
 		if (ret)
 			return ret;
 		if (raw.prefix.id >= JP_JITDUMP_TYPES)
 			continue;
 		*record = (struct jp_jitdump_record){
 			.type = raw.prefix.id, .at = dump->at, .time = raw.prefix.timestamp};
-		ret = parse[raw.prefix.id](&raw, record);
+		ret = parse[raw.prefix.id] ? parse[raw.prefix.id](&raw, record) : 0;
 		if (ret) {
 			dump->bad = raw.prefix.total_size;
 			return ret;
@@ -378,8 +374,8 @@ int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record, s
 	return 0;
 }
 
-/* A position is the next entry's offset, and above it that of the last name that was written out
- * (never 0): a record's sizes have 32 bits. */
+/* A position holds the offset of the next entry and, in the upper 32 bits, that of the last
+ * explicit name (never 0): sizes of records have 32 bits. */
 _Static_assert(sizeof(size_t) == 8, "two offsets of 32 bits");
 
 bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,

@@ -7,8 +7,8 @@
 #include "harness/base/error.h"
 #include "harness/format/jit/jitdump_format.h"
 
-/* One record, checked: everything that it points to lies within the file, names end within the
- * record. Pointers die with jp_jitdump_close(). */
+/* One checked record: all data that it points to lies within the file, and names end within the
+ * record. Pointers are valid until jp_jitdump_close(). */
 struct jp_jitdump_record {
 	enum jp_jitdump_type type;
 	uint64_t at;   /* offset in the file */
@@ -25,51 +25,49 @@ struct jp_jitdump_record {
 		} move;
 		struct {
 			uint64_t addr, count;
-			const unsigned char *entries; /* jp_jitdump_next_line() goes through */
-			size_t size, room;            /* of the entries; of the record, for them */
+			const unsigned char *entries; /* to be read with jp_jitdump_next_line() */
+			size_t size, room; /* bytes of the entries; bytes for them in the record */
 		} debug;
 		struct {
 			const unsigned char *eh_frame, *eh_frame_hdr; /* within @bytes */
-			uint64_t size, hdr_size, mapped_size;         /* size: of both */
+			uint64_t size, hdr_size, mapped_size;         /* size: both tables */
 		} unwinding;
 	};
 };
 
 struct jp_jitdump;
-/*
- * Opens the jitdump at @path, which anyone may have written: no symbolic link in the last part, a
- * regular file of @owner (-1: anyone). NULL and a message with file, offset and what
- * was expected where the header is not one of version 1 of a machine of our byte order.
- */
+/* Opens the untrusted jitdump @path, which must be a regular file of @owner (-1: any user) and no
+ * symbolic link. Returns NULL, and a message with file, offset and what was expected, if its header
+ * is not version 1 in this machine's byte order. */
 struct jp_jitdump *jp_jitdump_open(const char *path, int64_t owner, struct jp_error *err);
-/* The same of @fd, which is the reader's from now on, of @size bytes; messages call it @name. */
-struct jp_jitdump *jp_jitdump_take(int fd, const char *name, uint64_t size, struct jp_error *err);
-/* The same for who says what is wrong: any version, size and flags. Where the header's size is
- * none, records are looked for behind 40 bytes. */
+/* Like jp_jitdump_open(), for the open file @fd of @size bytes, which the reader then owns.
+ * Messages call it @name. */
+struct jp_jitdump *jp_jitdump_adopt(int fd, const char *name, uint64_t size, struct jp_error *err);
+/* Like jp_jitdump_open(), for callers that report errors: accepts any version, size and flags. If
+ * the header's size is invalid, records start at offset 40. */
 struct jp_jitdump *jp_jitdump_open_any(const char *path, int64_t owner, struct jp_error *err);
 void jp_jitdump_close(struct jp_jitdump *dump);
 const struct jp_jitdump_header *jp_jitdump_header(const struct jp_jitdump *dump);
-/*
- * The next record in file order. 1: @record is set; 0: the end (a CLOSE is given, and goes on); <
- * 0: the file is bad from here on, the message says where: what came before is good, a reader may
- * keep it. Records of unknown types are passed over and counted.
- */
+/* Reads the next record in file order; CLOSE is a record like others. Skips and counts records of
+ * unknown types. Returns 1, 0 at the end, or -errno and a message with the offset if the file is
+ * bad from there on; earlier records are valid. */
 int jp_jitdump_next(struct jp_jitdump *dump, struct jp_jitdump_record *record,
 		    struct jp_error *err);
-/* Behind a failed jp_jitdump_next(): passes over the record that was bad. False: its size is bad
- * too, nobody can tell where the next one begins. */
+/* Skips the bad record after a failed jp_jitdump_next(). Returns false if its size is bad too, so
+ * that the start of the next record is unknown. */
 bool jp_jitdump_skip(struct jp_jitdump *dump);
-/* What nothing was taken of yet: @size bytes from offset @at on. NULL and a message: unreadable. */
-const unsigned char *jp_jitdump_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
-				     struct jp_error *err);
-/* Records of unknown type passed over so far. */
+/* Returns the bytes that no record was read from yet, *@size from offset *@at on. NULL and a
+ * message: unreadable. */
+const unsigned char *jp_jitdump_read_rest(struct jp_jitdump *dump, uint64_t *at, uint64_t *size,
+					  struct jp_error *err);
+/* Returns the number of skipped records of unknown types. */
 uint64_t jp_jitdump_unknown(const struct jp_jitdump *dump);
 
 struct jp_jitdump_line {
 	uint64_t addr;
 	int32_t line, discrim;
-	const char *file; /* "\xff" in the file is resolved: the one before */
+	const char *file; /* "\xff" in the file is resolved to the previous name */
 };
-/* Goes through the lines of @record (DEBUG_INFO); *@at starts at 0. True: @line is set. */
+/* Reads the next line of @record (DEBUG_INFO). *@at starts at 0. Returns false at the end. */
 bool jp_jitdump_next_line(const struct jp_jitdump_record *record, size_t *at,
 			  struct jp_jitdump_line *line);

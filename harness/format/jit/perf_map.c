@@ -9,41 +9,39 @@
 #include "harness/base/array.h"
 #include "harness/base/file.h"
 
-/*
- * perf keeps the lines in a red-black tree ordered by start and looks for an address as if they did
- * not overlap. Where they do, the answer hangs on the shape of the tree: the same tree is grown
- * here, line by line in file order.
- */
+/* perf keeps the lines in a red-black tree ordered by start, and looks up an address as if lines
+ * did not overlap. If they do, the result depends on the shape of the tree, so this file builds the
+ * same tree, line by line in file order. */
 
-/* Far more than any runtime writes; what a hostile file can make us take. */
+/* Far more than any runtime writes; bounds the memory that a hostile file can use. */
 #define MOST (UINT64_C(256) << 20)
 
 enum { NONE, LEFT = 0, RIGHT = 1 };
 
 struct node {
 	uint64_t start, end;
-	uint64_t most; /* the greatest end from here down, once all lines are in */
+	uint64_t most; /* the greatest end in this subtree, once all lines are in */
 	const char *name;
-	uint32_t child[2]; /* indices; NONE: none */
+	uint32_t child[2]; /* indices, or NONE */
 	uint32_t parent;
 	bool red;
 };
 
 struct jp_perf_map {
 	char *text;
-	struct node *nodes; /* [0] is NONE: black, nobody's */
+	struct node *nodes; /* [0] is NONE, a black node without parent */
 	size_t count, capacity;
 	uint32_t root;
 	uint64_t bad_lines;
 };
 
-static int side_of(const struct node *nodes, uint32_t node)
+static int get_side(const struct node *nodes, uint32_t node)
 {
 	return nodes[nodes[node].parent].child[RIGHT] == node;
 }
 
-/* @node goes down to its @side; its child of the other side takes its place. */
-static void rotate(struct jp_perf_map *map, uint32_t node, int side)
+/* Rotates @node down to its @side; its child on the other side replaces it. */
+static void rotate_node(struct jp_perf_map *map, uint32_t node, int side)
 {
 	struct node *nodes = map->nodes;
 	uint32_t up = nodes[node].child[!side], across = nodes[up].child[side];
@@ -52,7 +50,7 @@ static void rotate(struct jp_perf_map *map, uint32_t node, int side)
 	if (nodes[node].parent == NONE)
 		map->root = up;
 	else
-		nodes[nodes[node].parent].child[side_of(nodes, node)] = up;
+		nodes[nodes[node].parent].child[get_side(nodes, node)] = up;
 	nodes[node].child[!side] = across;
 	if (across != NONE)
 		nodes[across].parent = node;
@@ -60,14 +58,14 @@ static void rotate(struct jp_perf_map *map, uint32_t node, int side)
 	nodes[node].parent = up;
 }
 
-/* @node is red; so may be its parent, which must not stay so. */
-static void balance(struct jp_perf_map *map, uint32_t node)
+/* Restores the tree's rules after inserting the red @node, whose parent may be red too. */
+static void rebalance(struct jp_perf_map *map, uint32_t node)
 {
 	struct node *nodes = map->nodes;
 
 	while (nodes[nodes[node].parent].red) {
 		uint32_t parent = nodes[node].parent, grand = nodes[parent].parent;
-		int side = side_of(nodes, parent);
+		int side = get_side(nodes, parent);
 		uint32_t uncle = nodes[grand].child[!side];
 
 		if (nodes[uncle].red) {
@@ -76,20 +74,20 @@ static void balance(struct jp_perf_map *map, uint32_t node)
 			node = grand;
 			continue;
 		}
-		if (side_of(nodes, node) != side) {
-			rotate(map, parent, side);
+		if (get_side(nodes, node) != side) {
+			rotate_node(map, parent, side);
 			parent = node;
 		}
 		nodes[parent].red = false;
 		nodes[grand].red = true;
-		rotate(map, grand, !side);
+		rotate_node(map, grand, !side);
 		break;
 	}
 	nodes[map->root].red = false;
 }
 
-/* After those with the same start. */
-static int insert(struct jp_perf_map *map, uint64_t start, uint64_t size, const char *name)
+/* Inserts a line after those with the same start. */
+static int insert_line(struct jp_perf_map *map, uint64_t start, uint64_t size, const char *name)
 {
 	uint32_t parent = NONE, fresh = map->count;
 	int side = LEFT;
@@ -106,16 +104,14 @@ static int insert(struct jp_perf_map *map, uint64_t start, uint64_t size, const 
 		map->root = fresh;
 	else
 		map->nodes[parent].child[side] = fresh;
-	balance(map, fresh);
+	rebalance(map, fresh);
 	return 0;
 }
 
-/*
- * A line as perf takes it apart: two hexadecimal numbers (with what strtoull() allows before them),
- * any one character after each, the name. Names of less than three characters are passed over, and
- * what is no number counts as 0.
- */
-static int take_line(struct jp_perf_map *map, char *line, size_t length)
+/* Parses a line as perf does: two hexadecimal numbers (with any prefix that strtoull() allows), any
+ * one character after each, the name. Ignores names of less than three characters; a malformed
+ * number counts as 0. */
+static int parse_line(struct jp_perf_map *map, char *line, size_t length)
 {
 	uint64_t start, size;
 	char *digits = line, *end;
@@ -136,32 +132,32 @@ static int take_line(struct jp_perf_map *map, char *line, size_t length)
 		return 0;
 	}
 	map->bad_lines += !numbers;
-	return insert(map, start, size, end);
+	return insert_line(map, start, size, end);
 }
 
-static int take_text(struct jp_perf_map *map, size_t size)
+static int parse_lines(struct jp_perf_map *map, size_t size)
 {
 	int ret = 0;
 
 	for (size_t at = 0, next; at < size && !ret; at = next) {
 		char *newline = memchr(map->text + at, '\n', size - at);
 
-		/* The last line loses its last character where it has no newline. */
+		/* A last line without a newline loses its last character. */
 		next = newline ? (size_t)(newline - map->text) + 1 : size;
 		map->text[next - 1] = '\0';
-		ret = take_line(map, map->text + at, next - 1 - at);
+		ret = parse_line(map, map->text + at, next - 1 - at);
 	}
 	return ret;
 }
 
-/* Sets `most` from @at down: the tree is balanced, so this is not deep. */
-static uint64_t measure(struct jp_perf_map *map, uint32_t at)
+/* Sets `most` in the subtree of @at. The recursion is shallow, since the tree is balanced. */
+static uint64_t set_most(struct jp_perf_map *map, uint32_t at)
 {
 	uint64_t most = map->nodes[at].end;
 
 	for (int side = LEFT; side <= RIGHT; side++) {
 		uint32_t child = map->nodes[at].child[side];
-		uint64_t below = child == NONE ? 0 : measure(map, child);
+		uint64_t below = child == NONE ? 0 : set_most(map, child);
 
 		if (below > most)
 			most = below;
@@ -169,8 +165,8 @@ static uint64_t measure(struct jp_perf_map *map, uint32_t at)
 	return map->nodes[at].most = most;
 }
 
-static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
-		struct jp_error *err)
+static int read_map(struct jp_perf_map *map, int fd, const char *path, uint64_t size,
+		    struct jp_error *err)
 {
 	int ret;
 
@@ -187,11 +183,11 @@ static int load(struct jp_perf_map *map, int fd, const char *path, uint64_t size
 	if (ret)
 		return ret;
 	map->text[size] = '\0';
-	ret = take_text(map, size);
+	ret = parse_lines(map, size);
 	if (ret)
 		return jp_fail(err, -ret, "%s: out of memory", path);
 	if (map->root != NONE)
-		measure(map, map->root);
+		set_most(map, map->root);
 	return 0;
 }
 
@@ -201,7 +197,7 @@ struct jp_perf_map *jp_perf_map_read(int fd, const char *name, uint64_t size, st
 
 	if (!map) {
 		jp_fail(err, ENOMEM, "%s: out of memory", name);
-	} else if (load(map, fd, name, size, err)) {
+	} else if (read_map(map, fd, name, size, err)) {
 		jp_perf_map_free(map);
 		map = NULL;
 	}
@@ -244,24 +240,26 @@ bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr)
 
 		if (addr >= node->start && addr < node->end)
 			return true;
-		/* Whatever ends beyond it on the left starts before this one: look there alone. */
+		/* A line on the left that ends after @addr starts before this one: search only
+		 * there. */
 		at = left != NONE && map->nodes[left].most > addr ? left : node->child[RIGHT];
 	}
 	return false;
 }
 
-/* Looks at so many lines that hold an address; a hostile map may have them all do so. */
-enum { MOST_LOOKS = 1024 };
+/* Most lines to visit, since all lines of a hostile map may contain the address. */
+enum { MAX_VISITS = 1024 };
 
-/* Of the lines from @at down: does one that holds @addr have another name than *@name? */
-static bool differs(const struct jp_perf_map *map, uint32_t at, uint64_t addr, const char **name,
-		    int *looks)
+/* Returns whether two lines that contain @addr differ in name: one in the subtree of @at and
+ * *@name, or two in it. */
+static bool has_other_name(const struct jp_perf_map *map, uint32_t at, uint64_t addr,
+			   const char **name, int *visits)
 {
 	const struct node *node = &map->nodes[at];
 
-	if (at == NONE || node->most <= addr || ++*looks > MOST_LOOKS)
+	if (at == NONE || node->most <= addr || ++*visits > MAX_VISITS)
 		return false;
-	if (differs(map, node->child[LEFT], addr, name, looks))
+	if (has_other_name(map, node->child[LEFT], addr, name, visits))
 		return true;
 	if (addr < node->start)
 		return false;
@@ -270,18 +268,18 @@ static bool differs(const struct jp_perf_map *map, uint32_t at, uint64_t addr, c
 			return true;
 		*name = node->name;
 	}
-	return differs(map, node->child[RIGHT], addr, name, looks);
+	return has_other_name(map, node->child[RIGHT], addr, name, visits);
 }
 
-bool jp_perf_map_ambiguous(const struct jp_perf_map *map, uint64_t addr)
+bool jp_perf_map_is_ambiguous(const struct jp_perf_map *map, uint64_t addr)
 {
 	const char *name = NULL;
-	int looks = 0;
+	int visits = 0;
 
-	return differs(map, map->root, addr, &name, &looks);
+	return has_other_name(map, map->root, addr, &name, &visits);
 }
 
-size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end)
+size_t jp_perf_map_count_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end)
 {
 	size_t lines = 0;
 
@@ -290,9 +288,10 @@ size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t
 	return lines;
 }
 
-void jp_perf_map_each(const struct jp_perf_map *map,
-		      void (*visit)(void *context, uint64_t start, uint64_t size, const char *name),
-		      void *context)
+void jp_perf_map_visit_lines(const struct jp_perf_map *map,
+			     void (*visit)(void *context, uint64_t start, uint64_t size,
+					   const char *name),
+			     void *context)
 {
 	for (size_t i = 1; i < map->count; i++)
 		visit(context, map->nodes[i].start, map->nodes[i].end - map->nodes[i].start,

@@ -7,25 +7,25 @@
 
 #include "harness/base/error.h"
 
-/*
- * A perf map (/tmp/perf-PID.map): lines "START SIZE NAME", hex without 0x, no times. Overlapping
- * lines are kept in file order; which of them perf gives is written in docs/names.md.
- */
+/* A perf map (/tmp/perf-PID.map): lines "START SIZE NAME", hexadecimal without 0x, without times.
+ * Overlapping lines stay in file order; docs/names.md documents which of them perf chooses. */
 struct jp_perf_map;
-/* Reads the @size bytes of @fd, which messages call @name. NULL and a message. Lines that are none
- * are passed over, as by perf, and counted. */
+/* Reads the @size bytes of @fd, which messages call @name. Skips and counts malformed lines as perf
+ * does. Returns NULL and a message on errors. */
 struct jp_perf_map *jp_perf_map_read(int fd, const char *name, uint64_t size, struct jp_error *err);
 void jp_perf_map_free(struct jp_perf_map *map);
-/* The name that perf gives to @addr, or NULL. */
+/* Returns the name that perf gives to @addr, or NULL. */
 const char *jp_perf_map_find(const struct jp_perf_map *map, uint64_t addr);
-/* Whether any line holds @addr, found by perf or not. */
+/* Returns whether any line contains @addr, even if perf does not find it. */
 bool jp_perf_map_covers(const struct jp_perf_map *map, uint64_t addr);
-/* Whether lines of several names hold @addr: at different times, which the map does not tell. */
-bool jp_perf_map_ambiguous(const struct jp_perf_map *map, uint64_t addr);
-/* How many lines start in [@start, @end). */
-size_t jp_perf_map_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end);
+/* Returns whether lines with different names contain @addr; the map has no times to choose by. */
+bool jp_perf_map_is_ambiguous(const struct jp_perf_map *map, uint64_t addr);
+/* Returns the number of lines that start in [@start, @end). */
+size_t jp_perf_map_count_lines(const struct jp_perf_map *map, uint64_t start, uint64_t end);
 /* Calls @visit with each line, in file order. */
-void jp_perf_map_each(const struct jp_perf_map *map,
-		      void (*visit)(void *context, uint64_t start, uint64_t size, const char *name),
-		      void *context);
+void jp_perf_map_visit_lines(const struct jp_perf_map *map,
+			     void (*visit)(void *context, uint64_t start, uint64_t size,
+					   const char *name),
+			     void *context);
+/* Returns the number of malformed lines. */
 uint64_t jp_perf_map_bad_lines(const struct jp_perf_map *map);

@@ -17,11 +17,12 @@ static const struct {
 	{"no-mappings", JP_LACKS_MAPPINGS},
 	{"no-tasks", JP_LACKS_TASKS},
 	{"no-threads", JP_LACKS_THREADS},
-	/* Sums say how often, and not when. */
+	/* Counts of samples have no times, so nothing can be replayed. */
 	{"no-time", JP_LACKS_TIME | JP_LACKS_MAPPINGS | JP_LACKS_TASKS},
 };
 
-/* Whose walk a stack is: the root differs, and what is passed over. */
+/* The unwinding method of a profiler determines the outermost frame and the frames that are
+ * missing. */
 static const struct {
 	const char *word;
 	enum jp_method method;
@@ -41,7 +42,7 @@ const char *jp_lack_text(uint32_t lacks)
 	return "nothing";
 }
 
-static const char *take_lacks(struct jp_declared *declared, char *list)
+static const char *parse_lacks(struct jp_declared *declared, char *list)
 {
 	for (char *next, *word = strtok_r(list, " ", &next); word;
 	     word = strtok_r(NULL, " ", &next)) {
@@ -71,7 +72,7 @@ static const char *take_lacks(struct jp_declared *declared, char *list)
 	return NULL;
 }
 
-static const char *take_unwinder(struct jp_declared *declared, const char *word)
+static const char *parse_unwinder(struct jp_declared *declared, const char *word)
 {
 	for (size_t i = 0; i < UNWINDERS; i++) {
 		if (strcmp(word, unwinders[i].word) != 0)
@@ -82,17 +83,17 @@ static const char *take_unwinder(struct jp_declared *declared, const char *word)
 	return "frame-pointers, cfi or cfi-or-frame-pointers";
 }
 
-const char *jp_declared_line(struct jp_declared *declared, char *line)
+const char *jp_declared_parse_line(struct jp_declared *declared, char *line)
 {
 	char *rest = strchr(line, ' ');
 
 	if (!rest || !rest[1])
-		return "a word and what it says";
+		return "a word and its value";
 	*rest++ = '\0';
 	if (strcmp(line, "declares") == 0)
-		return take_lacks(declared, rest);
+		return parse_lacks(declared, rest);
 	if (strcmp(line, "unwinder") == 0)
-		return take_unwinder(declared, rest);
+		return parse_unwinder(declared, rest);
 	if (strcmp(line, "profiler") == 0) {
 		snprintf(declared->profiler, sizeof(declared->profiler), "%s", rest);
 		return NULL;

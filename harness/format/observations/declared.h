@@ -2,37 +2,38 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/format/truth/format.h"
 
-/* What a capture cannot tell, a bit each. */
+/* Facts that a capture does not record, a bit each. */
 enum jp_lack {
-	JP_LACKS_RECORDS = 1 << 0,   /* it is no perf.data */
-	JP_LACKS_REGISTERS = 1 << 1, /* so the stack pointer fixes no depth */
+	JP_LACKS_RECORDS = 1 << 0, /* it is not a perf.data */
+	JP_LACKS_REGISTERS =
+		1 << 1, /* the stack depth cannot be checked against the stack pointer */
 	JP_LACKS_TIME = 1 << 2,
-	JP_LACKS_ADDRESSES = 1 << 3, /* frames are names alone */
-	JP_LACKS_NAMES = 1 << 4,     /* frames have none */
+	JP_LACKS_ADDRESSES = 1 << 3, /* frames have only names */
+	JP_LACKS_NAMES = 1 << 4,     /* frames have only addresses */
 	JP_LACKS_MAPPINGS = 1 << 5,
 	JP_LACKS_TASKS = 1 << 6,   /* fork, exec, exit, comm */
-	JP_LACKS_THREADS = 1 << 7, /* whose a sample is, but for the process */
+	JP_LACKS_THREADS = 1 << 7, /* samples have a pid, but no tid */
 };
 enum { JP_LACKS_ALL = (1 << 8) - 1 };
 
-/* What a capture says of itself before its first event. */
+/* What the header of a capture declares. */
 struct jp_declared {
-	bool observed; /* a stream of observations; else a perf.data, and the rest is 0 */
+	bool observed; /* a stream of observations; else a perf.data, and the other fields are 0 */
 	uint32_t lacks;
 	bool system_wide;
-	bool no_losses;        /* it cannot tell what it lost */
-	bool no_protections;   /* it cannot tell which mappings are executable: it calls all so */
-	enum jp_method method; /* whose rule its stacks follow */
-	uint64_t period;       /* ns of CPU time between two samples of a thread; 0: not told */
+	bool no_losses;        /* the profiler does not record losses */
+	bool no_protections;   /* protections are not recorded: all mappings count as executable */
+	enum jp_method method; /* how its stacks were unwound */
+	uint64_t period;       /* ns of CPU time between two samples of a thread; 0: unknown */
 	char profiler[64];
 };
 
-/* The word of the header for the lowest bit of @lacks: "no-time". */
+/* Returns the header's word for the lowest bit of @lacks, such as "no-time", or "nothing" for 0. */
 const char *jp_lack_text(uint32_t lacks);
-/* Takes one line of a header, without its newline. NULL, or what was expected in it. */
-const char *jp_declared_line(struct jp_declared *declared, char *line);
+/* Parses one line of a header, without its newline, and changes it. Returns NULL, or what was
+ * expected. */
+const char *jp_declared_parse_line(struct jp_declared *declared, char *line);

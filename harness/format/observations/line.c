@@ -36,7 +36,7 @@ bool jp_observation_time(const struct jp_declared *declared, const char *line, s
 	     at++)
 		text[length++] = *at;
 	text[length] = '\0';
-	/* A longer number, with zeros in front, would be cut off and sorted elsewhere. */
+	/* A longer number, with leading zeros, would be truncated and sorted wrongly. */
 	return length < sizeof(text) - 1 && jp_number(text, 0, UINT64_MAX, time);
 }
 
@@ -62,8 +62,8 @@ void jp_observation_end(struct jp_observation_line *parser)
 	parser->map = NULL;
 }
 
-/* The next word of *@line, which then stands behind the blank; NULL: there is none. */
-static char *word(char **line)
+/* Returns the next word of *@line, or NULL, and moves *@line past the blank after it. */
+static char *split_word(char **line)
 {
 	char *start = *line, *blank = strchr(start, ' ');
 
@@ -75,29 +75,29 @@ static char *word(char **line)
 	return start;
 }
 
-static bool number(char **line, uint64_t max, uint64_t *value)
+static bool parse_number(char **line, uint64_t max, uint64_t *value)
 {
-	const char *text = word(line);
+	const char *text = split_word(line);
 
 	return text && jp_number(text, 0, max, value);
 }
 
-static bool id(char **line, uint32_t *value)
+static bool parse_id(char **line, uint32_t *value)
 {
 	uint64_t wide;
 
-	if (!number(line, INT32_MAX, &wide))
+	if (!parse_number(line, INT32_MAX, &wide))
 		return false;
 	*value = (uint32_t)wide;
 	return true;
 }
 
-static int digit(char c)
+static int parse_hex_digit(char c)
 {
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-/* %XX in a name stands for any byte but NUL. */
+/* Decodes %XX in @name, which stands for any byte but NUL. Returns false if it is malformed. */
 static bool unescape(char *name)
 {
 	char *out = name;
@@ -109,7 +109,7 @@ static bool unescape(char *name)
 		}
 		if (!isxdigit((unsigned char)name[1]) || !isxdigit((unsigned char)name[2]))
 			return false;
-		*out = (char)(digit(name[1]) << 4 | digit(name[2]));
+		*out = (char)(parse_hex_digit(name[1]) << 4 | parse_hex_digit(name[2]));
 		if (!*out)
 			return false;
 		name += 2;
@@ -118,8 +118,8 @@ static bool unescape(char *name)
 	return true;
 }
 
-/* ADDRESS, ADDRESS=NAME or NAME; "?" is a name that the profiler does not know. */
-static const char *take_frame(struct jp_observation_line *parser, char *text, uint64_t at)
+/* Parses frame number @at: ADDRESS, ADDRESS=NAME or NAME. The name "?" means unknown. */
+static const char *parse_frame(struct jp_observation_line *parser, char *text, uint64_t at)
 {
 	const uint32_t lacks = parser->declared->lacks;
 	uint64_t address = 0;
@@ -147,7 +147,7 @@ static const char *take_frame(struct jp_observation_line *parser, char *text, ui
 	return NULL;
 }
 
-static const char *take_sample(struct jp_observation_line *parser, char *line)
+static const char *parse_sample(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
 	const uint32_t lacks = parser->declared->lacks;
@@ -158,21 +158,21 @@ static const char *take_sample(struct jp_observation_line *parser, char *line)
 	event->observed = &parser->observed;
 	if (lacks & JP_LACKS_TIME && !parser->observed.weight)
 		return "a count of samples above 0";
-	if (!id(&line, &event->pid))
+	if (!parse_id(&line, &event->pid))
 		return "the pid of a sample";
 	event->tid = 0;
 	if (lacks & JP_LACKS_THREADS) {
-		const char *none = word(&line);
+		const char *none = split_word(&line);
 
 		if (!none || strcmp(none, "-") != 0)
 			return "- for the tid: the header declares no-threads";
-	} else if (!id(&line, &event->tid)) {
+	} else if (!parse_id(&line, &event->tid)) {
 		return "the tid of a sample";
 	}
-	for (char *text; !expected && (text = word(&line)); frames++) {
+	for (char *text; !expected && (text = split_word(&line)); frames++) {
 		if (frames == JP_OBSERVATION_FRAMES)
 			return "at most 4096 frames";
-		expected = take_frame(parser, text, frames);
+		expected = parse_frame(parser, text, frames);
 	}
 	if (!expected && *line)
 		return "one blank between frames";
@@ -188,8 +188,8 @@ static const char *take_sample(struct jp_observation_line *parser, char *line)
 	return expected;
 }
 
-/* What follows is a line of /proc/PID/maps. */
-static const char *take_map(struct jp_observation_line *parser, char *line)
+/* Parses a mapping: a pid, then a line of /proc/PID/maps. */
+static const char *parse_map(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
 	struct jp_error err;
@@ -198,7 +198,7 @@ static const char *take_map(struct jp_observation_line *parser, char *line)
 
 	if (parser->declared->lacks & JP_LACKS_MAPPINGS)
 		return "no map: the header declares no-mappings";
-	if (!id(&line, &event->pid))
+	if (!parse_id(&line, &event->pid))
 		return "the pid of a mapping";
 	event->tid = event->pid;
 	size = strlen(line);
@@ -224,41 +224,41 @@ static const char *take_map(struct jp_observation_line *parser, char *line)
 	return NULL;
 }
 
-static const char *take_task(struct jp_observation_line *parser, char *line, bool fork)
+static const char *parse_task(struct jp_observation_line *parser, char *line, bool fork)
 {
 	struct jp_event *event = &parser->event;
 
 	event->type = fork ? JP_EVENT_FORK : JP_EVENT_EXIT;
-	if (!id(&line, &event->pid) || !id(&line, &event->tid))
+	if (!parse_id(&line, &event->pid) || !parse_id(&line, &event->tid))
 		return "the pid and the tid of a thread";
 	event->task.ppid = event->pid;
 	event->task.ptid = event->tid;
 	event->task.time = event->time;
 	event->task.how = JP_HOW_FORK;
-	if (fork && (!id(&line, &event->task.ppid) || !id(&line, &event->task.ptid)))
+	if (fork && (!parse_id(&line, &event->task.ppid) || !parse_id(&line, &event->task.ptid)))
 		return "the pid and the tid of who forked it";
 	return *line ? "nothing more" : NULL;
 }
 
-static const char *take_comm(struct jp_observation_line *parser, char *line, bool exec)
+static const char *parse_comm(struct jp_observation_line *parser, char *line, bool exec)
 {
 	struct jp_event *event = &parser->event;
 
 	event->type = JP_EVENT_COMM;
 	event->comm.exec = exec;
-	if (!id(&line, &event->pid))
+	if (!parse_id(&line, &event->pid))
 		return "a pid";
 	event->tid = event->pid;
-	if (!exec && !id(&line, &event->tid))
+	if (!exec && !parse_id(&line, &event->tid))
 		return "a tid";
 	event->comm.name = line;
 	return *line && unescape(line) ? NULL : "a name, with %XX for a byte of it";
 }
 
-static const char *take_lost(struct jp_observation_line *parser, char *line)
+static const char *parse_lost(struct jp_observation_line *parser, char *line)
 {
 	struct jp_event *event = &parser->event;
-	const char *what = word(&line);
+	const char *what = split_word(&line);
 	bool samples = what && strcmp(what, "samples") == 0;
 
 	if (parser->declared->no_losses)
@@ -266,7 +266,7 @@ static const char *take_lost(struct jp_observation_line *parser, char *line)
 	event->observed = &parser->observed;
 	event->type = samples ? JP_EVENT_LOST_SAMPLES : JP_EVENT_LOST;
 	if ((!samples && (!what || strcmp(what, "records") != 0)) ||
-	    !number(&line, UINT64_MAX, &event->lost.lost) || *line)
+	    !parse_number(&line, UINT64_MAX, &event->lost.lost) || *line)
 		return "samples or records, and how many";
 	parser->observed.nr_names = 0;
 	return NULL;
@@ -278,28 +278,28 @@ const char *jp_observation_parse(struct jp_observation_line *parser, char *line)
 		"sample, map, fork, exec, exit, comm or lost, or a line of the header before those";
 	const bool timed = !(parser->declared->lacks & JP_LACKS_TIME);
 	struct jp_event *event = &parser->event;
-	const char *what = word(&line);
+	const char *what = split_word(&line);
 	uint64_t value = 0;
 
 	if (!what)
 		return expected;
-	if (!number(&line, UINT64_MAX, &value))
+	if (!parse_number(&line, UINT64_MAX, &value))
 		return timed ? "a time in ns" : "a count";
 	*event = (struct jp_event){.asked = &parser->asked};
 	event->time = event->before = timed ? value : 0;
 	parser->observed =
 		(struct jp_observed){.names = parser->names, .weight = timed ? 1 : value};
 	if (strcmp(what, "sample") == 0)
-		return take_sample(parser, line);
+		return parse_sample(parser, line);
 	if (strcmp(what, "lost") == 0)
-		return take_lost(parser, line);
+		return parse_lost(parser, line);
 	if (strcmp(what, "map") == 0)
-		return take_map(parser, line);
+		return parse_map(parser, line);
 	if (parser->declared->lacks & JP_LACKS_TASKS && strstr(" comm exec fork exit ", what))
 		return "none of comm, exec, fork, exit: the header declares no-tasks or no-time";
 	if (strcmp(what, "comm") == 0 || strcmp(what, "exec") == 0)
-		return take_comm(parser, line, *what == 'e');
+		return parse_comm(parser, line, *what == 'e');
 	if (strcmp(what, "fork") == 0 || strcmp(what, "exit") == 0)
-		return take_task(parser, line, *what == 'f');
+		return parse_task(parser, line, *what == 'f');
 	return expected;
 }

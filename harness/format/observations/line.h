@@ -5,11 +5,11 @@
 #include "harness/format/observations/declared.h"
 #include "harness/format/procmaps/procmaps.h"
 
-/* Private to harness/format/observations/: one line of a stream as an event. */
+/* Private to harness/format/observations/: parses one line of a stream into an event. */
 
 enum { JP_OBSERVATION_FRAMES = 4096 };
 
-/* Where a line's event keeps what it points to; it dies with the next line. */
+/* The event of a line and the memory that it points to, valid until the next line is parsed. */
 struct jp_observation_line {
 	const struct jp_declared *declared;
 	struct jp_event_asked asked;
@@ -21,14 +21,15 @@ struct jp_observation_line {
 	char expected[160];
 };
 
-/* Whether @line, of @size bytes, is of the header. */
+/* Returns whether @line, of @size bytes, belongs to the header. */
 bool jp_observation_is_header(const char *line, size_t size);
-/* The time of @line; false: none is where one must be. 0 where the stream has none. */
+/* Stores the time of @line in *@time, 0 if the stream has no times. Returns false if a time is
+ * missing or malformed. */
 bool jp_observation_time(const struct jp_declared *declared, const char *line, size_t size,
 			 uint64_t *time);
-/* Once @parser->declared is set. */
+/* Prepares @parser, whose @declared is set. */
 void jp_observation_begin(struct jp_observation_line *parser);
-/* Fills @parser->event from @line, which is changed: without its newline, NUL at its end. NULL, or
- * what was expected. */
+/* Parses @line, without its newline and with a NUL at the end, into @parser->event, and changes it.
+ * Returns NULL, or what was expected. */
 const char *jp_observation_parse(struct jp_observation_line *parser, char *line);
 void jp_observation_end(struct jp_observation_line *parser);

@@ -12,10 +12,11 @@
 #include "harness/base/mapped_file.h"
 #include "harness/base/order.h"
 #include "harness/base/printable.h"
+#include "harness/base/search.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/format/observations/line.h"
 
-/* Where one thing stands, and when it was. */
+/* Position and time of one line. */
 struct observation {
 	uint64_t time;
 	uint64_t at, number; /* offset and line, from 1 */
@@ -34,63 +35,63 @@ struct observations {
 	size_t line_capacity;
 };
 
-enum { SHOWN = 60 }; /* characters of a line that is wrong */
+enum { SHOWN = 60 }; /* characters of a malformed line in a message */
 
-static int bad(const struct observations *all, uint64_t number, const char *expected)
+static int fail_at(const struct observations *all, uint64_t number, const char *expected)
 {
 	return jp_fail(all->err, EINVAL, "%s: line %llu: expected %s", all->path,
 		       (unsigned long long)number, expected);
 }
 
-/* The same with what stands at @at, for the file may be gone when its author reads this. */
-static int bad_line(const struct observations *all, uint64_t at, uint64_t number,
-		    const char *expected)
-{
-	const char *end = memchr(all->text + at, '\n', all->size - at);
-	const size_t size = end ? (size_t)(end - (all->text + at)) : (size_t)(all->size - at);
-	char shown[SHOWN + 1], text[256];
-
-	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + at);
-	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(shown),
-		 size > SHOWN ? "..." : "");
-	return bad(all, number, text);
-}
-
-static uint64_t line_size(const struct observations *all, uint64_t at)
+static uint64_t get_line_size(const struct observations *all, uint64_t at)
 {
 	const char *end = memchr(all->text + at, '\n', all->size - at);
 
 	return end ? (uint64_t)(end - (all->text + at)) : all->size - at;
 }
 
-/* The line at @at as text of its own. */
+/* Fails like fail_at(), and quotes the line at @at, since the file may no longer exist when the
+ * profiler's author reads the message. */
+static int fail_line(const struct observations *all, uint64_t at, uint64_t number,
+		     const char *expected)
+{
+	const uint64_t size = get_line_size(all, at);
+	char shown[SHOWN + 1], text[256];
+
+	snprintf(shown, sizeof(shown), "%.*s", (int)jp_min(size, SHOWN), all->text + at);
+	snprintf(text, sizeof(text), "%s, there is \"%s%s\"", expected, jp_printable(shown),
+		 size > SHOWN ? "..." : "");
+	return fail_at(all, number, text);
+}
+
+/* Copies the line at @at into @all->line and terminates it. */
 static int copy_line(struct observations *all, uint64_t at, uint64_t number)
 {
-	uint64_t size = line_size(all, at);
+	uint64_t size = get_line_size(all, at);
 
 	if (!jp_array_reserve(&all->line, &all->line_capacity, size + 2))
 		return jp_fail(all->err, ENOMEM, "%s: no memory for a line", all->path);
 	if (memchr(all->text + at, '\0', size))
-		return bad(all, number, "text without NUL");
+		return fail_at(all, number, "text without NUL");
 	memcpy(all->line, all->text + at, size);
-	/* Two: who parses it may put a newline back. */
+	/* Two bytes: the parser may restore a newline. */
 	memset(all->line + size, 0, 2);
 	return 0;
 }
 
-/* The header: its first line, and all up to the first thing. */
+/* Reads the first line and the lines of the header up to the first event. */
 static int read_header(struct observations *all)
 {
 	static const char first[] = JP_OBSERVATIONS_MAGIC "1";
 
-	if (line_size(all, 0) != sizeof(first) - 1 ||
+	if (get_line_size(all, 0) != sizeof(first) - 1 ||
 	    memcmp(all->text, first, sizeof(first) - 1) != 0)
-		return bad(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
-	/* A line without a stack pointer is all that there is in version 1. */
+		return fail_at(all, 1, "\"" JP_OBSERVATIONS_MAGIC "1\"");
+	/* Version 1 has no stack pointers. */
 	*all->declared = (struct jp_declared){.observed = true,
 					      .lacks = JP_LACKS_RECORDS | JP_LACKS_REGISTERS};
 	for (all->number = 1, all->at = sizeof(first); all->at < all->size; all->number++) {
-		uint64_t size = line_size(all, all->at);
+		uint64_t size = get_line_size(all, all->at);
 		const char *expected;
 
 		if (size && all->text[all->at] != '#') {
@@ -98,27 +99,28 @@ static int read_header(struct observations *all)
 				break;
 			if (copy_line(all, all->at, all->number + 1))
 				return -EINVAL;
-			expected = jp_declared_line(all->declared, all->line);
+			expected = jp_declared_parse_line(all->declared, all->line);
 			if (expected)
-				return bad_line(all, all->at, all->number + 1, expected);
+				return fail_line(all, all->at, all->number + 1, expected);
 		}
 		all->at += size + 1;
 	}
 	return 0;
 }
 
-static int list_things(struct observations *all)
+static int list_events(struct observations *all)
 {
 	for (; all->at < all->size; all->number++) {
-		uint64_t size = line_size(all, all->at), time;
+		uint64_t size = get_line_size(all, all->at), time;
 		struct observation *one;
 
 		if (size && all->text[all->at] != '#') {
 			if (all->at + size == all->size)
-				return bad(all, all->number + 1, "a newline at its end (cut off?)");
+				return fail_at(all, all->number + 1,
+					       "a newline at its end (cut off?)");
 			if (!jp_observation_time(all->declared, all->text + all->at, size, &time))
-				return bad_line(all, all->at, all->number + 1,
-						"a word and a time in ns");
+				return fail_line(all, all->at, all->number + 1,
+						 "a word and a time in ns");
 			one = jp_array_push(&all->list, &all->count, &all->capacity);
 			if (!one)
 				return jp_fail(all->err, ENOMEM, "%s: no memory for %zu lines",
@@ -134,12 +136,10 @@ static int by_time(const void *left, const void *right)
 {
 	const struct observation *a = left, *b = right;
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return (a->at > b->at) - (a->at < b->at);
+	return jp_compare(a->time, b->time) ?: jp_compare(a->at, b->at);
 }
 
-/* Whether all counts of sums are fewer than numbers can tell apart. */
+/* Adds the weight of @event to *@all. Returns false if the sum exceeds INT64_MAX. */
 static bool add_weight(uint64_t *all, const struct jp_event *event)
 {
 	if (event->type != JP_EVENT_SAMPLE)
@@ -147,7 +147,7 @@ static bool add_weight(uint64_t *all, const struct jp_event *event)
 	return !__builtin_add_overflow(*all, event->observed->weight, all) && *all <= INT64_MAX;
 }
 
-static void count(struct jp_perfdata_summary *summary, const struct jp_event *event)
+static void count_event(struct jp_perfdata_summary *summary, const struct jp_event *event)
 {
 	summary->records++;
 	summary->samples += event->type == JP_EVENT_SAMPLE;
@@ -159,7 +159,7 @@ static void count(struct jp_perfdata_summary *summary, const struct jp_event *ev
 	}
 }
 
-static int deliver(struct observations *all, jp_event_visit visit, void *context)
+static int visit_events(struct observations *all, jp_event_visit visit, void *context)
 {
 	jp_cleanup_free struct jp_observation_line *parser = calloc(1, sizeof(*parser));
 	uint64_t weight = 0;
@@ -180,11 +180,11 @@ static int deliver(struct observations *all, jp_event_visit visit, void *context
 		if (!expected && !add_weight(&weight, &parser->event))
 			expected = "counts of samples that are below 2^63 all together";
 		if (expected) {
-			ret = bad_line(all, one->at, one->number, expected);
+			ret = fail_line(all, one->at, one->number, expected);
 			break;
 		}
 		parser->event.at = one->at;
-		count(all->summary, &parser->event);
+		count_event(all->summary, &parser->event);
 		ret = visit(context, &parser->event);
 	}
 	jp_observation_end(parser);
@@ -216,11 +216,11 @@ int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 
 	if (!ret && visit) {
 		*summary = (struct jp_perfdata_summary){.bytes = all.size, .monotonic = true};
-		ret = list_things(&all);
+		ret = list_events(&all);
 		if (!ret && all.count)
 			qsort(all.list, all.count, sizeof(*all.list), by_time);
 		if (!ret)
-			ret = deliver(&all, visit, context);
+			ret = visit_events(&all, visit, context);
 	}
 	jp_mapped_file_end(all.text);
 	free(all.list);

@@ -6,15 +6,13 @@
 #include "harness/format/observations/declared.h"
 #include "harness/format/perfdata/summary.h"
 
-/* How a stream of observations begins. */
+/* The start of a stream of observations; its version follows. */
 #define JP_OBSERVATIONS_MAGIC "jitproof-observations "
 
-/*
- * Reads a stream of observations (docs/observations.md), a regular file: events come in the order
- * of time, those of one time in that of the file. Memory grows with the number of lines. A line
- * that is none ends it with -EINVAL: the message names file, line and what was expected. @visit
- * NULL: its header alone.
- */
+/* Reads a stream of observations (docs/observations.md), a regular file, and calls @visit with each
+ * event, ordered by time, then by position in the file. If @visit is NULL, reads only the header
+ * into @declared. Memory grows with the number of lines. Returns 0, another value of @visit, or
+ * -errno and a message: for a malformed line -EINVAL, with file, line and what was expected. */
 int jp_observations_read(const char *path, jp_event_visit visit, void *context,
 			 struct jp_declared *declared, struct jp_perfdata_summary *summary,
 			 struct jp_error *err);

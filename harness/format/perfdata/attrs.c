@@ -7,14 +7,14 @@
 #include "harness/base/array.h"
 #include "harness/format/perfdata/swap.h"
 
-enum { MAX_ATTRS = 65535 /* what fits into struct jp_pending */ };
+enum { MAX_ATTRS = 65535 /* the most that jp_pending.attr can hold */ };
 
-bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr)
+bool jp_perf_is_monotonic(const struct jp_perf_attr *attr)
 {
 	return attr->flags & JP_PERF_ATTR_USE_CLOCKID && attr->clockid == JP_PERF_CLOCK_MONOTONIC;
 }
 
-static enum jp_clock clock_of(const struct jp_perf_attr *attr)
+static enum jp_clock get_clock(const struct jp_perf_attr *attr)
 {
 	if (attr->type == JP_PERF_TYPE_BREAKPOINT && !attr->config)
 		return JP_CLOCK_BREAKPOINT;
@@ -23,22 +23,23 @@ static enum jp_clock clock_of(const struct jp_perf_attr *attr)
 	return attr->config == JP_PERF_SW_TASK_CLOCK ? JP_CLOCK_TASK : JP_CLOCK_CPU;
 }
 
-/* A clock has no other period than the one that its frequency gives (perf_swevent_init_hrtimer(),
- * kernel/events/core.c); what is counted has one that follows the load. */
-static uint64_t period_of(const struct jp_perf_attr *attr)
+/* Returns the period in every sample's record, or 0 if it varies. The period of a clock follows
+ * from its frequency (perf_swevent_init_hrtimer(), kernel/events/core.c); that of a counter follows
+ * the load. */
+static uint64_t get_period(const struct jp_perf_attr *attr)
 {
 	if (!(attr->sample_type & JP_PERF_SAMPLE_PERIOD) || !attr->sample_period)
 		return 0;
 	if (!(attr->flags & JP_PERF_ATTR_FREQ))
 		return attr->sample_period;
-	return clock_of(attr) == JP_CLOCK_CPU || clock_of(attr) == JP_CLOCK_TASK
+	return get_clock(attr) == JP_CLOCK_CPU || get_clock(attr) == JP_CLOCK_TASK
 		       ? UINT64_C(1000000000) / attr->sample_period
 		       : 0;
 }
 
-/* Which records the kernel gives an event whose attr has none, one or all of some flags
- * (perf_event_mmap_match() and its like, kernel/events/core.c). */
-static uint32_t records_of(const struct jp_perf_attr *attr)
+/* Returns a mask of the records that the kernel writes for an event: some always, others for any of
+ * certain flags (perf_event_mmap_match() and similar, kernel/events/core.c). */
+static uint32_t get_records(const struct jp_perf_attr *attr)
 {
 	static const struct {
 		uint64_t flags;
@@ -66,7 +67,7 @@ static uint32_t records_of(const struct jp_perf_attr *attr)
 
 	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++)
 		records |= attr->flags & given[i].flags ? given[i].records : 0;
-	/* perf_event_mmap_output() writes one of the two. */
+	/* perf_event_mmap_output() writes only one of the two. */
 	if (attr->flags & JP_PERF_ATTR_MMAP2)
 		records &= ~(1 << JP_PERF_RECORD_MMAP);
 	if (attr->type >= JP_PERF_TYPES)
@@ -75,7 +76,7 @@ static uint32_t records_of(const struct jp_perf_attr *attr)
 	return records;
 }
 
-static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
+static struct jp_event_asked get_asked(const struct jp_perf_attr *attr)
 {
 	const uint64_t sideband =
 		JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 | JP_PERF_ATTR_COMM | JP_PERF_ATTR_TASK;
@@ -85,8 +86,8 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.regs = type & JP_PERF_SAMPLE_REGS_USER ? attr->sample_regs_user : 0,
 		.stack = type & JP_PERF_SAMPLE_STACK_USER ? attr->sample_stack_user : 0,
 		.max_stack = type & JP_PERF_SAMPLE_CALLCHAIN ? attr->sample_max_stack : 0,
-		.period = period_of(attr),
-		.clock = clock_of(attr),
+		.period = get_period(attr),
+		.clock = get_clock(attr),
 		.sideband = flags & sideband,
 		.data = flags & JP_PERF_ATTR_MMAP_DATA,
 		.chain = type & JP_PERF_SAMPLE_CALLCHAIN,
@@ -97,12 +98,12 @@ static struct jp_event_asked asked_of(const struct jp_perf_attr *attr)
 		.user = !(flags & JP_PERF_ATTR_EXCLUDE_USER),
 		.kernel = !(flags & JP_PERF_ATTR_EXCLUDE_KERNEL),
 		.timed = type & JP_PERF_SAMPLE_TIME && flags & JP_PERF_ATTR_SAMPLE_ID_ALL &&
-			 jp_perf_attr_monotonic(attr),
+			 jp_perf_is_monotonic(attr),
 		.threads = type & JP_PERF_SAMPLE_TID,
 		.ids = type & (JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_ID),
 		.cpus = type & JP_PERF_SAMPLE_CPU,
 		.inherit = flags & JP_PERF_ATTR_INHERIT,
-		.records = records_of(attr),
+		.records = get_records(attr),
 	};
 }
 
@@ -118,13 +119,12 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	entry = jp_array_push(&attrs->all, &attrs->count, &attrs->capacity);
 	if (!entry)
 		return "memory";
-	/* Of a newer perf's longer attr the tail is nothing that the place of a field depends on.
-	 */
+	/* No known field depends on the tail of a newer perf's longer attr. */
 	memcpy(&entry->attr, bytes, size < sizeof(entry->attr) ? size : sizeof(entry->attr));
 	if (attrs->swapped)
 		jp_perf_swap_attr(&entry->attr);
 	jp_perf_layout(&entry->attr, attrs->e_machine, &entry->layout);
-	entry->asked = asked_of(&entry->attr);
+	entry->asked = get_asked(&entry->attr);
 	if (memcmp(&entry->layout, &attrs->all[0].layout, sizeof(entry->layout)) != 0)
 		attrs->differ = true;
 	for (size_t i = 0; i < nr_ids; i++) {
@@ -140,9 +140,9 @@ const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, si
 	return NULL;
 }
 
-void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
+void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 {
-	/* Each that was added has it already; each attr of a file that names none guesses anew. */
+	/* Each attr has it already; attrs of a file without that feature each guess anew. */
 	if (attrs->e_machine == e_machine)
 		return;
 	attrs->e_machine = e_machine;
@@ -150,11 +150,11 @@ void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine)
 		attrs->all[i].layout.machine = jp_machine_find(e_machine);
 }
 
-/*
- * A file that nobody finished may name no id, or lack some. Its samples are of the one event that
- * is no dummy; other records end the same for all of them, or nobody can read them.
- */
-static int64_t without_ids(const struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
+/* Returns the attr of a record whose id is unknown, or -1. An unfinished file may lack ids. Its
+ * samples then belong to the only event that is no dummy; other records can be read if their sample
+ * ids have the same layout for all attrs. */
+static int64_t find_attr_without_id(const struct jp_perf_attrs *attrs,
+				    const struct jp_perf_record *record)
 {
 	const uint64_t trailer = JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_TIME | JP_PERF_SAMPLE_ID |
 				 JP_PERF_SAMPLE_STREAM_ID | JP_PERF_SAMPLE_CPU |
@@ -178,7 +178,7 @@ static int64_t without_ids(const struct jp_perf_attrs *attrs, const struct jp_pe
 	return record->type == JP_PERF_RECORD_SAMPLE ? sampling : 0;
 }
 
-int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
+int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_record *record)
 {
 	const struct jp_perf_layout *first;
 	const size_t *attr;
@@ -187,18 +187,18 @@ int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_recor
 	if (!attrs->count)
 		return -1;
 	first = &attrs->all[0].layout;
-	/* perf puts the id at one place for all attrs of a file, so the first one's will do. */
+	/* perf writes the id at the same place for all attrs of a file, so use the first layout. */
 	if (record->type == JP_PERF_RECORD_SAMPLE ? !first->id : !first->end_id)
 		return attrs->differ && record->type == JP_PERF_RECORD_SAMPLE ? -1 : 0;
 	id = jp_perf_record_id(first, record);
-	if (!id) /* synthesized by perf: belongs to none */
+	if (!id) /* synthesized by perf: belongs to no event */
 		return 0;
 	if (id != attrs->last_id) {
 		attr = jp_map_find(&attrs->by_id, id);
 		if (!attr && !attrs->differ)
 			attrs->unknown_ids += attrs->by_id.count > 0;
 		if (!attr)
-			return attrs->differ ? without_ids(attrs, record) : 0;
+			return attrs->differ ? find_attr_without_id(attrs, record) : 0;
 		attrs->last_id = id;
 		attrs->last = *attr;
 	}

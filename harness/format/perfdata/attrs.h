@@ -9,7 +9,7 @@
 #include "harness/format/perfdata/decode.h"
 #include "harness/format/perfdata/format.h"
 
-/* The attrs of a file and which of them a record belongs to. */
+/* The attrs of a file. Finds the attr that a record belongs to. */
 struct jp_perf_attr_entry {
 	struct jp_perf_attr attr;
 	struct jp_perf_layout layout;
@@ -20,22 +20,23 @@ struct jp_perf_attrs {
 	struct jp_perf_attr_entry *all;
 	size_t count, capacity;
 	uint32_t e_machine;
-	bool swapped;        /* what is added has the other byte order */
-	bool ids_missing;    /* of what is added some ids are cut off */
-	bool differ;         /* in layout: a record cannot be read without knowing its attr */
-	struct jp_map by_id; /* index of the attr */
-	uint64_t last_id;    /* asked for, and its attr */
-	size_t last;
-	uint64_t unknown_ids; /* records whose id is of no attr, read as the first one's */
+	bool swapped;         /* added attrs have the other byte order */
+	bool ids_missing;     /* some ids of the added attrs are cut off */
+	bool differ;          /* layouts differ: reading a record requires its attr */
+	struct jp_map by_id;  /* event id -> index of the attr */
+	uint64_t last_id;     /* id of the last lookup */
+	size_t last;          /* attr of @last_id */
+	uint64_t unknown_ids; /* records with an id of no attr, read with the first attr */
 };
 
-/* Adds the attr in the @size bytes at @bytes with @nr_ids ids (u64, unaligned) at @ids. Returns
- * NULL, or what was expected, or "memory" for want of it. */
+/* Adds the attr in the @size bytes at @bytes, and its @nr_ids ids (u64, unaligned) at @ids. Returns
+ * NULL, what was expected, or "memory" if there is none. */
 const char *jp_perf_attrs_add(struct jp_perf_attrs *attrs, const void *bytes, size_t size,
 			      const void *ids, size_t nr_ids);
-/* The registers in samples are those of @e_machine (elf.h). */
-void jp_perf_attrs_machine(struct jp_perf_attrs *attrs, uint32_t e_machine);
-bool jp_perf_attr_monotonic(const struct jp_perf_attr *attr);
-/* Index of the attr of @record, or -1: nothing tells. */
-int64_t jp_perf_attrs_of(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
+/* Sets the machine (elf.h) whose registers the samples hold. */
+void jp_perf_attrs_set_machine(struct jp_perf_attrs *attrs, uint32_t e_machine);
+/* Returns whether the event's times are CLOCK_MONOTONIC. */
+bool jp_perf_is_monotonic(const struct jp_perf_attr *attr);
+/* Returns the index of the attr of @record, or -1 if it is unknown. */
+int64_t jp_perf_attrs_find(struct jp_perf_attrs *attrs, const struct jp_perf_record *record);
 void jp_perf_attrs_free(struct jp_perf_attrs *attrs);

@@ -6,11 +6,11 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/swap.h"
 
-/* What precedes the name: record header, pid, build id with its size behind it. */
+/* Offsets: record header, pid, build id, its size, name. */
 enum { PID_AT = 8, ID_AT = 12, SIZE_AT = 32, NAME_AT = 36, ID_SIZE = 20 };
 
-const char *jp_perf_build_id(const unsigned char *bytes, uint64_t size, bool swapped,
-			     struct jp_event *event, size_t *taken)
+const char *jp_perf_parse_build_id(const unsigned char *bytes, uint64_t size, bool swapped,
+				   struct jp_event *event, size_t *taken)
 {
 	struct jp_perf_record record;
 	uint8_t id_size = ID_SIZE;

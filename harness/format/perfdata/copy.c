@@ -15,7 +15,7 @@ struct feature {
 	struct jp_bytes payload;
 };
 
-/* An attr, @size bytes at @at; its ids, by their offset among all. */
+/* An attr of @size bytes at @at in attrs, and the section of its ids in ids. */
 struct attr_entry {
 	size_t at, size;
 	struct jp_perf_section ids;
@@ -27,19 +27,19 @@ struct jp_perf_copy {
 	struct jp_perf_file_header header;
 	struct attr_entry *entries;
 	size_t nr_entries, entries_capacity;
-	struct jp_bytes attrs, ids; /* what @entries are of */
+	struct jp_bytes attrs, ids; /* bytes of all @entries */
 	uint64_t data;              /* offset of the first record */
 	struct feature features[JP_PERF_FEATURES];
-	struct jp_bytes aux; /* of feature AUXTRACE: offset and size of each AUX record */
+	struct jp_bytes aux; /* feature AUXTRACE: offset and size of each AUX record */
 };
 
-static int add(struct jp_bytes *to, const void *from, size_t size)
+static int add_bytes(struct jp_bytes *to, const void *from, size_t size)
 {
 	jp_bytes_add(to, from, size);
 	return to->failed ? -ENOMEM : 0;
 }
 
-/* @size bytes of an attr and the @ids_size bytes of its ids. */
+/* Adds an attr of @size bytes and its ids of @ids_size bytes. */
 static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t size,
 		    const unsigned char *ids, size_t ids_size)
 {
@@ -49,13 +49,14 @@ static int add_attr(struct jp_perf_copy *copy, const unsigned char *attr, size_t
 	if (!entry)
 		return -ENOMEM;
 	*entry = (struct attr_entry){copy->attrs.size, size, {copy->ids.size, ids_size}};
-	return add(&copy->attrs, attr, size) ?: add(&copy->ids, ids, ids_size);
+	return add_bytes(&copy->attrs, attr, size) ?: add_bytes(&copy->ids, ids, ids_size);
 }
 
-/* The @section whose place stands at @at, and its bytes. NULL: it is not whole in the file, as the
- * reader has said of one that is cut short; and whoever may write to the file may do so now. */
-static const unsigned char *section_at(const struct jp_perf_source *source, uint64_t at,
-				       struct jp_perf_section *section)
+/* Reads the @section entry at offset @at. Returns its bytes, or NULL if it is not completely in the
+ * file: the reader has reported a file that is cut short, but other users may change the file at
+ * any time. */
+static const unsigned char *find_section(const struct jp_perf_source *source, uint64_t at,
+					 struct jp_perf_section *section)
 {
 	if (at > source->size || source->size - at < sizeof(*section))
 		return NULL;
@@ -65,8 +66,8 @@ static const unsigned char *section_at(const struct jp_perf_source *source, uint
 		       : source->map + section->offset;
 }
 
-/* The reader has checked that the attrs lie within the file. */
-static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *reader)
+/* Copies attrs and features. The reader has checked that the attrs lie within the file. */
+static int copy_header(struct jp_perf_copy *copy, const struct jp_perf_reader *reader)
 {
 	const struct jp_perf_source *source = &reader->source;
 	const struct jp_perf_file_header header = reader->header;
@@ -78,7 +79,7 @@ static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 		const uint64_t size = header.attr_size - sizeof(section);
 		const uint64_t entry = header.attrs.offset + at;
 
-		bytes = section_at(source, entry + size, &section);
+		bytes = find_section(source, entry + size, &section);
 		if (add_attr(copy, source->map + entry, size, bytes ?: source->map,
 			     bytes ? section.size : 0))
 			return -ENOMEM;
@@ -86,18 +87,18 @@ static int take_header(struct jp_perf_copy *copy, const struct jp_perf_reader *r
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		if (!jp_perf_has_feature(&header, i))
 			continue;
-		bytes = section_at(source, table, &section);
+		bytes = find_section(source, table, &section);
 		table += sizeof(section);
 		copy->features[i].there = bytes;
-		if (bytes && add(&copy->features[i].payload, bytes, section.size))
+		if (bytes && add_bytes(&copy->features[i].payload, bytes, section.size))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The table of attrs behind their ids. A file's has one step, and perf goes by what each says of
- * its own size: those of a pipe may differ. */
-static void put_attrs(struct jp_perf_copy *copy)
+/* Writes the ids, then the table of attrs. All entries of a file have the same size, while those of
+ * a pipe may differ; perf uses the size in each attr. */
+static void write_attrs(struct jp_perf_copy *copy)
 {
 	static const unsigned char zeros[8];
 	uint64_t ids = jp_output_at(copy->output);
@@ -132,42 +133,36 @@ struct jp_perf_copy *jp_perf_copy_begin(const struct jp_perf_reader *reader,
 
 	if (reader->attrs.swapped) {
 		jp_fail(err, EINVAL,
-			"%s: expected a perf.data of this machine's byte order: what is written on "
-			"is not swapped",
+			"%s: expected a perf.data of this machine's byte order: the copy is not "
+			"swapped",
+			reader->source.name);
+		return NULL;
+	}
+	if (!reader->source.map) {
+		jp_fail(err, EINVAL, "%s: expected a regular file: the input is read twice",
 			reader->source.name);
 		return NULL;
 	}
 	copy = calloc(1, sizeof(*copy));
-	if (!copy || !reader->source.map) {
-		if (copy)
-			jp_fail(err, EINVAL,
-				"%s: expected a regular file: what is written on is read twice",
-				reader->source.name);
-		else
-			jp_fail(err, ENOMEM, "%s: no memory to write it on", reader->source.name);
-		free(copy);
+	if (!copy || (!reader->summary->pipe && copy_header(copy, reader))) {
+		jp_fail(err, ENOMEM, "%s: no memory to copy it", reader->source.name);
+		jp_perf_copy_free(copy);
 		return NULL;
 	}
 	copy->output = output;
 	copy->pipe = reader->summary->pipe;
 	copy->header.magic = JP_PERF_MAGIC;
 	copy->header.size = sizeof(copy->header);
-	/* Size 0 of the data until the end: what perf says of a file whose writer died. */
+	/* The data size stays 0 until the end, as in a perf.data whose writer died. */
 	jp_output_put(output, &copy->header, sizeof(copy->header));
-	if (!copy->pipe) {
-		if (take_header(copy, reader)) {
-			jp_fail(err, ENOMEM, "%s: no memory to write it on", reader->source.name);
-			jp_perf_copy_free(copy);
-			return NULL;
-		}
-		put_attrs(copy);
-	}
+	if (!copy->pipe)
+		write_attrs(copy);
 	copy->data = jp_output_at(output);
 	return copy;
 }
 
-static int other_of_pipe(struct jp_perf_copy *copy, uint32_t type, const unsigned char *bytes,
-			 uint64_t size)
+static int add_pipe_record(struct jp_perf_copy *copy, uint32_t type, const unsigned char *bytes,
+			   uint64_t size)
 {
 	uint64_t feature = jp_perf_word(bytes + sizeof(struct jp_perf_record));
 	uint32_t attr_size = feature >> 32 ? feature >> 32 : JP_PERF_ATTR_SIZE_0;
@@ -176,12 +171,12 @@ static int other_of_pipe(struct jp_perf_copy *copy, uint32_t type, const unsigne
 	if (type == JP_PERF_RECORD_HEADER_ATTR)
 		return add_attr(copy, bytes + sizeof(struct jp_perf_record), attr_size, ids,
 				(bytes + size - ids) / 8 * 8);
-	/* The end mark, and what a file's header has no bit for. */
+	/* Skip the end mark, and features for which a file's header has no bit. */
 	if (feature >= JP_PERF_FEATURES || size <= 16)
 		return 0;
 	copy->features[feature].there = true;
 	copy->features[feature].payload.size = 0;
-	return add(&copy->features[feature].payload, bytes + 16, size - 16);
+	return add_bytes(&copy->features[feature].payload, bytes + 16, size - 16);
 }
 
 int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, uint64_t size)
@@ -189,22 +184,22 @@ int jp_perf_copy_other(struct jp_perf_copy *copy, const unsigned char *bytes, ui
 	struct jp_perf_record record;
 
 	memcpy(&record, bytes, sizeof(record));
-	/* The reader has checked what these two hold. */
+	/* The reader has checked the contents of these two. */
 	if (copy->pipe && (record.type == JP_PERF_RECORD_HEADER_ATTR ||
 			   record.type == JP_PERF_RECORD_HEADER_FEATURE))
-		return other_of_pipe(copy, record.type, bytes, size);
+		return add_pipe_record(copy, record.type, bytes, size);
 	if (record.type == JP_PERF_RECORD_AUXTRACE) {
 		const uint64_t place[2] = {jp_output_at(copy->output), record.size};
 
-		if (add(&copy->aux, place, sizeof(place)))
+		if (add_bytes(&copy->aux, place, sizeof(place)))
 			return -ENOMEM;
 	}
 	jp_output_put(copy->output, bytes, size);
 	return 0;
 }
 
-/* The places of AUX data have moved. */
-static int renew_aux(struct jp_perf_copy *copy)
+/* Replaces the feature AUXTRACE, since the AUX records have moved. */
+static int rebuild_aux(struct jp_perf_copy *copy)
 {
 	struct feature *feature = &copy->features[JP_PERF_FEATURE_AUXTRACE];
 	uint64_t count = copy->aux.size / 16;
@@ -212,8 +207,8 @@ static int renew_aux(struct jp_perf_copy *copy)
 	if (!feature->there)
 		return 0;
 	feature->payload.size = 0;
-	return add(&feature->payload, &count, sizeof(count)) ||
-			       add(&feature->payload, copy->aux.bytes, copy->aux.size)
+	return add_bytes(&feature->payload, &count, sizeof(count)) ||
+			       add_bytes(&feature->payload, copy->aux.bytes, copy->aux.size)
 		       ? -ENOMEM
 		       : 0;
 }
@@ -225,11 +220,11 @@ int jp_perf_copy_end(struct jp_perf_copy *copy)
 	unsigned int count = 0, next = 0;
 
 	copy->features[JP_PERF_FEATURE_COMPRESSED].there = false;
-	if (renew_aux(copy))
+	if (rebuild_aux(copy))
 		return -ENOMEM;
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++)
 		count += copy->features[i].there;
-	/* The table lies right behind the data; it is filled in when the places are known. */
+	/* The table directly follows the data; it is written when the offsets are known. */
 	jp_output_put(copy->output, table, count * sizeof(*table));
 	for (unsigned int i = 0; i < JP_PERF_FEATURES; i++) {
 		const struct feature *feature = &copy->features[i];
@@ -244,7 +239,7 @@ int jp_perf_copy_end(struct jp_perf_copy *copy)
 	}
 	jp_output_rewrite(copy->output, end, table, count * sizeof(*table));
 	if (copy->pipe)
-		put_attrs(copy);
+		write_attrs(copy);
 	copy->header.data = (struct jp_perf_section){copy->data, end - copy->data};
 	jp_output_rewrite(copy->output, 0, &copy->header, sizeof(copy->header));
 	return 0;

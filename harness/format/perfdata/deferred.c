@@ -13,7 +13,7 @@ struct jp_perf_deferred_chain {
 	uint64_t cookie;
 	uint32_t tid;
 	uint32_t count;
-	size_t first; /* of @ips: also the order in which they came */
+	size_t first; /* index in @ips, also the order of arrival */
 };
 
 int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_event *event)
@@ -21,7 +21,7 @@ int jp_perf_deferred_add(struct jp_perf_deferred *deferred, const struct jp_even
 	size_t nr_ips = deferred->nr_ips + event->deferred.count;
 	struct jp_perf_deferred_chain *chain;
 
-	/* One more than there are, so that an empty chain is another place than the next. */
+	/* Reserve one more, so that an empty chain has an index of its own. */
 	if (!jp_array_reserve(&deferred->ips, &deferred->ips_capacity, nr_ips + 1))
 		return -ENOMEM;
 	chain = jp_array_push(&deferred->chains, &deferred->count, &deferred->capacity);
@@ -56,13 +56,13 @@ void jp_perf_deferred_sort(struct jp_perf_deferred *deferred)
 		qsort(deferred->chains, deferred->count, sizeof(*deferred->chains), by_cookie);
 }
 
-/* The cookie at the end of @sample's chain; false: there is none. */
-static bool cookie_of(const struct jp_event *sample, uint64_t *cookie)
+/* Stores in *@cookie the cookie of @sample's chain. Returns false if it has none. */
+static bool find_cookie(const struct jp_event *sample, uint64_t *cookie)
 {
 	const uint64_t *chain = sample->sample.chain;
 
 	for (uint64_t i = 0; i + 1 < sample->sample.nr_chain; i++) {
-		/* After this marker anything may look like another. */
+		/* Values after this marker are user data that may equal a marker. */
 		if (chain[i] == JP_CONTEXT_USER)
 			return false;
 		*cookie = chain[i + 1];
@@ -78,10 +78,10 @@ void jp_perf_deferred_join(const struct jp_perf_deferred *deferred, struct jp_ev
 	const struct jp_perf_deferred_chain *chain;
 	size_t i;
 
-	if (!cookie_of(sample, &key.cookie))
+	if (!find_cookie(sample, &key.cookie))
 		return;
 	sample->sample.chain_deferred = true;
-	/* Several events may have written the same: the first one serves. */
+	/* Several events may have written the same chain: use the first. */
 	jp_search(i, deferred->count, by_cookie(&deferred->chains[i], &key) < 0);
 	if (i == deferred->count)
 		return;

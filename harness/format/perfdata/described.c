@@ -6,13 +6,13 @@
 
 #include "harness/format/perfdata/swap.h"
 
-/* What is left of a feature: sizes in it are claims. */
+/* The unread rest of a feature. Sizes in it are untrusted. */
 struct feature_rest {
 	const unsigned char *at;
 	uint64_t size;
 };
 
-static const unsigned char *take(struct feature_rest *rest, uint64_t size)
+static const unsigned char *take_bytes(struct feature_rest *rest, uint64_t size)
 {
 	const unsigned char *at = rest->at;
 
@@ -23,9 +23,9 @@ static const unsigned char *take(struct feature_rest *rest, uint64_t size)
 	return at;
 }
 
-static bool take_word(bool swapped, struct feature_rest *rest, uint32_t *word)
+static bool read_word(bool swapped, struct feature_rest *rest, uint32_t *word)
 {
-	const unsigned char *at = take(rest, sizeof(*word));
+	const unsigned char *at = take_bytes(rest, sizeof(*word));
 
 	if (!at)
 		return false;
@@ -34,9 +34,10 @@ static bool take_word(bool swapped, struct feature_rest *rest, uint32_t *word)
 	return true;
 }
 
-/* When the reader of a ring is woken shows in no record, and the size is the writer's. */
-static bool same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes, uint32_t size,
-		      const struct jp_perf_attr *attr)
+/* Returns whether @bytes hold @attr. The wakeup setting, which affects no record, and the size,
+ * which depends on the writer, may differ. */
+static bool is_same_attr(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
+			 uint32_t size, const struct jp_perf_attr *attr)
 {
 	struct jp_perf_attr described = {0}, held = *attr;
 
@@ -48,9 +49,10 @@ static bool same_attr(const struct jp_perf_attrs *attrs, const unsigned char *by
 	return memcmp(&described, &held, sizeof(held)) == 0;
 }
 
-/* As ours names them, which is as perf does: ":u" where none samples the kernel. */
-static bool same_name(const struct jp_perf_attrs *attrs, const char *name, uint32_t size,
-		      const struct jp_perf_attr *attr)
+/* Returns whether @name is the name that our captures, like perf, give the event: with ":u" if no
+ * event samples the kernel. */
+static bool is_own_name(const struct jp_perf_attrs *attrs, const char *name, uint32_t size,
+			const struct jp_perf_attr *attr)
 {
 	static const char *const software[] = {[JP_PERF_SW_CPU_CLOCK] = "cpu-clock",
 					       [JP_PERF_SW_TASK_CLOCK] = "task-clock",
@@ -67,28 +69,28 @@ static bool same_name(const struct jp_perf_attrs *attrs, const char *name, uint3
 	return given && strnlen(name, size) < size && strcmp(name, expected) == 0;
 }
 
-enum jp_described jp_perf_described(const struct jp_perf_attrs *attrs, const unsigned char *bytes,
-				    uint64_t size)
+enum jp_described jp_perf_compare_event_desc(const struct jp_perf_attrs *attrs,
+					     const unsigned char *bytes, uint64_t size)
 {
 	struct feature_rest rest = {bytes, size};
 	enum jp_described found = JP_DESCRIBED_ALIKE;
 	uint32_t count, each, ids, length;
 
-	if (!take_word(attrs->swapped, &rest, &count) || !take_word(attrs->swapped, &rest, &each) ||
+	if (!read_word(attrs->swapped, &rest, &count) || !read_word(attrs->swapped, &rest, &each) ||
 	    count != attrs->count)
 		return JP_DESCRIBED_OTHER;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct jp_perf_attr *attr = &attrs->all[i].attr;
-		const unsigned char *own = take(&rest, each), *name;
+		const unsigned char *own = take_bytes(&rest, each), *name;
 
-		if (!own || !same_attr(attrs, own, each, attr) ||
-		    !take_word(attrs->swapped, &rest, &ids) ||
-		    !take_word(attrs->swapped, &rest, &length))
+		if (!own || !is_same_attr(attrs, own, each, attr) ||
+		    !read_word(attrs->swapped, &rest, &ids) ||
+		    !read_word(attrs->swapped, &rest, &length))
 			return JP_DESCRIBED_OTHER;
-		name = take(&rest, length);
-		if (!name || !take(&rest, ids * sizeof(uint64_t)))
+		name = take_bytes(&rest, length);
+		if (!name || !take_bytes(&rest, ids * sizeof(uint64_t)))
 			return JP_DESCRIBED_OTHER;
-		if (!same_name(attrs, (const char *)name, length, attr))
+		if (!is_own_name(attrs, (const char *)name, length, attr))
 			found = JP_DESCRIBED_OTHER_NAME;
 	}
 	return rest.size ? JP_DESCRIBED_OTHER : found;

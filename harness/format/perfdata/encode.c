@@ -5,13 +5,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Where the record grows; what does not fit is not written, and @used tells. */
+/* The record under construction. Bytes beyond the capacity are not written, but counted in
+ * @used. */
 struct space {
 	unsigned char *bytes;
 	size_t used, capacity;
 };
 
-static void put(struct space *space, const void *bytes, size_t size)
+static void put_bytes(struct space *space, const void *bytes, size_t size)
 {
 	if (space->used <= space->capacity && size <= space->capacity - space->used && size)
 		memcpy(space->bytes + space->used, bytes, size);
@@ -20,24 +21,24 @@ static void put(struct space *space, const void *bytes, size_t size)
 
 static void put64(struct space *space, uint64_t value)
 {
-	put(space, &value, sizeof(value));
+	put_bytes(space, &value, sizeof(value));
 }
 
 static void put32(struct space *space, uint32_t low, uint32_t high)
 {
 	const uint32_t both[2] = {low, high};
 
-	put(space, both, sizeof(both));
+	put_bytes(space, both, sizeof(both));
 }
 
-/* With one NUL at least, up to a multiple of 8. */
+/* Appends @name with at least one NUL, padded to a multiple of 8. */
 static void put_name(struct space *space, const char *name)
 {
 	static const char zeros[8];
 	size_t size = strnlen(name, PATH_MAX - 1);
 
-	put(space, name, size);
-	put(space, zeros, sizeof(zeros) - size % sizeof(zeros));
+	put_bytes(space, name, size);
+	put_bytes(space, zeros, sizeof(zeros) - size % sizeof(zeros));
 }
 
 static uint16_t put_map(struct space *space, const struct jp_event *event, bool two)
@@ -52,7 +53,7 @@ static uint16_t put_map(struct space *space, const struct jp_event *event, bool 
 	if (two && event->map.build_id) {
 		build_id[0] = (unsigned char)event->map.build_id_size;
 		memcpy(build_id + 4, event->map.build_id, build_id[0]);
-		put(space, build_id, sizeof(build_id));
+		put_bytes(space, build_id, sizeof(build_id));
 		misc |= JP_PERF_MISC_MMAP_BUILD_ID;
 	} else if (two) {
 		put32(space, event->map.maj, event->map.min);
@@ -96,15 +97,15 @@ static void put_stack(struct space *space, const struct jp_event *event)
 	put64(space, size);
 	if (!size)
 		return;
-	put(space, event->sample.stack, event->sample.stack_size);
+	put_bytes(space, event->sample.stack, event->sample.stack_size);
 	for (uint64_t left = size - event->sample.stack_size, some; left; left -= some) {
 		some = left < sizeof(zeros) ? left : sizeof(zeros);
-		put(space, zeros, some);
+		put_bytes(space, zeros, some);
 	}
 	put64(space, event->sample.stack_size);
 }
 
-/* What samples and the ids behind other records have in one order. */
+/* Appends the fields that samples and sample ids have in the same order. */
 static void put_ids(struct space *space, uint64_t type, uint32_t pid, uint32_t tid,
 		    const struct jp_event *event)
 {
@@ -120,7 +121,7 @@ static void put_ids(struct space *space, uint64_t type, uint32_t pid, uint32_t t
 		put32(space, event->cpu, 0);
 }
 
-/* False: it has parts that no event holds. */
+/* Returns false if the sample has parts that no event holds. */
 static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 		       const struct jp_event *event)
 {
@@ -138,7 +139,7 @@ static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 		put64(space, event->sample.period);
 	if (type & JP_PERF_SAMPLE_CALLCHAIN) {
 		put64(space, event->sample.nr_chain);
-		put(space, event->sample.chain, event->sample.nr_chain * sizeof(uint64_t));
+		put_bytes(space, event->sample.chain, event->sample.nr_chain * sizeof(uint64_t));
 	}
 	if (type & JP_PERF_SAMPLE_REGS_USER)
 		put_regs(space, layout, event);
@@ -147,7 +148,7 @@ static bool put_sample(struct space *space, const struct jp_perf_layout *layout,
 	return true;
 }
 
-/* The sample id behind every record that is no sample. */
+/* Appends the sample id of a record that is no sample. */
 static void put_trailer(struct space *space, const struct jp_perf_layout *layout,
 			const struct jp_event *event)
 {
@@ -162,7 +163,8 @@ static void put_trailer(struct space *space, const struct jp_perf_layout *layout
 		put64(space, event->id);
 }
 
-/* What stands between the header and the sample id of @event. False: it cannot be encoded. */
+/* Appends the fields between the header and the sample id. Returns false for events that cannot be
+ * encoded. */
 static bool put_body(struct space *space, const struct jp_event *event,
 		     struct jp_perf_record *header)
 {
@@ -203,7 +205,7 @@ static bool put_body(struct space *space, const struct jp_event *event,
 		header->type = JP_PERF_RECORD_CALLCHAIN_DEFERRED;
 		put64(space, event->deferred.cookie);
 		put64(space, event->deferred.count);
-		put(space, event->deferred.ips, event->deferred.count * sizeof(uint64_t));
+		put_bytes(space, event->deferred.ips, event->deferred.count * sizeof(uint64_t));
 		return true;
 	default:
 		return false;

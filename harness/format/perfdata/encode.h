@@ -6,18 +6,18 @@
 #include "harness/format/perfdata/decode.h"
 
 /*
- * The encoder of the kernel's records: jp_perf_decode() of what it writes is @event again. Encodes
- * SAMPLE, MAP (MMAP where event->record_type says so, else MMAP2), COMM, FORK, EXIT, LOST,
- * LOST_SAMPLES, THROTTLE and DEFERRED. The sample id of a FORK names the parent, of all others
- * pid and tid; a STREAM_ID is the id. event->misc is taken as it is, with the bits added that the
- * event's own fields stand for (MMAP_DATA, MMAP_BUILD_ID, COMM_EXEC). Names are cut at PATH_MAX, as
- * the kernel's are.
+ * Encodes @event as a record of the kernel, such that jp_perf_decode() returns @event again.
+ * Encodes SAMPLE, MAP (as MMAP if event->record_type is MMAP, else as MMAP2), COMM, FORK, EXIT,
+ * LOST, LOST_SAMPLES, THROTTLE and DEFERRED. The sample id of a FORK names the parent, that of
+ * other records pid and tid; STREAM_ID is the id. Copies event->misc, and adds the bits that follow
+ * from the event's fields (MMAP_DATA, MMAP_BUILD_ID, COMM_EXEC). Truncates names at PATH_MAX, as
+ * the kernel does.
  *
- * Returns the record's size, a multiple of 8; 0 where it has more than @capacity bytes, or parts
- * that no event holds (PERF_SAMPLE_READ, ADDR, RAW, BRANCH_STACK).
+ * Returns the record's size, a multiple of 8, or 0 if it exceeds @capacity bytes or has parts that
+ * no event holds (PERF_SAMPLE_READ, ADDR, RAW, BRANCH_STACK).
  */
 size_t jp_perf_encode(const struct jp_perf_layout *layout, const struct jp_event *event,
 		      void *record, size_t capacity);
 
-/* Changes the range of @record, an MMAP or MMAP2, and nothing else. */
+/* Changes only the range of @record, an MMAP or MMAP2. */
 void jp_perf_encode_range(void *record, uint64_t addr, uint64_t len, uint64_t pgoff);

@@ -4,14 +4,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * What lies in a perf.data file, of perf 5.10 to 7.3. Everything is declared here, the kernel's
- * parts too: the header of the machine that builds us may be older than the file that we read.
- * docs: perf.data-file-format.txt and uapi/linux/perf_event.h in the kernel tree.
- */
+/* The perf.data format of perf 5.10 to 7.3. Declares the kernel's parts too, since the header of
+ * the build machine may be older than the file. Source: perf.data-file-format.txt and
+ * uapi/linux/perf_event.h in the kernel tree. */
 
 #define JP_PERF_MAGIC         UINT64_C(0x32454c4946524550) /* "PERFILE2" */
-#define JP_PERF_MAGIC_SWAPPED UINT64_C(0x50455246494c4532) /* of the other byte order */
+#define JP_PERF_MAGIC_SWAPPED UINT64_C(0x50455246494c4532) /* in the other byte order */
 
 struct jp_perf_section {
 	uint64_t offset, size;
@@ -19,9 +17,9 @@ struct jp_perf_section {
 
 struct jp_perf_file_header {
 	uint64_t magic, size;
-	uint64_t attr_size; /* of one entry of attrs: the attr and the section of its ids */
+	uint64_t attr_size; /* bytes of an entry in attrs: an attr and the section of its ids */
 	struct jp_perf_section attrs, data, event_types;
-	uint64_t features[4]; /* a bit each; their sections follow the data, in ascending order */
+	uint64_t features[4]; /* a bit each; their sections follow the data, sorted by bit */
 };
 
 static inline bool jp_perf_has_feature(const struct jp_perf_file_header *header,
@@ -30,7 +28,7 @@ static inline bool jp_perf_has_feature(const struct jp_perf_file_header *header,
 	return header->features[feature / 64] >> feature % 64 & 1;
 }
 
-/* A stream through a pipe starts with this; attrs and features are records then. */
+/* Header of a pipe stream, in which attrs and features are records. */
 struct jp_perf_pipe_header {
 	uint64_t magic, size;
 };
@@ -38,7 +36,7 @@ struct jp_perf_pipe_header {
 enum jp_perf_feature {
 	JP_PERF_FEATURE_BUILD_ID = 2,  /* records of JP_PERF_RECORD_HEADER_BUILD_ID */
 	JP_PERF_FEATURE_OSRELEASE = 4, /* string */
-	JP_PERF_FEATURE_VERSION = 5,   /* string: of the tool */
+	JP_PERF_FEATURE_VERSION = 5,   /* string: version of the tool */
 	JP_PERF_FEATURE_ARCH = 6,      /* string: uname -m */
 	JP_PERF_FEATURE_NRCPUS = 7,
 	JP_PERF_FEATURE_CMDLINE = 11,
@@ -105,12 +103,11 @@ enum {
 #define JP_PERF_ATTR_BPF_EVENT                (UINT64_C(1) << 30)
 #define JP_PERF_ATTR_CGROUP                   (UINT64_C(1) << 32)
 #define JP_PERF_ATTR_TEXT_POKE                (UINT64_C(1) << 33)
-#define JP_PERF_ATTR_BUILD_ID                 (UINT64_C(1) << 34) /* 5.12 */
 enum { JP_PERF_CLOCK_MONOTONIC = 1 };
-/* From JP_PERF_TYPES on the numbers are those of PMUs that registered themselves. */
+/* Numbers from JP_PERF_TYPES on belong to dynamically registered PMUs. */
 enum { JP_PERF_TYPE_SOFTWARE = 1, JP_PERF_TYPE_BREAKPOINT = 5, JP_PERF_TYPES };
 enum { JP_PERF_SW_CPU_CLOCK, JP_PERF_SW_TASK_CLOCK, JP_PERF_SW_DUMMY = 9 };
-/* 6.19: the user's part of callchains is walked later; this event writes it then. */
+/* 6.19: the user part of callchains is unwound later, and written by an event with DEFER_OUTPUT. */
 #define JP_PERF_ATTR_DEFER_CALLCHAIN (UINT64_C(1) << 38)
 #define JP_PERF_ATTR_DEFER_OUTPUT    (UINT64_C(1) << 39)
 
@@ -146,11 +143,11 @@ enum {
 
 struct jp_perf_record {
 	uint32_t type;
-	uint16_t misc, size; /* size: of all, this header too */
+	uint16_t misc, size; /* size: of the record with this header */
 };
 
 enum {
-	JP_PERF_RECORD_MOST = 65528, /* bytes: the largest multiple of 8 that a size can be */
+	JP_PERF_RECORD_MOST = 65528, /* bytes: the largest multiple of 8 in 16 bits */
 	JP_PERF_BUILD_ID_MOST = 20,
 };
 
@@ -176,8 +173,8 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_CGROUP = 19,
 	JP_PERF_RECORD_TEXT_POKE = 20,
 	JP_PERF_RECORD_AUX_OUTPUT_HW_ID = 21,
-	JP_PERF_RECORD_CALLCHAIN_DEFERRED = 22, /* 6.19; the last that 7.3 knows */
-	/* From here on perf's own; the kernel writes none of them. */
+	JP_PERF_RECORD_CALLCHAIN_DEFERRED = 22, /* 6.19; the last in 7.3 */
+	/* Types from here on are perf's own; the kernel writes none of them. */
 	JP_PERF_RECORD_USER = 64,
 	JP_PERF_RECORD_HEADER_ATTR = 64,
 	JP_PERF_RECORD_HEADER_BUILD_ID = 67,
@@ -187,9 +184,8 @@ enum jp_perf_record_type {
 	JP_PERF_RECORD_TIME_CONV = 79, /* u64 shift, mult, zero */
 	JP_PERF_RECORD_HEADER_FEATURE = 80,
 	JP_PERF_RECORD_COMPRESSED = 81,
-	JP_PERF_RECORD_FINISHED_INIT = 82,
 	JP_PERF_RECORD_COMPRESSED2 = 83,      /* 6.14: padded to 8 bytes */
-	JP_PERF_RECORD_SCHEDSTAT_DOMAIN = 86, /* the last that 7.3 knows */
+	JP_PERF_RECORD_SCHEDSTAT_DOMAIN = 86, /* the last in 7.3 */
 };
 
 enum {
@@ -198,10 +194,10 @@ enum {
 	JP_PERF_MISC_USER = 2,
 	JP_PERF_MISC_MMAP_DATA = 1 << 13,        /* MMAP, MMAP2 */
 	JP_PERF_MISC_COMM_EXEC = 1 << 13,        /* COMM */
-	JP_PERF_MISC_FORK_EXEC = 1 << 13,        /* FORK, perf's own: memory is not inherited */
+	JP_PERF_MISC_FORK_EXEC = 1 << 13,        /* FORK, only by perf: memory is not inherited */
 	JP_PERF_MISC_SWITCH_OUT = 1 << 13,       /* SWITCH */
 	JP_PERF_MISC_SWITCH_PREEMPTED = 1 << 14, /* SWITCH */
 	JP_PERF_MISC_MMAP_BUILD_ID = 1 << 14,    /* MMAP2 */
 	JP_PERF_MISC_LOST_SAMPLES_BPF = 1 << 15, /* LOST_SAMPLES; 6.12 */
-	JP_PERF_MISC_BUILD_ID_SIZE = 1 << 15,    /* HEADER_BUILD_ID: its size is told; 5.11 */
+	JP_PERF_MISC_BUILD_ID_SIZE = 1 << 15,    /* HEADER_BUILD_ID: has a size; 5.11 */
 };

@@ -20,7 +20,7 @@ const struct jp_machine *jp_machine_named(const char *name)
 	return jp_registry_find(JP_MACHINE, name);
 }
 
-static bool fits(const struct jp_machine *machine, uint64_t mask)
+static bool is_mask_of(const struct jp_machine *machine, uint64_t mask)
 {
 	uint64_t pointers = 0;
 
@@ -35,7 +35,7 @@ const struct jp_machine *jp_machine_guess(uint64_t mask)
 {
 	const struct jp_machine *machine = NULL;
 
-	while ((machine = jp_registry_next(JP_MACHINE, machine)) && !fits(machine, mask))
+	while ((machine = jp_registry_next(JP_MACHINE, machine)) && !is_mask_of(machine, mask))
 		;
 	return machine;
 }

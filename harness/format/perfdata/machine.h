@@ -5,28 +5,26 @@
 
 /* One of perf's registers. */
 struct jp_machine_register {
-	signed char number;   /* DWARF's; -1: not kept (flags) */
-	uint64_t mask, value; /* of those: the bits of @mask are @value wherever a thread is in
-			       * user space */
+	signed char number; /* DWARF's; -1: not kept (flags) */
+	/* Of a register that is not kept: its bits in @mask equal @value in user space. */
+	uint64_t mask, value;
 };
 
-/*
- * An architecture, and how its user registers stand in a perf.data. harness/model/machine/ has a
- * file for each, which registers one of these with JP_REGISTER(machine, ...).
- */
+/* An architecture and the order of its user registers in a perf.data. harness/model/machine/ has a
+ * file for each, which registers it with JP_REGISTER(machine, ...). */
 struct jp_machine {
-	const char *name; /* as uname() has it */
+	const char *name; /* as uname() reports it */
 	uint16_t e_machine;
-	const struct jp_machine_register *registers; /* by perf's numbers */
+	const struct jp_machine_register *registers; /* indexed by perf's numbers */
 	uint8_t nr_registers;
-	uint8_t ip, sp;                         /* DWARF's numbers: indexes into jp_regs */
-	uint64_t mask;                          /* all that perf asks for, by its own numbers */
-	const struct jp_machine_frames *frames; /* what unwinding knows of it */
+	uint8_t ip, sp; /* DWARF numbers: indices into jp_regs */
+	uint64_t mask;  /* all registers that perf requests, by its own numbers */
+	const struct jp_machine_frames *frames; /* rules for unwinding */
 };
 
-/* NULL: it is not built in. */
+/* Return the machine with this number or name, or NULL if it is not built in. */
 const struct jp_machine *jp_machine_find(uint32_t e_machine);
 const struct jp_machine *jp_machine_named(const char *name);
-/* Whose registers @mask asks for: of no two machines the same. For files without features, such as
- * that of a recording into a pipe of an old perf. */
+/* Returns the machine whose registers @mask requests, which is unique, or NULL. For files without
+ * features, such as those that an old perf records into a pipe. */
 const struct jp_machine *jp_machine_guess(uint64_t mask);

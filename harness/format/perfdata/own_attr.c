@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-enum { EXECUTION = 4, LENGTH = 8 /* of a breakpoint, as x86 demands */ };
+enum { EXECUTION = 4, LENGTH = 8 /* bytes of an execution breakpoint on x86 */ };
 
-static void put_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
 	const uint64_t deferred = JP_PERF_ATTR_DEFER_CALLCHAIN | JP_PERF_ATTR_DEFER_OUTPUT;
 
@@ -22,25 +22,25 @@ static void put_sampling(struct jp_perf_attr *own, const struct jp_perf_attr *at
 		own->flags |= deferred;
 }
 
-static void put_clock(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_clock(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
 	own->config = attr->config;
 	own->sample_period = attr->sample_period;
 	own->flags |= JP_PERF_ATTR_FREQ | JP_PERF_ATTR_INHERIT;
-	put_sampling(own, attr);
+	set_sampling(own, attr);
 }
 
-static void put_breakpoint(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_breakpoint(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
 	own->sample_period = 1;
 	own->bp_type = EXECUTION;
 	own->config1 = attr->config1;
 	own->config2 = LENGTH;
 	own->flags |= JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
-	put_sampling(own, attr);
+	set_sampling(own, attr);
 }
 
-static void put_sideband(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
+static void set_sideband(struct jp_perf_attr *own, const struct jp_perf_attr *attr)
 {
 	own->config = JP_PERF_SW_DUMMY;
 	own->flags |= JP_PERF_ATTR_INHERIT | JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2 |
@@ -48,7 +48,7 @@ static void put_sideband(struct jp_perf_attr *own, const struct jp_perf_attr *at
 		      (attr->flags & JP_PERF_ATTR_MMAP_DATA);
 }
 
-bool jp_perf_own_attr(const struct jp_perf_attr *attr)
+bool jp_perf_is_own_attr(const struct jp_perf_attr *attr)
 {
 	const uint64_t kernel = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
 	struct jp_perf_attr own = {
@@ -66,10 +66,10 @@ bool jp_perf_own_attr(const struct jp_perf_attr *attr)
 	};
 
 	if (attr->type == JP_PERF_TYPE_BREAKPOINT)
-		put_breakpoint(&own, attr);
+		set_breakpoint(&own, attr);
 	else if (attr->type == JP_PERF_TYPE_SOFTWARE && attr->config <= JP_PERF_SW_TASK_CLOCK)
-		put_clock(&own, attr);
+		set_clock(&own, attr);
 	else
-		put_sideband(&own, attr);
+		set_sideband(&own, attr);
 	return memcmp(&own, attr, sizeof(own)) == 0;
 }

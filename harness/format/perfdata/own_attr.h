@@ -5,6 +5,7 @@
 
 #include "harness/format/perfdata/format.h"
 
-/* Whether a capture of ours may have asked for @attr (harness/capture/events.c): what it leaves
- * free another file of the run directory states. When a ring's reader is woken shows nowhere. */
-bool jp_perf_own_attr(const struct jp_perf_attr *attr);
+/* Returns whether @attr is one that our captures request (harness/capture/events.c). Other files of
+ * the run directory state the values that vary. The wakeup setting affects no record, so it is
+ * ignored. */
+bool jp_perf_is_own_attr(const struct jp_perf_attr *attr);

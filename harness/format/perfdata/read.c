@@ -13,33 +13,34 @@
 #include "harness/format/perfdata/reader.h"
 #include "harness/format/perfdata/records.h"
 
-static int take_deferred(void *context, const struct jp_event *event)
+static int add_deferred(void *context, const struct jp_event *event)
 {
 	struct jp_perf_deferred *deferred = context;
 
 	return event->type == JP_EVENT_DEFERRED ? jp_perf_deferred_add(deferred, event) : 0;
 }
 
-/* A chain may come any time after its sample: when the thread returns to user space. */
-static int look_ahead(struct jp_perf_reader *reader)
+/* Reads the whole file for its deferred chains, since a chain may follow its sample at any time:
+ * when the thread returns to user space. */
+static int read_deferred(struct jp_perf_reader *reader)
 {
 	struct jp_perfdata_summary summary;
 	struct jp_perf_reader ahead = {
-		.visit = take_deferred,
+		.visit = add_deferred,
 		.context = &reader->deferred,
 		.summary = &summary,
 		.err = reader->err,
 	};
 	int ret = 0;
 
-	reader->looked_ahead = true;
-	/* A stream can be read but once. */
+	reader->deferred_read = true;
+	/* A stream can be read only once. */
 	if (reader->source.map || reader->nr_parts)
 		ret = jp_perf_reader_run(&ahead, reader->path);
 	jp_perf_deferred_sort(&reader->deferred);
 	if (ret == -ENODATA && summary.cut_short)
 		ret = 0;
-	return ret == -ENOMEM ? jp_perf_no_memory(reader) : ret;
+	return ret == -ENOMEM ? jp_perf_fail_memory(reader) : ret;
 }
 
 static void count_sample(struct jp_perfdata_summary *summary, uint64_t time)
@@ -58,8 +59,9 @@ static int deliver(void *context, const struct jp_pending *pending)
 	const char *expected;
 	int ret = 0;
 
-	if (__builtin_expect(layout->deferred && reader->joins && !reader->looked_ahead, 0))
-		ret = look_ahead(reader);
+	if (__builtin_expect(layout->deferred && reader->join_deferred && !reader->deferred_read,
+			     0))
+		ret = read_deferred(reader);
 	if (ret)
 		return ret;
 	event->record = pending->record;
@@ -68,9 +70,9 @@ static int deliver(void *context, const struct jp_pending *pending)
 	event->asked = &reader->attrs.all[pending->attr].asked;
 	expected = jp_perf_decode(layout, pending->record, event, &reader->regs);
 	if (__builtin_expect(!!expected, 0))
-		return jp_perf_bad(reader, pending->at,
-				   "expected %s; found a record of type %u and %u bytes", expected,
-				   pending->record->type, pending->record->size);
+		return jp_perf_fail(reader, pending->at,
+				    "expected %s; found a record of type %u and %u bytes", expected,
+				    pending->record->type, pending->record->size);
 	switch (event->type) {
 	case JP_EVENT_SAMPLE:
 		count_sample(reader->summary, event->time);
@@ -90,7 +92,7 @@ static int deliver(void *context, const struct jp_pending *pending)
 	return reader->visit(reader->context, event);
 }
 
-/* A file of a folder, mapped until all are read: their records wait for their turn. */
+/* A file of a folder, mapped until all are read, since records wait until they are due. */
 struct jp_perf_part {
 	struct jp_perf_source source;
 	char path[4096];
@@ -105,7 +107,7 @@ static int read_file(struct jp_perf_reader *reader)
 	return ret ?: jp_perf_read_records(reader);
 }
 
-/* Makes @part the source, as long as @read runs. */
+/* Calls @read with @part as the source. */
 static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
 		     int (*read)(struct jp_perf_reader *reader))
 {
@@ -115,17 +117,17 @@ static int read_part(struct jp_perf_reader *reader, struct jp_perf_part *part,
 	ret = read(reader);
 	part->source = reader->source;
 	reader->source = (struct jp_perf_source){.name = reader->path, .fd = -1};
-	/* Each file is compressed by itself. */
+	/* Each file is compressed separately. */
 	jp_zstd_free(reader->zstd);
 	reader->zstd = NULL;
 	jp_chunk_put(reader->rest);
 	reader->rest = NULL;
-	/* What the others hold counts all the same. */
+	/* A cut file does not prevent reading the others. */
 	return ret == -ENODATA && *reader->cut.text ? 0 : ret;
 }
 
-/* Opens the file @name of the folder @path: *@part, NULL where it is empty. -ENOENT: there is none.
- */
+/* Opens @name in the folder @path. Stores it in *@part, or NULL if it is empty. Returns 0, or
+ * -errno and a message; -ENOENT: it does not exist. */
 static int open_part(struct jp_perf_reader *reader, const char *path, const char *name,
 		     struct jp_perf_part **part)
 {
@@ -135,11 +137,11 @@ static int open_part(struct jp_perf_reader *reader, const char *path, const char
 
 	*part = NULL;
 	if (!made)
-		return jp_perf_no_memory(reader);
+		return jp_perf_fail_memory(reader);
 	ret = jp_path_build(made->path, sizeof(made->path), reader->err, "%s/%s", path, name);
 	fd = ret ?: jp_untrusted_open(made->path, -1, &size, reader->err);
 	if (fd >= 0 && size)
-		ret = jp_source_take(&made->source, fd, made->path, size, reader->err);
+		ret = jp_source_adopt(&made->source, fd, made->path, size, reader->err);
 	else if (fd >= 0)
 		close(fd);
 	if (ret || fd < 0 || !size) {
@@ -150,16 +152,15 @@ static int open_part(struct jp_perf_reader *reader, const char *path, const char
 	if (!added) {
 		jp_source_close(&made->source);
 		free(made);
-		return jp_perf_no_memory(reader);
+		return jp_perf_fail_memory(reader);
 	}
 	*added = *part = made;
 	return 0;
 }
 
-/*
- * What perf record --kcore and --threads write: "data" is as any perf.data; "data.0" and so on hold
- * the records of one thread each (docs: perf.data-directory-format.txt in the kernel tree).
- */
+/* Reads a folder that perf record --kcore or --threads wrote: "data" is an ordinary perf.data;
+ * "data.0" and so on contain the records of one thread each (docs: perf.data-directory-format.txt
+ * in the kernel tree). */
 static int read_folder(struct jp_perf_reader *reader, const char *path)
 {
 	struct jp_perf_part *part;
@@ -202,7 +203,7 @@ static void free_reader(struct jp_perf_reader *reader)
 	free(reader->parts);
 }
 
-/* What is wrong with a file that shrank is that. */
+/* A file that changed while it was read explains any other error. */
 static int check_sources(const struct jp_perf_reader *reader)
 {
 	int ret = jp_source_check(&reader->source, reader->err);
@@ -226,7 +227,7 @@ int jp_perf_reader_run(struct jp_perf_reader *reader, const char *path)
 	if (!ret || (ret == -ENODATA && *reader->cut.text))
 		ret = jp_rounds_end(&reader->rounds);
 	if (reader->rounds.no_memory)
-		ret = jp_perf_no_memory(reader);
+		ret = jp_perf_fail_memory(reader);
 	ret = check_sources(reader) ?: ret;
 	if (!ret && *reader->cut.text) {
 		reader->summary->cut_short = true;
@@ -248,8 +249,8 @@ int jp_perfdata_read(const char *path, jp_event_visit visit, void *context,
 		.context = context,
 		.summary = summary ? summary : &unwanted,
 		.err = err,
-		.joins = true,
-		.gives_build_ids = true,
+		.join_deferred = true,
+		.report_build_ids = true,
 	};
 
 	return jp_perf_reader_run(&reader, path);

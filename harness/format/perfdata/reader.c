@@ -16,7 +16,7 @@
 
 enum { MAX_ATTR = 65536 };
 
-int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+int jp_perf_fail(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -28,7 +28,7 @@ int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt,
 		       (unsigned long long)offset, text);
 }
 
-int jp_perf_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -42,7 +42,7 @@ int jp_perf_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt,
 		       reader->source.name, (unsigned long long)offset, text);
 }
 
-int jp_perf_no_memory(struct jp_perf_reader *reader)
+int jp_perf_fail_memory(struct jp_perf_reader *reader)
 {
 	return jp_fail(reader->err, ENOMEM, "%s: no memory", reader->source.name);
 }
@@ -68,13 +68,13 @@ static struct jp_perf_section read_section(const struct jp_perf_reader *reader,
 	return (struct jp_perf_section){jp_perf_read64(reader, at), jp_perf_read64(reader, at + 8)};
 }
 
-/* @machine NULL: one that is not built in. */
+/* Sets the machine of the file. @machine NULL: it is not built in. */
 static void set_machine(struct jp_perf_reader *reader, const struct jp_machine *machine)
 {
 	uint32_t e_machine = machine ? machine->e_machine : EM_NONE;
 
 	reader->summary->e_machine = e_machine;
-	jp_perf_attrs_machine(&reader->attrs, e_machine);
+	jp_perf_attrs_set_machine(&reader->attrs, e_machine);
 }
 
 int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size,
@@ -84,27 +84,27 @@ int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *b
 	size_t taken;
 	int ret = 0;
 
-	for (uint64_t at = 0; reader->gives_build_ids && !ret && at < size; at += taken) {
-		const char *expected = jp_perf_build_id(bytes + at, size - at,
-							reader->attrs.swapped, &event, &taken);
+	for (uint64_t at = 0; reader->report_build_ids && !ret && at < size; at += taken) {
+		const char *expected = jp_perf_parse_build_id(
+			bytes + at, size - at, reader->attrs.swapped, &event, &taken);
 
 		if (expected)
-			return jp_perf_bad(reader, offset + at, "expected %s", expected);
+			return jp_perf_fail(reader, offset + at, "expected %s", expected);
 		event.at = offset + at;
 		ret = reader->visit(reader->context, &event);
 	}
 	return ret;
 }
 
-/* Numbers, which nobody needs to read the records. */
-static void read_numbers(struct jp_perf_reader *reader, uint64_t feature,
-			 const unsigned char *bytes, uint64_t size)
+/* Reads features that reading the records does not need. */
+static void read_optional_feature(struct jp_perf_reader *reader, uint64_t feature,
+				  const unsigned char *bytes, uint64_t size)
 {
 	struct jp_perfdata_summary *summary = reader->summary;
 
 	switch (feature) {
 	case JP_PERF_FEATURE_EVENT_DESC:
-		summary->described = jp_perf_described(&reader->attrs, bytes, size);
+		summary->described = jp_perf_compare_event_desc(&reader->attrs, bytes, size);
 		break;
 	case JP_PERF_FEATURE_SAMPLE_TIME:
 		summary->has_sample_times = size >= 2 * sizeof(uint64_t);
@@ -140,15 +140,15 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		text = summary->release;
 		room = sizeof(summary->release);
 	} else if (feature != JP_PERF_FEATURE_E_MACHINE && feature != JP_PERF_FEATURE_NRCPUS) {
-		read_numbers(reader, feature, bytes, size);
+		read_optional_feature(reader, feature, bytes, size);
 		return 0;
 	}
 	if (!size)
-		return 0; /* a stream has it so where there is none */
+		return 0; /* an empty feature in a stream means that there is none */
 	if (size < sizeof(word))
-		return jp_perf_bad(reader, offset,
-				   "expected at least 4 bytes of feature %llu, found %llu",
-				   (unsigned long long)feature, (unsigned long long)size);
+		return jp_perf_fail(reader, offset,
+				    "expected at least 4 bytes of feature %llu, found %llu",
+				    (unsigned long long)feature, (unsigned long long)size);
 	word = jp_perf_read32(reader, bytes);
 	if (feature == JP_PERF_FEATURE_E_MACHINE) {
 		set_machine(reader, jp_machine_find(word));
@@ -161,9 +161,9 @@ int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 		return 0;
 	}
 	if (word > size - sizeof(word))
-		return jp_perf_bad(reader, offset,
-				   "expected a string of at most %llu bytes, found %u",
-				   (unsigned long long)(size - sizeof(word)), word);
+		return jp_perf_fail(reader, offset,
+				    "expected a string of at most %llu bytes, found %u",
+				    (unsigned long long)(size - sizeof(word)), word);
 	snprintf(text, room, "%.*s", (int)word, (const char *)bytes + sizeof(word));
 	if (feature == JP_PERF_FEATURE_ARCH)
 		set_machine(reader, jp_machine_named(text));
@@ -177,50 +177,52 @@ int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t si
 	const struct jp_perf_attr *attr;
 
 	if (expected && strcmp(expected, "memory") == 0)
-		return jp_perf_no_memory(reader);
+		return jp_perf_fail_memory(reader);
 	if (expected)
-		return jp_perf_bad(reader, offset, "expected %s", expected);
+		return jp_perf_fail(reader, offset, "expected %s", expected);
 	attr = &reader->attrs.all[reader->attrs.count - 1].attr;
-	if (!jp_perf_attr_monotonic(attr))
+	if (!jp_perf_is_monotonic(attr))
 		reader->summary->monotonic = false;
 	reader->summary->attrs = (uint32_t)reader->attrs.count;
 	reader->summary->last_ids = nr_ids;
 	reader->summary->counts_lost &= !!(attr->read_format & JP_PERF_FORMAT_LOST);
-	reader->summary->own_attrs += jp_perf_own_attr(attr);
+	reader->summary->own_attrs += jp_perf_is_own_attr(attr);
 	reader->summary->on_exec += !!(attr->flags & JP_PERF_ATTR_ENABLE_ON_EXEC);
 	if (!reader->summary->e_machine)
 		set_machine(reader, jp_machine_guess(attr->sample_regs_user));
 	return 0;
 }
 
-/* The @section of the file, whole; NULL and a message where it does not lie within the file. */
-static const unsigned char *section_of(struct jp_perf_reader *reader,
-				       const struct jp_perf_section *section, uint64_t named_at,
-				       const char *what)
+/* Returns the bytes of @section, or NULL and a message if it is not completely in the file.
+ * @named_at: offset of the entry that states it; @what: its name in the message. */
+static const unsigned char *find_section(struct jp_perf_reader *reader,
+					 const struct jp_perf_section *section, uint64_t named_at,
+					 const char *what)
 {
 	uint64_t size = reader->source.size;
 
 	if (section->offset > size || section->size > size - section->offset) {
-		jp_perf_bad(reader, named_at,
-			    "expected %s within the %llu bytes of the file, found %llu bytes "
-			    "at offset %llu",
-			    what, (unsigned long long)size, (unsigned long long)section->size,
-			    (unsigned long long)section->offset);
+		jp_perf_fail(reader, named_at,
+			     "expected %s within the %llu bytes of the file, found %llu bytes "
+			     "at offset %llu",
+			     what, (unsigned long long)size, (unsigned long long)section->size,
+			     (unsigned long long)section->offset);
 		return NULL;
 	}
 	return reader->source.map + section->offset;
 }
 
-/* The ids in the section @ids, which may be written last of all, and then be cut off. */
-static const unsigned char *ids_of(struct jp_perf_reader *reader, struct jp_perf_section *ids,
-				   uint64_t named_at)
+/* Returns the ids in the section @ids. The writer may write them last, so a cut file may lack
+ * them. */
+static const unsigned char *find_ids(struct jp_perf_reader *reader, struct jp_perf_section *ids,
+				     uint64_t named_at)
 {
 	const uint64_t end = ids->offset + ids->size, size = reader->source.size;
 
 	if (end < ids->offset || end <= size)
-		return section_of(reader, ids, named_at, "the attr's ids");
-	jp_perf_cut(reader, size, "expected ids of events up to offset %llu",
-		    (unsigned long long)end);
+		return find_section(reader, ids, named_at, "the attr's ids");
+	jp_perf_fail_cut(reader, size, "expected ids of events up to offset %llu",
+			 (unsigned long long)end);
 	reader->attrs.ids_missing = true;
 	*ids = (struct jp_perf_section){0};
 	return reader->source.map;
@@ -229,14 +231,14 @@ static const unsigned char *ids_of(struct jp_perf_reader *reader, struct jp_perf
 static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
 {
 	uint64_t step = header->attr_size, at = header->attrs.offset;
-	const unsigned char *entries = section_of(
+	const unsigned char *entries = find_section(
 		reader, &header->attrs, offsetof(struct jp_perf_file_header, attrs), "the attrs");
 
 	if (!entries)
 		return -EINVAL;
 	if (step < JP_PERF_ATTR_SIZE_0 + sizeof(struct jp_perf_section) || step > MAX_ATTR ||
 	    header->attrs.size % step || !header->attrs.size)
-		return jp_perf_bad(
+		return jp_perf_fail(
 			reader, offsetof(struct jp_perf_file_header, attr_size),
 			"expected one or more attrs of at least 80 bytes, found %llu bytes of "
 			"attrs of %llu bytes",
@@ -247,7 +249,7 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 		int ret;
 
 		ids = read_section(reader, entries + (i + 1) * step - sizeof(ids));
-		id_bytes = ids_of(reader, &ids, at + step - sizeof(ids));
+		id_bytes = find_ids(reader, &ids, at + step - sizeof(ids));
 		if (!id_bytes)
 			return -EINVAL;
 		ret = jp_perf_add_attr(reader, entries + i * step, step - sizeof(ids), id_bytes,
@@ -258,8 +260,8 @@ static int read_attrs(struct jp_perf_reader *reader, const struct jp_perf_file_h
 	return 0;
 }
 
-/* perf inject -b, of a pipe, writes the attrs over the build ids (6.12 to 7.3), and perf itself
- * reads what is left as none. */
+/* Returns whether @feature overlaps @attrs. perf inject -b of a pipe (6.12 to 7.3) overwrites the
+ * build ids with the attrs, and perf reads the rest as no build ids. */
 static bool is_overwritten(const struct jp_perf_section *feature,
 			   const struct jp_perf_section *attrs)
 {
@@ -279,18 +281,20 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 		if (!jp_perf_has_feature(header, feature))
 			continue;
 		if (at + sizeof(section) > reader->source.size)
-			return jp_perf_cut(reader, reader->source.size,
-					   "expected the places of its features behind the data");
-		bytes = section_of(reader, &entry, at, "the place of a feature");
+			return jp_perf_fail_cut(
+				reader, reader->source.size,
+				"expected the table of its features after the data");
+		bytes = find_section(reader, &entry, at, "the table entry of a feature");
 		if (!bytes)
 			return -EINVAL;
 		section = read_section(reader, bytes);
 		if (section.offset <= reader->source.size &&
 		    section.size > reader->source.size - section.offset)
-			return jp_perf_cut(reader, reader->source.size,
-					   "expected feature %u to go on to offset %llu", feature,
-					   (unsigned long long)(section.offset + section.size));
-		bytes = section_of(reader, &section, at, "a feature");
+			return jp_perf_fail_cut(
+				reader, reader->source.size,
+				"expected feature %u to extend to offset %llu", feature,
+				(unsigned long long)(section.offset + section.size));
+		bytes = find_section(reader, &section, at, "a feature");
 		if (!bytes)
 			return -EINVAL;
 		at += sizeof(section);
@@ -305,26 +309,8 @@ static int read_features(struct jp_perf_reader *reader, const struct jp_perf_fil
 	return 0;
 }
 
-/* Its header is written again once all is known: nobody came to that. */
-static int read_unfinished(struct jp_perf_reader *reader, const struct jp_perf_file_header *header)
-{
-	struct jp_perf_source *source = &reader->source;
-
-	if (source->at > source->size)
-		return jp_perf_bad(reader, offsetof(struct jp_perf_file_header, data),
-				   "expected the data within the %llu bytes of the file, found it "
-				   "at offset %llu",
-				   (unsigned long long)source->size,
-				   (unsigned long long)source->at);
-	jp_perf_cut(reader, source->size,
-		    "its header states no size of the data: the recording was not finished");
-	source->end = source->size;
-	source->populated = source->at & ~UINT64_C(0xfff);
-	return 0;
-}
-
-/* Whether a file whose data have no bytes is finished: the table of its features lies where records
- * would, and begins with the place of what follows it. Read as a record that has no size. */
+/* Returns whether a file with a data size of 0 is finished: then the table of features starts where
+ * records would, and its first entry holds an offset right after the table. */
 static bool is_finished(const struct jp_perf_reader *reader,
 			const struct jp_perf_file_header *header)
 {
@@ -344,7 +330,7 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	int ret;
 
 	if (!source->map)
-		return jp_perf_bad(
+		return jp_perf_fail(
 			reader, 8,
 			"expected the header of a pipe (16 bytes), found that of a file, "
 			"which a pipe cannot carry: name the file instead");
@@ -352,14 +338,24 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	if (ret)
 		return ret;
 	source->at = header->data.offset;
-	if (!header->data.size && !is_finished(reader, header))
-		return read_unfinished(reader, header);
-	if (source->at < source->size && header->data.size > source->size - source->at) {
-		jp_perf_cut(reader, source->size, "expected data up to offset %llu",
-			    (unsigned long long)(source->at + header->data.size));
+	if (!header->data.size && !is_finished(reader, header)) {
+		/* The writer did not get to rewrite the header at the end. */
+		if (source->at > source->size)
+			return jp_perf_fail(
+				reader, offsetof(struct jp_perf_file_header, data),
+				"expected the data within the %llu bytes of the file, found it at "
+				"offset %llu",
+				(unsigned long long)source->size, (unsigned long long)source->at);
+		jp_perf_fail_cut(
+			reader, source->size,
+			"its header states no size of the data: the recording was not finished");
 		source->end = source->size;
-	} else if (!section_of(reader, &header->data, offsetof(struct jp_perf_file_header, data),
-			       "the data")) {
+	} else if (source->at < source->size && header->data.size > source->size - source->at) {
+		jp_perf_fail_cut(reader, source->size, "expected data up to offset %llu",
+				 (unsigned long long)(source->at + header->data.size));
+		source->end = source->size;
+	} else if (!find_section(reader, &header->data, offsetof(struct jp_perf_file_header, data),
+				 "the data")) {
 		return -EINVAL;
 	} else {
 		source->end = source->at + header->data.size;
@@ -371,8 +367,8 @@ static int read_file_header(struct jp_perf_reader *reader, const struct jp_perf_
 	return 0;
 }
 
-/* The first 16 bytes, which tell the byte order. Linux up to 3.3 wrote "PERFFILE" in either order;
- * no size of a header reaches beyond 32 bits. */
+/* Reads the first 16 bytes, which determine the byte order. Linux up to 3.3 wrote "PERFFILE" in
+ * either order; there the header's size decides, which is below 2^32. */
 static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header *header)
 {
 	size_t have;
@@ -382,15 +378,15 @@ static int read_magic(struct jp_perf_reader *reader, struct jp_perf_file_header 
 	if (!bytes)
 		return -EIO;
 	if (have < sizeof(struct jp_perf_pipe_header))
-		return jp_perf_bad(reader, 0, "expected a perf.data header, found %zu bytes in all",
-				   have);
+		return jp_perf_fail(reader, 0,
+				    "expected a perf.data header, found %zu bytes in all", have);
 	memcpy(header, bytes, have);
 	if (memcmp(bytes, "PERFFILE", sizeof(header->magic)) == 0)
 		reader->attrs.swapped = header->size > UINT32_MAX;
 	else if (header->magic == JP_PERF_MAGIC_SWAPPED)
 		reader->attrs.swapped = true;
 	else if (header->magic != JP_PERF_MAGIC)
-		return jp_perf_bad(reader, 0, "expected \"PERFILE2\": this is no perf.data");
+		return jp_perf_fail(reader, 0, "expected \"PERFILE2\": this is no perf.data");
 	reader->summary->swapped = reader->attrs.swapped;
 	header->size = jp_perf_read64(reader, &header->size);
 	return 0;
@@ -413,16 +409,16 @@ int jp_perf_read_header(struct jp_perf_reader *reader)
 		return 0;
 	}
 	if (size != sizeof(header) && size != NO_FEATURES)
-		return jp_perf_bad(reader, 8,
-				   "expected a header of 16 bytes (pipe) or 104 (file), found %llu",
-				   (unsigned long long)header.size);
+		return jp_perf_fail(
+			reader, 8, "expected a header of 16 bytes (pipe) or 104 (file), found %llu",
+			(unsigned long long)header.size);
 	bytes = jp_source_peek(&reader->source, size, &have, reader->err);
 	if (!bytes)
 		return -EIO;
 	if (have < size)
-		return jp_perf_bad(reader, have,
-				   "expected a header of %zu bytes, found the end of the file",
-				   size);
+		return jp_perf_fail(reader, have,
+				    "expected a header of %zu bytes, found the end of the file",
+				    size);
 	memcpy(&header, bytes, size);
 	if (reader->attrs.swapped)
 		jp_perf_swap_file_header(&header);

@@ -9,61 +9,60 @@
 #include "harness/format/perfdata/summary.h"
 #include "harness/format/perfdata/zstd.h"
 
-/* The reader from within, and how it opens a file; harness/format/perfdata/read.c goes through the
- * records. */
+/* Internals of the reader. reader.c reads the header, records.c the records, and read.c runs the
+ * whole. */
 struct jp_perf_reader {
-	struct jp_perf_source source; /* what is read now */
-	struct jp_perf_file_header
-		header;              /* a file's; one from before there were features has none */
-	struct jp_perf_part **parts; /* of a folder: each file */
+	struct jp_perf_source source;      /* the input being read */
+	struct jp_perf_file_header header; /* of a file; the oldest ones have no features */
+	struct jp_perf_part **parts;       /* the files of a folder */
 	size_t nr_parts, parts_capacity;
 	struct jp_perf_rounds rounds;
 	struct jp_perf_attrs attrs;
 	struct jp_zstd *zstd;
-	struct jp_chunk *rest;   /* unpacked bytes that end within a record */
-	struct jp_chunk *copies; /* of records that cannot be read where they are */
+	struct jp_chunk *rest;   /* unpacked bytes of an incomplete record */
+	struct jp_chunk *copies; /* copies of records that cannot be read in place */
 	jp_event_visit visit;
-	/* For whoever writes a file on (else NULL): once the header is read; and everything that
-	 * makes no event, @size bytes with what follows the record, in the order of the file, an
-	 * end of a round after what was due by it. Compressed records are not given, what is in
-	 * them is. Anything but 0 stops. */
+	/* Callbacks for tools that rewrite the file, else NULL. @opened: the header was read.
+	 * @other: a record that makes no event, @size bytes with its payload, in file order; the
+	 * end of a round comes after the records that it releases. Compressed records are passed
+	 * unpacked. A value other than 0 stops the reader. */
 	int (*opened)(void *context);
 	int (*other)(void *context, const unsigned char *bytes, uint64_t size);
 	void *context;
 	struct jp_perfdata_summary *summary;
 	struct jp_error *err;
-	/* jp_perfdata_read() alone: where samples were promised a callchain, the whole file is gone
-	 * through for those first. */
+	/* Only for jp_perfdata_read(): if samples have deferred callchains, the file is first read
+	 * for those. */
 	struct jp_perf_deferred deferred;
-	bool joins, looked_ahead;
-	struct jp_error cut;  /* not "": the file is cut short, which is told once it was read */
-	bool gives_build_ids; /* as JP_EVENT_BUILD_ID, before what follows them */
+	bool join_deferred, deferred_read;
+	struct jp_error cut;   /* not "": the file is cut short, reported after it was read */
+	bool report_build_ids; /* reports build ids as JP_EVENT_BUILD_ID */
 	const char *path;
 	struct jp_event event;
 	struct jp_regs regs;
 };
 
-/* Names the file and the @offset; returns -EINVAL. */
-int jp_perf_bad(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+/* Sets a message with the file and @offset. Returns -EINVAL. */
+int jp_perf_fail(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int jp_perf_no_memory(struct jp_perf_reader *reader);
-/* The file is cut short at @offset: the first reason counts. Returns -ENODATA. */
-int jp_perf_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
+int jp_perf_fail_memory(struct jp_perf_reader *reader);
+/* Records that the file is cut short at @offset; the first reason counts. Returns -ENODATA. */
+int jp_perf_fail_cut(struct jp_perf_reader *reader, uint64_t offset, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* A number in the file's byte order. */
+/* Return the number at @at, converted from the file's byte order. */
 uint32_t jp_perf_read32(const struct jp_perf_reader *reader, const void *at);
 uint64_t jp_perf_read64(const struct jp_perf_reader *reader, const void *at);
 
-/* Leaves the source at the first record, and attrs and features read where the header holds them.
- */
+/* Reads the header, with attrs and features if it has them; the source is then at the first record.
+ * Returns 0, or -errno and a message, like the functions below. */
 int jp_perf_read_header(struct jp_perf_reader *reader);
-/* One feature, of @size bytes at @bytes, found at @offset. */
+/* Reads a feature of @size bytes at @bytes, which is at @offset in the file. */
 int jp_perf_read_feature(struct jp_perf_reader *reader, uint64_t feature,
 			 const unsigned char *bytes, uint64_t size, uint64_t offset);
-/* The build ids of files in the @size bytes at @bytes, found at @offset. */
+/* Reads the build ids in the @size bytes at @bytes, which are at @offset in the file. */
 int jp_perf_read_build_ids(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size,
 			   uint64_t offset);
-/* One attr of @size bytes with its ids, found at @offset. */
+/* Adds an attr of @size bytes with its ids, which is at @offset in the file. */
 int jp_perf_add_attr(struct jp_perf_reader *reader, const void *bytes, size_t size, const void *ids,
 		     size_t nr_ids, uint64_t offset);

@@ -10,7 +10,7 @@
 #include "harness/format/perfdata/swap.h"
 
 enum { COPIES_CHUNK = 1 << 20 };
-/* What one compressed record may unpack to; perf puts at most a ring into one. */
+/* Most bytes that one compressed record may unpack to; perf puts at most one ring into it. */
 static const size_t unpack_limit = (size_t)256 << 20;
 
 static struct jp_perf_record read_record_header(const struct jp_perf_reader *reader,
@@ -24,7 +24,7 @@ static struct jp_perf_record read_record_header(const struct jp_perf_reader *rea
 	return record;
 }
 
-/* A kernel record that cannot stay where it is has a copy at a multiple of 8: NULL: no memory. */
+/* Copies a kernel record to an address that is a multiple of 8. Returns NULL without memory. */
 static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t record_size,
 					  struct jp_pending *pending)
 {
@@ -46,22 +46,22 @@ static struct jp_perf_record *copy_record(struct jp_perf_reader *reader, size_t 
 	return copy;
 }
 
-/* What has no event, and is for whoever writes it on alone. */
-static int give_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
+/* Passes on a record that makes no event. */
+static int pass_other(struct jp_perf_reader *reader, const unsigned char *bytes, uint64_t size)
 {
 	return reader->other ? reader->other(reader->context, bytes, size) : 0;
 }
 
 static int finish_round(struct jp_perf_reader *reader, const unsigned char *bytes)
 {
-	/* The files of a folder are in no order among each other. */
+	/* The files of a folder have no common order. */
 	int ret = reader->nr_parts ? 0 : jp_rounds_finish(&reader->rounds);
 
-	return ret ? ret : give_other(reader, bytes, sizeof(struct jp_perf_record));
+	return ret ? ret : pass_other(reader, bytes, sizeof(struct jp_perf_record));
 }
 
-static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
-			 struct jp_pending *pending)
+static int read_kernel_record(struct jp_perf_reader *reader, const struct jp_perf_record *header,
+			      struct jp_pending *pending)
 {
 	const bool swapped = reader->attrs.swapped;
 	const struct jp_perf_record *record;
@@ -70,25 +70,25 @@ static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_rec
 
 	if (!header->type || header->type > JP_PERF_RECORD_CALLCHAIN_DEFERRED) {
 		reader->summary->unknown_records++;
-		return give_other(reader, (const void *)pending->record, header->size);
+		return pass_other(reader, (const void *)pending->record, header->size);
 	}
-	/* After a compressed one, say, it lies at an odd address. */
+	/* Copy unaligned records, such as those after a compressed record. */
 	if (__builtin_expect(swapped || (uintptr_t)pending->record % sizeof(uint64_t), 0)) {
 		if (swapped && header->size % sizeof(uint64_t))
-			return jp_perf_bad(
+			return jp_perf_fail(
 				reader, pending->at,
 				"expected a record of whole words, found one of %u bytes",
 				header->size);
 		copy = copy_record(reader, header->size, pending);
 		if (!copy)
-			return jp_perf_no_memory(reader);
+			return jp_perf_fail_memory(reader);
 	}
 	if (swapped)
 		jp_perf_swap_words(copy);
 	record = pending->record;
-	attr = jp_perf_attrs_of(&reader->attrs, record);
+	attr = jp_perf_attrs_find(&reader->attrs, record);
 	if (__builtin_expect(attr < 0, 0))
-		return jp_perf_bad(
+		return jp_perf_fail(
 			reader, pending->at,
 			"expected a record of one of the file's %zu attrs, found id %llu",
 			reader->attrs.count,
@@ -99,14 +99,14 @@ static int kernel_record(struct jp_perf_reader *reader, const struct jp_perf_rec
 		jp_perf_swap_rest(&reader->attrs.all[attr].layout, copy);
 	pending->attr = attr;
 	pending->time = jp_perf_record_time(&reader->attrs.all[attr].layout, record);
-	/* What has no time cannot wait for its turn: perf gives it out at once. */
+	/* A record without a time cannot be ordered: like perf, deliver it at once. */
 	if (!pending->time)
 		return reader->rounds.deliver(reader->rounds.context, pending);
-	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_no_memory(reader) : 0;
+	return jp_rounds_add(&reader->rounds, pending) ? jp_perf_fail_memory(reader) : 0;
 }
 
-/* Whole records of @chunk from @from on, all of them unpacked from the record at @at. */
-static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk, uint64_t at)
+/* Reads the whole records in @chunk, unpacked from the record at @at, and keeps the rest. */
+static int read_unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chunk, uint64_t at)
 {
 	size_t from = 0;
 
@@ -117,7 +117,7 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 		int ret = 0;
 
 		if (record.size < sizeof(record) || record.size % sizeof(uint64_t))
-			return jp_perf_bad(
+			return jp_perf_fail(
 				reader, at,
 				"expected records of whole words in the compressed data, found one "
 				"of %u bytes",
@@ -126,12 +126,12 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 			break;
 		reader->summary->records++;
 		if (record.type < JP_PERF_RECORD_USER)
-			ret = kernel_record(reader, &record, &pending);
+			ret = read_kernel_record(reader, &record, &pending);
 		else if (record.type != JP_PERF_RECORD_FINISHED_ROUND)
-			ret = jp_perf_bad(reader, at,
-					  "expected the kernel's records in the compressed data, "
-					  "found type %u",
-					  record.type);
+			ret = jp_perf_fail(reader, at,
+					   "expected the kernel's records in the compressed data, "
+					   "found type %u",
+					   record.type);
 		else
 			ret = finish_round(reader, bytes);
 		reader->summary->own_records += record.type >= JP_PERF_RECORD_USER;
@@ -143,14 +143,15 @@ static int unpacked_records(struct jp_perf_reader *reader, struct jp_chunk *chun
 		return 0;
 	reader->rest = jp_chunk_new(chunk->used - from);
 	if (!reader->rest)
-		return jp_perf_no_memory(reader);
+		return jp_perf_fail_memory(reader);
 	reader->rest->used = chunk->used - from;
 	memcpy(reader->rest->bytes, chunk->bytes + from, chunk->used - from);
 	return 0;
 }
 
-static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-			     const unsigned char *data, uint64_t at)
+static int read_compressed_record(struct jp_perf_reader *reader,
+				  const struct jp_perf_record *record, const unsigned char *data,
+				  uint64_t at)
 {
 	struct jp_chunk *chunk = reader->rest ? reader->rest : jp_chunk_new(0);
 	size_t size = record->size - sizeof(*record);
@@ -160,43 +161,44 @@ static int compressed_record(struct jp_perf_reader *reader, const struct jp_perf
 	reader->rest = NULL;
 	reader->summary->compressed = true;
 	if (!chunk)
-		return jp_perf_no_memory(reader);
+		return jp_perf_fail_memory(reader);
 	if (record->type == JP_PERF_RECORD_COMPRESSED2) {
-		uint64_t told = 0;
+		uint64_t stated = 0;
 
-		if (size >= sizeof(told))
-			told = jp_perf_read64(reader, data);
-		if (size < sizeof(told) || told > size - sizeof(told)) {
+		if (size >= sizeof(stated))
+			stated = jp_perf_read64(reader, data);
+		if (size < sizeof(stated) || stated > size - sizeof(stated)) {
 			jp_chunk_put(chunk);
-			return jp_perf_bad(reader, at,
-					   "expected compressed data that fits into its record of "
-					   "%u bytes",
-					   record->size);
+			return jp_perf_fail(reader, at,
+					    "expected compressed data that fits into its record of "
+					    "%u bytes",
+					    record->size);
 		}
-		data += sizeof(told);
-		size = told;
+		data += sizeof(stated);
+		size = stated;
 	}
 	if (!reader->zstd)
 		reader->zstd = jp_zstd_new(&why);
-	ret = reader->zstd ? jp_zstd_more(reader->zstd, data, size, &chunk->bytes, &chunk->capacity,
-					  &chunk->used, unpack_limit, &why)
+	ret = reader->zstd ? jp_zstd_decompress(reader->zstd, data, size, &chunk->bytes,
+						&chunk->capacity, &chunk->used, unpack_limit, &why)
 			   : -ENOTSUP;
 	if (ret)
-		ret = jp_perf_bad(reader, at, "compressed record of type %u: %s", record->type,
-				  why.text);
+		ret = jp_perf_fail(reader, at, "compressed record of type %u: %s", record->type,
+				   why.text);
 	else
-		ret = unpacked_records(reader, chunk, at);
+		ret = read_unpacked_records(reader, chunk, at);
 	jp_chunk_put(chunk);
 	return ret;
 }
 
-/* Whether nothing follows the data, as in a stream: then more of it may be missing. */
-static bool to_the_end(const struct jp_perf_source *source)
+/* Returns how to fail at an incomplete record: if nothing follows the data, as in a stream, the
+ * file is cut short; else it is malformed. */
+static typeof(&jp_perf_fail) get_failure(const struct jp_perf_source *source)
 {
-	return !source->map || source->end >= source->size;
+	return !source->map || source->end >= source->size ? jp_perf_fail_cut : jp_perf_fail;
 }
 
-/* A record with @size bytes behind it, which only a file that is mapped has in one piece. */
+/* Skips the payload of @size bytes after a record. Only a mapped file has both in one piece. */
 static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_record *record,
 			const unsigned char *bytes, uint64_t size, uint64_t at)
 {
@@ -205,41 +207,39 @@ static int skip_payload(struct jp_perf_reader *reader, const struct jp_perf_reco
 
 	if (ret)
 		return ret;
-	if (skipped < size && to_the_end(&reader->source))
-		return jp_perf_cut(reader, at, "expected %llu bytes after this record, found %llu",
-				   (unsigned long long)size, (unsigned long long)skipped);
 	if (skipped < size)
-		return jp_perf_bad(reader, at, "expected %llu bytes after this record, found %llu",
-				   (unsigned long long)size, (unsigned long long)skipped);
-	return reader->source.map ? give_other(reader, bytes, record->size + size) : 0;
+		return get_failure(&reader->source)(
+			reader, at, "expected %llu bytes after this record, found %llu",
+			(unsigned long long)size, (unsigned long long)skipped);
+	return reader->source.map ? pass_other(reader, bytes, record->size + size) : 0;
 }
 
-/* perf's own records, @bytes and all: gone from the source already, and at any address. */
-static int user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
-		       const unsigned char *bytes, uint64_t at)
+/* Reads one of perf's own records at @bytes, which may be unaligned. The source has advanced past
+ * it. */
+static int read_user_record(struct jp_perf_reader *reader, const struct jp_perf_record *record,
+			    const unsigned char *bytes, uint64_t at)
 {
 	uint64_t word = 0;
 	uint32_t attr_size;
-	int ret;
+	int ret = 0;
 
 	if (record->size >= sizeof(*record) + sizeof(word))
 		word = jp_perf_read64(reader, bytes + sizeof(*record));
-	if (record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-		reader->summary->own_records++;
+	reader->summary->own_records += record->type <= JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
 	switch (record->type) {
 	case JP_PERF_RECORD_FINISHED_ROUND:
 		return finish_round(reader, bytes);
 	case JP_PERF_RECORD_COMPRESSED:
 	case JP_PERF_RECORD_COMPRESSED2:
-		return compressed_record(reader, record, bytes + sizeof(*record), at);
+		return read_compressed_record(reader, record, bytes + sizeof(*record), at);
 	case JP_PERF_RECORD_HEADER_ATTR:
 		if (!reader->summary->pipe)
-			return give_other(reader, bytes, record->size);
+			break;
 		attr_size = record->size >= 16 ? jp_perf_read32(reader, bytes + 12) : 0;
 		if (!attr_size)
 			attr_size = JP_PERF_ATTR_SIZE_0;
 		if (attr_size > record->size - sizeof(*record))
-			return jp_perf_bad(
+			return jp_perf_fail(
 				reader, at,
 				"expected an attr that fits into its record of %u bytes, "
 				"found one of %u",
@@ -248,28 +248,29 @@ static int user_record(struct jp_perf_reader *reader, const struct jp_perf_recor
 			reader, bytes + sizeof(*record), attr_size,
 			bytes + sizeof(*record) + attr_size,
 			(record->size - sizeof(*record) - attr_size) / sizeof(uint64_t), at);
-		return ret ? ret : give_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_HEADER_BUILD_ID:
 		ret = jp_perf_read_build_ids(reader, bytes, record->size, at);
-		return ret ? ret : give_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_HEADER_FEATURE:
 		if (record->size < sizeof(*record) + sizeof(word))
-			return jp_perf_bad(reader, at, "expected a feature's number in its record");
+			return jp_perf_fail(reader, at,
+					    "expected a feature's number in its record");
 		ret = jp_perf_read_feature(reader, word, bytes + 16, record->size - 16, at);
-		return ret ? ret : give_other(reader, bytes, record->size);
+		break;
 	case JP_PERF_RECORD_AUXTRACE:
 		return skip_payload(reader, record, bytes, word, at);
 	case JP_PERF_RECORD_TRACING_DATA:
-		/* A 32-bit size, and no padding before what follows. */
+		/* The size has 32 bits, and no padding follows the payload. */
 		attr_size = 0;
 		if (record->size >= sizeof(*record) + sizeof(attr_size))
 			attr_size = jp_perf_read32(reader, bytes + sizeof(*record));
 		return skip_payload(reader, record, bytes, attr_size, at);
 	default:
-		if (record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN)
-			reader->summary->unknown_records++;
-		return give_other(reader, bytes, record->size);
+		reader->summary->unknown_records += record->type > JP_PERF_RECORD_SCHEDSTAT_DOMAIN;
+		break;
 	}
+	return ret ?: pass_other(reader, bytes, record->size);
 }
 
 static int read_record(struct jp_perf_reader *reader, bool *more)
@@ -287,45 +288,34 @@ static int read_record(struct jp_perf_reader *reader, bool *more)
 	*more = have;
 	if (!have)
 		return 0;
-	if (have < sizeof(header) && to_the_end(source))
-		return jp_perf_cut(reader, pending.at,
-				   "expected a record of at least 8 bytes, found the last %zu "
-				   "bytes",
-				   have);
 	if (have < sizeof(header))
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of at least 8 bytes, found the last "
-				   "%zu bytes",
-				   have);
+		return get_failure(source)(
+			reader, pending.at,
+			"expected a record of at least 8 bytes, found the last %zu bytes", have);
 	header = read_record_header(reader, bytes);
 	if (header.size < sizeof(header))
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of at least 8 bytes, found type %u of "
-				   "%u bytes",
-				   header.type, header.size);
+		return jp_perf_fail(reader, pending.at,
+				    "expected a record of at least 8 bytes, found type %u of "
+				    "%u bytes",
+				    header.type, header.size);
 	bytes = jp_source_peek(source, header.size, &have, reader->err);
 	if (!bytes)
 		return -EIO;
-	if (have < header.size && to_the_end(source))
-		return jp_perf_cut(reader, pending.at,
-				   "expected a record of type %u of %u bytes, found the last %zu "
-				   "bytes",
-				   header.type, header.size, have);
 	if (have < header.size)
-		return jp_perf_bad(reader, pending.at,
-				   "expected a record of type %u of %u bytes, found the last "
-				   "%zu bytes",
-				   header.type, header.size, have);
+		return get_failure(source)(
+			reader, pending.at,
+			"expected a record of type %u of %u bytes, found the last %zu bytes",
+			header.type, header.size, have);
 	reader->summary->records++;
 	pending.record = (const void *)bytes;
 	pending.chunk = source->chunk;
 	jp_source_advance(source, header.size);
 	if (header.type < JP_PERF_RECORD_USER)
-		return kernel_record(reader, &header, &pending);
-	/* Skipping its payload may take the source to another chunk. */
+		return read_kernel_record(reader, &header, &pending);
+	/* Skipping the payload may switch the source to another chunk. */
 	if (pending.chunk)
 		pending.chunk->refs++;
-	ret = user_record(reader, &header, bytes, pending.at);
+	ret = read_user_record(reader, &header, bytes, pending.at);
 	jp_chunk_put(pending.chunk);
 	if (header.type == JP_PERF_RECORD_FINISHED_ROUND && !reader->nr_parts)
 		jp_source_drop(source, jp_rounds_oldest(&reader->rounds, source->at));
@@ -342,7 +332,7 @@ int jp_perf_read_records(struct jp_perf_reader *reader)
 	if (!ret && reader->rest && *reader->cut.text)
 		ret = -ENODATA;
 	if (!ret && reader->rest)
-		ret = jp_perf_bad(
+		ret = jp_perf_fail(
 			reader, reader->source.at,
 			"expected the compressed data to end with a whole record, found %zu "
 			"bytes more",

@@ -3,6 +3,6 @@
 
 #include "harness/format/perfdata/reader.h"
 
-/* The records of the source, to its end: those with a time go to the rounds. 0, -errno, or what the
- * visit stopped with. */
+/* Reads all records of the source; those with a time go to the rounds. Returns 0, -errno and a
+ * message, or another value of the visit. */
 int jp_perf_read_records(struct jp_perf_reader *reader);

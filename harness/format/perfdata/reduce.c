@@ -16,7 +16,7 @@
 
 enum { MAX_FEATURE = 1 << 20, MAX_NAME = 255 };
 
-/* A feature that stays: it is listed, or says nothing of the machine. */
+/* Returns whether a feature stays: the tool lists it, or it does not describe the machine. */
 static bool is_kept(unsigned feature)
 {
 	static const enum jp_perf_feature kept[] = {
@@ -40,9 +40,15 @@ struct reducing {
 	struct jp_error *err;
 };
 
-static int no_memory(struct reducing *reducing)
+static int fail_memory(struct reducing *reducing)
 {
 	return jp_fail(reducing->err, ENOMEM, "%s: no memory", reducing->path);
+}
+
+static int add_word(struct reducing *reducing, struct jp_word_set *set, const void *word,
+		    size_t size)
+{
+	return jp_word_set_add(set, word, size) ? fail_memory(reducing) : 0;
 }
 
 static int read_at(struct reducing *reducing, void *bytes, size_t size, uint64_t at)
@@ -61,7 +67,7 @@ static int write_at(struct reducing *reducing, const void *bytes, size_t size, u
 		   : 0;
 }
 
-static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char with)
+static int blank_bytes(struct reducing *reducing, uint64_t at, uint64_t size, char with)
 {
 	char block[4096];
 	int ret = 0;
@@ -74,7 +80,7 @@ static int blank(struct reducing *reducing, uint64_t at, uint64_t size, char wit
 	return ret;
 }
 
-/* Well-formed UTF-8 without control characters. */
+/* Returns whether @bytes are well-formed UTF-8 without control characters. */
 static bool is_text(const unsigned char *bytes, size_t size)
 {
 	for (size_t at = 0, length; at < size; at += length) {
@@ -88,12 +94,10 @@ static bool is_text(const unsigned char *bytes, size_t size)
 	return true;
 }
 
-/*
- * The length of NAME in "NAME=VALUE" at @text, 0 where there is none; *@value is VALUE's. Options
- * of the command line have the form too. What has addresses may look like it as well: the upper
- * bytes of an address are zeros, so that one ends what looks like text, or is all of it.
- */
-static size_t variable_at(const unsigned char *text, size_t size, size_t *value)
+/* Returns the length of NAME in "NAME=VALUE" at @text, or 0 if there is none, and stores the length
+ * of VALUE in *@value. Options of the command line have this form too. Memory with addresses may
+ * resemble it: the upper bytes of an address are zeros, so an address can end or be such text. */
+static size_t match_variable(const unsigned char *text, size_t size, size_t *value)
 {
 	size_t length = 0, end;
 
@@ -106,7 +110,7 @@ static size_t variable_at(const unsigned char *text, size_t size, size_t *value)
 	for (end = length + 1; end < size && text[end]; end++)
 		if (text[end] < ' ' && text[end] != '\t' && text[end] != '\n' && text[end] != 27)
 			return 0;
-	/* Cut off by the end of the dump it is no address. */
+	/* Text cut off by the end of the dump contains no address. */
 	if (end < size &&
 	    (end < sizeof(uint64_t) - 1 || (end < 2 * sizeof(uint64_t) && !is_text(text, end))))
 		return 0;
@@ -114,8 +118,8 @@ static size_t variable_at(const unsigned char *text, size_t size, size_t *value)
 	return length;
 }
 
-/* Blanks VALUE of the @length bytes "NAME=" at @text, which are at @at in the file: unless they are
- * not, since what was read had to be unpacked. */
+/* Blanks VALUE, @value bytes after the @length bytes "NAME=" at @text, which are at @at in the
+ * file. Fails if they are not there, since the dump was compressed. */
 static int blank_value(struct reducing *reducing, const unsigned char *text, size_t length,
 		       size_t value, uint64_t at)
 {
@@ -126,12 +130,12 @@ static int blank_value(struct reducing *reducing, const unsigned char *text, siz
 		ret = jp_fail(reducing->err, EINVAL,
 			      "%s: the environment is in compressed data, and cannot be blanked",
 			      reducing->path);
-	if (!ret && jp_word_set_add(&reducing->reduced->variables, (const char *)text, length - 1))
-		ret = no_memory(reducing);
-	return ret ? ret : blank(reducing, at + length, value, 'x');
+	return ret ?: add_word(reducing, &reducing->reduced->variables, text, length - 1)
+		   ?: blank_bytes(reducing, at + length, value, 'x');
 }
 
-/* Values of the environment in the dump of @size bytes at @stack, which is at @at in the file. */
+/* Blanks values of environment variables in the dump of @size bytes at @stack, which is at @at in
+ * the file. */
 static int reduce_dump(struct reducing *reducing, const unsigned char *stack, size_t size,
 		       uint64_t at)
 {
@@ -144,7 +148,7 @@ static int reduce_dump(struct reducing *reducing, const unsigned char *stack, si
 		if (!zero)
 			break;
 		i = (size_t)(zero - stack) + 1;
-		length = variable_at(stack + i, size - i, &value);
+		length = match_variable(stack + i, size - i, &value);
 		if (!length)
 			continue;
 		ret = blank_value(reducing, stack + i, length + 1, value, at + i);
@@ -153,7 +157,7 @@ static int reduce_dump(struct reducing *reducing, const unsigned char *stack, si
 	return ret;
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int reduce_event(void *context, const struct jp_event *event)
 {
 	struct reducing *reducing = context;
 	const unsigned char *stack;
@@ -169,14 +173,12 @@ static int visit(void *context, const struct jp_event *event)
 					(uint64_t)(stack - (const unsigned char *)event->record));
 		break;
 	case JP_EVENT_MAP:
-		if (jp_word_set_add(&reducing->reduced->paths, event->map.name,
-				    strlen(event->map.name)))
-			ret = no_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->paths, event->map.name,
+			       strlen(event->map.name));
 		break;
 	case JP_EVENT_COMM:
-		if (jp_word_set_add(&reducing->reduced->processes, event->comm.name,
-				    strlen(event->comm.name)))
-			ret = no_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->processes, event->comm.name,
+			       strlen(event->comm.name));
 		break;
 	default:
 		break;
@@ -185,8 +187,8 @@ static int visit(void *context, const struct jp_event *event)
 	return ret;
 }
 
-/* u32 count, then for each word its size with padding and its bytes. */
-static int list_command(struct reducing *reducing, const struct jp_perf_section *section)
+/* The feature holds a u32 count, then for each word its padded size and its bytes. */
+static int list_command_line(struct reducing *reducing, const struct jp_perf_section *section)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
 	uint64_t at = 4;
@@ -197,7 +199,7 @@ static int list_command(struct reducing *reducing, const struct jp_perf_section 
 			       reducing->path, section->size);
 	bytes = malloc(section->size + 1);
 	if (!bytes)
-		return no_memory(reducing);
+		return fail_memory(reducing);
 	ret = read_at(reducing, bytes, section->size, section->offset);
 	while (!ret && at + 4 <= section->size) {
 		uint32_t size;
@@ -206,16 +208,15 @@ static int list_command(struct reducing *reducing, const struct jp_perf_section 
 		at += 4;
 		if (size > section->size - at)
 			break;
-		if (jp_word_set_add(&reducing->reduced->commands, (char *)bytes + at,
-				    strnlen((char *)bytes + at, size)))
-			ret = no_memory(reducing);
+		ret = add_word(reducing, &reducing->reduced->commands, bytes + at,
+			       strnlen((char *)bytes + at, size));
 		at += size;
 	}
 	return ret;
 }
 
-/* The table of features has an entry for each bit, in order: those that stay move up. The reader
- * has checked that each lies within the file. */
+/* Removes features from the header and its table, which has an entry per bit in order: those that
+ * stay move up. The reader has checked that each lies within the file. */
 static int reduce_features(struct reducing *reducing)
 {
 	struct jp_perf_section table[JP_PERF_FEATURES] = {0};
@@ -225,14 +226,14 @@ static int reduce_features(struct reducing *reducing)
 	int ret;
 
 	ret = read_at(reducing, &header, sizeof(header), 0);
-	/* One from before there were features has none. */
+	/* Headers of the oldest files have no features. */
 	if (ret || header.size < sizeof(header))
 		return ret;
 	table_at = header.data.offset + header.data.size;
 	for (unsigned i = 0; i < JP_PERF_FEATURES; i++)
 		count += jp_perf_has_feature(&header, i);
-	/* Without features it would be one whose writer was killed, and what is behind be records.
-	 */
+	/* Without features it would look like a file whose writer was killed, and the bytes after
+	 * the data like records. */
 	if (count && !header.data.size)
 		return jp_fail(reducing->err, EINVAL, "%s: no record is in it", reducing->path);
 	ret = read_at(reducing, table, count * sizeof(table[0]), table_at);
@@ -249,12 +250,12 @@ static int reduce_features(struct reducing *reducing)
 				       reducing->path, i, section.offset, section.size);
 		if (is_kept(i)) {
 			if (i == JP_PERF_FEATURE_CMDLINE)
-				ret = list_command(reducing, &section);
+				ret = list_command_line(reducing, &section);
 			table[kept++] = section;
 			continue;
 		}
 		header.features[i / 64] &= ~(UINT64_C(1) << i % 64);
-		ret = blank(reducing, section.offset, section.size, 0);
+		ret = blank_bytes(reducing, section.offset, section.size, 0);
 	}
 	if (ret)
 		return ret;
@@ -270,12 +271,12 @@ int jp_perfdata_reduce(const char *path, int fd, struct jp_reduced *reduced, str
 	struct jp_error detail = {""};
 	int ret;
 
-	ret = jp_perfdata_read(path, visit, &reducing, &summary, &detail);
+	ret = jp_perfdata_read(path, reduce_event, &reducing, &summary, &detail);
 	if (ret && !reducing.failed)
 		ret = jp_fail(err, -ret, "%s", detail.text);
 	if (!ret && (summary.pipe || summary.compressed))
 		ret = jp_fail(err, EINVAL,
-			      "%s: %s; what it tells of the machine cannot be taken out of it",
+			      "%s: %s; data about the machine cannot be removed from it in place",
 			      path, summary.pipe ? "a pipe stream" : "compressed data");
 	return ret ?: reduce_features(&reducing);
 }

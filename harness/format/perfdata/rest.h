@@ -16,7 +16,7 @@ static inline uint64_t jp_perf_word(const void *at)
 	return value;
 }
 
-/* What is left of a record. Sizes in a file are claims: each is held against this. */
+/* The unread rest of a record. Sizes in a file are untrusted and checked against it. */
 struct jp_perf_rest {
 	unsigned char *at, *end;
 };
@@ -31,7 +31,7 @@ static inline bool jp_perf_skip(struct jp_perf_rest *rest, uint64_t count, uint6
 	return true;
 }
 
-static inline bool jp_perf_take(struct jp_perf_rest *rest, uint64_t *value)
+static inline bool jp_perf_take_word(struct jp_perf_rest *rest, uint64_t *value)
 {
 	if (rest->end - rest->at < (ptrdiff_t)sizeof(*value))
 		return false;
@@ -40,7 +40,7 @@ static inline bool jp_perf_take(struct jp_perf_rest *rest, uint64_t *value)
 	return true;
 }
 
-/* The counts of PERF_SAMPLE_READ. */
+/* Skips the counts of PERF_SAMPLE_READ. */
 static inline bool jp_perf_skip_read(struct jp_perf_rest *rest, uint64_t format)
 {
 	unsigned int times =
@@ -48,7 +48,7 @@ static inline bool jp_perf_skip_read(struct jp_perf_rest *rest, uint64_t format)
 	unsigned int each = 1 + !!(format & JP_PERF_FORMAT_ID) + !!(format & JP_PERF_FORMAT_LOST);
 	uint64_t count = 1;
 
-	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take(rest, &count))
+	if ((format & JP_PERF_FORMAT_GROUP) && !jp_perf_take_word(rest, &count))
 		return false;
 	return jp_perf_skip(rest, times, sizeof(uint64_t)) &&
 	       jp_perf_skip(rest, count, each * sizeof(uint64_t));
@@ -58,7 +58,7 @@ static inline bool jp_perf_skip_branches(struct jp_perf_rest *rest, uint64_t typ
 {
 	uint64_t count;
 
-	if (!jp_perf_take(rest, &count))
+	if (!jp_perf_take_word(rest, &count))
 		return false;
 	if ((type & JP_PERF_BRANCH_HW_INDEX) && !jp_perf_skip(rest, 1, sizeof(uint64_t)))
 		return false;

@@ -27,7 +27,7 @@ void jp_perf_ring_unmap(struct jp_perf_ring *ring)
 	*ring = (struct jp_perf_ring){0};
 }
 
-void jp_perf_ring_look(struct jp_perf_ring *ring)
+void jp_perf_ring_load_head(struct jp_perf_ring *ring)
 {
 	const struct perf_event_mmap_page *page = ring->page;
 
@@ -37,7 +37,7 @@ void jp_perf_ring_look(struct jp_perf_ring *ring)
 struct jp_perf_record *jp_perf_ring_next(struct jp_perf_ring *ring, void *whole)
 {
 	const size_t at = ring->tail & (ring->size - 1), first = ring->size - at;
-	/* Records are multiples of 8 bytes long: a header never wraps. */
+	/* Sizes of records are multiples of 8, so a header never wraps. */
 	struct jp_perf_record *record = (void *)(ring->data + at);
 	const size_t size = ring->tail == ring->head ? 0 : record->size;
 

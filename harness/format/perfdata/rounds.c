@@ -7,14 +7,14 @@
 
 #include "harness/base/array.h"
 
-/* Of the pending record @i. */
-static struct jp_chunk *chunk_of(const struct jp_perf_rounds *rounds, size_t i)
+/* Returns the chunk of the pending record @i, or NULL. */
+static struct jp_chunk *get_chunk(const struct jp_perf_rounds *rounds, size_t i)
 {
 	return i < rounds->nr_chunks ? rounds->chunks[i] : NULL;
 }
 
-/* The next pending record lies in @chunk. */
-static bool note_chunk(struct jp_perf_rounds *rounds, struct jp_chunk *chunk)
+/* Records that the next pending record is in @chunk. Returns false without memory. */
+static bool set_chunk(struct jp_perf_rounds *rounds, struct jp_chunk *chunk)
 {
 	if (!jp_array_reserve(&rounds->chunks, &rounds->chunks_capacity, rounds->nr_pending + 1))
 		return false;
@@ -29,7 +29,7 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 	if (rounds->nr_pending == rounds->pending_capacity &&
 	    !jp_array_reserve(&rounds->pending, &rounds->pending_capacity, rounds->nr_pending + 1))
 		return -ENOMEM;
-	if (pending->chunk && !note_chunk(rounds, pending->chunk))
+	if (pending->chunk && !set_chunk(rounds, pending->chunk))
 		return -ENOMEM;
 	rounds->pending[rounds->nr_pending++] = (struct jp_waiting){.time = pending->time,
 								    .record = pending->record,
@@ -43,8 +43,8 @@ int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pendin
 	return 0;
 }
 
-/* End of the run of ascending times that starts at @from. */
-static size_t run_end(const struct jp_waiting *all, size_t from, size_t count)
+/* Returns the end of the run of ascending times that starts at @from. */
+static size_t find_run_end(const struct jp_waiting *all, size_t from, size_t count)
 {
 	do
 		from++;
@@ -52,29 +52,29 @@ static size_t run_end(const struct jp_waiting *all, size_t from, size_t count)
 	return from;
 }
 
-/* Whether the next record of @left comes before that of @right; equal times keep the file's order.
- */
-static bool before(const struct jp_pending_run *left, const struct jp_pending_run *right)
+/* Returns whether the next record of @left precedes that of @right. Equal times keep file order. */
+static bool precedes(const struct jp_pending_run *left, const struct jp_pending_run *right)
 {
 	return left->time < right->time || (left->time == right->time && left->next < right->next);
 }
 
-/* Makes a heap again of that below @at, which alone may be out of place. */
+/* Restores the heap if only the run @at may be out of place. */
 static void sift_down(struct jp_perf_rounds *rounds, size_t at)
 {
 	struct jp_pending_run *runs = rounds->runs, moved = runs[at];
 
 	for (size_t child; (child = 2 * at + 1) < rounds->nr_runs; at = child) {
-		if (child + 1 < rounds->nr_runs && before(&runs[child + 1], &runs[child]))
+		if (child + 1 < rounds->nr_runs && precedes(&runs[child + 1], &runs[child]))
 			child++;
-		if (!before(&runs[child], &moved))
+		if (!precedes(&runs[child], &moved))
 			break;
 		runs[at] = runs[child];
 	}
 	runs[at] = moved;
 }
 
-/* The records of each ring are in order already: so many runs, as far as they are due. */
+/* Finds the runs of records that are due, since the records of each ring are already ordered.
+ * Returns 0 or -ENOMEM. */
 static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	size_t from, end;
@@ -84,7 +84,7 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 		struct jp_pending_run *run;
 		size_t due = from;
 
-		end = run_end(rounds->pending, from, rounds->nr_pending);
+		end = find_run_end(rounds->pending, from, rounds->nr_pending);
 		while (due < end && rounds->pending[due].time <= limit)
 			due++;
 		if (due == from)
@@ -101,8 +101,8 @@ static int find_runs(struct jp_perf_rounds *rounds, uint64_t limit)
 	return 0;
 }
 
-/* What was given out leaves; the rest keeps its order. */
-static void keep_later(struct jp_perf_rounds *rounds, uint64_t limit)
+/* Drops the delivered records; the others keep their order. */
+static void drop_delivered(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	size_t kept = 0;
 
@@ -110,7 +110,7 @@ static void keep_later(struct jp_perf_rounds *rounds, uint64_t limit)
 		if (rounds->pending[i].time <= limit)
 			continue;
 		if (kept < rounds->nr_chunks)
-			rounds->chunks[kept] = chunk_of(rounds, i);
+			rounds->chunks[kept] = get_chunk(rounds, i);
 		rounds->pending[kept++] = rounds->pending[i];
 	}
 	rounds->nr_pending = kept;
@@ -118,19 +118,19 @@ static void keep_later(struct jp_perf_rounds *rounds, uint64_t limit)
 		rounds->nr_chunks = kept;
 }
 
-static int give_out(struct jp_perf_rounds *rounds, size_t i)
+static int deliver_record(struct jp_perf_rounds *rounds, size_t i)
 {
 	const struct jp_waiting *due = &rounds->pending[i];
 
 	return rounds->deliver(rounds->context, &(struct jp_pending){.time = due->time,
 								     .record = due->record,
-								     .chunk = chunk_of(rounds, i),
+								     .chunk = get_chunk(rounds, i),
 								     .at = due->at,
 								     .attr = due->attr});
 }
 
-/* Merges the runs by a heap of them: nothing is copied, however many records wait. */
-static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
+/* Delivers the due records by merging their runs with a heap, without copying records. */
+static int flush_due(struct jp_perf_rounds *rounds, uint64_t limit)
 {
 	int ret = find_runs(rounds, limit);
 
@@ -141,8 +141,8 @@ static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 		size_t due = first->next++;
 
 		if (!ret)
-			ret = give_out(rounds, due);
-		jp_chunk_put(chunk_of(rounds, due));
+			ret = deliver_record(rounds, due);
+		jp_chunk_put(get_chunk(rounds, due));
 		if (first->next == first->end)
 			*first = rounds->runs[--rounds->nr_runs];
 		else
@@ -150,7 +150,7 @@ static int flush(struct jp_perf_rounds *rounds, uint64_t limit)
 		if (rounds->nr_runs)
 			sift_down(rounds, 0);
 	}
-	keep_later(rounds, limit);
+	drop_delivered(rounds, limit);
 	return ret;
 }
 
@@ -161,7 +161,7 @@ int jp_rounds_finish(struct jp_perf_rounds *rounds)
 	if (!rounds->nr_pending)
 		return 0;
 	if (rounds->limit)
-		ret = flush(rounds, rounds->limit);
+		ret = flush_due(rounds, rounds->limit);
 	rounds->flushed = rounds->limit;
 	rounds->limit = rounds->newest;
 	return ret;
@@ -169,12 +169,12 @@ int jp_rounds_finish(struct jp_perf_rounds *rounds)
 
 int jp_rounds_end(struct jp_perf_rounds *rounds)
 {
-	return rounds->nr_pending ? flush(rounds, UINT64_MAX) : 0;
+	return rounds->nr_pending ? flush_due(rounds, UINT64_MAX) : 0;
 }
 
 uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at)
 {
-	/* They are kept in the order of the file. */
+	/* They are in file order. */
 	return rounds->nr_pending && rounds->pending[0].at < at ? rounds->pending[0].at : at;
 }
 

@@ -7,27 +7,26 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/format/perfdata/source.h"
 
-/*
- * Puts records into the order of time by perf's own rule. Rings are drained one after the other;
- * FINISHED_ROUND says that each was drained once. What a round holds may be older than what an
- * earlier ring of the same round gave, but not older than the newest record of the round before:
- * up to that time everything can be given out. Equal times keep the order of the file.
- */
+/* Orders records by time with perf's rule. perf drains ring after ring and writes FINISHED_ROUND
+ * when each was drained once. A record of a round may be older than records of other rings in the
+ * same round, but not older than the newest record of the round before: all records up to that time
+ * can be delivered. Equal times keep file order. */
 struct jp_pending {
 	uint64_t time;
 	const struct jp_perf_record *record;
-	struct jp_chunk *chunk; /* that holds it, one reference is ours; NULL: the mapped file */
+	struct jp_chunk *chunk; /* holds the record, with a reference; NULL: the mapped file */
 	uint64_t at : 48, attr : 16;
 };
 
-/* The same, as it waits: most files have no chunks, and a round may hold all of a file. */
+/* A waiting jp_pending, smaller: most files have no chunks, and a round may contain a whole
+ * file. */
 struct jp_waiting {
 	uint64_t time;
 	const struct jp_perf_record *record;
 	uint64_t at : 48, attr : 16;
 };
 
-/* Pending records with ascending times, from @next, which has @time, to before @end. */
+/* Pending records with ascending times: from @next, which has @time, up to @end. */
 struct jp_pending_run {
 	uint64_t time;
 	size_t next, end;
@@ -35,26 +34,27 @@ struct jp_pending_run {
 
 struct jp_perf_rounds {
 	struct jp_waiting *pending;
-	struct jp_chunk **chunks; /* of the first nr_chunks of them; those behind have none */
+	struct jp_chunk **chunks; /* chunks of the first nr_chunks records; the others have none */
 	size_t nr_pending, pending_capacity, nr_chunks, chunks_capacity;
-	struct jp_pending_run *runs; /* while some are given out: a heap */
+	struct jp_pending_run *runs; /* heap, used during delivery */
 	size_t nr_runs, runs_capacity;
-	uint64_t limit;   /* highest time up to the round before */
+	uint64_t limit;   /* highest time before this round */
 	uint64_t newest;  /* highest time so far */
-	uint64_t flushed; /* what is older was given out already */
-	uint64_t behind;  /* records that are older all the same: they come out of order */
-	bool no_memory;   /* there was none for the runs, and nobody said so yet */
-	/* Gives out one record; anything but 0 stops. */
+	uint64_t flushed; /* older records were delivered */
+	uint64_t behind;  /* records older than that: they are out of order */
+	bool no_memory;   /* no memory for the runs; not reported yet */
+	/* Handles one record. A value other than 0 stops the delivery. */
 	int (*deliver)(void *context, const struct jp_pending *pending);
 	void *context;
 };
 
-/* Takes one record in. 0 or -ENOMEM. */
+/* Adds a record. Returns 0 or -ENOMEM. */
 int jp_rounds_add(struct jp_perf_rounds *rounds, const struct jp_pending *pending);
-/* FINISHED_ROUND. Returns what deliver() stopped with, or -ENOMEM. */
+/* Delivers the records that are due at a FINISHED_ROUND. Returns 0, another value of deliver(), or
+ * -ENOMEM. */
 int jp_rounds_finish(struct jp_perf_rounds *rounds);
-/* The end of the data: gives out all. */
+/* Delivers all records, at the end of the data. Returns as jp_rounds_finish(). */
 int jp_rounds_end(struct jp_perf_rounds *rounds);
-/* Offset of the first byte of the file that a pending record needs, else @at. */
+/* Returns the lowest file offset that a pending record needs, or @at. */
 uint64_t jp_rounds_oldest(const struct jp_perf_rounds *rounds, uint64_t at);
 void jp_rounds_free(struct jp_perf_rounds *rounds);

@@ -2,7 +2,6 @@
 #include "harness/format/perfdata/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -76,12 +75,9 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 	};
 	if (source->fd < 0)
 		return source->fd;
-	if (fstat(source->fd, &st)) {
+	if (fstat(source->fd, &st))
 		ret = jp_fail(err, errno, "%s: %s", source->name, strerror(errno));
-		jp_source_close(source);
-		return ret;
-	}
-	if (S_ISDIR(st.st_mode))
+	else if (S_ISDIR(st.st_mode))
 		ret = jp_fail(err, EISDIR, "%s: %s", source->name, strerror(EISDIR));
 	else if (S_ISREG(st.st_mode) && lseek(source->fd, 0, SEEK_CUR) == 0)
 		ret = map_file(source, st.st_size, err);
@@ -92,8 +88,8 @@ int jp_source_open(struct jp_perf_source *source, const char *path, struct jp_er
 	return ret;
 }
 
-int jp_source_take(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
-		   struct jp_error *err)
+int jp_source_adopt(struct jp_perf_source *source, int fd, const char *name, uint64_t size,
+		    struct jp_error *err)
 {
 	int ret;
 
@@ -113,22 +109,22 @@ void jp_source_close(struct jp_perf_source *source)
 	*source = (struct jp_perf_source){.fd = -1};
 }
 
-/* One call for many pages is cheaper than a fault for each. */
-static void populate(struct jp_perf_source *source, uint64_t to)
+/* Reads the pages up to @to ahead. One call for many pages is cheaper than a fault for each. */
+static void populate_pages(struct jp_perf_source *source, uint64_t to)
 {
 	while (source->populated < to) {
 		uint64_t size = source->size - source->populated;
 
 		if (size > WINDOW)
 			size = WINDOW;
-		/* It only saves time; an old kernel refuses it. */
+		/* Only an optimization, which old kernels reject. */
 		madvise((void *)(source->map + source->populated), size, MADV_POPULATE_READ);
 		source->populated += size;
 	}
 }
 
-/* Makes room for @size bytes from @chunk_at on, in a new chunk where the old one has none. */
-static int chunk_capacity(struct jp_perf_source *source, size_t size)
+/* Makes room for @size bytes from @chunk_at on, in a new chunk if needed. Returns 0 or -ENOMEM. */
+static int reserve_chunk(struct jp_perf_source *source, size_t size)
 {
 	struct jp_chunk *old = source->chunk, *chunk;
 	size_t kept = old ? old->used - source->chunk_at : 0;
@@ -157,10 +153,10 @@ const unsigned char *jp_source_peek(struct jp_perf_source *source, size_t size, 
 
 		*have = size < left ? size : left;
 		if (source->at + *have > source->populated)
-			populate(source, source->at + *have);
+			populate_pages(source, source->at + *have);
 		return source->map + source->at;
 	}
-	if (chunk_capacity(source, size)) {
+	if (reserve_chunk(source, size)) {
 		jp_fail(err, ENOMEM, "%s: no memory", source->name);
 		return NULL;
 	}
@@ -200,7 +196,7 @@ int jp_source_skip(struct jp_perf_source *source, uint64_t size, uint64_t *skipp
 	for (*skipped = 0; *skipped < size;) {
 		size_t step = size - *skipped < CHUNK ? size - *skipped : CHUNK, have;
 
-		if (source->map) { /* without touching the pages */
+		if (source->map) { /* does not touch the pages */
 			uint64_t left = source->end - source->at;
 
 			*skipped = size < left ? size : left;

@@ -5,24 +5,24 @@
 
 #include "harness/format/perfdata/rest.h"
 
-static void store(unsigned char *at, uint64_t value)
+static void store_word(unsigned char *at, uint64_t value)
 {
 	memcpy(at, &value, sizeof(value));
 }
 
-/* The words from @at to @end; called twice it changes nothing. */
+/* Swaps the words from @at to @end; a second call restores them. */
 static void swap_words(unsigned char *at, const unsigned char *end)
 {
 	for (; end - at >= (ptrdiff_t)sizeof(uint64_t); at += sizeof(uint64_t))
-		store(at, __builtin_bswap64(jp_perf_word(at)));
+		store_word(at, __builtin_bswap64(jp_perf_word(at)));
 }
 
-/* A swapped word that is a pair of 32 bits each. */
+/* Exchanges the halves of a swapped word that is a pair of 32-bit fields. */
 static void swap_halves(unsigned char *at)
 {
 	uint64_t word = jp_perf_word(at);
 
-	store(at, word << 32 | word >> 32);
+	store_word(at, word << 32 | word >> 32);
 }
 
 void jp_perf_swap_record_header(struct jp_perf_record *header)
@@ -34,11 +34,12 @@ void jp_perf_swap_record_header(struct jp_perf_record *header)
 
 void jp_perf_swap_file_header(struct jp_perf_file_header *header)
 {
-	enum { HOSTNAME = 3 }; /* every perf writes it */
+	enum { HOSTNAME = 3 }; /* always present */
 	struct jp_perf_file_header longs;
 
 	swap_words((unsigned char *)header, (unsigned char *)(header + 1));
-	/* Features are a bitmap of longs: a 32-bit machine has the halves the other way round. */
+	/* The bitmap of features consists of longs: on a 32-bit machine the halves are
+	 * exchanged. */
 	longs = *header;
 	for (size_t i = 0; i < sizeof(header->features) / sizeof(*header->features); i++)
 		swap_halves((unsigned char *)&longs.features[i]);
@@ -46,7 +47,7 @@ void jp_perf_swap_file_header(struct jp_perf_file_header *header)
 		*header = longs;
 }
 
-/* Bit fields begin at the other end of each byte. */
+/* Reverses the bits in each byte, as bit fields do between byte orders. */
 static uint64_t swap_bits(uint64_t flags)
 {
 	flags = (flags >> 1 & 0x5555555555555555) | (flags & 0x5555555555555555) << 1;
@@ -79,7 +80,7 @@ void jp_perf_swap_words(struct jp_perf_record *record)
 	swap_words(bytes + sizeof(*record), bytes + record->size);
 }
 
-/* A 32-bit size, then bytes of the tracepoint up to the next word. */
+/* Swaps the 32-bit size of raw data; its bytes, up to the next word, stay. */
 static bool swap_raw(struct jp_perf_rest *rest)
 {
 	unsigned char *raw = rest->at;
@@ -98,7 +99,7 @@ static bool swap_raw(struct jp_perf_rest *rest)
 	return true;
 }
 
-/* What a sample's sizes claim that is not there the decoder finds once more, and says so. */
+/* Stops at sizes that exceed the sample; the decoder reports them. */
 static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_record *record)
 {
 	unsigned char *bytes = (unsigned char *)record, *stack;
@@ -114,7 +115,7 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 	if ((type & JP_PERF_SAMPLE_READ) && !jp_perf_skip_read(&rest, layout->read_format))
 		return;
 	if ((type & JP_PERF_SAMPLE_CALLCHAIN) &&
-	    (!jp_perf_take(&rest, &count) || !jp_perf_skip(&rest, count, sizeof(uint64_t))))
+	    (!jp_perf_take_word(&rest, &count) || !jp_perf_skip(&rest, count, sizeof(uint64_t))))
 		return;
 	if ((type & JP_PERF_SAMPLE_RAW) && !swap_raw(&rest))
 		return;
@@ -122,11 +123,11 @@ static void swap_sample(const struct jp_perf_layout *layout, struct jp_perf_reco
 	    !jp_perf_skip_branches(&rest, layout->branch_type))
 		return;
 	if ((type & JP_PERF_SAMPLE_REGS_USER) &&
-	    (!jp_perf_take(&rest, &count) ||
+	    (!jp_perf_take_word(&rest, &count) ||
 	     (count &&
 	      !jp_perf_skip(&rest, __builtin_popcountll(layout->regs_mask), sizeof(uint64_t)))))
 		return;
-	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take(&rest, &count))
+	if (!(type & JP_PERF_SAMPLE_STACK_USER) || !jp_perf_take_word(&rest, &count))
 		return;
 	stack = rest.at;
 	if (jp_perf_skip(&rest, count, 1))
@@ -137,7 +138,7 @@ static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
 {
 	unsigned char *bytes = (unsigned char *)record;
 
-	/* All bytes, unless these tell otherwise. */
+	/* Restore the bytes after offset 40, then swap the fields. */
 	swap_words(bytes + 40, end);
 	if (!jp_perf_has_build_id(record)) {
 		swap_words(bytes + 40, bytes + 64);
@@ -149,42 +150,28 @@ static void swap_mmap2(struct jp_perf_record *record, unsigned char *end)
 	}
 }
 
-/* @end: where the sample id begins. */
-static void swap_side(struct jp_perf_record *record, unsigned char *end)
+/* Swaps the fields of a record that is no sample. @end: start of its sample id. */
+static void swap_fields(struct jp_perf_record *record, unsigned char *end)
 {
+	static const uint8_t least[] = {
+		[JP_PERF_RECORD_MMAP] = 40, [JP_PERF_RECORD_MMAP2] = 72,
+		[JP_PERF_RECORD_COMM] = 16, [JP_PERF_RECORD_FORK] = 24,
+		[JP_PERF_RECORD_EXIT] = 24, [JP_PERF_RECORD_NAMESPACES] = 16,
+	};
 	unsigned char *bytes = (unsigned char *)record;
-	const ptrdiff_t size = end - bytes;
 
-	switch (record->type) {
-	case JP_PERF_RECORD_MMAP:
-		if (size < 40)
-			return;
-		swap_words(bytes + 40, end);
-		break;
-	case JP_PERF_RECORD_MMAP2:
-		if (size < 72)
-			return;
-		swap_mmap2(record, end);
-		break;
-	case JP_PERF_RECORD_COMM:
-		if (size < 16)
-			return;
-		swap_words(bytes + 16, end);
-		break;
-	case JP_PERF_RECORD_FORK:
-	case JP_PERF_RECORD_EXIT:
-		if (size < 24)
-			return;
-		swap_halves(bytes + 16);
-		break;
-	case JP_PERF_RECORD_NAMESPACES:
-		if (size < 16)
-			return;
-		break;
-	default:
+	if (record->type >= sizeof(least) || !least[record->type] ||
+	    end - bytes < least[record->type])
 		return;
-	}
 	swap_halves(bytes + 8); /* pid and tid */
+	if (record->type == JP_PERF_RECORD_MMAP)
+		swap_words(bytes + 40, end);
+	else if (record->type == JP_PERF_RECORD_MMAP2)
+		swap_mmap2(record, end);
+	else if (record->type == JP_PERF_RECORD_COMM)
+		swap_words(bytes + 16, end);
+	else if (record->type != JP_PERF_RECORD_NAMESPACES)
+		swap_halves(bytes + 16);
 }
 
 void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_record *record)
@@ -201,5 +188,5 @@ void jp_perf_swap_rest(const struct jp_perf_layout *layout, struct jp_perf_recor
 		swap_halves(end - layout->end_tid);
 	if (layout->end_cpu)
 		swap_halves(end - layout->end_cpu);
-	swap_side(record, end - layout->trailer);
+	swap_fields(record, end - layout->trailer);
 }

@@ -51,7 +51,7 @@ void jp_perfdata_round(struct jp_perfdata_writer *writer)
 	};
 
 	jp_perfdata_put(writer, &round, sizeof(round));
-	/* Who is killed leaves a file that can be read up to here. */
+	/* If the writer is killed, the file can be read up to here. */
 	jp_output_flush(writer->output);
 }
 
@@ -71,8 +71,8 @@ int jp_perfdata_id(struct jp_perfdata_writer *writer, unsigned int event, uint64
 	return 0;
 }
 
-static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
-		     const struct jp_perf_section *ids, uint64_t features)
+static void write_header(struct jp_perfdata_writer *writer, uint64_t data_size,
+			 const struct jp_perf_section *ids, uint64_t features)
 {
 	struct {
 		struct jp_perf_file_header header;
@@ -103,7 +103,7 @@ static void put_head(struct jp_perfdata_writer *writer, uint64_t data_size,
 		jp_output_put(writer->output, &head, writer->data);
 }
 
-static void writer_free(struct jp_perfdata_writer *writer)
+static void free_writer(struct jp_perfdata_writer *writer)
 {
 	if (!writer)
 		return;
@@ -143,11 +143,11 @@ struct jp_perfdata_writer *jp_perfdata_create(const char *path,
 	else
 		jp_fail(err, ENOMEM, "%s: no memory for the writer", path);
 	if (!writer->output) {
-		writer_free(writer);
+		free_writer(writer);
 		return NULL;
 	}
-	/* Size 0: what perf says of a file whose writer died. */
-	put_head(writer, 0, none, 0);
+	/* Data size 0, as in a perf.data whose writer died. */
+	write_header(writer, 0, none, 0);
 	jp_output_flush(writer->output);
 	return writer;
 }
@@ -249,11 +249,11 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 	uint64_t mask = 0, end, table_at;
 	int error;
 
-	/* Data of size 0 are what a writer that died leaves. */
+	/* A data size of 0 would mean that the writer died. */
 	if (jp_output_at(writer->output) == writer->data)
 		jp_perfdata_round(writer);
 	end = table_at = jp_output_at(writer->output);
-	/* The table of features lies right behind the data; it is filled in when their places are
+	/* The table of features directly follows the data; it is written when the offsets are
 	 * known. */
 	jp_perfdata_put(writer, table, sizeof(table));
 	for (unsigned int i = 0; i < NR; i++) {
@@ -268,11 +268,11 @@ int jp_perfdata_close(struct jp_perfdata_writer *writer, uint64_t first, uint64_
 		jp_perfdata_put(writer, writer->events[i].ids, ids[i].size);
 	}
 	jp_output_rewrite(writer->output, table_at, table, sizeof(table));
-	/* The header last: whoever finds a size in it finds all that it speaks of. */
-	put_head(writer, end - writer->data, ids, mask);
+	/* Write the header last: if it has a data size, the file is complete. */
+	write_header(writer, end - writer->data, ids, mask);
 	error = jp_output_close(writer->output, err);
 	writer->output = NULL;
-	writer_free(writer);
+	free_writer(writer);
 	return error;
 }
 
@@ -280,5 +280,5 @@ void jp_perfdata_remove(struct jp_perfdata_writer *writer)
 {
 	jp_output_remove(writer->output);
 	writer->output = NULL;
-	writer_free(writer);
+	free_writer(writer);
 }

@@ -33,7 +33,7 @@ void jp_zstd_free(struct jp_zstd *zstd)
 	free(zstd);
 }
 
-static int grow(unsigned char **out, size_t *capacity, size_t limit, struct jp_error *err)
+static int grow_output(unsigned char **out, size_t *capacity, size_t limit, struct jp_error *err)
 {
 	size_t more = *capacity < ZSTD_DStreamOutSize() ? ZSTD_DStreamOutSize() : *capacity * 2;
 	unsigned char *moved;
@@ -51,8 +51,8 @@ static int grow(unsigned char **out, size_t *capacity, size_t limit, struct jp_e
 	return 0;
 }
 
-int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		 size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
+int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
+		       size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
 {
 	ZSTD_inBuffer input = {in, size, 0};
 
@@ -61,7 +61,7 @@ int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned cha
 		size_t hint;
 
 		if (*used == *capacity) {
-			int ret = grow(out, capacity, limit, err);
+			int ret = grow_output(out, capacity, limit, err);
 
 			if (ret)
 				return ret;
@@ -71,7 +71,7 @@ int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned cha
 		if (ZSTD_isError(hint))
 			return jp_fail(err, EINVAL, "zstd: %s", ZSTD_getErrorName(hint));
 		*used = output.pos;
-		/* A full output may leave something inside; a part-filled one does not. */
+		/* A full output may leave data inside zstd; a partly filled one does not. */
 		if (input.pos == input.size && output.pos < output.size)
 			return 0;
 	}
@@ -89,8 +89,8 @@ void jp_zstd_free(struct jp_zstd *zstd)
 {
 }
 
-int jp_zstd_more(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
-		 size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
+int jp_zstd_decompress(struct jp_zstd *zstd, const void *in, size_t size, unsigned char **out,
+		       size_t *capacity, size_t *used, size_t limit, struct jp_error *err)
 {
 	return jp_fail(err, ENOTSUP, "built without libzstd");
 }

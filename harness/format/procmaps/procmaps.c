@@ -9,14 +9,14 @@
 #include "harness/format/truth/format.h"
 
 struct cursor {
-	const char *at, *end; /* within one line */
+	const char *at, *end; /* position in a line and its end */
 };
 
-static bool number(struct cursor *line, unsigned int base, uint64_t max, uint64_t *value)
+static bool parse_number(struct cursor *line, unsigned int base, uint64_t max, uint64_t *value)
 {
 	const char *start = line->at;
 
-	/* A line's end is its newline, which is no digit. */
+	/* The newline at the end of the line is no digit and stops the loop. */
 	for (*value = 0;; line->at++) {
 		unsigned int digit = 99;
 
@@ -33,13 +33,13 @@ static bool number(struct cursor *line, unsigned int base, uint64_t max, uint64_
 	return line->at > start;
 }
 
-static bool literal(struct cursor *line, char c)
+static bool skip_char(struct cursor *line, char c)
 {
 	return line->at < line->end && *line->at++ == c;
 }
 
-/* One of "@set-", the position in maps of one permission. */
-static bool permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot)
+/* Parses one permission: the letter @set, which adds @bit to *@prot, or '-'. */
+static bool parse_permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot)
 {
 	if (line->at == line->end || (*line->at != set && *line->at != '-'))
 		return false;
@@ -48,7 +48,8 @@ static bool permission(struct cursor *line, char set, uint8_t bit, uint8_t *prot
 	return true;
 }
 
-/* The kernel writes a newline in a name as \012 and nothing else so (seq_file's escape is "\n"). */
+/* Decodes the name at @line into @out and returns the byte after its NUL. The kernel writes a
+ * newline as \012 and escapes nothing else (seq_file's escape set is "\n"). */
 static char *decode_name(char *out, const struct cursor *line)
 {
 	for (const char *s = line->at; s < line->end; s++) {
@@ -63,36 +64,37 @@ static char *decode_name(char *out, const struct cursor *line)
 	return out;
 }
 
-/* What was expected where @line stands now, or NULL. The name remains in @line. */
+/* Parses one line up to its name, at which @line then points. Returns NULL, or what was expected at
+ * @line. */
 static const char *parse_line(struct cursor *line, struct jp_procmap *map)
 {
 	uint64_t maj, min;
 
-	if (!number(line, 16, UINT64_MAX, &map->start) || !literal(line, '-') ||
-	    !number(line, 16, UINT64_MAX, &map->end) || !literal(line, ' '))
+	if (!parse_number(line, 16, UINT64_MAX, &map->start) || !skip_char(line, '-') ||
+	    !parse_number(line, 16, UINT64_MAX, &map->end) || !skip_char(line, ' '))
 		return "START-END in hexadecimal";
 	if (map->start >= map->end)
 		return "a start below the end";
 	map->prot = 0;
-	if (!permission(line, 'r', JP_PROT_READ, &map->prot) ||
-	    !permission(line, 'w', JP_PROT_WRITE, &map->prot) ||
-	    !permission(line, 'x', JP_PROT_EXEC, &map->prot) || line->at == line->end ||
+	if (!parse_permission(line, 'r', JP_PROT_READ, &map->prot) ||
+	    !parse_permission(line, 'w', JP_PROT_WRITE, &map->prot) ||
+	    !parse_permission(line, 'x', JP_PROT_EXEC, &map->prot) || line->at == line->end ||
 	    (*line->at != 's' && *line->at != 'p'))
 		return "permissions such as r-xp";
 	map->shared = *line->at++;
-	if (!literal(line, ' ') || !number(line, 16, UINT64_MAX, &map->offset) ||
-	    !literal(line, ' '))
+	if (!skip_char(line, ' ') || !parse_number(line, 16, UINT64_MAX, &map->offset) ||
+	    !skip_char(line, ' '))
 		return "an offset in hexadecimal";
-	if (!number(line, 16, UINT32_MAX, &maj) || !literal(line, ':') ||
-	    !number(line, 16, UINT32_MAX, &min) || !literal(line, ' '))
+	if (!parse_number(line, 16, UINT32_MAX, &maj) || !skip_char(line, ':') ||
+	    !parse_number(line, 16, UINT32_MAX, &min) || !skip_char(line, ' '))
 		return "a device MAJOR:MINOR in hexadecimal";
 	map->maj = maj;
 	map->min = min;
-	if (!number(line, 10, UINT64_MAX, &map->ino))
+	if (!parse_number(line, 10, UINT64_MAX, &map->ino))
 		return "an inode number";
-	if (line->at < line->end && !literal(line, ' '))
+	if (line->at < line->end && !skip_char(line, ' '))
 		return "a blank after the inode number";
-	/* The name is aligned with blanks; its own first character is '/' or '['. */
+	/* Blanks align the name, which starts with '/' or '['. */
 	while (line->at < line->end && *line->at == ' ')
 		line->at++;
 	if (memchr(line->at, '\0', line->end - line->at))

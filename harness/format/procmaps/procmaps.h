@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "harness/base/error.h"
 
@@ -14,14 +13,13 @@ struct jp_procmap {
 	char shared;  /* 's' or 'p' */
 	uint32_t maj, min;
 	uint64_t ino;
-	/* "" where the line has none; "\012" is decoded to a newline; a " (deleted)" at its end is
-	 * kept, as the kernel's MMAP2 records keep it. */
+	/* "" if the line has none. "\012" is decoded to a newline. A " (deleted)" at the end stays,
+	 * as in the kernel's MMAP2 records. */
 	const char *name;
 };
 
-/*
- * Parses maps text of @size bytes (not NUL-terminated). *@maps is allocated in one piece with its
- * names; free() it. -EINVAL with the line's number and what was expected.
- */
+/* Parses @text, @size bytes of maps without a NUL. Allocates *@maps with its names in one block,
+ * which the caller frees. Returns 0, -ENOMEM, or -EINVAL with a message that names the line and
+ * what was expected. */
 int jp_procmaps_parse(const char *text, size_t size, struct jp_procmap **maps, size_t *count,
 		      struct jp_error *err);

@@ -71,7 +71,7 @@ static const struct field {
 };
 enum { FIELDS = sizeof(fields) / sizeof(*fields) };
 
-static void put(FILE *file, const struct field *field, const struct jp_capture_info *info)
+static void write_field(FILE *file, const struct field *field, const struct jp_capture_info *info)
 {
 	const void *value = (const char *)info + field->at;
 
@@ -98,7 +98,7 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 	if (!file)
 		return -EIO;
 	for (size_t i = 0; i < FIELDS; i++)
-		put(file, &fields[i], info);
+		write_field(file, &fields[i], info);
 	if (ferror(file))
 		ret = EIO;
 	if (fclose(file) && !ret)
@@ -107,7 +107,7 @@ int jp_capture_info_write(const struct jp_capture_info *info, const char *dir, s
 }
 
 /* Returns false if a number was expected. */
-static bool take(const struct field *field, struct jp_capture_info *info, const char *text)
+static bool set_field(const struct field *field, struct jp_capture_info *info, const char *text)
 {
 	void *value = (char *)info + field->at;
 
@@ -121,15 +121,6 @@ static bool take(const struct field *field, struct jp_capture_info *info, const 
 	return true;
 }
 
-static size_t find(const char *key)
-{
-	size_t i = 0;
-
-	while (i < FIELDS && strcmp(key, fields[i].key) != 0)
-		i++;
-	return i;
-}
-
 int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *text,
 			  struct jp_error *err)
 {
@@ -139,20 +130,21 @@ int jp_capture_info_parse(struct jp_capture_info *info, const char *name, char *
 	for (char *next = NULL, *line = strtok_r(text, "\n", &next); line;
 	     line = strtok_r(NULL, "\n", &next)) {
 		char *value = strchr(line, ' ');
-		size_t i;
+		size_t i = 0;
 
 		number++;
 		if (!value)
 			return jp_fail(err, EINVAL, "%s:%u: expected \"key value\", found \"%s\"",
 				       name, number, line);
 		*value++ = 0;
-		i = find(line);
+		while (i < FIELDS && strcmp(line, fields[i].key) != 0)
+			i++;
 		if (i == FIELDS)
 			continue;
 		if (found[i])
 			return jp_fail(err, EINVAL, "%s:%u: a second \"%s\"", name, number, line);
 		found[i] = true;
-		if (!take(&fields[i], info, value))
+		if (!set_field(&fields[i], info, value))
 			return jp_fail(err, EINVAL, "%s:%u: expected a number, found \"%s\"", name,
 				       number, value);
 	}

@@ -2,8 +2,6 @@
 #include "harness/format/rundir/intervals.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +10,8 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Reads @count numbers of a line, each after one blank. *@rest: the text behind them. */
-static bool take_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
+/* Parses @count numbers, each after one blank. *@rest: the text after them. */
+static bool parse_numbers(const char *text, uint64_t *numbers, size_t count, const char **rest)
 {
 	for (size_t i = 0; i < count; i++)
 		if (*text++ != ' ' || !jp_number_take(&text, 10, UINT64_MAX, &numbers[i]))
@@ -23,7 +21,7 @@ static bool take_numbers(const char *text, uint64_t *numbers, size_t count, cons
 }
 
 /* Returns the byte that three octal digits encode; 0: none. */
-static char octal(const char *digits)
+static char parse_octal(const char *digits)
 {
 	unsigned int byte = 0;
 
@@ -36,10 +34,10 @@ static char octal(const char *digits)
 }
 
 /* Reads a name of less than @size bytes; blanks and backslashes are written as \ooo. */
-static bool take_name(const char *text, char *name, size_t size)
+static bool parse_name(const char *text, char *name, size_t size)
 {
 	for (; *text && size > 1; size--) {
-		*name = *text == '\\' ? octal(text + 1) : *text;
+		*name = *text == '\\' ? parse_octal(text + 1) : *text;
 		text += *text == '\\' && *name ? 4 : 1;
 		if (!*name++)
 			return false;
@@ -54,7 +52,7 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 	uint64_t numbers[3];
 	const char *rest;
 
-	if (!take_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] || !numbers[0] ||
+	if (!parse_numbers(text, numbers, 3, &rest) || *rest != ' ' || !rest[1] || !numbers[0] ||
 	    numbers[0] > INT32_MAX || numbers[1] > numbers[2])
 		return false;
 	if (intervals->nr_processes &&
@@ -66,7 +64,7 @@ static bool add_process(struct jp_intervals *intervals, const char *text)
 		return false;
 	*process = (struct jp_announced){
 		.pid = (uint32_t)numbers[0], .asked = numbers[1], .answered = numbers[2]};
-	return take_name(rest + 1, process->comm, sizeof(process->comm));
+	return parse_name(rest + 1, process->comm, sizeof(process->comm));
 }
 
 static bool add_interval(struct jp_intervals *intervals, const char *text)
@@ -77,7 +75,7 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 	uint64_t numbers[5], before;
 	const char *rest;
 
-	if (!take_numbers(text, numbers, 5, &rest) || *rest || !process ||
+	if (!parse_numbers(text, numbers, 5, &rest) || *rest || !process ||
 	    numbers[0] != process->pid)
 		return false;
 	before = process->answered;
@@ -102,7 +100,7 @@ static bool add_interval(struct jp_intervals *intervals, const char *text)
 	return true;
 }
 
-static bool take_gate(struct jp_intervals *intervals, const char *text)
+static bool set_gate(struct jp_intervals *intervals, const char *text)
 {
 	static const char *const gates[] = {"none", "backfill", "sideband"};
 
@@ -126,7 +124,7 @@ int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *t
 			*next++ = '\0';
 		number++;
 		if (number == 1)
-			good = strncmp(line, "gate ", 5) == 0 && take_gate(intervals, line + 5);
+			good = strncmp(line, "gate ", 5) == 0 && set_gate(intervals, line + 5);
 		else if (strncmp(line, "process ", 8) == 0)
 			good = add_process(intervals, line + 7);
 		else
@@ -155,8 +153,8 @@ void jp_intervals_free(struct jp_intervals *intervals)
 	memset(intervals, 0, sizeof(*intervals));
 }
 
-const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, uint64_t time,
-					  uint64_t slack)
+const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
+					    uint64_t slack)
 {
 	const struct jp_interval *list = intervals->intervals;
 	size_t i;
@@ -169,8 +167,8 @@ const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, 
 	return &list[i];
 }
 
-const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,
-						uint64_t time)
+const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
+						     uint32_t pid, uint64_t time)
 {
 	const struct jp_announced *found = NULL;
 

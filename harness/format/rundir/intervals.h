@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,9 +35,9 @@ int jp_intervals_parse(struct jp_intervals *intervals, const char *name, char *t
 		       struct jp_error *err);
 void jp_intervals_free(struct jp_intervals *intervals);
 /* Returns the interval that may hold a sample of @time, brackets and @slack included, or NULL. */
-const struct jp_interval *jp_intervals_at(const struct jp_intervals *intervals, uint64_t time,
-					  uint64_t slack);
+const struct jp_interval *jp_intervals_find(const struct jp_intervals *intervals, uint64_t time,
+					    uint64_t slack);
 /* Returns the announcement that is valid for @pid at @time: the last one by then, else its first.
  * NULL: it never announced itself. */
-const struct jp_announced *jp_intervals_process(const struct jp_intervals *intervals, uint32_t pid,
-						uint64_t time);
+const struct jp_announced *jp_intervals_find_process(const struct jp_intervals *intervals,
+						     uint32_t pid, uint64_t time);

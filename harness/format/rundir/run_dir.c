@@ -32,7 +32,7 @@ static bool is_empty(const char *path)
 
 /* Creates a folder that no other user can rename: they could replace it by a link while files are
  * written below. */
-static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *err)
+static int make_named(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *above = NULL;
 	char real[sizeof(dir->path)], *slash;
@@ -43,15 +43,14 @@ static int make_at(struct jp_run_dir *dir, const char *path, struct jp_error *er
 	if (!lstat(path, &st)) {
 		if (!S_ISDIR(st.st_mode) || !is_empty(path))
 			return jp_fail(err, EEXIST,
-				       "%s: is there already; expected a new or an empty directory",
-				       path);
+				       "%s: exists; expected a new or an empty directory", path);
 		ret = jp_trusted_folder(path, dir->path, sizeof(dir->path), err);
 		if (ret)
 			return ret;
 		/* A link to another place may have replaced it meanwhile. */
 		return !lstat(dir->path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino
 			       ? 0
-			       : jp_fail(err, ESTALE, "%s: another directory than a moment ago",
+			       : jp_fail(err, ESTALE, "%s: was replaced by another directory",
 					 path);
 	}
 	above = strdup(path);
@@ -90,7 +89,7 @@ static int make_temporary(struct jp_run_dir *dir, struct jp_error *err)
 int jp_run_dir_make(struct jp_run_dir *dir, const char *path, struct jp_error *err)
 {
 	dir->temporary = !path;
-	return path ? make_at(dir, path, err) : make_temporary(dir, err);
+	return path ? make_named(dir, path, err) : make_temporary(dir, err);
 }
 
 int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, size_t size,
@@ -110,14 +109,14 @@ int jp_run_dir_case(const struct jp_run_dir *dir, const char *name, char *path, 
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
 	return remove(path);
 }
 
 int jp_run_dir_remove(const char *path)
 {
-	return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) ? -errno : 0;
+	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) ? -errno : 0;
 }
 
 int jp_run_dir_create(const char *dir, const char *name, struct jp_error *err)

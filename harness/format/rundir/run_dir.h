@@ -3,11 +3,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "harness/base/error.h"
 
-/* The folder that a run writes. */
+/* The folder into which a run writes its results. */
 struct jp_run_dir {
 	char path[3072];
 	bool temporary; /* not requested by the user: it is removed when all cases passed */

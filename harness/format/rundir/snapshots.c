@@ -12,8 +12,8 @@
 #include "harness/format/truth/format.h"
 
 /* Parses one snapshot from *@text on, and sets *@text to the next. */
-static int parse(struct jp_snapshots *snapshots, const char *name, const char **text,
-		 const char *start, const char *end, struct jp_error *err)
+static int parse_snapshot(struct jp_snapshots *snapshots, const char *name, const char **text,
+			  const char *start, const char *end, struct jp_error *err)
 {
 	struct jp_snapshot *snapshot =
 		jp_array_push(&snapshots->list, &snapshots->count, &snapshots->capacity);
@@ -57,7 +57,7 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 	int failed = 0;
 
 	while (!failed && at < text + size)
-		failed = parse(snapshots, name, &at, text, text + size, err);
+		failed = parse_snapshot(snapshots, name, &at, text, text + size, err);
 	/* Order by time decides which snapshot of a process is its first. */
 	if (snapshots->count)
 		qsort(snapshots->list, snapshots->count, sizeof(*snapshots->list), by_time);
@@ -72,7 +72,7 @@ void jp_snapshots_free(struct jp_snapshots *snapshots)
 	*snapshots = (struct jp_snapshots){0};
 }
 
-const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid)
+const struct jp_snapshot *jp_snapshots_find(const struct jp_snapshots *snapshots, uint32_t pid)
 {
 	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == pid)
@@ -80,7 +80,7 @@ const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, 
 	return NULL;
 }
 
-bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time)
+bool jp_snapshots_cover_time(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time)
 {
 	for (size_t i = 0; i < snapshots->count; i++)
 		if (snapshots->list[i].pid == pid && time >= snapshots->list[i].before &&

@@ -25,9 +25,9 @@ int jp_snapshots_parse(struct jp_snapshots *snapshots, const char *name, const c
 		       size_t size, struct jp_error *err);
 void jp_snapshots_free(struct jp_snapshots *snapshots);
 /* Returns the first snapshot of @pid, or NULL. */
-const struct jp_snapshot *jp_snapshots_of(const struct jp_snapshots *snapshots, uint32_t pid);
+const struct jp_snapshot *jp_snapshots_find(const struct jp_snapshots *snapshots, uint32_t pid);
 /* Returns whether a snapshot of @pid was being read at @time: records made from it may have that
  * time. */
-bool jp_snapshots_within(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time);
+bool jp_snapshots_cover_time(const struct jp_snapshots *snapshots, uint32_t pid, uint64_t time);
 /* Returns the executable entry of @snapshot that contains @addr, or NULL. */
 const struct jp_procmap *jp_snapshot_executable(const struct jp_snapshot *snapshot, uint64_t addr);

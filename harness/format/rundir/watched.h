@@ -29,9 +29,9 @@ struct jp_watched_info {
 	uint64_t witness_since; /* the witness's events were on by then */
 };
 
-/* Returns the period of the witness's clock beside a clock of @period ns: a little more than half.
- * So four samples of the witness in a row enclose more than one period of the other clock, and the
- * phases of both clocks drift past each other. */
+/* Returns the period in ns of the witness's clock for a clock of @period ns: a little more than
+ * half of it. So four samples of the witness in a row enclose more than one period of the other
+ * clock, and the phases of both clocks drift. */
 static inline uint64_t jp_witness_period(uint64_t period)
 {
 	return period / 2 + period / 200 + 1;

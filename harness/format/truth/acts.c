@@ -4,12 +4,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* What of the union goes with which type: harness/format/truth/format.h. */
+/* Appends a record of type @what with the bracket [@from, @until]. harness/format/truth/format.h
+ * states which member of the union each type uses. */
 #define APPEND(what, from, until, ...)                                                             \
 	jp_truth_append(&(struct jp_truth_record){                                                 \
 		.type = JP_TRUTH_##what, .before = (from), .after = (until), __VA_ARGS__})
 
-/* Asks the kernel: an exec named this thread, or the one that it was cloned from. */
+#define APPEND_NOW(what, ...)                                                                      \
+	do {                                                                                       \
+		const uint64_t now = jp_clock_now();                                               \
+                                                                                                   \
+		APPEND(what, now, now, __VA_ARGS__);                                               \
+	} while (0)
+
+/* Appends the thread's name as the kernel has it: set by exec, or inherited from its creator. */
 static void name_task(void)
 {
 	char name[16] = ""; /* TASK_COMM_LEN */
@@ -28,9 +36,7 @@ void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_tr
 
 void jp_truth_process_exit(void)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(PROCESS_EXIT, now, now);
+	APPEND_NOW(PROCESS_EXIT);
 }
 
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after)
@@ -47,16 +53,12 @@ void jp_truth_thread_start(uint64_t before, uint32_t by)
 
 void jp_truth_gone(uint32_t pid, uint32_t tid)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(GONE, now, now, .pid = pid, .tid = tid);
+	APPEND_NOW(GONE, .pid = pid, .tid = tid);
 }
 
 void jp_truth_thread_exit(void)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(THREAD_EXIT, now, now);
+	APPEND_NOW(THREAD_EXIT);
 }
 
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping)
@@ -83,14 +85,11 @@ void jp_truth_unmap(uint64_t before, uint64_t after, uint64_t addr, uint64_t len
 void jp_truth_file(uint64_t addr, uint64_t len, uint64_t ino, uint32_t maj, uint32_t min,
 		   const char *text)
 {
-	uint64_t now = jp_clock_now();
-
-	APPEND(FILE, now, now,
-	       .file = {.addr = addr,
-			.len = len,
-			.ino = ino,
-			.text = jp_truth_text(text),
-			.device = maj << 20 | min});
+	APPEND_NOW(FILE, .file = {.addr = addr,
+				  .len = len,
+				  .ino = ino,
+				  .text = jp_truth_text(text),
+				  .device = maj << 20 | min});
 }
 
 void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_load *load)
@@ -108,10 +107,8 @@ void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function)
 	APPEND(CODE_UNLOAD, before, after, .move = {function, 0});
 }
 
-/*
- * The CPU time is read on the activation's side of each border, so that what the records themselves
- * cost is not in it.
- */
+/* Clocks of the thread's last ENTER. CPU time is read inside the activation at both ends, so that
+ * it does not include the cost of the records. */
 static __thread struct {
 	uint64_t time, inside, cpu;
 } entered;
@@ -122,14 +119,15 @@ void jp_truth_enter(const struct jp_truth_entry *entry)
 	APPEND(ENTER, entered.time, entered.time, .enter = *entry);
 }
 
-void jp_truth_inside(void)
+void jp_truth_begin_activation(void)
 {
-	/* Last what is no system call: at the end of one another thread may have its turn. */
+	/* Read this clock last, as it is no system call: at the end of a system call the kernel may
+	 * switch to another thread. */
 	entered.cpu = jp_clock_thread_cpu();
 	entered.inside = jp_clock_now();
 }
 
-void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
+void jp_truth_leave(const struct jp_truth_clocks *left, uint32_t path, uint64_t flags, uint64_t ip,
 		    uint64_t sp)
 {
 	uint64_t entering = entered.inside - entered.time;
@@ -163,7 +161,8 @@ void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t hand
 	APPEND(WAIT, before, after, .wait = {addr, handled});
 }
 
-/* One fact in several records, as many slots in a row. */
+/* Writes a fact of @bytes bytes at @data into as many adjacent slots as it needs. Returns its
+ * id. */
 static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t bytes, uint32_t total)
 {
 	const size_t capacity = sizeof(((struct jp_truth_record *)0)->item.data);
@@ -171,7 +170,7 @@ static uint32_t put_parts(enum jp_truth_type type, const void *data, size_t byte
 	uint64_t now = jp_clock_now(), slot;
 	uint32_t id = jp_truth_id();
 
-	slot = jp_truth_take(parts);
+	slot = jp_truth_reserve(parts);
 	for (size_t part = 0; part < parts; part++) {
 		struct jp_truth_record record = {.type = type,
 						 .part = part,
@@ -211,9 +210,8 @@ uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t c
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags)
 {
-	uint64_t now = jp_clock_now();
 	uint32_t id = jp_truth_id();
 
-	APPEND(FRAMES, now, now, .frames = {id, cfi_status, word, detour, flags});
+	APPEND_NOW(FRAMES, .frames = {id, cfi_status, word, detour, flags});
 	return id;
 }

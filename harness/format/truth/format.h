@@ -5,15 +5,14 @@
 
 #include "harness/format/event.h"
 
-/*
- * The truth file (docs/truth-format.md): one page of header, then records of 64 bytes, all in host
- * byte order. Many processes map it shared and append without locks: a writer takes slots with one
- * atomic add on @next_slot, fills them, and commits each with its seal, stored last. A slot whose
- * seal does not match its bytes is torn, and is never believed.
- */
+/* The truth file (docs/truth-format.md): a header of one page, then records of 64 bytes, all in
+ * host byte order. Many processes map it shared and append without locks: a writer reserves slots
+ * with an atomic add on @next_slot, fills them, and commits each by storing its seal last. A slot
+ * whose seal does not match its bytes is torn, and the reader ignores it. */
 #define JP_TRUTH_MAGIC   "JPTRUTH1"
 #define JP_TRUTH_VERSION 3
-/* From this version on LEAVE has the CPU time; every process tells its maps and names. */
+/* First versions in which LEAVE has the CPU time, and in which every process records its maps and
+ * names. */
 #define JP_TRUTH_VERSION_CPU  3
 #define JP_TRUTH_VERSION_MAPS 3
 #define JP_TRUTH_PAGE         4096
@@ -25,8 +24,8 @@ struct jp_truth_header {
 	uint64_t capacity;    /* slots */
 	uint32_t e_machine;   /* EM_X86_64 ... */
 	uint32_t clockid;     /* CLOCK_MONOTONIC */
-	uint64_t next_slot;   /* atomic; past capacity: records were lost, the case is an ERROR */
-	uint64_t next_id;     /* atomic: of texts, layouts, functions, paths and roots alike */
+	uint64_t next_slot;   /* atomic; above capacity: records were lost, the case is an ERROR */
+	uint64_t next_id; /* atomic; one sequence for texts, layouts, functions, paths and roots */
 };
 
 enum jp_truth_type {
@@ -57,27 +56,27 @@ enum jp_truth_type {
 	JP_TRUTH_TYPES
 };
 
-/* "id" is from next_id; ids are never reused; a text's id may be 0, the empty text. */
+/* Ids come from next_id and are never reused. Id 0 of a text is the empty text. */
 struct jp_truth_record {
 	uint32_t seal; /* jp_truth_seal() of the other 60 bytes, never 0 */
 	uint16_t type; /* enum jp_truth_type */
-	uint16_t part; /* 0, 1, ... where one fact takes several records */
-	uint32_t pid;  /* as the outside sees them */
+	uint16_t part; /* number of the record within a fact of several records */
+	uint32_t pid;  /* in the outer pid namespace */
 	uint32_t tid;
-	uint64_t before; /* CLOCK_MONOTONIC ns: the act lies in [before, after] */
+	uint64_t before; /* CLOCK_MONOTONIC ns: the act happened in [before, after] */
 	uint64_t after;
 	union {
 		uint64_t a[4];
 		struct {
-			uint32_t parent, parent_tid; /* whose fork it is; 0: not known */
+			uint32_t parent, parent_tid; /* the forking thread; 0: unknown */
 			uint64_t how;                /* enum jp_truth_how */
-			uint64_t by; /* the thread that called exec; 0: the first one */
-		} start;             /* THREAD_START: parent_tid alone */
+			uint64_t by;                 /* tid that called exec; 0: the first thread */
+		} start;                             /* THREAD_START: only parent_tid */
 		struct jp_truth_mapping {
 			uint64_t addr, len;
 			uint8_t prot, backing; /* enum jp_prot, enum jp_backing */
 			uint16_t unused;
-			uint32_t name;   /* text id: a memfd's or a file's name */
+			uint32_t name;   /* text id: name of a memfd or file */
 			uint64_t offset; /* in the file */
 		} map;
 		struct {
@@ -90,7 +89,7 @@ struct jp_truth_record {
 			uint64_t addr, len;
 		} unmap;
 		struct {
-			uint32_t id, total; /* total: of what @data holds in all parts */
+			uint32_t id, total; /* total: elements of @data in all parts */
 			uint64_t data[3];
 		} item;
 		struct jp_truth_load {
@@ -114,8 +113,8 @@ struct jp_truth_record {
 			uint64_t id;
 		} text;
 		struct {
-			uint64_t addr;    /* there the thread stood while it was not executable */
-			uint64_t handled; /* when its handler began to run */
+			uint64_t addr;    /* where the thread waited until it was executable */
+			uint64_t handled; /* when its signal handler started */
 		} wait;
 		struct {
 			uint64_t addr, len, ino;
@@ -141,9 +140,9 @@ enum jp_backing {
 	JP_BACKING_HEAP,
 	JP_BACKING_FILE,
 };
-/* The ways in which a stack is walked, everywhere in this project (harness/model/unwind/methods.h).
- * The truth holds native stacks as the first two see them, by frame pointers and by call frame
- * information; the others follow the one or the other. */
+/* Methods to unwind a stack (harness/model/unwind/methods.h). The truth holds native stacks as the
+ * first two methods see them: by frame pointers, and by call frame information. The other methods
+ * follow one of these two. */
 enum jp_method {
 	JP_CHAIN, /* the kernel's callchain */
 	JP_DUMP,  /* the dumped stack: call frame information, else frame pointers */
@@ -155,12 +154,12 @@ enum jp_method {
 
 /*
  * The frame of a function when its instruction at @offset is about to execute. S is the stack
- * pointer at the function's first instruction (on x86-64 the return address stands there), C the
- * canonical frame address: S and what a call pushes.
+ * pointer at the function's first instruction (on x86-64 it points to the return address), C the
+ * canonical frame address: S plus what a call pushes.
  *	sp = ((S - pre) & -(1 << align)) - post
- * bp: JP_BP_CALLER, still the caller's; JP_BP_OWN, C - 16: there stands the caller's, above it the
- * return address; JP_BP_OTHER, no frame: the function uses it for something else, and keeps the
- * caller's at C - 16.
+ * bp: JP_BP_CALLER: it still has the caller's value. JP_BP_OWN: it is C - 16, where the caller's
+ * value is, and the return address above it. JP_BP_OTHER: it is no frame pointer, and the caller's
+ * value is at C - 16.
  */
 struct jp_truth_insn {
 	uint16_t offset;
@@ -170,30 +169,31 @@ struct jp_truth_insn {
 	uint32_t post;
 };
 enum jp_bp { JP_BP_CALLER, JP_BP_OWN, JP_BP_OTHER, JP_BPS };
-/* Added to @bp in the file: the call of the next function of a path returns to this instruction. */
+/* Flag in @bp: the call of the next function of a path returns to this instruction. */
 #define JP_INSN_RETURN 0x80
-/* The same: this instruction jumps to the next function of the path, whose S is this sp; nothing of
- * this function is left on the stack then. */
+/* Flag in @bp: this instruction jumps to the next function of the path, whose S is this sp; nothing
+ * of this function remains on the stack. */
 #define JP_INSN_TAIL 0x40
-/* The same: what call frame information is there takes the function's `word` for its return address
- * here, leaves bp as it is, and the stack pointer somewhere above. */
+/* Flag in @bp: the call frame information is wrong here. It takes the function's `word` for the
+ * return address, keeps bp, and leaves the stack pointer somewhere above. */
 #define JP_INSN_MISLED 0x20
 enum {
 	JP_LEAVE_CHANGED = 1,     /* the native frames above changed during the activation */
-	JP_LEAVE_INTERRUPTED = 2, /* a signal's handler runs now, on top of it */
+	JP_LEAVE_INTERRUPTED = 2, /* a signal handler now runs on top of it */
 };
 enum {
-	JP_ENTER_OTHER_STACK = 1, /* what called it is on another stack */
-	JP_ENTER_INTERRUPTED = 2, /* from the handler over the thread's last activation that was
-				   * interrupted: the dump's root ends there */
+	JP_ENTER_OTHER_STACK = 1, /* its caller is on another stack */
+	/* Entered from the signal handler that interrupted the thread's last activation: the dump's
+	 * root ends there. */
+	JP_ENTER_INTERRUPTED = 2,
 };
-/* Of FRAMES: somebody else's code. Its layout was measured and may lack instructions, and others
- * run it outside of any path. */
+/* Flag of FRAMES: code of the vDSO. Its layout was measured and may lack instructions, and it also
+ * runs outside of paths. */
 #define JP_FRAMES_VDSO 1
-/* What is said of a function's frames, for those who look in its file. */
+/* What a function's file contains about its frames. */
 enum jp_cfi_status {
-	JP_CFI_NO_FILE, /* there is no file */
-	JP_CFI_RIGHT,   /* call frame information, right but where JP_INSN_MISLED is */
+	JP_CFI_NO_FILE, /* no file */
+	JP_CFI_RIGHT,   /* call frame information, correct except at JP_INSN_MISLED */
 	JP_CFI_ABSENT,  /* a file without call frame information for it */
 	JP_CFI_STATUSES
 };
@@ -202,5 +202,5 @@ _Static_assert(sizeof(struct jp_truth_record) == 64, "one cache line");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "halves of words are in this order");
 _Static_assert(sizeof(struct jp_truth_insn) == 12, "two a record");
 
-/* Seal of the bytes after the seal itself. */
+/* Returns a hash of the bytes after the seal, never 0. */
 uint32_t jp_truth_seal(const struct jp_truth_record *record);

@@ -8,12 +8,10 @@
 #include "harness/base/round.h"
 #include "harness/base/search.h"
 
-/*
- * Facts that take several records, and whatever else has an id. Records of one fact may lie apart;
- * a fact with a part missing, doubled or contradicting is torn as a whole.
- */
+/* Assembles the facts that take several records, and the others that have an id. The records of a
+ * fact may be apart. If a part is missing, doubled or contradictory, the whole fact is torn. */
 
-static uint32_t id_of(const struct jp_truth_record *record)
+static uint32_t get_id(const struct jp_truth_record *record)
 {
 	return (uint32_t)(record->type == JP_TRUTH_CODE_LOAD ? record->load.function
 							     : record->item.id);
@@ -38,15 +36,15 @@ static int by_id_and_part(const void *a, const void *b)
 {
 	const struct jp_truth_record *one = *(struct jp_truth_record *const *)a;
 	const struct jp_truth_record *other = *(struct jp_truth_record *const *)b;
-	uint32_t id = id_of(one), other_id = id_of(other);
+	uint32_t id = get_id(one), other_id = get_id(other);
 
 	return jp_compare(id, other_id)
 		       ?: jp_compare(one->part, other->part)
 		       ?: jp_compare(one, other);
 }
 
-/* Copies the data of @count parts; NULL when out of memory. */
-static void *gather(struct jp_truth_items *items, struct jp_truth_record **part, size_t count)
+/* Copies the data of @count parts. Returns NULL without memory. */
+static void *gather_parts(struct jp_truth_items *items, struct jp_truth_record **part, size_t count)
 {
 	const size_t size = sizeof(part[0]->item.data);
 	char *data = jp_truth_alloc(items, count, size);
@@ -71,7 +69,7 @@ static struct jp_truth_layout *make_layout(struct jp_truth_items *items, uint32_
 		bool returns = insn->bp & JP_INSN_RETURN, tail = insn->bp & JP_INSN_TAIL;
 
 		insn->bp &= ~(JP_INSN_RETURN | JP_INSN_TAIL);
-		/* One way to the next function. */
+		/* Only one instruction leads to the next function. */
 		if ((i && insn->offset <= insn[-1].offset) ||
 		    (insn->bp & ~JP_INSN_MISLED) >= JP_BPS || insn->align > 16 ||
 		    ((returns || tail) &&
@@ -103,7 +101,7 @@ static int make_frames(struct jp_truth_items *items, const struct jp_truth_recor
 	return 1;
 }
 
-/* Frames name the root that they lead to: once all facts are there. */
+/* Resolves the roots that FRAMES refer to, when all facts are assembled. */
 static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record *const *parts,
 			  size_t count)
 {
@@ -112,8 +110,8 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 
 		if (parts[i]->type != JP_TRUTH_FRAMES || !parts[i]->frames.detour)
 			continue;
-		frames = jp_truth_item(reader->items, id_of(parts[i]), JP_TRUTH_FRAMES);
-		root = jp_truth_item(reader->items, parts[i]->frames.detour, JP_TRUTH_ROOT);
+		frames = jp_truth_find_item(reader->items, get_id(parts[i]), JP_TRUTH_FRAMES);
+		root = jp_truth_find_item(reader->items, parts[i]->frames.detour, JP_TRUTH_ROOT);
 		if (!frames)
 			continue;
 		if (!root || root->of.root->method != JP_CHAIN)
@@ -123,7 +121,7 @@ static void build_detours(struct jp_truth_reader *reader, struct jp_truth_record
 	}
 }
 
-/* Whether a part is there twice: no kill leaves that. */
+/* Returns whether a part exists twice, which killing a writer cannot cause. */
 static bool is_doubled(struct jp_truth_record **part, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
@@ -132,7 +130,7 @@ static bool is_doubled(struct jp_truth_record **part, size_t count)
 	return false;
 }
 
-/* Whether @part is all parts, each of them once, of an item of @total words or bytes. */
+/* Returns whether @part has each part once, of an item of @total words or bytes. */
 static bool is_whole(struct jp_truth_record **part, size_t count, uint64_t total)
 {
 	static const size_t per_part[JP_TRUTH_TYPES] = {[JP_TRUTH_TEXT] = 24,
@@ -178,17 +176,17 @@ static int make_root(struct jp_truth_items *items, uint64_t *frames, uint64_t to
 	return 1;
 }
 
-/* 1: a fact; 0: torn; -ENOMEM. */
-static int assemble(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
-		    struct jp_truth_item *item)
+/* Assembles one item of @count parts. Returns 1, 0 if it is torn, or -ENOMEM. */
+static int assemble_item(struct jp_truth_items *items, struct jp_truth_record **part, size_t count,
+			 struct jp_truth_item *item)
 {
 	const struct jp_truth_record *first = part[0];
 	const enum jp_method method = first->item.total & 0xff;
 	uint64_t total = first->item.total;
 	void *data;
 
-	item->id = id_of(first);
-	item->is = first->type;
+	item->id = get_id(first);
+	item->type = first->type;
 	if (!item->id)
 		return 0;
 	if (first->type == JP_TRUTH_CODE_LOAD)
@@ -199,7 +197,7 @@ static int assemble(struct jp_truth_items *items, struct jp_truth_record **part,
 		total >>= 8;
 	if (!is_whole(part, count, total))
 		return 0;
-	data = gather(items, part, count);
+	data = gather_parts(items, part, count);
 	if (!data)
 		return -ENOMEM;
 	switch (first->type) {
@@ -222,23 +220,23 @@ static int assemble(struct jp_truth_items *items, struct jp_truth_record **part,
 int jp_truth_items_build(struct jp_truth_reader *reader)
 {
 	struct jp_truth_items *items = reader->items;
-	struct jp_truth_record **parts = calloc(items->nr_believed + 1, sizeof(*parts));
+	struct jp_truth_record **parts = calloc(items->nr_records + 1, sizeof(*parts));
 	size_t count = 0;
 	int ret = 0;
 
-	items->items = calloc(items->nr_believed + 1, sizeof(*items->items));
+	items->items = calloc(items->nr_records + 1, sizeof(*items->items));
 	if (!parts || !items->items) {
 		free(parts);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < items->nr_believed; i++)
-		if (has_id(items->believed[i]))
-			parts[count++] = items->believed[i];
+	for (size_t i = 0; i < items->nr_records; i++)
+		if (has_id(items->records[i]))
+			parts[count++] = items->records[i];
 	qsort(parts, count, sizeof(*parts), by_id_and_part);
 	for (size_t i = 0, n; i < count && ret >= 0; i += n) {
-		for (n = 1; i + n < count && id_of(parts[i + n]) == id_of(parts[i]);)
+		for (n = 1; i + n < count && get_id(parts[i + n]) == get_id(parts[i]);)
 			n++;
-		ret = assemble(items, parts + i, n, &items->items[items->nr_items]);
+		ret = assemble_item(items, parts + i, n, &items->items[items->nr_items]);
 		if (ret > 0)
 			items->nr_items++;
 		else if (!ret && is_doubled(parts + i, n))
@@ -252,20 +250,20 @@ int jp_truth_items_build(struct jp_truth_reader *reader)
 	return ret < 0 ? ret : 0;
 }
 
-struct jp_truth_item *jp_truth_item(const struct jp_truth_items *items, uint64_t id,
-				    enum jp_truth_type is)
+struct jp_truth_item *jp_truth_find_item(const struct jp_truth_items *items, uint64_t id,
+					 enum jp_truth_type type)
 {
 	struct jp_truth_item *item;
 	size_t i;
 
 	jp_search(i, items->nr_items, items->items[i].id < id);
 	item = &items->items[i];
-	return i < items->nr_items && item->id == id && item->is == is ? item : NULL;
+	return i < items->nr_items && item->id == id && item->type == type ? item : NULL;
 }
 
-const char *jp_truth_text_of(const struct jp_truth_items *items, uint64_t id)
+const char *jp_truth_find_text(const struct jp_truth_items *items, uint64_t id)
 {
-	const struct jp_truth_item *item = jp_truth_item(items, id, JP_TRUTH_TEXT);
+	const struct jp_truth_item *item = jp_truth_find_item(items, id, JP_TRUTH_TEXT);
 
 	return item ? item->of.text : id ? NULL : "";
 }

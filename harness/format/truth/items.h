@@ -3,7 +3,7 @@
 
 #include "harness/format/truth/reader.h"
 
-/* Private to harness/format/truth/: what has an id, and the memory that events point to. */
+/* Private to harness/format/truth/: facts with an id, and the memory that events point to. */
 
 struct jp_truth_region {
 	struct jp_truth_region *next;
@@ -11,15 +11,14 @@ struct jp_truth_region {
 	uint64_t bytes[];
 };
 
-/* @is says what @of leads to. */
+/* A fact with an id. @type selects the member of @of. */
 struct jp_truth_item {
 	uint32_t id;
-	enum jp_truth_type is; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD, FRAMES */
+	enum jp_truth_type type; /* TEXT, LAYOUT, PATH, ROOT, CODE_LOAD, FRAMES */
 	union {
 		struct {
 			const char *text;
-			const char *
-				memfd; /* the mapping's name where it is a memfd's; NULL: not yet */
+			const char *memfd; /* mapping name of such a memfd; NULL: not built yet */
 		};
 		struct jp_truth_layout *layout;
 		struct jp_truth_root *root;
@@ -30,23 +29,24 @@ struct jp_truth_item {
 
 struct jp_truth_items {
 	struct jp_truth_region *region;
-	struct jp_truth_record *slots;     /* until they are visited */
-	struct jp_truth_record **believed; /* by time; the same */
-	size_t nr_believed;
+	struct jp_truth_record *slots;    /* freed after the visit */
+	struct jp_truth_record **records; /* valid ones, by time; freed after the visit */
+	size_t nr_records;
 	struct jp_truth_item *items; /* by id */
 	size_t nr_items;
 };
 
-/* Zeroed, and lives as long as the reader; NULL when out of memory. */
+/* Allocates zeroed memory that lives as long as the reader. Returns NULL without memory. */
 void *jp_truth_alloc(struct jp_truth_items *items, size_t count, size_t size);
-/* Counts a fact that is not believed although it is committed. */
+/* Counts a committed fact that contradicts the format. */
 void jp_truth_mark_corrupt(struct jp_truth_reader *reader);
-/* Puts together the facts of several records. 0 or -ENOMEM. */
+/* Assembles all facts that have an id. Returns 0 or -ENOMEM. */
 int jp_truth_items_build(struct jp_truth_reader *reader);
-struct jp_truth_item *jp_truth_item(const struct jp_truth_items *items, uint64_t id,
-				    enum jp_truth_type is);
-/* "" for id 0; NULL where there is no such text. */
-const char *jp_truth_text_of(const struct jp_truth_items *items, uint64_t id);
-/* 1: @event is what @record says; 0: it is no event, or not believed; -ENOMEM. */
+/* Returns the item @id of @type, or NULL. */
+struct jp_truth_item *jp_truth_find_item(const struct jp_truth_items *items, uint64_t id,
+					 enum jp_truth_type type);
+/* Returns the text @id: "" for 0, or NULL if there is none. */
+const char *jp_truth_find_text(const struct jp_truth_items *items, uint64_t id);
+/* Converts @record to *@event. Returns 1, 0 if it is no event or corrupt, or -ENOMEM. */
 int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record *record,
 		    struct jp_event *event);

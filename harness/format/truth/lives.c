@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who begins tells its name next, an image its own text then, and nobody anything of itself once it
- * told of its end. Each process that began ends, and who waits for it tells what became of it: that
- * it was killed, or that it is gone after its own word. A thread may be taken away by the end of
- * its process, or be there still when it was joined (pthread_join() returns early): of those nobody
- * tells.
+ * Counts starts and exits of threads and processes that do not pair up. After its start record a
+ * task writes its name, a new image then its FILE, and no task writes anything after its exit
+ * record. Each process that starts exits, and the process that waits for it records how: killed, or
+ * GONE after its own exit record. Exits of threads may be missing: the end of the process can end a
+ * thread, and a thread can still exist after pthread_join(), which returns early.
  */
 #include "harness/format/truth/order.h"
 
@@ -13,29 +13,31 @@
 #include "harness/base/map.h"
 #include "harness/format/truth/items.h"
 
-struct told_thread {
-	bool lives, image;   /* of an exec or a launch */
-	uint16_t owes;       /* the type of what it must write next; 0: any */
-	uint64_t ends, gone; /* by its own word; as others saw it */
+struct paired_thread {
+	bool alive, image;    /* its last start was an exec or a launch */
+	uint16_t expected;    /* record type that it must write next; 0: any */
+	uint64_t exits, gone; /* exits by its own records; GONE records by others */
 };
 
-/* Of all processes that had a pid: how many began and ended. */
-struct told_process {
-	uint64_t starts, execs, ends, killed, gone;
-	uint32_t parent, how; /* of the last start */
+/* Counts over all processes that had the same pid. */
+struct paired_process {
+	uint64_t starts, execs, exits, killed, gone;
+	uint32_t parent, how; /* of its last start */
 };
 
-struct lives {
+struct pairing {
 	struct jp_map threads, processes;
 };
 
-static struct told_thread *thread_of(struct lives *lives, const struct jp_truth_record *record)
+static struct paired_thread *find_thread(struct pairing *pairing,
+					 const struct jp_truth_record *record)
 {
-	return jp_map_at(&lives->threads, (uint64_t)record->pid << 32 | record->tid,
-			 sizeof(struct told_thread));
+	return jp_map_at(&pairing->threads, (uint64_t)record->pid << 32 | record->tid,
+			 sizeof(struct paired_thread));
 }
 
-/* Who tells of its own end takes no time for it. */
+/* Returns whether @record is the exit of a killed process, written by another. A process's own exit
+ * record has no duration. */
 static bool is_killed(const struct jp_truth_record *record)
 {
 	return record->type == JP_TRUTH_PROCESS_EXIT && record->before < record->after;
@@ -59,10 +61,10 @@ static bool is_item(const struct jp_truth_record *record)
 	       record->type == JP_TRUTH_FRAMES;
 }
 
-/* Whether @record may follow what its thread wrote before. */
-static bool follow_thread(struct told_thread *thread, const struct jp_truth_record *record)
+/* Updates @thread with @record. Returns whether the record may follow the thread's earlier ones. */
+static bool update_thread(struct paired_thread *thread, const struct jp_truth_record *record)
 {
-	bool right = !thread->owes || record->type == thread->owes;
+	bool right = !thread->expected || record->type == thread->expected;
 
 	if (is_item(record))
 		return true;
@@ -71,31 +73,33 @@ static bool follow_thread(struct told_thread *thread, const struct jp_truth_reco
 		return true;
 	}
 	if (is_killed(record)) {
-		*thread = (struct told_thread){.ends = thread->ends, .gone = thread->gone};
+		*thread = (struct paired_thread){.exits = thread->exits, .gone = thread->gone};
 		return true;
 	}
 	if (is_start(record)) {
-		thread->lives = true;
+		thread->alive = true;
 		thread->image = is_image(record);
-		thread->owes = JP_TRUTH_COMM;
+		thread->expected = JP_TRUTH_COMM;
 	} else {
-		thread->owes = thread->image && record->type == JP_TRUTH_COMM ? JP_TRUTH_FILE : 0;
+		thread->expected =
+			thread->image && record->type == JP_TRUTH_COMM ? JP_TRUTH_FILE : 0;
 	}
-	right &= thread->lives;
+	right &= thread->alive;
 	if (record->type == JP_TRUTH_THREAD_EXIT || record->type == JP_TRUTH_PROCESS_EXIT) {
-		thread->lives = false;
-		thread->ends += record->type == JP_TRUTH_THREAD_EXIT;
+		thread->alive = false;
+		thread->exits += record->type == JP_TRUTH_THREAD_EXIT;
 	}
 	return right;
 }
 
-static void follow_process(struct told_process *process, const struct jp_truth_record *record)
+static void update_process(struct paired_process *process, const struct jp_truth_record *record)
 {
 	switch (record->type) {
 	case JP_TRUTH_PROCESS_START:
 		if (record->start.how == JP_HOW_EXEC) {
 			process->execs++;
-			/* That may be all that is told of one: its parent stays. */
+			/* An exec may be the only start record of a pid: its parent stays the
+			 * same. */
 			if (process->starts || process->execs > 1)
 				return;
 		} else {
@@ -105,7 +109,7 @@ static void follow_process(struct told_process *process, const struct jp_truth_r
 		process->how = record->start.how;
 		return;
 	case JP_TRUTH_PROCESS_EXIT:
-		process->ends += !is_killed(record);
+		process->exits += !is_killed(record);
 		process->killed += is_killed(record);
 		return;
 	case JP_TRUTH_GONE:
@@ -116,62 +120,65 @@ static void follow_process(struct told_process *process, const struct jp_truth_r
 	}
 }
 
-/* Whether all of a pid's processes have their ends, and those whoever waited for them. */
-static bool is_paired(const struct lives *lives, const struct told_process *process)
+/* Returns whether all processes of a pid have their exits, and the records of the parents that
+ * waited for them. */
+static bool is_paired(const struct pairing *pairing, const struct paired_process *process)
 {
 	const uint64_t starts = process->starts ?: process->execs != 0;
-	const struct told_process *parent = jp_map_find(&lives->processes, process->parent);
+	const struct paired_process *parent = jp_map_find(&pairing->processes, process->parent);
 
-	if (process->gone > process->ends || process->ends + process->killed > starts)
+	if (process->gone > process->exits || process->exits + process->killed > starts)
 		return false;
-	/* No other process of the truth waits for what was launched. */
+	/* No other process in the truth waits for a launched one. */
 	if (process->how == JP_HOW_LAUNCH)
-		return process->ends == starts && !process->gone;
-	/* Who was killed waited for nobody. */
-	if (!parent || !parent->ends)
+		return process->exits == starts && !process->gone;
+	/* A killed parent does not wait. */
+	if (!parent || !parent->exits)
 		return true;
-	/* In a namespace nobody knows the outer pid of one that shares its parent's memory. */
-	return process->ends + process->killed == starts &&
-	       (process->gone == process->ends || process->how == JP_HOW_SHARE);
+	/* In a pid namespace, the outer pid of a child that shares its parent's memory is
+	 * unknown. */
+	return process->exits + process->killed == starts &&
+	       (process->gone == process->exits || process->how == JP_HOW_SHARE);
 }
 
-static void count(struct jp_truth_reader *reader, const struct lives *lives)
+static void count_unpaired(struct jp_truth_reader *reader, const struct pairing *pairing)
 {
-	const struct told_process *process;
-	const struct told_thread *thread;
+	const struct paired_process *process;
+	const struct paired_thread *thread;
 	uint64_t key;
 
-	for (size_t at = 0; (process = jp_map_next(&lives->processes, &at, NULL));)
-		reader->unpaired += !is_paired(lives, process);
-	for (size_t at = 0; (thread = jp_map_next(&lives->threads, &at, &key));)
-		reader->unpaired +=
-			thread->owes || (key >> 32 != (uint32_t)key && thread->gone > thread->ends);
+	for (size_t at = 0; (process = jp_map_next(&pairing->processes, &at, NULL));)
+		reader->unpaired += !is_paired(pairing, process);
+	for (size_t at = 0; (thread = jp_map_next(&pairing->threads, &at, &key));)
+		reader->unpaired += thread->expected ||
+				    (key >> 32 != (uint32_t)key && thread->gone > thread->exits);
 }
 
-static int follow(struct jp_truth_reader *reader, struct lives *lives,
-		  const struct jp_truth_record *record)
+static int follow_record(struct jp_truth_reader *reader, struct pairing *pairing,
+			 const struct jp_truth_record *record)
 {
-	struct told_thread *thread = thread_of(lives, record);
-	struct told_process *process = jp_map_at(&lives->processes, record->pid, sizeof(*process));
+	struct paired_thread *thread = find_thread(pairing, record);
+	struct paired_process *process =
+		jp_map_at(&pairing->processes, record->pid, sizeof(*process));
 
 	if (!thread || !process)
 		return -ENOMEM;
-	reader->unpaired += !follow_thread(thread, record);
-	follow_process(process, record);
+	reader->unpaired += !update_thread(thread, record);
+	update_process(process, record);
 	return 0;
 }
 
 int jp_truth_count_unpaired(struct jp_truth_reader *reader)
 {
 	const struct jp_truth_items *items = reader->items;
-	struct lives lives = {0};
+	struct pairing pairing = {0};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < items->nr_believed; i++)
-		ret = follow(reader, &lives, items->believed[i]);
+	for (size_t i = 0; !ret && i < items->nr_records; i++)
+		ret = follow_record(reader, &pairing, items->records[i]);
 	if (!ret)
-		count(reader, &lives);
-	jp_map_free(&lives.threads);
-	jp_map_free(&lives.processes);
+		count_unpaired(reader, &pairing);
+	jp_map_free(&pairing.threads);
+	jp_map_free(&pairing.processes);
 	return ret;
 }

@@ -11,11 +11,11 @@
 #include "harness/base/search.h"
 #include "harness/format/truth/format.h"
 
-/* Records read at once. */
+/* Records per read. */
 enum { BATCH = 256 };
 
-/* The index of the first range that ends at @addr or above. */
-static size_t find(const struct jp_truth_loaded *loaded, uint64_t addr)
+/* Returns the index of the first range that ends at @addr or above. */
+static size_t find_range(const struct jp_truth_loaded *loaded, uint64_t addr)
 {
 	size_t i;
 
@@ -23,10 +23,10 @@ static size_t find(const struct jp_truth_loaded *loaded, uint64_t addr)
 	return i;
 }
 
-static int add(struct jp_truth_loaded *loaded, uint64_t start, uint64_t size)
+static int add_range(struct jp_truth_loaded *loaded, uint64_t start, uint64_t size)
 {
 	struct jp_loaded_range all = {start, start + size};
-	const size_t from = find(loaded, start);
+	const size_t from = find_range(loaded, start);
 	size_t to = from;
 
 	if (all.end <= start)
@@ -37,7 +37,7 @@ static int add(struct jp_truth_loaded *loaded, uint64_t start, uint64_t size)
 	}
 	if (to == from && !jp_array_push(&loaded->ranges, &loaded->count, &loaded->capacity))
 		return -ENOMEM;
-	/* One range stands in the place of those that it joins, or before those behind it. */
+	/* Replace the joined ranges by one, or insert one. */
 	memmove(&loaded->ranges[from + 1], &loaded->ranges[to],
 		(loaded->count - (to == from) - to) * sizeof(all));
 	loaded->count -= to == from ? 0 : to - from - 1;
@@ -45,7 +45,7 @@ static int add(struct jp_truth_loaded *loaded, uint64_t start, uint64_t size)
 	return 0;
 }
 
-static int take(struct jp_truth_loaded *loaded, const struct jp_truth_record *record)
+static int add_record(struct jp_truth_loaded *loaded, const struct jp_truth_record *record)
 {
 	const bool moves = record->type == JP_TRUTH_CODE_MOVE;
 	uint64_t *size;
@@ -54,13 +54,13 @@ static int take(struct jp_truth_loaded *loaded, const struct jp_truth_record *re
 		return 0;
 	if (moves) {
 		size = jp_map_find(&loaded->sizes, record->move.function);
-		return size ? add(loaded, record->move.addr, *size) : 0;
+		return size ? add_range(loaded, record->move.addr, *size) : 0;
 	}
 	size = jp_map_at(&loaded->sizes, record->load.function, sizeof(*size));
 	if (!size)
 		return -ENOMEM;
 	*size = record->load.size;
-	return add(loaded, record->load.addr, *size);
+	return add_range(loaded, record->load.addr, *size);
 }
 
 int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
@@ -83,18 +83,18 @@ int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd)
 			break;
 		for (ssize_t i = 0; i < got / (ssize_t)sizeof(*records) && !ret; i++, slot++) {
 			if (records[i].seal)
-				ret = take(loaded, &records[i]);
-			/* A slot that is still being filled is read again, and those behind it. */
+				ret = add_record(loaded, &records[i]);
+			/* The next call reads a slot again that is still being filled, and those
+			 * after it. */
 			loaded->settled += records[i].seal && loaded->settled == slot;
 		}
 	}
 	return ret;
 }
 
-bool jp_truth_loaded_at(const struct jp_truth_loaded *loaded, uint64_t addr)
+bool jp_truth_loaded_contains(const struct jp_truth_loaded *loaded, uint64_t addr)
 {
-	/* The first one that ends above. */
-	const size_t i = find(loaded, addr + 1);
+	const size_t i = find_range(loaded, addr + 1);
 
 	return i < loaded->count && loaded->ranges[i].start <= addr;
 }

@@ -12,20 +12,18 @@ struct jp_loaded_range {
 	uint64_t start, end;
 };
 
-/*
- * Where a workload has put code so far, in any of its processes: read from the truth file while the
- * workload still writes it. Code that was unloaded stays in. All zero is an empty one.
- */
+/* Addresses at which any process of a workload has placed code so far, read from the truth file
+ * while the workload still writes it. Unloaded code stays included. All zero: empty. */
 struct jp_truth_loaded {
-	struct jp_loaded_range *ranges; /* sorted; none touches another */
+	struct jp_loaded_range *ranges; /* sorted, separated by gaps */
 	size_t count, capacity;
 	struct jp_map sizes; /* function id -> uint64_t, bytes of its code */
 	uint64_t settled;    /* all slots below were read */
 };
 
-/* Reads what was added to the truth file @fd since the last call. Returns 0, or -ENOMEM. A file
- * that is not there yet (@fd -1, or no header in it) holds nothing. */
+/* Reads the records added to the truth file @fd since the last call. A missing file (@fd -1) or a
+ * file without a header counts as empty. Returns 0 or -ENOMEM. */
 int jp_truth_loaded_read(struct jp_truth_loaded *loaded, int fd);
-/* Whether code lies, or lay, at @addr. */
-bool jp_truth_loaded_at(const struct jp_truth_loaded *loaded, uint64_t addr);
+/* Returns whether code is or was at @addr. */
+bool jp_truth_loaded_contains(const struct jp_truth_loaded *loaded, uint64_t addr);
 void jp_truth_loaded_free(struct jp_truth_loaded *loaded);

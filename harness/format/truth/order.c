@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A thread does one thing after another, and writes each down when it is done: its records stand in
- * the file in that order, and their brackets do not overlap. So each record bounds those before and
- * behind it. Who took slots first among several threads says nothing.
- */
+/* Counts records that are out of order within their thread. A thread writes each record when the
+ * act is over, so its records are in the file in the order of its acts, and their brackets do not
+ * overlap. The order of slots of different threads means nothing. */
 #include "harness/format/truth/order.h"
 
 #include <errno.h>
@@ -14,12 +12,12 @@
 #include "harness/format/truth/items.h"
 
 enum {
-	INSTANT = 1,    /* begins and ends at one time */
-	NO_ACT = 2,     /* tells of something, such as the text of the record behind it */
-	AFTER_TEXT = 4, /* is over before its text is written, which stands right before it */
-	WRAPS = 8,      /* of code: told when all is done, with acts on memory within its bracket */
-	BETWEEN = 16,   /* never within the bracket of another */
-	MEMORY = 32,    /* an act on memory: code that it is for is told when it is over */
+	INSTANT = 1,    /* before equals after */
+	NO_ACT = 2,     /* no act, but data such as the text of the next record */
+	AFTER_TEXT = 4, /* ends before its text is written, which is the previous record */
+	WRAPS = 8,      /* code: written last, and its bracket contains acts on memory */
+	BETWEEN = 16,   /* never within the bracket of another record */
+	MEMORY = 32,    /* act on memory: ends before the record of its code */
 };
 
 static const uint8_t traits[JP_TRUTH_TYPES] = {
@@ -47,79 +45,80 @@ static const uint8_t traits[JP_TRUTH_TYPES] = {
 	[JP_TRUTH_GONE] = INSTANT | BETWEEN,
 };
 
-/* What a thread wrote until now. */
-struct thread_until {
-	uint64_t all, acts, memory, between, waits; /* the latest end of each */
-	uint64_t entered;                           /* when its last activation began */
+/* State of a thread after its records so far. */
+struct thread_past {
+	/* Latest end of all records, and of those with each trait or type. */
+	uint64_t all, acts, memory, between, waits;
+	uint64_t entered; /* start of its last activation */
 	const struct jp_truth_record *last;
 };
 
-/* Several acts whose times nobody took one by one have one bracket: those of workloads/storm.c. */
+/* Returns whether @record has the bracket of @last, as the acts of workloads/storm.c do, which are
+ * not timed one by one. */
 static bool shares_bracket(const struct jp_truth_record *record, const struct jp_truth_record *last)
 {
 	return last && last->type != record->type && last->before == record->before &&
 	       last->after == record->after;
 }
 
-/*
- * Whether an activation took more CPU time than there was until its thread wrote the next record.
- * By its frequency and by slewing NTP has the clock run 500 ppm each slower (MAXFREQ in
- * include/linux/timex.h): CPU time runs as the machine does.
- */
-static bool took_too_long(const struct jp_truth_record *record, const struct thread_until *until)
+/* Returns whether the activation that @record follows used more CPU time than passed since its
+ * start. NTP's frequency and slewing can each slow CLOCK_MONOTONIC by 500 ppm (MAXFREQ in
+ * include/linux/timex.h), but not CPU time. */
+static bool exceeds_elapsed_time(const struct jp_truth_record *record,
+				 const struct thread_past *past)
 {
-	const uint64_t ran = record->after - until->entered;
+	const uint64_t ran = record->after - past->entered;
 
-	return until->last && until->last->type == JP_TRUTH_LEAVE &&
-	       until->last->leave.cpu > ran + ran / 1000;
+	return past->last && past->last->type == JP_TRUTH_LEAVE &&
+	       past->last->leave.cpu > ran + ran / 1000;
 }
 
-static bool is_in_order(const struct jp_truth_record *record, const struct thread_until *until)
+static bool is_in_order(const struct jp_truth_record *record, const struct thread_past *past)
 {
 	const uint8_t is = traits[record->type];
 
-	/* Nobody does the same twice at one time. */
-	if (until->last && !memcmp(record, until->last, sizeof(*record)))
+	/* A thread never writes two equal records. */
+	if (past->last && !memcmp(record, past->last, sizeof(*record)))
 		return false;
 	if (is & INSTANT && record->before != record->after)
 		return false;
 	if (is & NO_ACT)
-		return record->before >= until->all;
+		return record->before >= past->all;
 	if (is & AFTER_TEXT)
-		return record->before >= until->acts && until->last &&
-		       until->last->type == JP_TRUTH_TEXT && record->after <= until->last->before;
+		return record->before >= past->acts && past->last &&
+		       past->last->type == JP_TRUTH_TEXT && record->after <= past->last->before;
 	if (is & WRAPS)
-		return record->before >= until->between && record->after >= until->memory;
-	/* Of a name that was written before. */
+		return record->before >= past->between && record->after >= past->memory;
+	/* Its name was written before. */
 	if (record->type == JP_TRUTH_MAP)
-		return record->before >= until->acts;
-	/* Nobody saw when a wait began, but that the one before was over. */
+		return record->before >= past->acts;
+	/* Nothing records the start of a wait, except that the previous wait was over. */
 	if (record->type == JP_TRUTH_WAIT)
-		return record->before >= until->waits && record->after >= until->all &&
+		return record->before >= past->waits && record->after >= past->all &&
 		       record->wait.handled >= record->before &&
 		       record->wait.handled <= record->after;
-	/* A process that was killed is told of by who knew of it before. */
+	/* The exit record of a killed process may begin before earlier records of its writer. */
 	if (record->type == JP_TRUTH_PROCESS_EXIT)
-		return record->after >= until->all;
-	return record->before >= until->all || shares_bracket(record, until->last);
+		return record->after >= past->all;
+	return record->before >= past->all || shares_bracket(record, past->last);
 }
 
-static void note(struct thread_until *until, const struct jp_truth_record *record)
+static void update_past(struct thread_past *past, const struct jp_truth_record *record)
 {
 	const uint8_t is = traits[record->type];
 
-	until->all = jp_max(until->all, record->after);
+	past->all = jp_max(past->all, record->after);
 	if (record->type == JP_TRUTH_ENTER)
-		until->entered = record->before;
+		past->entered = record->before;
 	if (!(is & NO_ACT))
-		until->acts = jp_max(until->acts, record->after);
+		past->acts = jp_max(past->acts, record->after);
 	if (is & MEMORY)
-		until->memory = jp_max(until->memory, record->after);
+		past->memory = jp_max(past->memory, record->after);
 	if (is & BETWEEN)
-		until->between = jp_max(until->between, record->after);
+		past->between = jp_max(past->between, record->after);
 	if (record->type == JP_TRUTH_WAIT)
-		until->waits = record->after;
-	until->last = record;
+		past->waits = record->after;
+	past->last = record;
 }
 
 int jp_truth_count_disorder(struct jp_truth_reader *reader)
@@ -128,17 +127,18 @@ int jp_truth_count_disorder(struct jp_truth_reader *reader)
 	struct jp_map threads = {0};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
-		const struct jp_truth_record *record = items->believed[i];
-		struct thread_until *until = jp_map_at(
-			&threads, (uint64_t)record->pid << 32 | record->tid, sizeof(*until));
+	for (size_t i = 0; !ret && i < items->nr_records; i++) {
+		const struct jp_truth_record *record = items->records[i];
+		struct thread_past *past = jp_map_at(
+			&threads, (uint64_t)record->pid << 32 | record->tid, sizeof(*past));
 
-		if (!until) {
+		if (!past) {
 			ret = -ENOMEM;
 			continue;
 		}
-		reader->disorder += !is_in_order(record, until) || took_too_long(record, until);
-		note(until, record);
+		reader->disorder +=
+			!is_in_order(record, past) || exceeds_elapsed_time(record, past);
+		update_past(past, record);
 	}
 	jp_map_free(&threads);
 	return ret;

@@ -3,11 +3,12 @@
 
 #include "harness/format/truth/reader.h"
 
-/* Private to harness/format/truth/: what the records of a file say of each other. Both want the
- * believed records in the file's order, and truths from JP_TRUTH_VERSION_MAPS on. 0 or -ENOMEM. */
+/* Private to harness/format/truth/: consistency of the records with each other. Both functions
+ * need the valid records in file order, and a truth from JP_TRUTH_VERSION_MAPS on. Return 0 or
+ * -ENOMEM. */
 
-/* Counts in @reader->disorder the records that no thread writes behind those before it. */
+/* Counts in @reader->disorder the records that are out of order within their thread. */
 int jp_truth_count_disorder(struct jp_truth_reader *reader);
-/* Counts in @reader->unpaired the beginnings and ends of threads and processes that lack what goes
- * with them. */
+/* Counts in @reader->unpaired the starts and exits of threads and processes that lack their
+ * counterpart. */
 int jp_truth_count_unpaired(struct jp_truth_reader *reader);

@@ -2,7 +2,6 @@
 #include "harness/format/truth/items.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +24,15 @@ static int by_time(const void *a, const void *b)
 		       ?: jp_compare(one, other); /* same array: file order */
 }
 
-/* The first type that no file of a version has: a higher version brought it. */
+/* By version, the first record type that it does not have. */
 static const uint16_t types_of[JP_TRUTH_VERSION + 1] = {
 	[1] = JP_TRUTH_FRAMES, [2] = JP_TRUTH_MAPS, [3] = JP_TRUTH_TYPES};
 
-/* Whether the words that a record of its type has no use for hold anything. */
+/* Returns whether a word that records of its type do not use is not 0. */
 static bool is_overfull(const struct jp_truth_record *record)
 {
 	enum { WORDS = sizeof(record->a) / sizeof(*record->a) };
-	/* One more than are used; 0: all are. */
+	/* Number of used words plus 1; 0: all are used. */
 	static const uint8_t used[JP_TRUTH_TYPES] = {
 		[JP_TRUTH_PROCESS_START] = 4, [JP_TRUTH_PROCESS_EXIT] = 1,
 		[JP_TRUTH_THREAD_START] = 2,  [JP_TRUTH_THREAD_EXIT] = 1,
@@ -50,15 +49,15 @@ static bool is_overfull(const struct jp_truth_record *record)
 	return false;
 }
 
-/* Every record is of a thread that began: that of its beginning may stand behind it in the file. */
+/* Counts records of threads that no record starts. The start record may be later in the file. */
 static int count_strangers(struct jp_truth_reader *reader)
 {
 	const struct jp_truth_items *items = reader->items;
 	struct jp_map began = {0};
 	int ret = 0;
 
-	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
-		const struct jp_truth_record *record = items->believed[i];
+	for (size_t i = 0; !ret && i < items->nr_records; i++) {
+		const struct jp_truth_record *record = items->records[i];
 		const uint64_t thread = (uint64_t)record->pid << 32 | record->tid;
 
 		if ((record->type == JP_TRUTH_PROCESS_START ||
@@ -66,8 +65,8 @@ static int count_strangers(struct jp_truth_reader *reader)
 		    !jp_map_at(&began, thread, 1))
 			ret = -ENOMEM;
 	}
-	for (size_t i = 0; !ret && i < items->nr_believed; i++) {
-		const struct jp_truth_record *record = items->believed[i];
+	for (size_t i = 0; !ret && i < items->nr_records; i++) {
+		const struct jp_truth_record *record = items->records[i];
 
 		reader->strangers +=
 			!jp_map_find(&began, (uint64_t)record->pid << 32 | record->tid);
@@ -76,14 +75,15 @@ static int count_strangers(struct jp_truth_reader *reader)
 	return ret;
 }
 
-/* Separates the committed slots from the torn ones. */
-static int believe(struct jp_truth_reader *reader, size_t count)
+/* Collects the valid records of @count slots, and counts torn and corrupt ones. Returns 0 or
+ * -ENOMEM. */
+static int collect_records(struct jp_truth_reader *reader, size_t count)
 {
 	struct jp_truth_items *items = reader->items;
 	uint64_t torn = 0;
 
-	items->believed = calloc(count + 1, sizeof(struct jp_truth_record *));
-	if (!items->believed)
+	items->records = calloc(count + 1, sizeof(struct jp_truth_record *));
+	if (!items->records)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct jp_truth_record *record = &items->slots[i];
@@ -99,14 +99,14 @@ static int believe(struct jp_truth_reader *reader, size_t count)
 		    record->before > record->after || is_overfull(record))
 			jp_truth_mark_corrupt(reader);
 		else
-			items->believed[items->nr_believed++] = record;
+			items->records[items->nr_records++] = record;
 	}
-	reader->torn += torn; /* at the end: being written when the writer was killed */
-	reader->records = items->nr_believed;
+	reader->torn += torn; /* left by a killed writer: no gap */
+	reader->records = items->nr_records;
 	if (reader->version >= JP_TRUTH_VERSION_MAPS &&
 	    (jp_truth_count_disorder(reader) || jp_truth_count_unpaired(reader)))
 		return -ENOMEM;
-	qsort(items->believed, items->nr_believed, sizeof(*items->believed), by_time);
+	qsort(items->records, items->nr_records, sizeof(*items->records), by_time);
 	return count_strangers(reader);
 }
 
@@ -140,7 +140,7 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 			       path, header.clockid, CLOCK_MONOTONIC);
 	used = header.next_slot < header.capacity ? header.next_slot : header.capacity;
 	reader->overflow = header.next_slot - used;
-	/* The unused tail may have been cut off. */
+	/* The unused tail may be missing. */
 	if (used > UINT32_MAX / 2 || st.st_size < JP_TRUTH_PAGE ||
 	    used > ((uint64_t)st.st_size - JP_TRUTH_PAGE) / size)
 		return jp_fail(
@@ -156,9 +156,9 @@ static int read_slots(struct jp_truth_reader *reader, int fd, const char *path,
 	ret = jp_file_read_at(fd, path, reader->items->slots, used * size, JP_TRUTH_PAGE, err);
 	if (ret)
 		return ret;
-	if (believe(reader, used) || jp_truth_items_build(reader))
+	if (collect_records(reader, used) || jp_truth_items_build(reader))
 		return jp_fail(err, ENOMEM, "%s: no memory", path);
-	/* Ids that were never given out are made up. */
+	/* Reject ids that the writers never allocated. */
 	for (size_t i = 0; i < reader->items->nr_items; i++)
 		if (reader->items->items[i].id >= header.next_id)
 			return jp_fail(err, EINVAL,
@@ -196,16 +196,16 @@ int jp_truth_reader_visit(struct jp_truth_reader *reader, jp_event_visit visit, 
 	struct jp_event event;
 	int ret = 0;
 
-	for (size_t i = 0; i < items->nr_believed && !ret; i++) {
-		ret = jp_truth_unpack(reader, items->believed[i], &event);
+	for (size_t i = 0; i < items->nr_records && !ret; i++) {
+		ret = jp_truth_unpack(reader, items->records[i], &event);
 		if (ret > 0)
 			ret = visit(context, &event);
 	}
 	free(items->slots);
-	free(items->believed);
+	free(items->records);
 	items->slots = NULL;
-	items->believed = NULL;
-	items->nr_believed = 0;
+	items->records = NULL;
+	items->nr_records = 0;
 	return ret;
 }
 
@@ -218,7 +218,7 @@ void jp_truth_reader_free(struct jp_truth_reader *reader)
 		free(at);
 	}
 	free(reader->items->slots);
-	free(reader->items->believed);
+	free(reader->items->records);
 	free(reader->items->items);
 	free(reader->items);
 	free(reader);

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Multiply and fold, eight bytes at a time: a lost cache line or a lost word changes the result. */
+/* Multiplies and folds eight bytes at a time, so that a lost word or cache line changes the
+ * result. */
 uint32_t jp_truth_seal(const struct jp_truth_record *record)
 {
 	struct jp_truth_record copy = *record;

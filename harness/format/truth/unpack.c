@@ -10,7 +10,8 @@ static bool is_range(uint64_t addr, uint64_t len)
 	return len && addr + len >= addr;
 }
 
-/* As perf_event_mmap_event() (kernel/events/core.c) and shmem name it. 0, -EINVAL, -ENOMEM. */
+/* Stores in *@name the name that perf_event_mmap_event() (kernel/events/core.c) and shmem give the
+ * mapping. Returns 0, -EINVAL or -ENOMEM. */
 static int name_mapping(struct jp_truth_items *items, const struct jp_truth_record *record,
 			const char **name)
 {
@@ -21,8 +22,8 @@ static int name_mapping(struct jp_truth_items *items, const struct jp_truth_reco
 		[JP_BACKING_HEAP] = "[heap]",
 		[JP_BACKING_FILE] = NULL,
 	};
-	struct jp_truth_item *item = jp_truth_item(items, record->map.name, JP_TRUTH_TEXT);
-	const char *text = jp_truth_text_of(items, record->map.name);
+	struct jp_truth_item *item = jp_truth_find_item(items, record->map.name, JP_TRUTH_TEXT);
+	const char *text = jp_truth_find_text(items, record->map.name);
 
 	if (!text || record->map.backing > JP_BACKING_FILE)
 		return -EINVAL;
@@ -71,7 +72,7 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 	case JP_TRUTH_MAP:
 		event->type = JP_EVENT_MAP;
 		event->map.prot = record->map.prot;
-		/* An anonymous mapping's is the address at which it was made. */
+		/* The kernel records the original address of an anonymous mapping. */
 		event->map.pgoff = record->map.backing == JP_BACKING_ANON ? record->map.addr
 									  : record->map.offset;
 		return name_mapping(items, record, &event->map.name);
@@ -93,7 +94,7 @@ static int unpack_mapping(struct jp_truth_items *items, const struct jp_truth_re
 static int unpack_file(const struct jp_truth_items *items, const struct jp_truth_record *record,
 		       struct jp_event *event)
 {
-	const char *text = jp_truth_text_of(items, record->file.text);
+	const char *text = jp_truth_find_text(items, record->file.text);
 	const char *blank = text ? strchr(text, ' ') : NULL;
 
 	if (!blank || !is_range(record->file.addr, record->file.len))
@@ -113,9 +114,9 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 		       struct jp_event *event)
 {
 	const struct jp_truth_item *layout =
-		jp_truth_item(items, record->load.layout, JP_TRUTH_LAYOUT);
+		jp_truth_find_item(items, record->load.layout, JP_TRUTH_LAYOUT);
 	const struct jp_truth_item *frames =
-		jp_truth_item(items, record->load.frames, JP_TRUTH_FRAMES);
+		jp_truth_find_item(items, record->load.frames, JP_TRUTH_FRAMES);
 
 	event->type = JP_EVENT_CODE_LOAD;
 	event->code.id = record->load.function;
@@ -123,9 +124,9 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 	event->code.size = record->load.size;
 	event->code.layout = layout ? layout->of.layout : NULL;
 	event->code.frames = frames ? frames->of.frames : NULL;
-	event->code.name = jp_truth_text_of(items, record->load.name);
-	/* Its own id must lead back to it: two loads of one id are both torn. */
-	return jp_truth_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
+	event->code.name = jp_truth_find_text(items, record->load.name);
+	/* Its id must be in the table: two loads with one id are both torn. */
+	return jp_truth_find_item(items, event->code.id, JP_TRUTH_CODE_LOAD) && layout &&
 			       (frames || !record->load.frames) && event->code.name &&
 			       is_range(event->code.addr, event->code.size) &&
 			       layout->of.layout->insns[layout->of.layout->count - 1].offset <
@@ -137,10 +138,12 @@ static int unpack_load(const struct jp_truth_items *items, const struct jp_truth
 static void unpack_enter(const struct jp_truth_items *items, const struct jp_truth_record *record,
 			 struct jp_event *event)
 {
-	const struct jp_truth_item *path = jp_truth_item(items, record->enter.path, JP_TRUTH_PATH);
+	const struct jp_truth_item *path =
+		jp_truth_find_item(items, record->enter.path, JP_TRUTH_PATH);
 	const struct jp_truth_item *chain =
-		jp_truth_item(items, record->enter.chain, JP_TRUTH_ROOT);
-	const struct jp_truth_item *dump = jp_truth_item(items, record->enter.dump, JP_TRUTH_ROOT);
+		jp_truth_find_item(items, record->enter.chain, JP_TRUTH_ROOT);
+	const struct jp_truth_item *dump =
+		jp_truth_find_item(items, record->enter.dump, JP_TRUTH_ROOT);
 
 	event->type = JP_EVENT_ENTER;
 	event->enter.path = path ? &path->of.path : NULL;
@@ -151,18 +154,19 @@ static void unpack_enter(const struct jp_truth_items *items, const struct jp_tru
 	event->enter.flags = record->enter.flags;
 }
 
-/* An event whose text is that of item @id. */
+/* Converts a record to an event of @type whose text *@text is item @id. */
 static int unpack_text(const struct jp_truth_items *items, uint64_t id, enum jp_event_type type,
 		       const char **text, struct jp_event *event)
 {
 	event->type = type;
-	*text = jp_truth_text_of(items, id);
+	*text = jp_truth_find_text(items, id);
 	return *text ? 0 : -EINVAL;
 }
 
-/* 0; -EINVAL: not believed; -ENOMEM. @event->type stays OTHER where it is no event. */
-static int unpack(struct jp_truth_items *items, const struct jp_truth_record *record,
-		  struct jp_event *event)
+/* Fills @event from @record; its type stays OTHER if it is no event. Returns 0, -EINVAL if the
+ * record is corrupt, or -ENOMEM. */
+static int unpack_record(struct jp_truth_items *items, const struct jp_truth_record *record,
+			 struct jp_event *event)
 {
 	switch (record->type) {
 	case JP_TRUTH_PROCESS_START:
@@ -234,7 +238,7 @@ int jp_truth_unpack(struct jp_truth_reader *reader, const struct jp_truth_record
 		.pid = record->pid,
 		.tid = record->tid,
 	};
-	ret = unpack(reader->items, record, event);
+	ret = unpack_record(reader->items, record, event);
 	if (ret == -EINVAL)
 		jp_truth_mark_corrupt(reader);
 	return ret == -ENOMEM ? ret : !ret && event->type != JP_EVENT_OTHER;

@@ -22,9 +22,9 @@
 
 static struct jp_truth_header *header;
 static struct jp_truth_record *slots;
-/* getpid() is a system call: cached, and forgotten in forked children. */
+/* Cached, since getpid() is a system call; reset in forked children. */
 static __thread uint32_t own_pid, own_tid;
-static int outside_proc = -1;
+static int outer_proc = -1;
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LONG_LOCK_FREE == 2,
 	       "the counters are shared between processes");
@@ -35,21 +35,15 @@ void jp_truth_new_task(void)
 	own_tid = 0;
 }
 
-static uint64_t take(uint64_t *counter, uint64_t count)
-{
-	return __atomic_fetch_add(counter, count, __ATOMIC_RELAXED);
-}
-
 uint32_t jp_truth_id(void)
 {
-	return header ? take(&header->next_id, 1) : 0;
+	return header ? __atomic_fetch_add(&header->next_id, 1, __ATOMIC_RELAXED) : 0;
 }
 
-/*
- * /proc/thread-self leads to "PID/task/TID" as the namespace of that /proc counts, whoever asks
- * (proc_thread_self_get_link(), fs/proc/thread_self.c).
- */
-static int ask_outside(int proc, uint32_t *pid, uint32_t *tid)
+/* Reads the caller's pid and tid from /proc/thread-self, a link to "PID/task/TID" in the pid
+ * namespace of the /proc mount @proc (proc_thread_self_get_link(), fs/proc/thread_self.c). Returns
+ * 0 or -errno. */
+static int read_outer_ids(int proc, uint32_t *pid, uint32_t *tid)
 {
 	char text[64];
 	ssize_t length = readlinkat(proc, "thread-self", text, sizeof(text) - 1);
@@ -61,34 +55,34 @@ static int ask_outside(int proc, uint32_t *pid, uint32_t *tid)
 											: -ESRCH;
 }
 
-int jp_truth_outside(int proc)
+int jp_truth_set_outer_proc(int proc)
 {
 	uint32_t pid, tid;
-	int ret = ask_outside(proc, &pid, &tid);
+	int ret = read_outer_ids(proc, &pid, &tid);
 
 	if (ret)
 		return ret;
-	outside_proc = proc;
+	outer_proc = proc;
 	jp_truth_new_task();
 	return 0;
 }
 
-int jp_truth_outside_proc(void)
+int jp_truth_outer_proc(void)
 {
-	return outside_proc;
+	return outer_proc;
 }
 
-int64_t jp_truth_outside_pid(int pidfd, pid_t pid)
+int64_t jp_truth_outer_pid(int pidfd, pid_t pid)
 {
 	char path[64], line[128];
 	int64_t found = -ESRCH;
 	FILE *file;
 	int fd;
 
-	if (outside_proc < 0)
+	if (outer_proc < 0)
 		return pid;
 	snprintf(path, sizeof(path), "self/fdinfo/%d", pidfd);
-	fd = openat(outside_proc, path, O_RDONLY | O_CLOEXEC);
+	fd = openat(outer_proc, path, O_RDONLY | O_CLOEXEC);
 	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) {
 		found = -errno;
@@ -96,7 +90,8 @@ int64_t jp_truth_outside_pid(int pidfd, pid_t pid)
 			close(fd);
 		return found;
 	}
-	/* "Pid:" is in the namespace of the /proc that is asked; 0 or -1: gone, or not inside. */
+	/* "Pid:" is in the pid namespace of this /proc; 0 or -1: reaped, or not in that
+	 * namespace. */
 	while (fgets(line, sizeof(line), file))
 		if (!strncmp(line, "Pid:", 4) && strtol(line + 4, NULL, 10) > 0)
 			found = strtol(line + 4, NULL, 10);
@@ -104,28 +99,21 @@ int64_t jp_truth_outside_pid(int pidfd, pid_t pid)
 	return found;
 }
 
-static void who_am_i(void)
-{
-	if (outside_proc >= 0 && !ask_outside(outside_proc, &own_pid, &own_tid))
-		return;
-	own_pid = getpid();
-	own_tid = syscall(SYS_gettid);
-}
-
 struct jp_truth_task_ids jp_truth_self(void)
 {
-	if (!own_tid)
-		who_am_i();
+	if (!own_tid && (outer_proc < 0 || read_outer_ids(outer_proc, &own_pid, &own_tid))) {
+		own_pid = getpid();
+		own_tid = syscall(SYS_gettid);
+	}
 	return (struct jp_truth_task_ids){own_pid, own_tid};
 }
 
-/* The seal is stored last. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 {
 	struct jp_truth_record *place = slots + slot;
 
 	if (!header || slot >= header->capacity)
-		return; /* next_slot tells how many were lost */
+		return; /* next_slot counts the lost records */
 	if (!record->pid) {
 		struct jp_truth_task_ids self = jp_truth_self();
 
@@ -137,17 +125,18 @@ void jp_truth_commit(uint64_t slot, struct jp_truth_record *record)
 	__atomic_store_n(&place->seal, jp_truth_seal(record), __ATOMIC_RELEASE);
 }
 
-uint64_t jp_truth_take(uint64_t count)
+uint64_t jp_truth_reserve(uint64_t count)
 {
-	return header ? take(&header->next_slot, count) : 0;
+	return header ? __atomic_fetch_add(&header->next_slot, count, __ATOMIC_RELAXED) : 0;
 }
 
 void jp_truth_append(struct jp_truth_record *record)
 {
-	jp_truth_commit(jp_truth_take(1), record);
+	jp_truth_commit(jp_truth_reserve(1), record);
 }
 
-/* The file is sparse: its disk may be full when a record is written. @path lives as long. */
+/* Maps @size bytes of @fd, and reports a full disk, as the file is sparse. @path must live as long
+ * as the mapping. */
 static int map_shared(int fd, const char *path, uint64_t size, void **map, struct jp_error *err)
 {
 	const struct jp_lost_page lost = {.name = path, .trouble = "no room for a record"};
@@ -163,7 +152,7 @@ static int map_shared(int fd, const char *path, uint64_t size, void **map, struc
 	return jp_fail(err, -failed, "%s: %s", path, strerror(-failed));
 }
 
-static int create(int fd, const char *path, uint64_t count, struct jp_error *err)
+static int create_file(int fd, const char *path, uint64_t count, struct jp_error *err)
 {
 	struct jp_truth_header *fresh;
 	size_t size = JP_TRUTH_PAGE + count * sizeof(struct jp_truth_record);
@@ -185,15 +174,15 @@ static int create(int fd, const char *path, uint64_t count, struct jp_error *err
 	fresh->e_machine = jp_own_machine();
 	fresh->clockid = CLOCK_MONOTONIC;
 	fresh->next_slot = 0;
-	fresh->next_id = 1; /* 0: none */
+	fresh->next_id = 1; /* 0 means no id */
 	atomic_thread_fence(memory_order_release);
 	memcpy(fresh->magic, JP_TRUTH_MAGIC, sizeof(fresh->magic));
 	munmap(fresh, jp_lost_page_end(fresh));
 	return 0;
 }
 
-/* Maps the file whose header is complete and fits its size. */
-static int attach(int fd, const char *path, struct jp_error *err)
+/* Maps the file if its header is complete and matches its size. */
+static int attach_file(int fd, const char *path, struct jp_error *err)
 {
 	struct jp_truth_header found;
 	struct stat st;
@@ -222,7 +211,7 @@ static int attach(int fd, const char *path, struct jp_error *err)
 	return 0;
 }
 
-/* Not where another user's link leads. */
+/* Opens @path without following another user's symbolic link. Returns a descriptor or -errno. */
 static int open_truth(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -235,7 +224,7 @@ static int open_truth(const char *path, int flags)
 int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 {
 	static int watching_forks;
-	static char *name; /* of the file, for as long as it is mapped */
+	static char *name; /* of the file, as long as it is mapped */
 	int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (count ? O_CREAT | O_EXCL : 0);
 	int fd, ret = 0;
 
@@ -252,9 +241,9 @@ int jp_truth_open(const char *path, uint64_t count, struct jp_error *err)
 	if (!name)
 		ret = jp_fail(err, ENOMEM, "%s: no memory", path);
 	if (!ret && count)
-		ret = create(fd, name, count, err);
+		ret = create_file(fd, name, count, err);
 	if (!ret)
-		ret = attach(fd, name, err);
+		ret = attach_file(fd, name, err);
 	close(fd);
 	if (!ret && !watching_forks) {
 		pthread_atfork(NULL, NULL, jp_truth_new_task);

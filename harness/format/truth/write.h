@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -9,44 +8,42 @@
 #include "harness/base/error.h"
 #include "harness/format/truth/format.h"
 
-/*
- * The writer's side of the truth, for workloads. One per process; threads and forked children share
- * it. A full file never stops the workload: next_slot runs past capacity and the reader says so.
- */
+/* Writes the truth, for workloads. There is one truth per process, which its threads and forked
+ * children share. A full file never stops the workload: next_slot exceeds the capacity, and the
+ * reader reports it. */
 
-/* @slots > 0: creates @path, which must not exist (another run's truth is never added to). 0: goes
- * on with the file of an earlier image of this process (exec). */
+/* Opens the truth @path. @slots > 0: creates it with so many slots; it must not exist. 0: continues
+ * the file of an earlier image of this process (exec). Returns 0, or -errno and a message. */
 int jp_truth_open(const char *path, uint64_t slots, struct jp_error *err);
-/* @count slots in a row, for one fact of as many records: the first. */
-uint64_t jp_truth_take(uint64_t count);
+/* Reserves @count adjacent slots for the records of one fact. Returns the first. */
+uint64_t jp_truth_reserve(uint64_t count);
 /* Fills the slot and commits it. */
 void jp_truth_commit(uint64_t slot, struct jp_truth_record *record);
-/* A new id, unique in the file. */
+/* Returns a new id, unique in the file. */
 uint32_t jp_truth_id(void);
-/* Appends @record as it is; the caller's pid and tid where it has none. The functions below say
- * what workloads do: this is for those who write what no workload would. */
+/* Appends @record, with the caller's pid and tid if it has none. For callers that write records
+ * which no workload writes; workloads use the functions below. */
 void jp_truth_append(struct jp_truth_record *record);
 
-/*
- * What a workload does (harness/format/truth/acts.c). Each act lies in [@before, @after]; those
- * without a bracket are now. The structures are harness/format/truth/format.h's.
- */
-/* As the outside sees them; 0: not known. */
+/* Acts of a workload (harness/format/truth/acts.c). Each act happened in [@before, @after];
+ * functions without a bracket record the current time. harness/format/truth/format.h declares the
+ * structures. */
+/* Ids in the outer pid namespace; 0: unknown. */
 struct jp_truth_task_ids {
 	uint32_t pid, tid;
 };
-/* The new process's or image's first act, by itself; its name follows. @by: the thread that called
- * exec, 0: the process's first one. */
+/* The first act of a new process or image, written by itself; also writes its name. @by: tid that
+ * called exec; 0: the process's first thread. */
 void jp_truth_process_start(uint64_t before, enum jp_truth_how how, struct jp_truth_task_ids parent,
 			    uint32_t by);
 void jp_truth_process_exit(void);
-/* Of another process, which was killed and cannot speak for itself any more. */
+/* The exit of another process that was killed. */
 void jp_truth_process_died(uint32_t pid, uint64_t before, uint64_t after);
-/* A new thread's first act (workloads/emit/thread.h): it forgets whose pid and tid were cached. Its
- * name follows. @by made it, after @before. */
+/* The first act of a new thread (workloads/emit/thread.h); also resets the cached pid and tid, and
+ * writes its name. Thread @by created it after @before. */
 void jp_truth_thread_start(uint64_t before, uint32_t by);
 void jp_truth_thread_exit(void);
-/* Another thread that ended, or a process (@tid is @pid): the kernel has let go of it by now. */
+/* Another thread or a process (@tid equals @pid) exited, and the kernel has released it. */
 void jp_truth_gone(uint32_t pid, uint32_t tid);
 void jp_truth_map(uint64_t before, uint64_t after, const struct jp_truth_mapping *mapping);
 void jp_truth_protect(uint64_t before, uint64_t after, uint64_t addr, uint64_t len, unsigned prot);
@@ -60,53 +57,52 @@ void jp_truth_code_load(uint64_t before, uint64_t after, const struct jp_truth_l
 void jp_truth_code_move(uint64_t before, uint64_t after, uint32_t function, uint64_t to);
 void jp_truth_code_unload(uint64_t before, uint64_t after, uint32_t function);
 void jp_truth_enter(const struct jp_truth_entry *entry);
-/* After jp_truth_enter(), with nothing left to do but the call: what comes now is the path. */
-void jp_truth_inside(void);
-/* When a thread left a path, and its CPU time then: taken before anything else is done. */
-struct jp_truth_left {
+/* Reads the clocks when an activation begins: after jp_truth_enter(), directly before the call. */
+void jp_truth_begin_activation(void);
+/* The clocks when a thread leaves a path, read before anything else: CLOCK_MONOTONIC and its CPU
+ * time, in ns. */
+struct jp_truth_clocks {
 	uint64_t time, cpu;
 };
-static inline struct jp_truth_left jp_truth_left_now(void)
+static inline struct jp_truth_clocks jp_truth_read_clocks(void)
 {
-	struct jp_truth_left left;
+	struct jp_truth_clocks clocks;
 
-	/* In this order: at the end of a system call another thread may have its turn. */
-	left.time = jp_clock_now();
-	left.cpu = jp_clock_thread_cpu();
-	return left;
+	/* In this order: at the end of a system call the kernel may switch to another thread. */
+	clocks.time = jp_clock_now();
+	clocks.cpu = jp_clock_thread_cpu();
+	return clocks;
 }
 /* @flags: JP_LEAVE_*; @ip and @sp of the interrupted instruction. */
-void jp_truth_leave(const struct jp_truth_left *left, uint32_t path, uint64_t flags, uint64_t ip,
-		    uint64_t sp);
+void jp_truth_leave(const struct jp_truth_clocks *clocks, uint32_t path, uint64_t flags,
+		    uint64_t ip, uint64_t sp);
 /* The executable lines of /proc/self/maps, read in [@before, @after]. */
 void jp_truth_maps(uint64_t before, uint64_t after, const char *text);
-/* The calling thread's name, as the kernel has it. */
+/* The calling thread's name in the kernel. */
 void jp_truth_comm(uint64_t before, uint64_t after, const char *name);
 void jp_truth_mark(uint64_t before, uint64_t after, const char *text, uint64_t value);
-/* @handled: when the handler began to run. */
+/* @handled: start of the signal handler, ns. */
 void jp_truth_wait(uint64_t before, uint64_t after, uint64_t addr, uint64_t handled);
 
-/* Facts. Each returns the id that it gave. */
+/* Facts. Each function returns the new id. */
 uint32_t jp_truth_text(const char *text);
 uint32_t jp_truth_layout(const struct jp_truth_insn *insns, uint32_t count);
 uint32_t jp_truth_path(const uint32_t *functions, uint32_t depth);
 uint32_t jp_truth_root(enum jp_method method, const uint64_t *frames, uint32_t count);
-/* @detour: the root that bp leads to where it is no frame pointer; 0: nothing is there. */
+/* @detour: id of the root that bp leads to where it is no frame pointer; 0: none. */
 uint32_t jp_truth_frames(enum jp_cfi_status cfi_status, uint64_t word, uint32_t detour,
 			 uint64_t flags);
 
-/*
- * Pids in the truth are as the outside sees them. @proc: a descriptor of the outside's /proc, which
- * must stay open; from now on every task of this process and its children asks there who it is
- * (a pid namespace hides that from it). 0 or -errno.
- */
-int jp_truth_outside(int proc);
-/* The descriptor given to jp_truth_outside(), or -1. */
-int jp_truth_outside_proc(void);
-/* The number that the outside has for the process of @pidfd, our @pid. -errno where it cannot. */
-int64_t jp_truth_outside_pid(int pidfd, pid_t pid);
-/* The calling thread, as the outside sees it. */
+/* Pids in the truth are those of the outer pid namespace. @proc: a descriptor of that
+ * namespace's /proc, which must stay open. From now on this process and its children read their
+ * pids there, since a pid namespace hides them. Returns 0 or -errno. */
+int jp_truth_set_outer_proc(int proc);
+/* Returns the descriptor passed to jp_truth_set_outer_proc(), or -1. */
+int jp_truth_outer_proc(void);
+/* Returns the outer pid of the process @pidfd, whose pid here is @pid, or -errno. */
+int64_t jp_truth_outer_pid(int pidfd, pid_t pid);
+/* Returns the calling thread's outer ids. */
 struct jp_truth_task_ids jp_truth_self(void);
-/* Call in the child after fork, and in the parent that lent a child its memory: forgets cached pid
- * and tid. */
+/* Resets the cached pid and tid. To be called in the child after fork, and in a parent that shared
+ * its memory with a child. */
 void jp_truth_new_task(void);

@@ -40,7 +40,7 @@ static int load_info(struct jp_evidence *evidence, const char *path, struct jp_e
 		return -EINVAL;
 	snprintf(line, sizeof(line), "declares %s", evidence->info.lacks);
 	if (*evidence->info.lacks)
-		expected = jp_declared_line(&evidence->declared, line);
+		expected = jp_declared_parse_line(&evidence->declared, line);
 	return expected ? jp_fail(err, EINVAL, "%s: lacks: expected %s", path, expected) : 0;
 }
 
@@ -126,7 +126,7 @@ static int load(struct jp_evidence *evidence, struct jp_error *err)
 	int failed = jp_capture_path(evidence->dir, capture, sizeof(capture), err)
 			     ?: check_file(evidence->dir, "truth", path, err)
 			     ?: jp_capture_check(capture, err)
-			     ?: jp_capture_declared(capture, &evidence->declared, err);
+			     ?: jp_capture_read_declared(capture, &evidence->declared, err);
 
 	if (!failed && !(evidence->truth = jp_truth_load(path, err)))
 		return -EINVAL;

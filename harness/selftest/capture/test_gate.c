@@ -161,13 +161,13 @@ static void protocol(void)
 		const struct jp_interval *two = &read_back.intervals[1];
 
 		check(two->pid == (uint32_t)getpid() && two->process == 0, "whose they are");
-		check(jp_intervals_at(&read_back, two->enabling, 0) == two &&
-			      jp_intervals_at(&read_back, two->disabled, 0) == two &&
-			      jp_intervals_at(&read_back, two->disabled + 5, 5) == two &&
-			      jp_intervals_at(&read_back, two->enabling - 1, 0) != two,
+		check(jp_intervals_find(&read_back, two->enabling, 0) == two &&
+			      jp_intervals_find(&read_back, two->disabled, 0) == two &&
+			      jp_intervals_find(&read_back, two->disabled + 5, 5) == two &&
+			      jp_intervals_find(&read_back, two->enabling - 1, 0) != two,
 		      "an interval holds its edges, and slack");
-		check(!jp_intervals_at(&read_back, 1, 0) &&
-			      !jp_intervals_at(&read_back, UINT64_MAX, 0),
+		check(!jp_intervals_find(&read_back, 1, 0) &&
+			      !jp_intervals_find(&read_back, UINT64_MAX, 0),
 		      "there is nothing before the first and after the last");
 	}
 	jp_intervals_free(&read_back);

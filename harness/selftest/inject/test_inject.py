@@ -749,8 +749,8 @@ class Hostile(Injecting):
         contents = files.read_bytes(path)
         for other in (contents[:-1] + bytes([contents[-1] ^ 1]), contents + b"mine"):
             files.write_bytes(path, other)
-            self.outputs("it is left alone")
+            self.outputs("it is not overwritten")
             self.assertEqual(files.read_bytes(path), other)
         os.unlink(path)
         os.symlink(self.place("victim"), path)
-        self.outputs("it is left alone")
+        self.outputs("it is not overwritten")

@@ -104,7 +104,7 @@ static void ambiguous_many(void)
 					other ? "other" : "name");
 		}
 		map = load(text, size);
-		check(map && jp_perf_map_ambiguous(map, 0x10fff) == (others == 1),
+		check(map && jp_perf_map_is_ambiguous(map, 0x10fff) == (others == 1),
 		      "%d lines, another name in the %s", LINES,
 		      !others       ? "none"
 		      : others == 1 ? "first eighth"

@@ -28,7 +28,7 @@ static int64_t of(enum jp_perf_record_type type, uint64_t id)
 		uint64_t words[3];
 	} record = {{type, 0, sizeof(record)}, {id, 0, id}};
 
-	return jp_perf_attrs_of(&attrs, &record.head);
+	return jp_perf_attrs_find(&attrs, &record.head);
 }
 
 static void clocks(void)
@@ -96,7 +96,7 @@ static void own(void)
 				 JP_PERF_ATTR_INHERIT,
 			.clockid = JP_PERF_CLOCK_MONOTONIC};
 
-		check(jp_perf_own_attr(&attr) == table[i].own,
+		check(jp_perf_is_own_attr(&attr) == table[i].own,
 		      "of %s, callchains %s the kernel: %s", table[i].user ? "users" : "all",
 		      table[i].flags ? "without" : "with", table[i].own ? "ours" : "another's");
 	}
@@ -249,7 +249,7 @@ static double cost(size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		add(&(struct jp_perf_attr){.sample_type = FULL}, 0);
-		jp_perf_attrs_machine(&attrs, EM_NONE);
+		jp_perf_attrs_set_machine(&attrs, EM_NONE);
 	}
 	check(attrs.count == count, "%zu attrs", count);
 	jp_perf_attrs_free(&attrs);
@@ -263,12 +263,12 @@ static void machines(void)
 
 	add(&attr, 0);
 	check(!attrs.all[0].layout.machine, "none yet");
-	jp_perf_attrs_machine(&attrs, EM_X86_64);
+	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
 	add(&attr, 0);
-	jp_perf_attrs_machine(&attrs, EM_X86_64);
+	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
 	for (size_t i = 0; i < 2; i++)
 		check(attrs.all[i].layout.machine == jp_machine_find(EM_X86_64), "attr %zu", i);
-	jp_perf_attrs_machine(&attrs, EM_AARCH64);
+	jp_perf_attrs_set_machine(&attrs, EM_AARCH64);
 	for (size_t i = 0; i < 2; i++)
 		check(attrs.all[i].layout.machine == jp_machine_find(EM_AARCH64),
 		      "attr %zu, once the file says another", i);

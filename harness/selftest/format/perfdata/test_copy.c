@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A perf.data that is written on: whose attrs, ids and features, and where they lie. */
+/* Attrs, ids and features of a copied perf.data, and their places in the file. */
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/selftest/support/made_perf_data.h"

@@ -223,7 +223,7 @@ static void refuse_all(void)
 	refuse("no perf.data", "offset 0");
 	file.size = 0;
 	perf_file_put(&file, &(uint64_t[]){JP_PERF_MAGIC, 16}, 16);
-	refuse("a stream", "a pipe stream; what it tells of the machine cannot be taken out");
+	refuse("a stream", "a pipe stream; data about the machine cannot be removed");
 }
 
 int main(void)

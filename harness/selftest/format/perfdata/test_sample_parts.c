@@ -253,12 +253,12 @@ static void without_sample_id(void)
 		put(ids[i]);
 		put(0x1000);
 		record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-		check(jp_perf_attrs_of(&attrs, record) == i, "a sample of event %d", i);
+		check(jp_perf_attrs_find(&attrs, record) == i, "a sample of event %d", i);
 	}
 	record = begin(JP_PERF_RECORD_COMM, 0);
 	put(ids[1]); /* a process and a thread, and no id */
 	record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-	check(jp_perf_attrs_of(&attrs, record) == 0, "other records are read as the first's");
+	check(jp_perf_attrs_find(&attrs, record) == 0, "other records are read as the first's");
 	jp_perf_attrs_free(&attrs);
 }
 

@@ -222,7 +222,7 @@ static void snapshots_in_any_order(void)
 	struct jp_error err = {""};
 	int ret = jp_snapshots_parse(&snapshots, "maps", text, strlen(text), &err);
 
-	check(!ret && snapshots.count == 2 && jp_snapshots_of(&snapshots, 7)->before == 10,
+	check(!ret && snapshots.count == 2 && jp_snapshots_find(&snapshots, 7)->before == 10,
 	      "the first one of a process is so by time: %s", err.text);
 	jp_snapshots_free(&snapshots);
 }

@@ -64,7 +64,7 @@ static void refuse_intervals(void)
 static const struct jp_interval *at(const struct jp_intervals *intervals, uint64_t time,
 				    uint64_t slack)
 {
-	return jp_intervals_at(intervals, time, slack);
+	return jp_intervals_find(intervals, time, slack);
 }
 
 static void read_intervals(void)
@@ -93,11 +93,11 @@ static void read_intervals(void)
 		      !at(&all, 23, 1) && at(&all, 29, 1) == all.intervals + 1 &&
 		      !at(&all, 63, 1) && !at(&all, UINT64_MAX, 5),
 	      "with the slack");
-	check(jp_intervals_process(&all, 7, 45) == all.processes + 2 &&
-		      jp_intervals_process(&all, 7, 40) == all.processes + 2 &&
-		      jp_intervals_process(&all, 7, 5) == all.processes + 1 &&
-		      jp_intervals_process(&all, INT32_MAX, 99) == all.processes &&
-		      !jp_intervals_process(&all, 8, 99),
+	check(jp_intervals_find_process(&all, 7, 45) == all.processes + 2 &&
+		      jp_intervals_find_process(&all, 7, 40) == all.processes + 2 &&
+		      jp_intervals_find_process(&all, 7, 5) == all.processes + 1 &&
+		      jp_intervals_find_process(&all, INT32_MAX, 99) == all.processes &&
+		      !jp_intervals_find_process(&all, 8, 99),
 	      "the last announcement by then, else the first");
 	jp_intervals_free(&all);
 	check(!all.processes && !all.nr_intervals, "freed");

@@ -18,7 +18,7 @@ static bool holds(uint64_t addr)
 {
 	if (jp_truth_loaded_read(&loaded, truth))
 		exit(99);
-	return jp_truth_loaded_at(&loaded, addr);
+	return jp_truth_loaded_contains(&loaded, addr);
 }
 
 /* Whether just [@start, @end) is in it. */
@@ -60,7 +60,7 @@ static void moves(void)
 
 static void torn(void)
 {
-	const uint64_t slot = jp_truth_take(1);
+	const uint64_t slot = jp_truth_reserve(1);
 	struct jp_truth_record late = {.type = JP_TRUTH_CODE_LOAD,
 				       .load = {.function = 20, .addr = 0x20000, .size = 0x10}};
 
@@ -78,7 +78,7 @@ static void bad_seal(const char *path)
 				      .type = JP_TRUTH_CODE_LOAD,
 				      .load = {.function = 30, .addr = 0x30000, .size = 0x10}};
 	jp_cleanup_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-	const off_t at = (off_t)(JP_TRUTH_PAGE + jp_truth_take(1) * sizeof(bad));
+	const off_t at = (off_t)(JP_TRUTH_PAGE + jp_truth_reserve(1) * sizeof(bad));
 
 	check(pwrite(fd, &bad, sizeof(bad), at) == sizeof(bad) && !holds(0x30000),
 	      "a record whose seal does not match is not believed");

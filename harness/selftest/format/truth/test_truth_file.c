@@ -91,27 +91,27 @@ static void outside(void)
 	struct jp_truth_task_ids self;
 	pid_t pid;
 
-	check(jp_truth_outside_pid(-1, 77) == 77, "without an outside numbers are the same");
-	check(jp_truth_outside(other) == -ENOENT && jp_truth_outside_proc() == -1, "no /proc");
-	check(!jp_truth_outside(proc) && jp_truth_outside_proc() == proc, "ours");
+	check(jp_truth_outer_pid(-1, 77) == 77, "without an outside numbers are the same");
+	check(jp_truth_set_outer_proc(other) == -ENOENT && jp_truth_outer_proc() == -1, "no /proc");
+	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "ours");
 	self = jp_truth_self();
 	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(), "who we are");
-	check(jp_truth_outside_pid(pidfd, 77) == getpid(), "by a pidfd");
-	check(jp_truth_outside_pid(12345, 77) == -ENOENT, "by none");
-	check(jp_truth_outside_pid(proc, 77) == -ESRCH, "by a descriptor of no process");
+	check(jp_truth_outer_pid(pidfd, 77) == getpid(), "by a pidfd");
+	check(jp_truth_outer_pid(12345, 77) == -ENOENT, "by none");
+	check(jp_truth_outer_pid(proc, 77) == -ESRCH, "by a descriptor of no process");
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		_exit(0);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	waitpid(pid, NULL, 0);
-	check(jp_truth_outside_pid(ended, 77) == -ESRCH, "one that is gone");
+	check(jp_truth_outer_pid(ended, 77) == -ESRCH, "one that is gone");
 }
 
 int main(void)
 {
 	scratch_make("");
-	check(jp_truth_take(3) == 0 && jp_truth_id() == 0, "without a file nothing is written");
+	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0, "without a file nothing is written");
 	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
 	go_on();
 	outside();
