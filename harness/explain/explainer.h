@@ -35,8 +35,8 @@ struct jp_explainer {
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
 	/* Handles @event, which the spaces have applied. @stack: of a sample; else NULL. May be
 	 * NULL. */
-	int (*see)(struct jp_explain_view *view, const struct jp_event *event,
-		   const struct jp_stack *stack);
+	int (*handle)(struct jp_explain_view *view, const struct jp_event *event,
+		      const struct jp_stack *stack);
 	/* Blames what it found, after the last event. */
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
 	void (*free)(void *state); /* may be NULL */

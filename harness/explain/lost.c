@@ -20,14 +20,14 @@ static void add_record(uint64_t *last, bool sample)
 		*last = (*last & (MARK - 1)) | MARK;
 }
 
-static double part_of_samples(uint64_t last)
+static double sample_share(uint64_t last)
 {
 	const int count = last ? 63 - __builtin_clzll(last) : 0;
 
 	return count ? (__builtin_popcountll(last) - 1) / (double)count : 0;
 }
 
-void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
+void jp_lost_handle(struct jp_lost *lost, const struct jp_event *event)
 {
 	const bool both = event->asked && event->asked->sideband;
 	uint64_t *last = &lost->last[event->cpu % (sizeof(lost->last) / sizeof(*lost->last))];
@@ -47,7 +47,7 @@ void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 		return;
 	case JP_EVENT_LOST:
 		lost->records[both] += event->lost.lost;
-		lost->among += both ? event->lost.lost * part_of_samples(*last) : 0;
+		lost->among += both ? event->lost.lost * sample_share(*last) : 0;
 		break;
 	case JP_EVENT_LOST_SAMPLES:
 		lost->samples[both] += event->lost.lost;
@@ -59,8 +59,8 @@ void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 		lost->first = event->time;
 }
 
-static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view *view,
-			      const char *id, uint64_t samples)
+static struct jp_blame *blame_loss(const struct jp_lost *lost, struct jp_explain_view *view,
+				   const char *id, uint64_t samples)
 {
 	struct jp_blame *blame = jp_blame(view->blames, id, 0, "", NULL, samples);
 
@@ -77,7 +77,7 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 }
 
 /* Returns whether any sample needs a mapping. */
-static bool any_user(const struct jp_ends *ends)
+static bool has_user_samples(const struct jp_ends *ends)
 {
 	for (size_t i = 0; i < ends->images.count; i++)
 		if (ends->images.all[i]->samples)
@@ -98,13 +98,13 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 	struct jp_blame *found;
 
 	/* If few were mappings, no sample certainly needs one. */
-	if (part > 0.5 && sideband && !harm && any_user(view->ends)) {
+	if (part > 0.5 && sideband && !harm && has_user_samples(view->ends)) {
 		/* What is known of the samples is in doubt by the share of records that is gone:
 		 * as many as there would be for the lost ones. */
 		const uint64_t doubt = (uint64_t)fmin(
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
-		found = blame(lost, view, "lost-records", doubt);
+		found = blame_loss(lost, view, "lost-records", doubt);
 		found->absent = doubt;
 		jp_blame_evidence(found,
 				  "about %" PRIu64 " of them told of mappings and processes, of "
@@ -115,7 +115,7 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 	/* Where most of what is there is harmed, that is what the loss cost. */
 	if (!samples || (harm && harm * 2 >= view->samples))
 		return;
-	found = blame(lost, view, "lost-samples", samples);
+	found = blame_loss(lost, view, "lost-samples", samples);
 	found->absent = samples;
 	jp_blame_evidence(found, "%s%" PRIu64 " samples that are there are right",
 			  harm ? "but for those that need lost records, the " : "the ",

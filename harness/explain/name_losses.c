@@ -83,7 +83,7 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	free(losses);
 }
 
-static struct jp_name_process *process_of(struct jp_name_losses *losses, uint32_t pid)
+static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32_t pid)
 {
 	struct jp_name_process **known = jp_map_at(&losses->processes, pid, sizeof(*known));
 
@@ -106,14 +106,14 @@ static bool is_marker(const char *path)
 	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0;
 }
 
-static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_map(struct jp_name_losses *losses, const struct jp_event *event)
 {
 	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
 	struct jp_name_process *process;
 
 	if (event->kernel_map || (!injected && !is_marker(event->map.name)))
 		return 0;
-	process = process_of(losses, event->pid);
+	process = get_process(losses, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (injected) {
@@ -137,8 +137,8 @@ static bool in_file(unsigned int fault)
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
 }
 
-static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int fault,
-				    const struct jp_mapping *mapping)
+static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int fault,
+				     const struct jp_mapping *mapping)
 {
 	uint64_t key = (uint64_t)mapping->pid << 8 | fault;
 	struct jp_name_loss **known, **added;
@@ -195,9 +195,9 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 
 /* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
  * memory. */
-static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
-			     const struct jp_mapping *mapping, uint64_t addr,
-			     struct known_loss *known)
+static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
+			       const struct jp_mapping *mapping, uint64_t addr,
+			       struct known_loss *known)
 {
 	struct jp_name name = jp_names_find(losses->names, mapping, addr);
 	const struct jp_perf_map *map;
@@ -208,7 +208,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_CHANGED;
 
 	if (name.how == JP_NAME_MAP) {
-		known->named = process_of(losses, mapping->pid);
+		known->named = get_process(losses, mapping->pid);
 		if (!known->named)
 			return JP_NAME_FAULTS;
 		map = jp_names_map(losses->names, mapping->pid, NULL);
@@ -238,21 +238,21 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 	return name.how;
 }
 
-static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, uint64_t generation,
-		   struct known_loss *known)
+static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t addr,
+			   uint64_t generation, struct known_loss *known)
 {
 	const struct jp_mapping *mapping = jp_replay_find(losses->replay, pid, addr);
 	struct jp_mapping text;
 	unsigned int fault;
 
 	*known = (struct known_loss){.addr = addr, .generation = generation};
-	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
+	fault = mapping ? find_fault(losses, pid, mapping, addr, known) : JP_NAME_ELF;
 	if (fault == JP_NAME_ELF)
 		return 0;
 	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
 	    jp_remapped(losses->replay, pid, mapping, &text))
 		fault = JP_NAME_REMAPPED;
-	known->loss = fault == JP_NAME_FAULTS ? NULL : loss_of(losses, fault, mapping);
+	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, mapping);
 	if (!known->loss)
 		return -ENOMEM;
 	if (fault == JP_NAME_REMAPPED)
@@ -261,8 +261,8 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	return 0;
 }
 
-static int count(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
-		 uint64_t time, size_t *set)
+static int count_loss(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
+		      uint64_t time, size_t *set)
 {
 	struct jp_name_process *process = known->named;
 	struct jp_name_loss *loss = known->loss;
@@ -281,11 +281,11 @@ static int count(struct jp_name_losses *losses, const struct known_loss *known, 
 	return jp_loss_sets_add(&losses->sets, set, loss->number, &loss->blame);
 }
 
-static int see_sample(struct jp_name_losses *losses, const struct jp_event *event,
-		      const struct jp_stack *stack)
+static int handle_sample(struct jp_name_losses *losses, const struct jp_event *event,
+			 const struct jp_stack *stack)
 {
 	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
-	struct jp_name_process *process = process_of(losses, event->pid);
+	struct jp_name_process *process = get_process(losses, event->pid);
 	const uint64_t same =
 		jp_same_frames(&losses->last, generation, stack->frames, stack->count);
 	const uint64_t news = stack->count - (same < losses->clean ? same : losses->clean);
@@ -305,10 +305,10 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 				       50];
 
 		if (known->addr != addr || known->generation != generation || !generation)
-			failed = look_up(losses, event->pid, addr, generation, known);
+			failed = fill_known_loss(losses, event->pid, addr, generation, known);
 		if (failed || (!known->loss && !known->named))
 			continue;
-		failed = count(losses, known, i == 0, event->time, &set);
+		failed = count_loss(losses, known, i == 0, event->time, &set);
 		losses->clean = stack->count - 1 - i;
 	}
 	if (set)
@@ -316,9 +316,9 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 	return failed;
 }
 
-static int see_start(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_start(struct jp_name_losses *losses, const struct jp_event *event)
 {
-	struct jp_name_process *process = process_of(losses, event->pid);
+	struct jp_name_process *process = get_process(losses, event->pid);
 
 	if (!process)
 		return -ENOMEM;
@@ -329,13 +329,13 @@ static int see_start(struct jp_name_losses *losses, const struct jp_event *event
 	return jp_replay_apply(losses->injected, event);
 }
 
-static int see_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
 {
 	struct jp_name_process *process;
 
 	if (event->record_type != JP_PERF_RECORD_NAMESPACES || !event->namespaces.pid)
 		return 0;
-	process = process_of(losses, event->pid);
+	process = get_process(losses, event->pid);
 	if (!process)
 		return -ENOMEM;
 	process->pid_namespace = event->namespaces.pid;
@@ -347,16 +347,16 @@ static int see_namespaces(struct jp_name_losses *losses, const struct jp_event *
 	return 0;
 }
 
-int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
-		       const struct jp_stack *stack)
+int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *event,
+			  const struct jp_stack *stack)
 {
 	if (stack)
-		return see_sample(losses, event, stack);
+		return handle_sample(losses, event, stack);
 	if (event->type == JP_EVENT_MAP)
-		return see_map(losses, event);
+		return handle_map(losses, event);
 	if (event->type == JP_EVENT_OTHER)
-		return see_namespaces(losses, event);
-	return jp_event_starts_process(event) ? see_start(losses, event) : 0;
+		return handle_namespaces(losses, event);
+	return jp_event_starts_process(event) ? handle_start(losses, event) : 0;
 }
 
 /* --- results ------------------------------------------------------------------------------ */
@@ -371,7 +371,8 @@ int jp_name_losses_join(const struct jp_name_losses *losses)
 	return jp_loss_sets_join(&losses->sets);
 }
 
-const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at)
+const struct jp_name_process *jp_name_losses_next_process(const struct jp_name_losses *losses,
+							  size_t *at)
 {
 	struct jp_name_process *const *process = jp_map_next(&losses->processes, at, NULL);
 
@@ -380,7 +381,7 @@ const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *l
 
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid)
 {
-	return process_of(losses, pid);
+	return get_process(losses, pid);
 }
 
 bool jp_name_process_apart(const struct jp_name_losses *losses,

@@ -22,7 +22,7 @@ struct map_facts {
 
 /* Returns the pid of the nearest ancestor whose perf map names the addresses, or 0: a child runs
  * inherited code. */
-static uint32_t parent_with_names(const struct jp_name_case *name_case)
+static uint32_t find_parent_with_names(const struct jp_name_case *name_case)
 {
 	enum { GENERATIONS = 64 };
 	const struct jp_name_process *process = name_case->process;
@@ -37,7 +37,7 @@ static uint32_t parent_with_names(const struct jp_name_case *name_case)
 	return 0;
 }
 
-static void look(const struct jp_name_case *name_case, struct map_facts *facts)
+static void read_map_facts(const struct jp_name_case *name_case, struct map_facts *facts)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 
@@ -51,11 +51,11 @@ static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 		facts->lines +=
 			jp_perf_map_lines(facts->map, loss->ranges[i].start, loss->ranges[i].end);
 	facts->covers = jp_name_covers(loss, facts->map);
-	facts->parent = parent_with_names(name_case);
+	facts->parent = find_parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }
 
-static void samples_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+static void describe_samples(const struct jp_name_case *name_case, struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames without a name in %s, %" PRIu64
@@ -134,7 +134,7 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 
 /* Returns how many seconds before the recording the map was last written, by the times of both
  * files; 0: not before, or unknown. */
-static double written_before(const struct jp_name_case *name_case)
+static double seconds_before_recording(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
 	struct jp_found_file found;
@@ -155,7 +155,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
-	const double before = written_before(name_case);
+	const double before = seconds_before_recording(name_case);
 
 	if (loss->fault == JP_NAME_AGAIN || loss->fault == JP_NAME_OVERLAPPED) {
 		jp_blame_evidence(blame,
@@ -176,7 +176,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 			  "%zu of the map's lines lie in the memory that was sampled, %zu lie "
 			  "elsewhere: `head %s`",
 			  facts->lines, facts->others, facts->path);
-	samples_line(name_case, blame);
+	describe_samples(name_case, blame);
 	if (before > 0)
 		jp_blame_evidence(
 			blame,
@@ -199,7 +199,7 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	struct jp_blame *blame = jp_blame_names(name_case, "map-partial", facts->path);
 	uint64_t bad;
 
-	samples_line(name_case, blame);
+	describe_samples(name_case, blame);
 	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
 			  name_case->loss->addrs[0], facts->path);
 	if (facts->parent)
@@ -248,7 +248,7 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case)
 {
 	struct map_facts facts = {.missing = 0};
 
-	look(name_case, &facts);
+	read_map_facts(name_case, &facts);
 	switch (name_case->loss->fault) {
 	case JP_NAME_BAD_MAP:
 		return blame_owner(name_case, &facts);

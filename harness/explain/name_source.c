@@ -9,8 +9,6 @@
 
 /* Code without any visible source of names. */
 
-/* --- maps under another number ------------------------------------------------------------ */
-
 struct search {
 	const struct jp_name_case *name_case;
 	uint32_t named; /* pid of the map that fits; 0: none */

@@ -10,7 +10,7 @@
 
 /* Losses that symbols of a file could name. */
 
-static const char *build_id_of(const struct jp_name_case *name_case, char text[41])
+static const char *format_build_id(const struct jp_name_case *name_case, char text[41])
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const struct jp_build_id *headed =
@@ -28,8 +28,8 @@ static bool is_memory(const struct jp_name_loss *loss)
 }
 
 /* Describes what is at the recorded path now. */
-static void say_what_is_there(const struct jp_name_case *name_case, struct jp_blame *blame,
-			      const char *id)
+static void describe_present_file(const struct jp_name_case *name_case, struct jp_blame *blame,
+				  const char *id)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const char *recording = name_case->view->path;
@@ -73,8 +73,8 @@ static void say_what_is_there(const struct jp_name_case *name_case, struct jp_bl
 	}
 }
 
-static void say_build_id(const struct jp_name_case *name_case, struct jp_blame *blame,
-			 const char *id)
+static void describe_build_id(const struct jp_name_case *name_case, struct jp_blame *blame,
+			      const char *id)
 {
 	const char *recording = name_case->view->path;
 
@@ -100,13 +100,13 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
 	char text[41];
-	const char *id = build_id_of(name_case, text);
+	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	say_what_is_there(name_case, blame, id);
-	say_build_id(name_case, blame, id);
+	describe_present_file(name_case, blame, id);
+	describe_build_id(name_case, blame, id);
 	if (id && loss->fault != JP_NAME_CHANGED)
 		jp_blame_remedy(blame,
 				"put the file of that build id where it was, or into a folder "
@@ -140,7 +140,7 @@ static bool is_packed(const struct jp_name_case *name_case)
 }
 
 /* Returns whether the recording perf reads it, or is another tool. */
-static bool unpacks(const struct jp_name_case *name_case)
+static bool perf_unpacks(const struct jp_name_case *name_case)
 {
 	const char *version = name_case->view->summary->version;
 	uint64_t major, minor = 0;
@@ -160,12 +160,12 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 	/* Only a note if every distribution strips the file, as healthy profiles lack these names,
 	 * or if perf has them. */
 	struct jp_blame *blame =
-		jp_code_is_c_library(loss->name) || (packed && unpacks(name_case))
+		jp_code_is_c_library(loss->name) || (packed && perf_unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,
 				   jp_name_case_comm(name_case), loss->name, 0)
 			: jp_blame_names(name_case, "stripped-symbols", loss->name);
 	char text[41];
-	const char *id = build_id_of(name_case, text);
+	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples lie in it at addresses without a symbol: "

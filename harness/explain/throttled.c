@@ -16,7 +16,7 @@ struct throttled {
 	struct jp_map since;            /* uint64_t by id; 0: the event runs */
 };
 
-static int begin(struct jp_explain_view *view, struct jp_error *err)
+static int make_state(struct jp_explain_view *view, struct jp_error *err)
 {
 	view->state = calloc(1, sizeof(struct throttled));
 	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
@@ -31,8 +31,8 @@ static void free_state(void *context)
 	free(state);
 }
 
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
 	struct throttled *state = view->state;
 	uint64_t *since;
@@ -57,7 +57,7 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 }
 
 /* Returns the missing samples, at the rate of the remaining time. */
-static uint64_t missing(const struct jp_explain_view *view, const struct throttled *state)
+static uint64_t estimate_missing(const struct jp_explain_view *view, const struct throttled *state)
 {
 	const uint64_t began = view->ends->first_sample;
 	const uint64_t all = state->last > began ? state->last - began : 0;
@@ -71,10 +71,10 @@ static uint64_t missing(const struct jp_explain_view *view, const struct throttl
 			   : 0;
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_throttling(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct throttled *state = view->state;
-	const uint64_t samples = state->count ? missing(view, state) : 0;
+	const uint64_t samples = state->count ? estimate_missing(view, state) : 0;
 	struct jp_blame *blame;
 
 	if (!state->count)
@@ -100,9 +100,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer throttled = {
 	.name = "throttled",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.begin = make_state,
+	.handle = handle_event,
+	.end = blame_throttling,
 	.free = free_state,
 };
 JP_REGISTER(explainer, throttled);

@@ -38,7 +38,7 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 		       : sp_at(jp_truth_return_insn(code), entry) - machine->frames->pushed;
 }
 
-/* By a name: wherever in the function the frame pointer stands for something else. */
+/* Tries each part of the function in which the frame pointer has another meaning. */
 static const struct jp_truth_insn *place_by_name(const struct jp_truth_code *code,
 						 struct jp_truth_guess *guess)
 {
@@ -77,7 +77,7 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 	return NULL;
 }
 
-/* The further in, the lower the stack lies: the search ends where it is below @sp. */
+/* Deeper frames have lower stack addresses: stop below @sp. */
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/known_steps.h"
 
-/* Whether @step is that of @addr in @space, which is not 0, and its rules need the CFA alone. */
+/* Returns whether @step is the step of @addr in @space, which is not 0, and needs only the CFA. */
 static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, uint64_t space)
 {
 	return step->addr == addr && step->space == space && step->row.direct;
@@ -12,8 +12,8 @@ static inline uint16_t guess_at(uint64_t sp)
 	return sp / 8 % JP_KNOWN_STEPS;
 }
 
-/* Makes the guess for @sp right for @addr; false: no step is known. */
-static bool find(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
+/* Corrects the guess for @sp. Returns false if no step of @addr is known. */
+static bool find_step(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
 {
 	struct jp_step_guess *guess = &steps->guesses[guess_at(sp)];
 	const struct jp_known_step *step = jp_known_step_at(steps, addr);
@@ -26,7 +26,7 @@ static bool find(struct jp_known_steps *steps, uint64_t space, uint64_t addr, ui
 	return true;
 }
 
-static inline uint64_t load(const unsigned char *bytes)
+static inline uint64_t load_word(const unsigned char *bytes)
 {
 	uint64_t value;
 
@@ -34,7 +34,7 @@ static inline uint64_t load(const unsigned char *bytes)
 	return value;
 }
 
-/* Whether all that @row reads is in @dump, which holds a word at least. */
+/* Returns whether @dump, which has at least one word, has all that @row reads. */
 static inline bool is_dumped(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
 			     uint64_t cfa)
 {
@@ -50,7 +50,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
 	const unsigned pushed = regs->machine->frames->pushed;
-	/* A copy: for all that the compiler knows, @regs may be a part of what pointers lead to. */
+	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
 	uint64_t rise = called || pushed ? pushed : 1;
@@ -66,7 +66,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		uint64_t cfa = sp, caller;
 
 		if (!is_direct(step, addr, space)) {
-			if (!find(steps, space, addr, sp))
+			if (!find_step(steps, space, addr, sp))
 				break;
 			if (at != guess_at(sp))
 				at = steps->guesses[before].caller = guess_at(sp);
@@ -84,13 +84,13 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);
-		caller = load(bytes + rule->offset);
+		caller = load_word(bytes + rule->offset);
 		if (!caller)
 			break;
 		*frame++ = caller;
 		for (unsigned left = step->row.count; --left;) {
 			rule++;
-			regs->r[rule->target] = load(bytes + rule->offset);
+			regs->r[rule->target] = load_word(bytes + rule->offset);
 		}
 		known = (known & step->row.kept) | step->row.given;
 		addr = caller - 1;
