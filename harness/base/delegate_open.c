@@ -243,7 +243,8 @@ static int open_one_of(const struct jp_readable_file *file, struct jp_error *err
 	struct stat st;
 
 	if (fd >= 0 && file->owner >= 0 && (fstat(fd, &st) || st.st_nlink != 1))
-		return jp_fail(err, EACCES, "%s: has a second name, and may be another's",
+		return jp_fail(err, EACCES,
+			       "%s: has several hard links, so it may belong to another user",
 			       file->path);
 	return jp_steal_fd(&fd);
 }

@@ -13,6 +13,7 @@
 
 #include "harness/base/delegate.h"
 #include "harness/base/named_folder.h"
+#include "harness/base/path.h"
 
 /* Open files; a signal does not drop more than these. */
 enum { MOST = 8 };
@@ -90,10 +91,9 @@ static int open_nameless(struct jp_new_file *file, mode_t mode)
 
 static int begin_file(struct jp_new_file *file, const char *path, struct jp_error *err)
 {
-	const char *slash = strrchr(path, '/');
 	struct stat there;
 
-	*file = (struct jp_new_file){.path = path, .name = slash ? slash + 1 : path, .held = -1};
+	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .held = -1};
 	file->folder = jp_named_folder(path, (size_t)(file->name - path));
 	if (file->folder == -ELOOP)
 		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
@@ -143,7 +143,7 @@ int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
 
 void jp_new_file_undo(const char *path, int fd)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 	int folder = jp_named_folder(path, (size_t)(name - path));
 	struct stat ours, there;
 
@@ -195,7 +195,7 @@ int jp_new_file_keep_path(const char *path, struct jp_error *err)
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i] && !strcmp(open_files[i]->path, path))
 			return jp_new_file_keep(open_files[i], err);
-	return jp_fail(err, ENOENT, "%s: is not being written", path);
+	return jp_fail(err, ENOENT, "%s: no such file is being written", path);
 }
 
 static void remove_temporary(struct jp_new_file *file)

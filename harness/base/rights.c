@@ -90,16 +90,16 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 		calls = jp_rights_calls(channel, other, !forbid_writing());
 	if (user)
 		return jp_fail(err, -user,
-			       "root cannot be given up here (%s): the input is read with its "
-			       "rights, without capabilities",
+			       "cannot drop root privileges here (%s): the input is read as root, "
+			       "without capabilities",
 			       strerror(-user));
 	if (capabilities)
-		return jp_fail(err, -capabilities, "capabilities cannot be given up here: %s",
+		return jp_fail(err, -capabilities, "cannot drop capabilities here: %s",
 			       strerror(-capabilities));
 	if (calls)
 		return jp_fail(err, -calls,
-			       "system calls cannot be given up here (%s): the input is read with "
-			       "nothing but its owner's rights",
+			       "cannot restrict system calls here (%s): the input is read with its "
+			       "owner's rights only",
 			       strerror(-calls));
 	return 0;
 }

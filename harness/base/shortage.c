@@ -41,10 +41,9 @@ int jp_shortage(char *text, size_t size)
 
 	if (error)
 		snprintf(text, size,
-			 "this process was short of something (%s): what it found is not to be "
-			 "believed%s",
+			 "this process ran out of a resource (%s), so its results are not valid%s",
 			 strerror(error),
-			 error == EMFILE ? "; ulimit -n allows it more descriptors" : "");
+			 error == EMFILE ? "; `ulimit -n` raises the limit of descriptors" : "");
 	return -error;
 }
 

@@ -204,9 +204,10 @@ static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct
 	jp_cleanup_close int fd = failed ?: open_through_parent(path, owner, size, err);
 
 	if (failed)
-		return jp_fail(err, -failed, "an open file without a path: %s", strerror(-failed));
+		return jp_fail(err, -failed, "the path of an open file is unknown: %s",
+			       strerror(-failed));
 	if (fd >= 0 && !is_same_file(fd, seen))
-		return jp_fail(err, EACCES, "%s: of another mount namespace, and not to be read",
+		return jp_fail(err, EACCES, "%s: is in another mount namespace and cannot be read",
 			       path);
 	return jp_steal_fd(&fd);
 }

@@ -5,16 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "harness/base/path.h"
 #include "harness/explain/remapped.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
-
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool has_prefix(const char *text, const char *prefix)
 {
@@ -47,7 +41,7 @@ bool jp_code_is_c_library(const char *path)
 
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 {
-	const char *name = base_of(path);
+	const char *name = jp_path_base(path);
 
 	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
@@ -61,7 +55,8 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
 }
 
-bool jp_code_interprets(const char *path)
+/* Returns whether the file is an interpreter: its functions' names do not show the program. */
+static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
 		"python",   "libpython",    "perl",        "libperl", "ruby",
@@ -69,7 +64,7 @@ bool jp_code_interprets(const char *path)
 		"Rscript",  "libR.so",      "node",        "mawk",    "gawk",
 		"ocamlrun", "liboctinterp", "micropython", "qjs",     "gforth",
 		"guile",    "libguile",     "bash",        "swipl",   "libswipl"};
-	const char *name = base_of(path);
+	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (has_prefix(name, names[i]))
@@ -83,8 +78,7 @@ static uint8_t make_note(const char *name)
 	const enum jp_code_kind code = jp_code_of(jp_mapping_backing(name), name);
 
 	return (uint8_t)(code |
-			 (code == JP_CODE_FILE && jp_code_interprets(name) ? JP_CODE_INTERPRETS
-									   : 0));
+			 (code == JP_CODE_FILE && is_interpreter(name) ? JP_CODE_INTERPRETS : 0));
 }
 
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,

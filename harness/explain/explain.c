@@ -50,6 +50,8 @@ static int begin_explainers(struct explain_reading *reading, const char *path, s
 			.blames = &reading->explanation->blames,
 		};
 		reading->explainers[reading->count++] = explainer;
+		if (explainer->state_size && !(view->state = calloc(1, explainer->state_size)))
+			return jp_fail(err, ENOMEM, "no memory");
 		ret = explainer->begin ? explainer->begin(view, err) : 0;
 		if (ret)
 			return ret;

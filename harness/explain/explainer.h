@@ -31,7 +31,8 @@ struct jp_explain_view {
  * mapping or process, but not for each sample. */
 struct jp_explainer {
 	const char *name;
-	/* Creates @view->state; may be NULL. */
+	size_t state_size; /* bytes of a zeroed @view->state; 0: begin() creates it, if any */
+	/* Creates or changes @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
 	/* Handles @event, which the spaces have applied. @stack: of a sample; else NULL. May be
 	 * NULL. */

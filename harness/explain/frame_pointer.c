@@ -64,7 +64,7 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 		jp_blame_evidence(
 			blame,
 			"%" PRIu64 " more end in a file without a caller in emitted code: "
-			"either may be at fault, and perf record --call-graph dwarf tells",
+			"either may be the cause; perf record --call-graph dwarf shows which",
 			culprit->shared);
 	if (culprit->callers)
 		jp_blame_evidence(

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/base/path.h"
 #include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
@@ -44,19 +45,12 @@ enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY
 /* Returns the interpreter loop of @file; -1: all of it may be one. */
 static int find_loop(const char *file)
 {
-	const char *slash = strrchr(file, '/');
-	const char *name = slash ? slash + 1 : file;
+	const char *name = jp_path_base(file);
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
 		if (strncmp(name, loops[i].file, strlen(loops[i].file)) == 0)
 			return (int)i;
 	return -1;
-}
-
-static int make_state(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct interpreter_state));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 
 static void free_state(void *context)
@@ -304,7 +298,7 @@ static int blame_interpreters(struct jp_explain_view *view, struct jp_error *err
 
 static const struct jp_explainer interpreter = {
 	.name = "interpreter",
-	.begin = make_state,
+	.state_size = sizeof(struct interpreter_state),
 	.handle = handle_event,
 	.end = blame_interpreters,
 	.free = free_state,

@@ -11,12 +11,6 @@ struct kernel_only {
 	uint64_t user, user_chains; /* samples in user space, and with the user part of a chain */
 };
 
-static int make_state(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct kernel_only));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
 static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
 			const struct jp_stack *stack)
 {
@@ -56,7 +50,7 @@ static int blame_events(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer kernel_only = {
 	.name = "kernel-only",
-	.begin = make_state,
+	.state_size = sizeof(struct kernel_only),
 	.handle = handle_event,
 	.end = blame_events,
 	.free = free,

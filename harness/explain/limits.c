@@ -94,8 +94,8 @@ static void describe_circle(struct jp_explain_view *view, const struct jp_end *e
 			  "depth-limit",
 			  end->addr);
 	jp_blame_evidence(blame,
-			  "the file cannot tell: perf record --call-graph dwarf,65528 does; see "
-			  "perf script -i %s --tid %u",
+			  "the recording does not show which: perf record --call-graph dwarf,65528 "
+			  "does; see perf script -i %s --tid %u",
 			  view->path, end->tid);
 	jp_blame_remedy(blame,
 			"the runtime must keep the frame pointer, or publish unwind information "
@@ -180,7 +180,7 @@ static void describe_missing(struct jp_explain_view *view, const struct jp_end *
 	jp_blame_evidence(blame, "its call frame information is needed to go on from %" PRIx64,
 			  end->addr);
 	jp_blame_remedy(blame,
-			"judge where it was recorded, or give the files of then: jitproof "
+			"explain on the recorded machine, or with the recorded files: jitproof "
 			"explain --elf DIR %s",
 			view->path);
 }

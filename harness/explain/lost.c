@@ -65,11 +65,11 @@ static struct jp_blame *blame_loss(const struct jp_lost *lost, struct jp_explain
 	struct jp_blame *blame = jp_blame(view->blames, id, 0, "", NULL, samples);
 
 	jp_blame_evidence(blame,
-			  "LOST records tell of %" PRIu64 " events, LOST_SAMPLES of %" PRIu64
+			  "LOST records report %" PRIu64 " events, LOST_SAMPLES %" PRIu64
 			  ": perf report -i %s --stats",
 			  lost->records[0] + lost->records[1], lost->samples[0] + lost->samples[1],
 			  view->path);
-	jp_blame_evidence(blame, "the first loss was known at time %" PRIu64 ".%09" PRIu64,
+	jp_blame_evidence(blame, "the first loss was reported at time %" PRIu64 ".%09" PRIu64,
 			  lost->first / 1000000000, lost->first % 1000000000);
 	jp_blame_remedy(blame, "perf record -m 16M, a lower frequency (-F), smaller stack dumps, "
 			       "one process (-p) instead of all (-a)");
@@ -106,18 +106,19 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 
 		found = blame_loss(lost, view, "lost-records", doubt);
 		found->absent = doubt;
-		jp_blame_evidence(found,
-				  "about %" PRIu64 " of them told of mappings and processes, of "
-				  "which %" PRIu64 " records came: what is known of the others is "
-				  "that much in doubt",
-				  sideband, lost->sideband);
+		jp_blame_evidence(
+			found,
+			"about %" PRIu64
+			" of them were records of mappings and processes, of which %" PRIu64
+			" were written: the other samples may need them",
+			sideband, lost->sideband);
 	}
 	/* Where most of what is there is harmed, that is what the loss cost. */
 	if (!samples || (harm && harm * 2 >= view->samples))
 		return;
 	found = blame_loss(lost, view, "lost-samples", samples);
 	found->absent = samples;
-	jp_blame_evidence(found, "%s%" PRIu64 " samples that are there are right",
-			  harm ? "but for those that need lost records, the " : "the ",
+	jp_blame_evidence(found, "%s%" PRIu64 " recorded samples are right",
+			  harm ? "except for those that need lost records, the " : "the ",
 			  view->samples);
 }

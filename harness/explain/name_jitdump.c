@@ -40,8 +40,8 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 	struct jp_found_file found;
 	struct jp_jitdump *dump;
 
-	facts->missing = jp_file_find(jp_name_losses_finder(name_case->losses), &wanted,
-				      JP_FILE_ITSELF, &found, &facts->why);
+	facts->missing =
+		jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, &facts->why);
 	if (facts->missing)
 		return;
 	dump = jp_jitdump_take(found.fd, found.path, found.size, &facts->why);
@@ -125,11 +125,10 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 		describe_marker(name_case, blame);
 	else
 		jp_blame_evidence(blame,
-				  "it lies where perf would look, and no record maps it: "
-				  "`ls -l %s`",
+				  "it is where perf searches, and no record maps it: `ls -l %s`",
 				  facts->path);
 	if (facts->missing)
-		jp_blame_evidence(blame, "what it holds cannot be seen: %.400s", facts->why.text);
+		jp_blame_evidence(blame, "it cannot be read: %.400s", facts->why.text);
 	else
 		jp_blame_evidence(blame,
 				  "it holds %" PRIu64

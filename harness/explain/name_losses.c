@@ -8,6 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
+#include "harness/base/path.h"
 #include "harness/base/text_pool.h"
 #include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"
@@ -97,7 +98,7 @@ static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32
 /* Returns whether the path is "jit-PID.dump", by which perf knows jitdumps. */
 static bool is_marker(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	const char *at = jp_path_base(path);
 	uint64_t pid;
 
 	if (*path != '/' || strncmp(at, "jit-", 4) != 0)
@@ -389,14 +390,4 @@ bool jp_name_process_apart(const struct jp_name_losses *losses,
 {
 	return process->pid_namespace && (process->pid_namespace != losses->pid_namespace ||
 					  process->mount_namespace != losses->mount_namespace);
-}
-
-struct jp_names *jp_name_losses_names(struct jp_name_losses *losses)
-{
-	return losses->names;
-}
-
-struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses)
-{
-	return losses->finder;
 }

@@ -74,5 +74,3 @@ const struct jp_name_process *jp_name_losses_next_process(const struct jp_name_l
 							  size_t *at);
 /* Returns the process @pid, new if nothing is known of it; NULL: out of memory. */
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid);
-struct jp_names *jp_name_losses_names(struct jp_name_losses *losses);
-struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses);

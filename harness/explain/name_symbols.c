@@ -14,7 +14,7 @@ static const char *format_build_id(const struct jp_name_case *name_case, char te
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const struct jp_build_id *headed =
-		jp_file_finder_build_id(jp_name_losses_finder(name_case->losses), loss->name);
+		jp_file_finder_build_id(name_case->view->finder, loss->name);
 
 	if (loss->id.size)
 		return jp_build_id_text(&loss->id, text);
@@ -54,18 +54,17 @@ static void describe_present_file(const struct jp_name_case *name_case, struct j
 				loss->name, recording);
 		else
 			jp_blame_evidence(blame,
-					  "what lies there now was put there, or written, after "
-					  "the recording: `ls -li --full-time '%s' %s`",
+					  "the file there was created or written after the "
+					  "recording: `ls -li --full-time '%s' %s`",
 					  loss->name, recording);
 		return;
 	case JP_NAME_OTHER_FILE:
-		jp_blame_evidence(blame,
-				  "what lies there now has another build id: `readelf -n '%s'`",
+		jp_blame_evidence(blame, "the file there has another build id: `readelf -n '%s'`",
 				  loss->name);
 		return;
 	case JP_NAME_BAD_FILE:
 		jp_blame_evidence(blame,
-				  "what lies there now is no whole ELF file: `readelf -hS '%s'`",
+				  "the file there is not a complete ELF file: `readelf -hS '%s'`",
 				  loss->name);
 		return;
 	default:
@@ -131,8 +130,7 @@ static bool is_packed(const struct jp_name_case *name_case)
 	struct jp_found_file found;
 	bool packed;
 
-	if (jp_file_find(jp_name_losses_finder(name_case->losses), &wanted, JP_FILE_ITSELF, &found,
-			 NULL))
+	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return false;
 	packed = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size}).packed;
 	jp_found_file_close(&found);

@@ -16,12 +16,6 @@ struct throttled {
 	struct jp_map since;            /* uint64_t by id; 0: the event runs */
 };
 
-static int make_state(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct throttled));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
 static void free_state(void *context)
 {
 	struct throttled *state = context;
@@ -90,7 +84,7 @@ static int blame_throttling(struct jp_explain_view *view, struct jp_error *err)
 			  "events were stopped for %.1f ms in all: about %" PRIu64
 			  " samples are missing",
 			  state->stopped / 1e6, samples);
-	jp_blame_evidence(blame, "the %" PRIu64 " samples that are there are right", view->samples);
+	jp_blame_evidence(blame, "the %" PRIu64 " recorded samples are right", view->samples);
 	jp_blame_remedy(
 		blame,
 		"a lower frequency (perf record -F 99); sysctl kernel.perf_event_max_sample_rate "
@@ -100,7 +94,7 @@ static int blame_throttling(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer throttled = {
 	.name = "throttled",
-	.begin = make_state,
+	.state_size = sizeof(struct throttled),
 	.handle = handle_event,
 	.end = blame_throttling,
 	.free = free_state,

@@ -27,12 +27,6 @@ struct missing_records {
 	bool reads_anon;  /* the profiler knew some older emitted code */
 };
 
-static int make_state(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct missing_records));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
 static void free_state(void *context)
 {
 	struct missing_records *state = context;
@@ -247,7 +241,7 @@ static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer unannounced = {
 	.name = "unannounced",
-	.begin = make_state,
+	.state_size = sizeof(struct missing_records),
 	.handle = handle_event,
 	.end = blame_all,
 	.free = free_state,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/base/file.h"
+#include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
 /* Both are relative: kernel and loader look from the working directory. The second lies behind the
@@ -18,7 +19,7 @@ enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
 static int fail_unportable(struct jp_error *err, const char *what)
 {
-	return jp_fail(err, EINVAL, "this program cannot be taken along: %s", what);
+	return jp_fail(err, EINVAL, "this program cannot be packed: %s", what);
 }
 
 /* Returns the segment of @type in @image, or NULL. */
@@ -81,7 +82,7 @@ int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, str
 		return 0;
 	dynamic = find_segment(image, size, PT_DYNAMIC);
 	if (!path->p_filesz || image[path->p_offset + path->p_filesz - 1])
-		return fail_unportable(err, "the path of its loader has no end");
+		return fail_unportable(err, "the path of its loader is not terminated");
 	if (path->p_filesz < sizeof(places))
 		return fail_unportable(err, "the path of its loader leaves no room for another");
 	if (!dynamic || dynamic->p_offset % 8)
@@ -109,13 +110,6 @@ static int read_self(struct jp_portable *portable, struct jp_error *err)
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 struct listing {
 	struct jp_portable *portable;
 	struct jp_error *err;
@@ -131,9 +125,9 @@ static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 	if (!strchr(name, '/') || strcmp(name, portable->loader) == 0)
 		return 0;
 	for (size_t i = 0; i < portable->libraries.count; i++)
-		if (strcmp(base_name(name), base_name(portable->libraries.words[i])) == 0)
+		if (strcmp(jp_path_base(name), jp_path_base(portable->libraries.words[i])) == 0)
 			return jp_fail(listing->err, EINVAL,
-				       "%s and %s: one name for two libraries", name,
+				       "%s and %s: two libraries with the same name", name,
 				       portable->libraries.words[i]);
 	if (jp_word_set_add(&portable->libraries, name, strlen(name)))
 		return jp_fail(listing->err, ENOMEM, "out of memory");

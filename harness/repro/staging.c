@@ -94,7 +94,7 @@ static int check_file(struct staging *staging, int from, const char *relative, u
 			       relative);
 	if (st.st_nlink != 1)
 		return jp_fail(staging->err, EINVAL,
-			       "%s/%s: has %ju names; one of them may be another's file",
+			       "%s/%s: has %ju hard links; one of them may be another user's file",
 			       staging->from, relative, (uintmax_t)st.st_nlink);
 	*size = (uint64_t)st.st_size;
 	if (strcmp(relative, "truth") == 0)
@@ -271,8 +271,8 @@ static int check_same_judgement(const struct jp_repro *repro, const char *origin
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (strcmp(before, after) != 0)
 		return jp_fail(err, EINVAL,
-			       "%s: the archive would be judged in another way: %.400s... as it "
-			       "is, %.400s... there",
+			       "%s: judging the archive gives another result: %.400s... now, "
+			       "%.400s... in the archive",
 			       repro->cas->name, before, after);
 	return 0;
 }

@@ -64,8 +64,8 @@ static int put_head(struct jp_tar *tar, const char *name, char type, bool runs, 
 
 	if (!split_path(name, &head))
 		return jp_fail(err, EINVAL,
-			       "%s: no name for a tar archive; expected a relative one of at most "
-			       "100 bytes behind a slash",
+			       "%s: not a valid name in a tar archive; expected a relative path "
+			       "with at most 100 bytes behind a slash",
 			       name);
 	if (size >= UINT64_C(1) << 33) /* eleven octal digits */
 		return jp_fail(err, EFBIG, "%s: %" PRIu64 " bytes; a tar archive holds 8 GiB", name,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 
 static bool was_launched(const struct jp_case *cas)
@@ -34,8 +35,7 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 	if (!row->own)
 		return -EINVAL;
 	row->cas = &row->own->cases[0];
-	row->scene =
-		strrchr(row->cas->name, '/') ? strrchr(row->cas->name, '/') + 1 : row->cas->name;
+	row->scene = jp_path_base(row->cas->name);
 	row->launched = was_launched(row->cas);
 	score->profiler = get_profiler(row->cas);
 	score->launches = row->launched;

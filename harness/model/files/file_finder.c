@@ -232,7 +232,7 @@ static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_f
 				  : jp_file_path_in(found->place, wanted, found->path,
 						    sizeof(found->path));
 		if (ret)
-			jp_fail(err, -ret, "%s: no path of a file", wanted->path);
+			jp_fail(err, -ret, "%s: not the path of a file", wanted->path);
 		else
 			ret = open_path(finder, wanted, found, err);
 	}

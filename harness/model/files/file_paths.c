@@ -9,13 +9,6 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Returns the rest of @base behind "PREFIXpid-index", or NULL if it does not match. */
 static const char *skip_numbers(const char *base, const char *prefix)
 {
@@ -31,7 +24,7 @@ static const char *skip_numbers(const char *base, const char *prefix)
 
 bool jp_file_path_injected(const char *path)
 {
-	const char *base = base_name(path), *perfs = skip_numbers(base, "jitted-"),
+	const char *base = jp_path_base(path), *perfs = skip_numbers(base, "jitted-"),
 		   *ours = skip_numbers(base, "jit-");
 
 	/* jitproof's files are in OUT.jit/, or in jit/ of a case. */
@@ -43,7 +36,7 @@ bool jp_file_path_injected(const char *path)
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
 			size_t size)
 {
-	const char *base = base_name(recorded);
+	const char *base = jp_path_base(recorded);
 
 	if (*base && place == JP_FILE_CACHE)
 		return jp_path_build(path, size, NULL, "%s/jit/%s", run, base);
@@ -56,7 +49,7 @@ int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *r
 static int build_link_path(enum jp_file_place place, const struct jp_wanted_file *wanted,
 			   char *path, size_t size)
 {
-	const int folder = (int)(base_name(wanted->path) - wanted->path);
+	const int folder = (int)(jp_path_base(wanted->path) - wanted->path);
 
 	if (!wanted->link)
 		return -ENOENT;

@@ -30,7 +30,7 @@ const void *jp_own_vdso(size_t *size, struct jp_error *err)
 	if (sections > *size && sections <= ((*size + 4095) & ~(size_t)4095))
 		*size = sections;
 	if (*size > MAX_IMAGE) {
-		jp_fail(err, EINVAL, "this process's vDSO claims %zu bytes", *size);
+		jp_fail(err, EINVAL, "this process's vDSO states a size of %zu bytes", *size);
 		return NULL;
 	}
 	return image;

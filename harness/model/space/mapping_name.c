@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "harness/base/path.h"
+
 /* Returns whether @name is a file that a JIT created for its code and removed at once: liborc's
  * orcexec.XXXXXX, libffi's ffiXXXXXX, or the #INODE of open(O_TMPFILE). */
 static bool is_temporary(const char *name)
 {
-	const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+	const char *file = jp_path_base(name);
 	const char *end = strstr(file, " (deleted)");
 	size_t length = end ? (size_t)(end - file) : 0;
 

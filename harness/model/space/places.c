@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/space/mapping_name.h"
+#include "harness/base/path.h"
 #include "harness/model/space/places.h"
 
 #include <ctype.h>
@@ -30,7 +31,7 @@ static bool is_runtime(const char *path)
 {
 	static const char *const starts[] = {"libc.so", "libc.musl", "ld-linux",
 					     "ld-musl", "ld64.so",   "ld.so"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
@@ -127,7 +128,7 @@ void jp_places_check(struct jp_places *places, struct jp_places_process *process
 static bool is_named_after(const char *path, const char *comm)
 {
 	enum { COMM_MOST = 15 };
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 	size_t length = strlen(comm);
 
 	return length && strncmp(name, comm, length) == 0 &&
