@@ -59,7 +59,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 }
 
 /* Returns the length of the first item in the comma-separated list from @text to @end. */
-static size_t item_length(const char *text, const char *end)
+static size_t measure_item(const char *text, const char *end)
 {
 	size_t length = strcspn(text, ",");
 
@@ -70,7 +70,7 @@ static size_t item_length(const char *text, const char *end)
 static bool is_listed(const char *text, const char *end, const char *value)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = item_length(text, end);
+		length = measure_item(text, end);
 		if (strlen(value) == length && strncmp(text, value, length) == 0)
 			return true;
 	}
@@ -82,7 +82,7 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 		      const char *end)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = item_length(text, end);
+		length = measure_item(text, end);
 		if (!find_value(axis, text, length))
 			return jp_case_bad(p, "values", text, "values of that axis, with commas");
 	}

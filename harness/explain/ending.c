@@ -196,7 +196,8 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 }
 
 /* Returns whether @addr is in a file's code; the chain shows emitted code. */
-static bool in_file(struct jp_codes *codes, const struct jp_places_process *process, uint64_t addr)
+static bool is_in_file(struct jp_codes *codes, const struct jp_places_process *process,
+		       uint64_t addr)
 {
 	struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);
 	enum jp_code_kind code;
@@ -221,7 +222,7 @@ bool jp_end_of_dump_beside(struct jp_codes *codes, const struct jp_places_proces
 		return true;
 	case JP_UNWIND_NO_CFI:
 		ending->kind = JP_END_NO_CFI;
-		return in_file(codes, process, ending->addr);
+		return is_in_file(codes, process, ending->addr);
 	case JP_UNWIND_DUMP_END:
 		ending->kind = JP_END_DUMP;
 		return true;

@@ -292,8 +292,8 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 
 /* Returns whether the kernel is just executing another program in @image's process: registers are
  * still the old program's, whose memory is gone. */
-static bool in_exec(struct jp_image *image, const struct jp_event *event,
-		    const struct jp_ending *ending)
+static bool is_in_exec(struct jp_image *image, const struct jp_event *event,
+		       const struct jp_ending *ending)
 {
 	const bool mapped = ending->kind != JP_END_UNMAPPED && ending->kind != JP_END_EMPTY;
 
@@ -322,7 +322,7 @@ static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
-	if (in_exec(image, event, &ending))
+	if (is_in_exec(image, event, &ending))
 		return 0;
 	image->hollow |= ending.kind == JP_END_EMPTY && event->sample.user;
 	count_image(image, &ending);

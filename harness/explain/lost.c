@@ -20,7 +20,7 @@ static void add_record(uint64_t *last, bool sample)
 		*last = (*last & (MARK - 1)) | MARK;
 }
 
-static double sample_share(uint64_t last)
+static double compute_sample_share(uint64_t last)
 {
 	const int count = last ? 63 - __builtin_clzll(last) : 0;
 
@@ -47,7 +47,7 @@ void jp_lost_handle(struct jp_lost *lost, const struct jp_event *event)
 		return;
 	case JP_EVENT_LOST:
 		lost->records[both] += event->lost.lost;
-		lost->among += both ? event->lost.lost * sample_share(*last) : 0;
+		lost->among += both ? event->lost.lost * compute_sample_share(*last) : 0;
 		break;
 	case JP_EVENT_LOST_SAMPLES:
 		lost->samples[both] += event->lost.lost;
@@ -99,21 +99,20 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 
 	/* If few were mappings, no sample certainly needs one. */
 	if (part > 0.5 && sideband && !harm && has_user_samples(view->ends)) {
-		/* What is known of the samples is in doubt by the share of records that is gone:
-		 * as many as there would be for the lost ones. */
+		/* As many samples are in doubt as would need the lost records, by the share of lost
+		 * records. */
 		const uint64_t doubt = (uint64_t)fmin(
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
 		found = blame_loss(lost, view, "lost-records", doubt);
 		found->absent = doubt;
-		jp_blame_evidence(
-			found,
-			"about %" PRIu64
-			" of them were records of mappings and processes, of which %" PRIu64
-			" were written: the other samples may need them",
-			sideband, lost->sideband);
+		jp_blame_evidence(found,
+				  "about %" PRIu64
+				  " of them were records of mappings and processes (%" PRIu64
+				  " such records were written), which samples may need",
+				  sideband, lost->sideband);
 	}
-	/* Where most of what is there is harmed, that is what the loss cost. */
+	/* If the lost records harm most samples, lost samples are not a separate cause. */
 	if (!samples || (harm && harm * 2 >= view->samples))
 		return;
 	found = blame_loss(lost, view, "lost-samples", samples);

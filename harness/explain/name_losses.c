@@ -133,7 +133,7 @@ static int handle_map(struct jp_name_losses *losses, const struct jp_event *even
 
 /* Returns whether a loss counts for a file, in all processes, instead of one process's emitted
  * code. */
-static bool in_file(unsigned int fault)
+static bool is_in_file(unsigned int fault)
 {
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
 }
@@ -145,7 +145,7 @@ static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int
 	struct jp_name_loss **known, **added;
 	struct jp_text *file;
 
-	if (in_file(fault)) {
+	if (is_in_file(fault)) {
 		file = jp_text_keep(&losses->files, mapping->name, strlen(mapping->name));
 		if (!file)
 			return NULL;
@@ -169,7 +169,7 @@ static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int
 					.since = mapping->since};
 	/* Frames where all threads begin need no name. */
 	(*added)->leaf = fault == JP_NAME_STRIPPED ||
-			 (in_file(fault) && jp_code_is_c_library(mapping->name));
+			 (is_in_file(fault) && jp_code_is_c_library(mapping->name));
 	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
 		(*added)->id.size = mapping->build_id_size;
 		memcpy((*added)->id.bytes, mapping->build_id, mapping->build_id_size);
@@ -221,8 +221,8 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (!(mapping->prot & JP_PROT_EXEC))
 		return JP_NAME_ELF;
-	if (!in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
-				   jp_replay_find(losses->injected, mapping->pid, addr)))
+	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
+				      jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
 	/* A program that ran from memory is no emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
@@ -232,9 +232,9 @@ static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
 		return JP_NAME_ELF;
-	if (in_file(name.how) && *mapping->name == '[')
+	if (is_in_file(name.how) && *mapping->name == '[')
 		return JP_NAME_ELF;
-	if (in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
+	if (is_in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
 	return name.how;
 }

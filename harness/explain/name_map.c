@@ -133,7 +133,7 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 
 /* Returns how many seconds before the recording the map was last written, by the times of both
  * files; 0: not before, or unknown. */
-static double seconds_before_recording(const struct jp_name_case *name_case)
+static double count_seconds_before(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
 	struct jp_found_file found;
@@ -153,7 +153,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
-	const double before = seconds_before_recording(name_case);
+	const double before = count_seconds_before(name_case);
 
 	if (loss->fault == JP_NAME_AGAIN || loss->fault == JP_NAME_OVERLAPPED) {
 		jp_blame_evidence(blame,

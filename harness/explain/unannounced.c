@@ -50,7 +50,7 @@ static int handle_event(struct jp_explain_view *view, const struct jp_event *eve
 
 /* Returns the samples of @end in no mapping. If the program is unknown, so is what follows known
  * code in a chain. */
-static uint64_t unknown_at(const struct jp_end *end)
+static uint64_t count_unknown(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
 		return end->samples;
@@ -64,7 +64,7 @@ static uint64_t unknown_at(const struct jp_end *end)
 
 static int add_end(struct missing_records *state, const struct jp_end *end)
 {
-	const uint64_t samples = unknown_at(end);
+	const uint64_t samples = count_unknown(end);
 	size_t *at = samples ? jp_map_at(&state->at, (uintptr_t)end->image, sizeof(*at)) : NULL;
 	struct unannounced *one;
 
@@ -83,7 +83,7 @@ static int add_end(struct missing_records *state, const struct jp_end *end)
 	one->samples += samples;
 	one->starts += end->code == JP_CODE_PROGRAM && jp_end_has_unknown_caller(end) ? samples : 0;
 	one->before_loss += end->time < state->lost.first ? samples : 0;
-	if (!one->worst || samples > unknown_at(one->worst))
+	if (!one->worst || samples > count_unknown(one->worst))
 		one->worst = end;
 	return 0;
 }

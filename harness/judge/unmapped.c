@@ -8,8 +8,8 @@
 #include "harness/base/search.h"
 
 /* Returns since when @ip of @pid has its state of @time, by the truth. */
-static uint64_t state_start(const struct jp_evidence *evidence, const struct jp_event *last,
-			    uint32_t pid, uint64_t time)
+static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
+				 uint32_t pid, uint64_t time)
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_truth_incarnation *all = truth->incarnations;
@@ -46,7 +46,7 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
 
-	if (jp_spans_has_opened(known, pid, ip, state_start(evidence, last, pid, time), time))
+	if (jp_spans_has_opened(known, pid, ip, find_state_start(evidence, last, pid, time), time))
 		return found;
 	if (jp_left_out_mapping(&found.left_out, time)) {
 		found.cause = found.left_out.control->name;

@@ -9,7 +9,7 @@
 
 /* Returns the bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys it: it
  * becomes U+FFFD. */
-static unsigned int character_length(const unsigned char *s)
+static unsigned int measure_character(const unsigned char *s)
 {
 	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
 
@@ -23,7 +23,7 @@ static void put_text(FILE *out, const char *text)
 	unsigned int length;
 
 	for (; *s; s += length ? length : 1) {
-		length = character_length(s);
+		length = measure_character(s);
 		if (!length)
 			fputs("\xef\xbf\xbd", out);
 		else if (strchr("<>&\"", *s))

@@ -64,7 +64,7 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 }
 
 /* Returns the last part of "name.of.metric", which distinguishes it from its neighbours. */
-static const char *last_part(const char *name)
+static const char *find_last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -85,9 +85,10 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 	if (word)
 		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
 	if (!alone && metric->rate)
-		return (size_t)snprintf(text, size, "%s %.1f %%", last_part(wanted->name), percent);
+		return (size_t)snprintf(text, size, "%s %.1f %%", find_last_part(wanted->name),
+					percent);
 	if (!alone)
-		return (size_t)snprintf(text, size, "%s %" PRIu64, last_part(wanted->name),
+		return (size_t)snprintf(text, size, "%s %" PRIu64, find_last_part(wanted->name),
 					metric->k);
 	if (metric->rate)
 		return (size_t)snprintf(text, size, "%.1f %% (%" PRIu64 " of %" PRIu64 ")", percent,

@@ -65,7 +65,7 @@ static bool is_folder(const char *name)
 }
 
 /* Returns the size of the truth's written part: a lot of unused space follows it. */
-static uint64_t truth_size(int fd, uint64_t size)
+static uint64_t get_truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
 	uint64_t used;
@@ -98,7 +98,7 @@ static int check_file(struct staging *staging, int from, const char *relative, u
 			       staging->from, relative, (uintmax_t)st.st_nlink);
 	*size = (uint64_t)st.st_size;
 	if (strcmp(relative, "truth") == 0)
-		*size = truth_size(from, *size);
+		*size = get_truth_size(from, *size);
 	if (*size > MAX_FILE)
 		return jp_fail(staging->err, EFBIG,
 			       "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed", staging->from,

@@ -29,7 +29,7 @@ static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void 
 
 /* Returns the bytes of an instruction with one opcode byte, the operand byte @modrm and the byte
  * @sib behind it. */
-static unsigned instruction_length(uint8_t modrm, uint8_t sib)
+static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 {
 	static const uint8_t displacement[4] = {0, 1, 4, 0};
 	unsigned mod = modrm >> 6, rm = modrm & 7, size = 2 + displacement[mod];
@@ -64,7 +64,7 @@ static bool after_call(const unsigned char *code, uint64_t at)
 		const unsigned char *insn = code + at - size;
 
 		if (insn[0] == GROUP5 && (insn[1] >> 3 & 7) == CALL &&
-		    instruction_length(insn[1], size > 2 ? insn[2] : 0) == size)
+		    measure_instruction(insn[1], size > 2 ? insn[2] : 0) == size)
 			return true;
 	}
 	return false;

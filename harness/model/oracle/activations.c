@@ -152,8 +152,8 @@ static int compare_by_pid(const void *a, const void *b)
 }
 
 /* Returns when the first end of @pid from @time on was over, or UINT64_MAX. */
-static uint64_t first_end_after(const struct jp_truth_collector *collector, uint32_t pid,
-				uint64_t time)
+static uint64_t find_end_after(const struct jp_truth_collector *collector, uint32_t pid,
+			       uint64_t time)
 {
 	const struct jp_truth_ending *ends = collector->ends;
 	size_t i;
@@ -209,7 +209,7 @@ int jp_truth_build_activations(struct jp_truth_collector *collector)
 		activation->interrupted = collector->activations[i].interrupted ? activation : NULL;
 		if (activation->leave == UINT64_MAX)
 			activation->leave =
-				first_end_after(collector, activation->pid, activation->enter);
+				find_end_after(collector, activation->pid, activation->enter);
 	}
 	truth->nr_activations = collector->nr_activations;
 	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations),

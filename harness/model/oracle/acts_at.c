@@ -63,7 +63,7 @@ static int find_places(struct jp_acts_at *at)
 }
 
 /* Returns the number of places before @addr of @pid. */
-static size_t places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
+static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
 {
 	const struct jp_act_place place = {pid, addr};
 	size_t i;
@@ -91,8 +91,8 @@ static int add_stands(struct jp_acts_at *at, size_t act)
 
 	if (!get_changed_range(&at->acts[act], &start, &end))
 		return 0;
-	from = at->nr_places + places_before(at, at->acts[act].pid, start);
-	to = at->nr_places + places_before(at, at->acts[act].pid, end);
+	from = at->nr_places + count_places_before(at, at->acts[act].pid, start);
+	to = at->nr_places + count_places_before(at, at->acts[act].pid, end);
 	for (; !failed && from < to; from /= 2, to /= 2) {
 		if (from % 2)
 			failed = add_stand(at, from++, act);

@@ -7,8 +7,8 @@
 #include "harness/model/oracle/collect.h"
 
 /* Returns the index of the first of codes[..high) that sorts behind (@pid, @addr, @time). */
-static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid, uint64_t addr,
-			 uint64_t time)
+static size_t find_code_after(const struct jp_truth *truth, size_t high, uint32_t pid,
+			      uint64_t addr, uint64_t time)
 {
 	const struct jp_truth_code *codes = truth->codes;
 	size_t i;
@@ -23,13 +23,13 @@ static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time)
 {
-	size_t at = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+	size_t at = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
 	/* Search downwards from the nearest start below @ip while any code there reaches @ip. Of
 	 * several codes with the same start, take the last loaded until @time. */
 	while (at && truth->codes[at - 1].pid == pid && truth->code_reach[at - 1] > ip) {
 		uint64_t addr = truth->codes[at - 1].addr;
-		size_t later = code_after(truth, at, pid, addr, time);
+		size_t later = find_code_after(truth, at, pid, addr, time);
 
 		if (later) {
 			const struct jp_truth_code *code = &truth->codes[later - 1];
@@ -38,7 +38,7 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 			    time <= code->unloaded)
 				return code;
 		}
-		at = addr ? code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
+		at = addr ? find_code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return NULL;
 }
@@ -48,7 +48,7 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 static bool has_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name,
 			  bool in_file)
 {
-	size_t i = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+	size_t i = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
 	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--) {
 		const struct jp_truth_code *code = &truth->codes[i - 1];
@@ -75,7 +75,8 @@ static int unmaps_live_code(struct jp_truth_collector *collector, const struct j
 {
 	const struct jp_truth *truth = collector->truth;
 	uint64_t addr = act->map.addr + act->map.len;
-	size_t at = addr ? code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
+	size_t at =
+		addr ? find_code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
 
 	while (at && truth->codes[at - 1].pid == act->pid &&
 	       truth->code_reach[at - 1] > act->map.addr) {
@@ -85,13 +86,13 @@ static int unmaps_live_code(struct jp_truth_collector *collector, const struct j
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
 		addr = truth->codes[at - 1].addr;
-		later = code_after(truth, at, act->pid, addr, act->before);
+		later = find_code_after(truth, at, act->pid, addr, act->before);
 		code = later ? &truth->codes[later - 1] : NULL;
 		if (code && code->pid == act->pid && code->addr == addr &&
 		    addr + code->size > act->map.addr && code->ready < act->before &&
 		    code->ending > act->after)
 			return 1;
-		at = addr ? code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
+		at = addr ? find_code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return 0;
 }

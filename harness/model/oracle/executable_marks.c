@@ -167,7 +167,7 @@ static bool comes_from_act(const struct mark_reading *reading, const struct jp_m
 }
 
 /* Returns the earliest time of a change that this mark is the first to show. */
-static uint64_t earliest_change(const struct jp_memory_space *space)
+static uint64_t get_earliest_change(const struct jp_memory_space *space)
 {
 	return jp_max(space->marked, space->born_before);
 }
@@ -194,7 +194,7 @@ static int close_missing(const struct mark_reading *reading, uint64_t start, uin
 			return fail_contradiction(reading, part.start, part.end,
 						  "mapped executable, but not in its maps");
 		failed = jp_memory_add(reading->replay, space, &part, reading->mark,
-				       earliest_change(space), reading->mark->after)
+				       get_earliest_change(space), reading->mark->after)
 				 ?: jp_ranges_clear(&space->pieces, part.start, part.end);
 	}
 	return failed;
@@ -242,14 +242,14 @@ static int apply_to_piece(const struct mark_reading *reading, const struct jp_me
 	fresh.prot = line->prot;
 	fresh.moved = 0;
 	fresh.memory = jp_memory_new(reading->replay, NULL);
-	fresh.open_before = earliest_change(space);
+	fresh.open_before = get_earliest_change(space);
 	fresh.open_after = reading->mark->after;
 	if (fresh.memory == SIZE_MAX)
 		return -ENOMEM;
 	store_line(reading, fresh.memory, line, 0);
 	return (part->prot & JP_PROT_EXEC
 			? jp_memory_add(reading->replay, space, part, reading->mark,
-					earliest_change(space), reading->mark->after)
+					get_earliest_change(space), reading->mark->after)
 			: 0)
 		       ?: jp_memory_put(space, &fresh);
 }
@@ -278,7 +278,7 @@ static int apply_line(const struct mark_reading *reading, const struct jp_procma
 		if (part.memory == SIZE_MAX)
 			return -ENOMEM;
 		part.prot = line->prot;
-		part.open_before = earliest_change(reading->space);
+		part.open_before = get_earliest_change(reading->space);
 		part.open_after = reading->mark->after;
 		store_line(reading, part.memory, line, 0);
 		failed = jp_memory_put(reading->space, &part);

@@ -86,10 +86,10 @@ enum jp_stack_answer jp_truth_stack_guess(const struct jp_truth *truth, uint32_t
 					  struct jp_truth_stack *stack);
 /* Gets a known word of memory: @value at address @at. */
 typedef void (*jp_truth_word)(void *context, uint64_t at, uint64_t value);
-/* Calls @tell for each return address and each saved frame pointer that emitted code keeps on the
+/* Calls @report for each return address and each saved frame pointer that emitted code keeps on the
  * found @stack, and stores the frame pointer in *@fp. These do not depend on the method. Returns
  * false if the function uses the frame pointer register for something else. */
-bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word tell, void *context,
+bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,
 		    uint64_t *fp);
 void jp_truth_stack_free(struct jp_truth_stack *stack);
 /* Returns whether @tid was inside a path at @time, for any clock difference up to @slack ns. */

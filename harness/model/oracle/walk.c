@@ -10,7 +10,7 @@
 /* Builds the frames of a stack from one instruction outwards: all frames, and those that each
  * method finds. */
 
-static uint64_t return_address(const struct jp_truth_code *code)
+static uint64_t get_return_address(const struct jp_truth_code *code)
 {
 	return code->addr + jp_truth_return_insn(code)->offset;
 }
@@ -141,7 +141,7 @@ static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 	if (walk->depth < 0)
 		return walk_root(walk, 0, at);
 	walk->insn = jp_truth_return_insn(walk->activation->path->functions[walk->depth]);
-	add_seen(walk, return_address(walk->activation->path->functions[walk->depth]), at);
+	add_seen(walk, get_return_address(walk->activation->path->functions[walk->depth]), at);
 	return true;
 }
 
@@ -213,7 +213,7 @@ static bool step(struct oracle_walk *walk)
 	}
 }
 
-static uint32_t longest_detour(const struct jp_truth_path *path)
+static uint32_t find_longest_detour(const struct jp_truth_path *path)
 {
 	uint32_t most = 0;
 
@@ -242,17 +242,17 @@ static uint64_t *list_callers(const struct jp_truth_activation *activation, uint
 			      const struct jp_truth_root *root, uint64_t *whole)
 {
 	for (int64_t d = find_caller(activation, depth); d >= 0; d = find_caller(activation, d))
-		*whole++ = return_address(activation->path->functions[d]);
+		*whole++ = get_return_address(activation->path->functions[d]);
 	memcpy(whole, root->frames, root->count * sizeof(*whole));
 	return whole + root->count;
 }
 
 /* Returns the largest number of addresses that a walk of @activation can find. */
-static size_t count_addresses_most(const struct jp_truth_activation *activation)
+static size_t count_most_addresses(const struct jp_truth_activation *activation)
 {
 	/* A misled step adds one address. */
 	return (size_t)2 * activation->path->depth + 2 + activation->root[JP_CHAIN]->count +
-	       activation->root[JP_DUMP]->count + longest_detour(activation->path);
+	       activation->root[JP_DUMP]->count + find_longest_detour(activation->path);
 }
 
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
@@ -261,8 +261,8 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 {
 	const struct jp_truth_root *root = activation->root[jp_method_root(method)];
 	const struct jp_truth_activation *interrupted = activation->interrupted;
-	size_t most = count_addresses_most(activation) +
-		      (interrupted ? count_addresses_most(interrupted) : 0);
+	size_t most = count_most_addresses(activation) +
+		      (interrupted ? count_most_addresses(interrupted) : 0);
 	uint32_t over_depth = 0;
 	uint64_t *whole, *rest;
 	struct oracle_walk walk = {.truth = truth,

@@ -4,7 +4,7 @@
 /* State while walking inwards: the caller, and its frame pointer. */
 struct words_walk {
 	const struct jp_machine_frames *frames;
-	jp_truth_word tell;
+	jp_truth_word report;
 	void *context;
 	uint64_t caller, fp;
 	bool is_known; /* @fp is valid */
@@ -18,23 +18,23 @@ static void report_frame(struct words_walk *walk, const struct jp_truth_insn *in
 
 	/* If calls push nothing, only a function with a frame stores its return address. */
 	if (walk->frames->pushed || bp != JP_BP_CALLER)
-		walk->tell(walk->context, entry + walk->frames->return_at, walk->caller);
+		walk->report(walk->context, entry + walk->frames->return_at, walk->caller);
 	if (bp == JP_BP_CALLER)
 		return;
 	if (walk->is_known)
-		walk->tell(walk->context, own, walk->fp);
+		walk->report(walk->context, own, walk->fp);
 	walk->is_known = bp == JP_BP_OWN;
 	walk->fp = own;
 }
 
-bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word tell, void *context,
+bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,
 		    uint64_t *fp)
 {
 	const struct jp_truth_activation *activation = stack->activation;
 	const struct jp_truth_code *const *functions = activation->path->functions;
 	uint64_t entry = activation->sp;
 	struct words_walk walk = {.frames = stack->machine->frames,
-				  .tell = tell,
+				  .report = report,
 				  .context = context,
 				  .caller = activation->root[JP_DUMP]->frames[0],
 				  .fp = activation->bp,

@@ -53,7 +53,7 @@ struct jp_ranges *jp_ranges_share(struct jp_ranges *ranges)
 	return ranges;
 }
 
-static struct ranges_child *children(const struct ranges_node *node)
+static struct ranges_child *get_children(const struct ranges_node *node)
 {
 	return (struct ranges_child *)node->words;
 }
@@ -63,7 +63,7 @@ static void free_node(struct ranges_node *node)
 	if (--node->refs)
 		return;
 	for (size_t i = 0; node->level && i < node->count; i++)
-		free_node(children(node)[i].node);
+		free_node(get_children(node)[i].node);
 	free(node);
 }
 
@@ -76,27 +76,28 @@ void jp_ranges_free(struct jp_ranges *ranges)
 	free(ranges);
 }
 
-static size_t size_in(const struct jp_range_kind *kind, const struct ranges_node *node)
+static size_t get_item_size(const struct jp_range_kind *kind, const struct ranges_node *node)
 {
 	return node->level ? sizeof(struct ranges_child) : kind->size;
 }
 
 /* Returns range or struct ranges_child @index of @node. */
-static void *item_at(const struct jp_range_kind *kind, const struct ranges_node *node, size_t index)
+static void *get_item(const struct jp_range_kind *kind, const struct ranges_node *node,
+		      size_t index)
 {
-	return (char *)node->words + index * size_in(kind, node);
+	return (char *)node->words + index * get_item_size(kind, node);
 }
 
-static struct extent *range_at(const struct jp_range_kind *kind, const struct ranges_node *node,
-			       size_t index)
+static struct extent *get_range(const struct jp_range_kind *kind, const struct ranges_node *node,
+				size_t index)
 {
-	return item_at(kind, node, index);
+	return get_item(kind, node, index);
 }
 
-static uint64_t last_end(const struct jp_range_kind *kind, const struct ranges_node *node)
+static uint64_t get_last_end(const struct jp_range_kind *kind, const struct ranges_node *node)
 {
-	return node->level ? children(node)[node->count - 1].end
-			   : range_at(kind, node, node->count - 1)->end;
+	return node->level ? get_children(node)[node->count - 1].end
+			   : get_range(kind, node, node->count - 1)->end;
 }
 
 /* Returns the index of the first item of @node that ends above @addr, or its count. */
@@ -106,9 +107,9 @@ static size_t find_item(const struct jp_range_kind *kind, const struct ranges_no
 	size_t i;
 
 	if (node->level)
-		jp_search(i, node->count, children(node)[i].end <= addr);
+		jp_search(i, node->count, get_children(node)[i].end <= addr);
 	else
-		jp_search(i, node->count, range_at(kind, node, i)->end <= addr);
+		jp_search(i, node->count, get_range(kind, node, i)->end <= addr);
 	return i;
 }
 
@@ -118,10 +119,10 @@ void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
 	size_t i = node ? find_item(ranges->kind, node, addr) : 0;
 
 	while (node && node->level && i < node->count) {
-		node = children(node)[i].node;
+		node = get_children(node)[i].node;
 		i = find_item(ranges->kind, node, addr);
 	}
-	return node && i < node->count ? item_at(ranges->kind, node, i) : NULL;
+	return node && i < node->count ? get_item(ranges->kind, node, i) : NULL;
 }
 
 void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
@@ -136,17 +137,17 @@ void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
 			before = node;
 			last = i - 1;
 		}
-		node = node->level && i < node->count ? children(node)[i].node : NULL;
+		node = node->level && i < node->count ? get_children(node)[i].node : NULL;
 	}
 	while (before && before->level) {
-		before = children(before)[last].node;
+		before = get_children(before)[last].node;
 		last = before->count - 1;
 	}
-	return before ? item_at(ranges->kind, before, last) : NULL;
+	return before ? get_item(ranges->kind, before, last) : NULL;
 }
 
-static struct ranges_node *new_node(const struct jp_range_kind *kind, uint32_t level,
-				    size_t capacity)
+static struct ranges_node *make_node(const struct jp_range_kind *kind, uint32_t level,
+				     size_t capacity)
 {
 	const size_t size = level ? sizeof(struct ranges_child) : kind->size;
 	struct ranges_node *node = malloc(sizeof(*node) + capacity * size);
@@ -184,14 +185,15 @@ static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ran
 
 	if (!shared && node->capacity >= capacity)
 		return node;
-	fresh = new_node(kind, node->level,
-			 shared ? jp_max(capacity, node->count) : jp_min(2 * node->capacity, MOST));
+	fresh = make_node(kind, node->level,
+			  shared ? jp_max(capacity, node->count)
+				 : jp_min(2 * node->capacity, MOST));
 	if (!fresh)
 		return NULL;
 	fresh->count = node->count;
-	memcpy(fresh->words, node->words, node->count * size_in(kind, node));
+	memcpy(fresh->words, node->words, node->count * get_item_size(kind, node));
 	for (size_t i = 0; shared && node->level && i < node->count; i++)
-		children(node)[i].node->refs++;
+		get_children(node)[i].node->refs++;
 	if (shared)
 		node->refs--;
 	else
@@ -209,8 +211,8 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 		const size_t i = find_item((*ranges)->kind, node, addr);
 
 		if (!node->level)
-			return item_at((*ranges)->kind, node, i);
-		place = &children(node)[i].node;
+			return get_item((*ranges)->kind, node, i);
+		place = &get_children(node)[i].node;
 	}
 	return NULL;
 }
@@ -218,17 +220,17 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 /* Inserts an item into an exclusive @node with enough capacity. */
 static void *insert_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
-	memmove(item_at(kind, node, index + 1), item_at(kind, node, index),
-		(node->count - index) * size_in(kind, node));
+	memmove(get_item(kind, node, index + 1), get_item(kind, node, index),
+		(node->count - index) * get_item_size(kind, node));
 	node->count++;
-	return item_at(kind, node, index);
+	return get_item(kind, node, index);
 }
 
 static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
 	node->count--;
-	memmove(item_at(kind, node, index), item_at(kind, node, index + 1),
-		(node->count - index) * size_in(kind, node));
+	memmove(get_item(kind, node, index), get_item(kind, node, index + 1),
+		(node->count - index) * get_item_size(kind, node));
 }
 
 /* Splits the full child @i of @parent before a range is inserted at @addr. mmap() mostly gives
@@ -236,32 +238,32 @@ static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node
 static int split(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
 		 uint64_t addr)
 {
-	struct ranges_node *full = own_node(kind, &children(parent)[i].node, 0), *next;
+	struct ranges_node *full = own_node(kind, &get_children(parent)[i].node, 0), *next;
 	const size_t where = full ? find_item(kind, full, addr) : 0;
 	const size_t kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
 
-	next = full ? new_node(kind, full->level, MOST - kept + 1) : NULL;
+	next = full ? make_node(kind, full->level, MOST - kept + 1) : NULL;
 	if (!next)
 		return -ENOMEM;
 	next->count = MOST - kept;
-	memcpy(next->words, item_at(kind, full, kept), next->count * size_in(kind, full));
+	memcpy(next->words, get_item(kind, full, kept), next->count * get_item_size(kind, full));
 	full->count = kept;
-	children(parent)[i].end = last_end(kind, full);
+	get_children(parent)[i].end = get_last_end(kind, full);
 	*(struct ranges_child *)insert_at(kind, parent, i + 1) =
-		(struct ranges_child){last_end(kind, next), next};
+		(struct ranges_child){get_last_end(kind, next), next};
 	return 0;
 }
 
 static int add_root(struct jp_ranges *ranges)
 {
 	struct ranges_node *old = ranges->root;
-	struct ranges_node *root = new_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
+	struct ranges_node *root = make_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
 
 	if (!root)
 		return -ENOMEM;
 	if (old)
 		*(struct ranges_child *)insert_at(ranges->kind, root, 0) =
-			(struct ranges_child){last_end(ranges->kind, old), old};
+			(struct ranges_child){get_last_end(ranges->kind, old), old};
 	ranges->root = root;
 	return 0;
 }
@@ -283,13 +285,13 @@ static int insert(struct jp_ranges *ranges, const struct extent *range)
 		}
 		/* Behind all items: append to the last child. */
 		i = jp_min(i, node->count - 1);
-		if (children(node)[i].node->count == MOST) {
+		if (get_children(node)[i].node->count == MOST) {
 			if (split(kind, node, i, range->start))
 				return -ENOMEM;
 			i = jp_min(find_item(kind, node, range->start), i + 1);
 		}
-		children(node)[i].end = jp_max(children(node)[i].end, range->end);
-		place = &children(node)[i].node;
+		get_children(node)[i].end = jp_max(get_children(node)[i].end, range->end);
+		place = &get_children(node)[i].node;
 	}
 	return -ENOMEM;
 }
@@ -303,17 +305,17 @@ static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node
 	bool gone;
 
 	if (node->level) {
-		struct ranges_child *child = &children(node)[i];
+		struct ranges_child *child = &get_children(node)[i];
 
 		shorten_in_node(kind, child->node, addr, end);
 		gone = !child->node->count;
 		if (gone)
 			free(child->node);
 		else
-			child->end = last_end(kind, child->node);
+			child->end = get_last_end(kind, child->node);
 	} else {
-		gone = range_at(kind, node, i)->start >= end;
-		range_at(kind, node, i)->end = end;
+		gone = get_range(kind, node, i)->start >= end;
+		get_range(kind, node, i)->end = end;
 	}
 	if (gone)
 		remove_at(kind, node, i);
@@ -328,7 +330,7 @@ static void shorten_first(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
 	if (!root->count)
 		ranges->root = NULL;
 	else if (root->level && root->count == 1)
-		ranges->root = children(root)[0].node;
+		ranges->root = get_children(root)[0].node;
 	if (ranges->root != root)
 		free(root);
 }

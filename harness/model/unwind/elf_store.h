@@ -40,7 +40,7 @@ struct jp_elf_line {
 	char *build_id; /* hex */
 	uint32_t maj, min;
 	uint64_t ino, gen; /* gen 0: unknown, unless @known */
-	bool known;        /* the file's generation is 0 */
+	bool known;        /* the line has a generation */
 	bool snapshot;     /* the mapping's record has no generation */
 	bool digested;     /* the line has a digest of the file's bytes */
 	uint64_t digest;

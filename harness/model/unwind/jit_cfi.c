@@ -88,7 +88,7 @@ int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 }
 
 /* Returns the last start of @pid, or NULL. */
-static const struct start *last_start(const struct jp_jit_cfi *jit, uint32_t pid)
+static const struct start *find_last_start(const struct jp_jit_cfi *jit, uint32_t pid)
 {
 	for (size_t i = jit->nr_starts; i; i--)
 		if (jit->starts[i - 1].pid == pid)
@@ -104,8 +104,8 @@ static bool is_behind(const struct jp_code_load *load, uint32_t pid, uint64_t ad
 }
 
 /* Returns the index of the first of loads[..high) that sorts behind (@pid, @addr, @time). */
-static size_t first_behind(const struct jp_code_loads *loads, size_t high, uint32_t pid,
-			   uint64_t addr, uint64_t time)
+static size_t find_first_behind(const struct jp_code_loads *loads, size_t high, uint32_t pid,
+				uint64_t addr, uint64_t time)
 {
 	size_t i;
 
@@ -119,7 +119,7 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 {
 	const struct jp_code_loads *loads = jit->loads;
 	const struct jp_code_load *latest = NULL;
-	size_t at = first_behind(loads, loads->count, pid, addr, UINT64_MAX);
+	size_t at = find_first_behind(loads, loads->count, pid, addr, UINT64_MAX);
 
 	/* Search downwards from the nearest start below @addr while any load there reaches @addr.
 	 * The last one loaded covers the others. */
@@ -127,7 +127,7 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 			    jit->reach[at - 1] > addr;
 	     below++) {
 		uint64_t start = loads->loads[at - 1].addr;
-		size_t later = first_behind(loads, at, pid, start, time);
+		size_t later = find_first_behind(loads, at, pid, start, time);
 
 		if (later) {
 			const struct jp_code_load *load = &loads->loads[later - 1];
@@ -136,7 +136,7 @@ static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, ui
 			    (!latest || load->time > latest->time))
 				latest = load;
 		}
-		at = start ? first_behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
+		at = start ? find_first_behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
 	}
 	return latest;
 }
@@ -147,7 +147,7 @@ const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t 
 	const struct jp_code_load *load = find_own_load(jit, pid, addr, time);
 
 	for (int i = 0; !load && jit->loads->count && i < ANCESTORS; i++) {
-		const struct start *start = last_start(jit, pid);
+		const struct start *start = find_last_start(jit, pid);
 
 		if (!start || !start->parent)
 			break;

@@ -7,7 +7,7 @@ static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, ui
 	return step->addr == addr && step->space == space && step->row.direct;
 }
 
-static inline uint16_t guess_at(uint64_t sp)
+static inline uint16_t index_guess(uint64_t sp)
 {
 	return sp / 8 % JP_KNOWN_STEPS;
 }
@@ -15,7 +15,7 @@ static inline uint16_t guess_at(uint64_t sp)
 /* Corrects the guess for @sp. Returns false if no step of @addr is known. */
 static bool find_step(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
 {
-	struct jp_step_guess *guess = &steps->guesses[guess_at(sp)];
+	struct jp_step_guess *guess = &steps->guesses[index_guess(sp)];
 	const struct jp_known_step *step = jp_known_step_at(steps, addr);
 
 	if (is_direct(&steps->list[guess->step], addr, space))
@@ -54,7 +54,7 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
 	uint64_t rise = called || pushed ? pushed : 1;
-	uint16_t at = guess_at(sp), before = at;
+	uint16_t at = index_guess(sp), before = at;
 	uint64_t *frame = frames, *const end = frames + size;
 
 	if (!space || dump.size < sizeof(uint64_t))
@@ -68,8 +68,8 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		if (!is_direct(step, addr, space)) {
 			if (!find_step(steps, space, addr, sp))
 				break;
-			if (at != guess_at(sp))
-				at = steps->guesses[before].caller = guess_at(sp);
+			if (at != index_guess(sp))
+				at = steps->guesses[before].caller = index_guess(sp);
 			step = &steps->list[steps->guesses[at].step];
 		}
 		before = at;
