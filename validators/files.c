@@ -38,7 +38,7 @@ static int by_from(const void *left, const void *right)
 	const struct jp_truth_file *a = left, *b = right;
 
 	return jp_compare(a->from, b->from)
-		       ?: jp_compare(a->told, b->told)
+		       ?: jp_compare(a->order, b->order)
 		       ?: jp_compare(a->addr, b->addr);
 }
 
@@ -222,8 +222,8 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && jp_evidence_told_window(evidence, file->pid, file->from,
-							       file->from, &at, &from, &to);) {
+	for (size_t at = 0; !failed && jp_evidence_known_window(evidence, file->pid, file->from,
+								file->from, &at, &from, &to);) {
 		to = jp_min(to, end);
 		if (from < to)
 			failed = judge_during(files, file, from, to);

@@ -142,8 +142,8 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 	int failed = 0;
 
 	for (size_t at = 0;
-	     !failed && jp_evidence_told_window(evidence, truth->pid, truth->open_before,
-						truth->open_after, &at, &from, &to);) {
+	     !failed && jp_evidence_known_window(evidence, truth->pid, truth->open_before,
+						 truth->open_after, &at, &from, &to);) {
 		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
 			failed = judge_during(coverage, truth, from, to);

@@ -29,8 +29,8 @@ static bool window_of(const struct jp_mapping_points *points,
 		      const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
 		      uint64_t *to)
 {
-	return jp_evidence_told_window(points->evidence, image->pid, image->before, image->after,
-				       at, from, to);
+	return jp_evidence_known_window(points->evidence, image->pid, image->before, image->after,
+					at, from, to);
 }
 
 static int find_points(struct jp_mapping_points *points, const struct jp_truth_incarnation *image)

@@ -37,7 +37,7 @@ int jp_boxes_add(struct jp_boxes *boxes, uint32_t owner, const struct jp_box *bo
 	return 0;
 }
 
-static uint64_t key(const struct jp_boxes_node *node, enum axis axis)
+static uint64_t get_key(const struct jp_boxes_node *node, enum axis axis)
 {
 	return axis == OWNER ? node->owner : axis == PLACE ? node->box.start : node->box.from;
 }
@@ -61,9 +61,9 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 		uint64_t pivot;
 
 		seed = seed * UINT64_C(6364136223846793005) + 1;
-		pivot = key(&nodes[low + (seed >> 32) % (high - low)], axis);
+		pivot = get_key(&nodes[low + (seed >> 32) % (high - low)], axis);
 		while (i < below) {
-			const uint64_t one = key(&nodes[i], axis);
+			const uint64_t one = get_key(&nodes[i], axis);
 
 			if (one > pivot)
 				swap(&nodes[above++], &nodes[i++]);
@@ -83,8 +83,8 @@ static void select_nth(struct jp_boxes_node *nodes, size_t count, size_t nth, en
 
 /* Returns how many elements behind the middle reach up to it: a search for them must visit both
  * sides. */
-static size_t crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
-		       enum axis axis)
+static size_t count_crossing(const struct jp_boxes_node *nodes, size_t count, size_t middle,
+			     enum axis axis)
 {
 	const struct jp_box *at = &nodes[middle].box;
 	size_t crossed = 0;
@@ -96,7 +96,7 @@ static size_t crossing(const struct jp_boxes_node *nodes, size_t count, size_t m
 }
 
 /* Splits the nodes in the dimension that separates them best. */
-static void halve(struct jp_boxes_node *nodes, size_t count, size_t middle)
+static void split_nodes(struct jp_boxes_node *nodes, size_t count, size_t middle)
 {
 	size_t crossed;
 
@@ -107,15 +107,15 @@ static void halve(struct jp_boxes_node *nodes, size_t count, size_t middle)
 		}
 	}
 	select_nth(nodes, count, middle, PLACE);
-	crossed = crossing(nodes, count, middle, PLACE);
+	crossed = count_crossing(nodes, count, middle, PLACE);
 	if (!crossed)
 		return;
 	select_nth(nodes, count, middle, TIME);
-	if (crossing(nodes, count, middle, TIME) > crossed)
+	if (count_crossing(nodes, count, middle, TIME) > crossed)
 		select_nth(nodes, count, middle, PLACE);
 }
 
-static void include(struct jp_boxes_node *node, const struct jp_boxes_node *below)
+static void include_below(struct jp_boxes_node *node, const struct jp_boxes_node *below)
 {
 	node->bounds = (struct jp_box){.start = jp_min(node->bounds.start, below->bounds.start),
 				       .end = jp_max(node->bounds.end, below->bounds.end),
@@ -127,24 +127,24 @@ static void include(struct jp_boxes_node *node, const struct jp_boxes_node *belo
 }
 
 /* The middle node becomes the root. */
-static void build(struct jp_boxes_node *nodes, size_t count)
+static void build_tree(struct jp_boxes_node *nodes, size_t count)
 {
 	const size_t middle = count / 2;
 
 	if (count < 2)
 		return;
-	halve(nodes, count, middle);
+	split_nodes(nodes, count, middle);
 	swap(&nodes[0], &nodes[middle]);
-	build(nodes + 1, middle);
-	build(nodes + 1 + middle, count - middle - 1);
-	include(nodes, nodes + 1);
+	build_tree(nodes + 1, middle);
+	build_tree(nodes + 1 + middle, count - middle - 1);
+	include_below(nodes, nodes + 1);
 	if (count > middle + 1)
-		include(nodes, nodes + 1 + middle);
+		include_below(nodes, nodes + 1 + middle);
 }
 
 void jp_boxes_build(struct jp_boxes *boxes)
 {
-	build(boxes->nodes, boxes->count);
+	build_tree(boxes->nodes, boxes->count);
 }
 
 void jp_boxes_free(struct jp_boxes *boxes)
@@ -153,7 +153,7 @@ void jp_boxes_free(struct jp_boxes *boxes)
 	*boxes = (struct jp_boxes){0};
 }
 
-static bool meet(const struct jp_box *one, const struct jp_box *other)
+static bool boxes_meet(const struct jp_box *one, const struct jp_box *other)
 {
 	return one->start < other->end && other->start < one->end && one->from <= other->until &&
 	       other->from <= one->until;
@@ -164,11 +164,11 @@ bool jp_boxes_next(const struct jp_boxes *boxes, uint32_t owner, const struct jp
 {
 	while (*at < boxes->count) {
 		const struct jp_boxes_node *node = &boxes->nodes[*at];
-		const bool below =
-			owner >= node->lowest && owner <= node->highest && meet(&node->bounds, box);
+		const bool below = owner >= node->lowest && owner <= node->highest &&
+				   boxes_meet(&node->bounds, box);
 
 		*at += below ? 1 : node->size;
-		if (below && node->owner == owner && meet(&node->box, box)) {
+		if (below && node->owner == owner && boxes_meet(&node->box, box)) {
 			*item = node->item;
 			return true;
 		}

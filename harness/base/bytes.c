@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void grow(struct jp_bytes *to, size_t capacity)
+static void grow_bytes(struct jp_bytes *to, size_t capacity)
 {
 	unsigned char *grown = to->failed ? NULL : realloc(to->bytes, capacity);
 
@@ -19,13 +19,13 @@ static void grow(struct jp_bytes *to, size_t capacity)
 void jp_bytes_reserve(struct jp_bytes *to, size_t size)
 {
 	if (to->capacity - to->size < size)
-		grow(to, to->size + size);
+		grow_bytes(to, to->size + size);
 }
 
 void jp_bytes_add(struct jp_bytes *to, const void *from, size_t size)
 {
 	if (to->capacity - to->size < size)
-		grow(to, (to->size + size) * 2);
+		grow_bytes(to, (to->size + size) * 2);
 	if (!size || to->failed)
 		return;
 	memcpy(to->bytes + to->size, from, size);

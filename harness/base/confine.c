@@ -22,7 +22,7 @@
 
 /* Returns the user whose privileges suffice to read the input: its owner; or nobody, if that is
  * root, if the input is a pipe, or if there are several files. */
-static int64_t owner_of(const struct jp_delegate *delegate)
+static int64_t find_owner(const struct jp_delegate *delegate)
 {
 	struct stat st;
 
@@ -32,13 +32,13 @@ static int64_t owner_of(const struct jp_delegate *delegate)
 	return st.st_uid;
 }
 
-static void child(const struct jp_delegate *delegate, int channel, int other, pid_t parent)
+static void enter_child(const struct jp_delegate *delegate, int channel, int other, pid_t parent)
 {
 	struct jp_error err;
 
 	jp_interrupt_let_go();
 	jp_delegate_begin(channel);
-	if (jp_rights_drop(owner_of(delegate), channel, other, &err))
+	if (jp_rights_drop(find_owner(delegate), channel, other, &err))
 		fprintf(stderr, "jitproof: %s\n", err.text);
 	/* After the change of privileges, which clears this setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -66,7 +66,7 @@ static int reap(pid_t pid)
 }
 
 /* Drops unfinished outputs in the process that waits. */
-static void forget(struct jp_delegate *delegate)
+static void drop_outputs(struct jp_delegate *delegate)
 {
 	jp_delegate_close(delegate);
 	jp_new_file_drop_all();
@@ -85,14 +85,14 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 	if (ret) {
 		if (confine->channel)
 			close(confine->channel);
-		forget(&delegate);
+		drop_outputs(&delegate);
 		return ret;
 	}
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
 		close(ends[0]);
-		child(&delegate, ends[1], confine->channel, own);
+		enter_child(&delegate, ends[1], confine->channel, own);
 		jp_delegate_close(&delegate);
 		return 0;
 	}
@@ -110,6 +110,6 @@ int jp_confine_enter(const struct jp_confine *confine, int *status, struct jp_er
 		ret = 1;
 	}
 	close(ends[0]);
-	forget(&delegate);
+	drop_outputs(&delegate);
 	return ret;
 }

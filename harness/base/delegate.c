@@ -32,7 +32,7 @@ int jp_delegate_ask(enum jp_delegated what, const char *path, struct jp_error *e
 	memcpy(request.path, path, length + 1);
 	if (!jp_message_send(to_parent, &request, sizeof(request), -1) ||
 	    !jp_message_receive(to_parent, &answer, sizeof(answer), &fd))
-		return jp_fail(err, EPIPE, "%s: the process that opens files is gone", path);
+		return jp_fail(err, EPIPE, "%s: the process that opens files has exited", path);
 	if (answer.result)
 		return jp_fail(err, -answer.result, "%s", answer.err.text);
 	return fd < 0 ? 0 : fd;

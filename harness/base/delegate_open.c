@@ -22,7 +22,7 @@
 enum { HEAD = 64, TO_LIST = O_RDONLY | O_DIRECTORY | O_CLOEXEC, BELOW = TO_LIST | O_NOFOLLOW };
 
 /* Returns whether only this user, or a trusted one, can put files into the folder. */
-static bool ours(int fd)
+static bool is_ours(int fd)
 {
 	struct stat st;
 
@@ -54,7 +54,7 @@ static int open_folder(struct jp_delegate *delegate, size_t i, const char *path,
 				       : 0;
 }
 
-static int by_path(const void *left, const void *right)
+static int compare_by_path(const void *left, const void *right)
 {
 	const struct jp_readable_file *a = left, *b = right;
 
@@ -64,7 +64,7 @@ static int by_path(const void *left, const void *right)
 void jp_readable_sort(struct jp_readable_file *files, size_t count)
 {
 	if (count)
-		qsort(files, count, sizeof(*files), by_path);
+		qsort(files, count, sizeof(*files), compare_by_path);
 }
 
 int jp_delegate_open(struct jp_delegate *delegate, const struct jp_readable *readable,
@@ -123,7 +123,7 @@ int jp_delegate_input(const struct jp_delegate *delegate, const char *path, stru
 /* Descends from @folder along @rest, through no link and only folders that nobody else can write
  * to: a copied link may lead out. Returns the descriptor of the last folder, or -errno. @last: the
  * last part of @rest. */
-static int go_down(int folder, const char *rest, const char **last)
+static int open_below(int folder, const char *rest, const char **last)
 {
 	jp_cleanup_close int at = openat(folder, ".", TO_LIST);
 	const char *slash;
@@ -135,7 +135,7 @@ static int go_down(int folder, const char *rest, const char **last)
 		if (slash == rest)
 			continue;
 		snprintf(name, sizeof(name), "%.*s", (int)(slash - rest), rest);
-		if (!ours(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
+		if (!is_ours(at) || slash - rest > NAME_MAX || !strcmp(name, ".."))
 			return -EACCES;
 		next = openat(at, name, BELOW);
 		if (next < 0)
@@ -146,11 +146,11 @@ static int go_down(int folder, const char *rest, const char **last)
 	*last = rest;
 	if (at < 0)
 		return -errno;
-	return ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
+	return is_ours(at) && strcmp(rest, "..") ? jp_steal_fd(&at) : -EACCES;
 }
 
 /* Returns the part of @path below @folder (NULL: none), or NULL if it is not below. */
-static const char *rest_of(const char *path, const char *folder)
+static const char *find_rest(const char *path, const char *folder)
 {
 	size_t length = folder ? strlen(folder) : 0;
 
@@ -161,14 +161,14 @@ static const char *rest_of(const char *path, const char *folder)
 }
 
 /* Opens the folder of @path within the named folders. Returns -EACCES if it is in none. */
-static int folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
+static int open_folder_of(const struct jp_delegate *delegate, const char *path, const char **last)
 {
 	for (size_t i = 0; i < JP_DELEGATE_FOLDERS; i++) {
-		const char *rest = rest_of(path, delegate->folders[i].path)
-					   ?: rest_of(path, delegate->folders[i].real);
+		const char *rest = find_rest(path, delegate->folders[i].path)
+					   ?: find_rest(path, delegate->folders[i].real);
 
 		if (rest && delegate->folders[i].fd >= 0)
-			return go_down(delegate->folders[i].fd, rest, last);
+			return open_below(delegate->folders[i].fd, rest, last);
 	}
 	return -EACCES;
 }
@@ -176,7 +176,7 @@ static int folder_of(const struct jp_delegate *delegate, const char *path, const
 int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, struct jp_error *err)
 {
 	const char *last;
-	jp_cleanup_close int above = folder_of(delegate, path, &last);
+	jp_cleanup_close int above = open_folder_of(delegate, path, &last);
 	int fd;
 
 	if (above < 0)
@@ -185,7 +185,7 @@ int jp_delegate_folder(const struct jp_delegate *delegate, const char *path, str
 	return fd < 0 ? jp_fail(err, errno, "%s: %s", path, strerror(errno)) : fd;
 }
 
-static bool is_root_s(const struct jp_delegate *delegate)
+static bool input_is_roots(const struct jp_delegate *delegate)
 {
 	struct stat st;
 
@@ -199,7 +199,7 @@ int jp_delegate_root(const struct jp_delegate *delegate, const char *pid, struct
 	uint64_t number;
 	int fd = -1;
 
-	if (is_root_s(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
+	if (input_is_roots(delegate) && jp_number(pid, 1, INT32_MAX, &number)) {
 		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)number);
 		size = readlink("/proc/self/ns/mnt", own, sizeof(own));
 		length = readlink(path, other, sizeof(other));
@@ -220,7 +220,7 @@ static int open_harmless(const struct jp_delegate *delegate, const char *path, s
 	jp_cleanup_close int fd = -1;
 	ssize_t got;
 
-	if (!delegate->readable->harmless || !is_root_s(delegate) || *path != '/')
+	if (!delegate->readable->harmless || !input_is_roots(delegate) || *path != '/')
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
 	fd = jp_untrusted_open(path, -1, &size, err);
 	if (fd < 0)
@@ -243,7 +243,8 @@ static int open_one_of(const struct jp_readable_file *file, struct jp_error *err
 	struct stat st;
 
 	if (fd >= 0 && file->owner >= 0 && (fstat(fd, &st) || st.st_nlink != 1))
-		return jp_fail(err, EACCES, "%s: has a second name, and may be another's",
+		return jp_fail(err, EACCES,
+			       "%s: has several hard links, so it may belong to another user",
 			       file->path);
 	return jp_steal_fd(&fd);
 }
@@ -259,7 +260,7 @@ int jp_delegate_file(const struct jp_delegate *delegate, const char *path, struc
 	jp_search(i, readable->nr_files, strcmp(readable->files[i].path, path) < 0);
 	if (i < readable->nr_files && strcmp(readable->files[i].path, path) == 0)
 		return open_one_of(&readable->files[i], err);
-	above = folder_of(delegate, path, &last);
+	above = open_folder_of(delegate, path, &last);
 	if (above == -EACCES)
 		return open_harmless(delegate, path, err);
 	if (above < 0)

@@ -12,8 +12,8 @@
 #include "harness/base/new_file.h"
 #include "harness/base/output_folder.h"
 
-static int act(const struct jp_delegate *delegate, enum jp_delegated what, const char *path,
-	       struct jp_error *err)
+static int handle_request(const struct jp_delegate *delegate, enum jp_delegated what,
+			  const char *path, struct jp_error *err)
 {
 	switch (what) {
 	case JP_DELEGATED_INPUT:
@@ -37,7 +37,7 @@ static int act(const struct jp_delegate *delegate, enum jp_delegated what, const
 }
 
 /* Returns whether a message arrives before a watched signal. */
-static bool comes(int channel)
+static bool wait_for_request(int channel)
 {
 	struct pollfd polled[] = {{.fd = channel, .events = POLLIN},
 				  {.fd = jp_interrupt_fd(), .events = POLLIN}};
@@ -55,14 +55,15 @@ void jp_delegate_serve(const struct jp_delegate *delegate, int channel)
 	static struct jp_delegate_answer answer;
 	int fd;
 
-	while (comes(channel) && jp_message_receive(channel, &request, sizeof(request), &fd)) {
+	while (wait_for_request(channel) &&
+	       jp_message_receive(channel, &request, sizeof(request), &fd)) {
 		int ret;
 
 		if (fd >= 0)
 			close(fd);
 		memset(&answer, 0, sizeof(answer));
 		request.path[sizeof(request.path) - 1] = '\0';
-		ret = act(delegate, request.what, request.path, &answer.err);
+		ret = handle_request(delegate, request.what, request.path, &answer.err);
 		answer.result = ret < 0 ? ret : 0;
 		fd = ret > 0 ? ret : -1;
 		jp_message_send(channel, &answer, sizeof(answer), fd);

@@ -3,25 +3,25 @@
 
 #include <string.h>
 
-static uint64_t mix(uint64_t digest, uint64_t value)
+static uint64_t mix_word(uint64_t digest, uint64_t value)
 {
 	digest = (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15);
 	return digest ^ digest >> 29;
 }
 
 /* Mixes four words at a time, in four independent numbers: most digested bytes are stack dumps. */
-static uint64_t mix_long(uint64_t digest, const char *bytes, size_t size)
+static uint64_t mix_words(uint64_t digest, const char *bytes, size_t size)
 {
 	uint64_t lanes[4] = {digest, 1, 2, 3}, words[4];
 
 	for (size_t at = 0; at < size; at += sizeof(words)) {
 		memcpy(words, bytes + at, sizeof(words));
 		for (int i = 0; i < 4; i++)
-			lanes[i] = mix(lanes[i], words[i]);
+			lanes[i] = mix_word(lanes[i], words[i]);
 	}
 	digest = lanes[0];
 	for (int i = 1; i < 4; i++)
-		digest = mix(digest, lanes[i]);
+		digest = mix_word(digest, lanes[i]);
 	return digest;
 }
 
@@ -31,13 +31,13 @@ uint64_t jp_digest(uint64_t digest, const void *bytes, size_t size)
 	size_t at = size / 32 * 32;
 
 	if (at)
-		digest = mix_long(digest, bytes, at);
+		digest = mix_words(digest, bytes, at);
 	for (; at + sizeof(word) <= size; at += sizeof(word)) {
 		memcpy(&word, (const char *)bytes + at, sizeof(word));
-		digest = mix(digest, word);
+		digest = mix_word(digest, word);
 	}
 	word = 0;
 	if (size > at)
 		memcpy(&word, (const char *)bytes + at, size - at);
-	return mix(mix(digest, word), size);
+	return mix_word(mix_word(digest, word), size);
 }

@@ -9,7 +9,7 @@
 #include "harness/base/printable.h"
 #include "harness/base/shortage.h"
 
-static void append(struct jp_error *err, const char *more)
+static void append_text(struct jp_error *err, const char *more)
 {
 	const size_t length = strlen(err->text);
 
@@ -28,7 +28,7 @@ int jp_fail(struct jp_error *err, int code, const char *fmt, ...)
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
 		if (code == EMFILE && !strstr(err->text, "ulimit"))
-			append(err, " (ulimit -n raises the limit of descriptors)");
+			append_text(err, " (ulimit -n raises the limit of descriptors)");
 		jp_printable(err->text);
 	}
 	return -code;

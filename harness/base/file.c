@@ -30,14 +30,14 @@ static ssize_t read_some(int fd, void *to, size_t size)
 	return got;
 }
 
-static char *failed(struct jp_error *err, int code, const char *name, const char *what)
+static char *fail_with(struct jp_error *err, int code, const char *name, const char *what)
 {
 	jp_fail(err, code, "%s: %s", name, what);
 	errno = code;
 	return NULL;
 }
 
-static char *too_large(struct jp_error *err, const char *name, size_t limit)
+static char *fail_too_large(struct jp_error *err, const char *name, size_t limit)
 {
 	jp_fail(err, EFBIG, "%s: more than %zu bytes", name, limit);
 	errno = EFBIG;
@@ -52,13 +52,13 @@ char *jp_file_read_fd(int fd, const char *name, size_t limit, size_t *size, stru
 
 	do {
 		if (!jp_array_reserve(&text, &capacity, used + STEP))
-			return failed(err, ENOMEM, name, "no memory");
+			return fail_with(err, ENOMEM, name, "no memory");
 		got = read_some(fd, text + used, capacity - used);
 		if (got < 0)
-			return failed(err, errno, name, strerror(errno));
+			return fail_with(err, errno, name, strerror(errno));
 		used += (size_t)got;
 		if (used > limit)
-			return too_large(err, name, limit);
+			return fail_too_large(err, name, limit);
 	} while (got);
 	text[used] = '\0';
 	if (size)
@@ -91,10 +91,10 @@ char *jp_file_read_regular(const char *path, size_t limit, size_t *size, struct 
 		return NULL;
 	}
 	if (have > limit)
-		return too_large(err, path, limit);
+		return fail_too_large(err, path, limit);
 	text = malloc(have + 1);
 	if (!text)
-		return failed(err, ENOMEM, path, "no memory");
+		return fail_with(err, ENOMEM, path, "no memory");
 	ret = jp_file_read_at(fd, path, text, have, 0, err);
 	if (ret) {
 		errno = -ret;

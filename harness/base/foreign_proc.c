@@ -9,12 +9,12 @@
 
 bool jp_foreign_proc(void)
 {
-	char told[16] = "", own[16];
+	char shown[16] = "", own[16];
 	struct statfs system;
 
 	if (statfs("/proc", &system) || system.f_type != PROC_SUPER_MAGIC)
 		return false;
 	snprintf(own, sizeof(own), "%d", getpid());
 	/* If our process is not visible there, the link leads nowhere. */
-	return readlink("/proc/self", told, sizeof(told) - 1) < 0 || strcmp(told, own) != 0;
+	return readlink("/proc/self", shown, sizeof(shown) - 1) < 0 || strcmp(shown, own) != 0;
 }

@@ -10,7 +10,7 @@
 static volatile sig_atomic_t came;
 static int wake = -1;
 
-static void on_signal(int number)
+static void handle_signal(int number)
 {
 	int saved = errno;
 
@@ -23,7 +23,7 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 int jp_interrupt_watch(void)
 {
-	struct sigaction action = {.sa_handler = on_signal};
+	struct sigaction action = {.sa_handler = handle_signal};
 
 	if (wake >= 0)
 		return 0;

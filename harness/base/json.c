@@ -10,7 +10,7 @@
 #include "harness/base/utf8.h"
 
 /* Returns the length up to a byte that needs escaping or checking. */
-static size_t plain_length(const unsigned char *s)
+static size_t count_plain(const unsigned char *s)
 {
 	size_t length = 0;
 
@@ -25,7 +25,7 @@ static void put_string(FILE *out, const char *text)
 
 	putc('"', out);
 	while (*s) {
-		size_t plain = plain_length(s);
+		size_t plain = count_plain(s);
 		unsigned int length;
 
 		if (plain) {
@@ -52,7 +52,7 @@ static void put_string(FILE *out, const char *text)
 	putc('"', out);
 }
 
-static void before_value(struct jp_json *json, const char *key)
+static void begin_value(struct jp_json *json, const char *key)
 {
 	if (!json->first)
 		fputs(", ", json->out);
@@ -63,7 +63,7 @@ static void before_value(struct jp_json *json, const char *key)
 	}
 }
 
-static void after_value(struct jp_json *json)
+static void end_value(struct jp_json *json)
 {
 	if (json->depth)
 		return;
@@ -79,7 +79,7 @@ void jp_json_begin(struct jp_json *json, FILE *out)
 static void open_value(struct jp_json *json, const char *key, bool array)
 {
 	assert(json->depth < 64);
-	before_value(json, key);
+	begin_value(json, key);
 	putc(array ? '[' : '{', json->out);
 	json->arrays &= ~(UINT64_C(1) << json->depth);
 	json->arrays |= (uint64_t)array << json->depth;
@@ -103,31 +103,31 @@ void jp_json_end(struct jp_json *json)
 	json->depth--;
 	putc(json->arrays >> json->depth & 1 ? ']' : '}', json->out);
 	json->first = false;
-	after_value(json);
+	end_value(json);
 }
 
 void jp_json_string(struct jp_json *json, const char *key, const char *text)
 {
-	before_value(json, key);
+	begin_value(json, key);
 	if (text)
 		put_string(json->out, text);
 	else
 		fputs("null", json->out);
-	after_value(json);
+	end_value(json);
 }
 
 void jp_json_u64(struct jp_json *json, const char *key, uint64_t value)
 {
-	before_value(json, key);
+	begin_value(json, key);
 	fprintf(json->out, "%" PRIu64, value);
-	after_value(json);
+	end_value(json);
 }
 
 void jp_json_double(struct jp_json *json, const char *key, double value)
 {
 	char text[40];
 
-	before_value(json, key);
+	begin_value(json, key);
 	if (!isfinite(value)) {
 		fputs("null", json->out);
 	} else {
@@ -138,12 +138,12 @@ void jp_json_double(struct jp_json *json, const char *key, double value)
 		}
 		fputs(text, json->out);
 	}
-	after_value(json);
+	end_value(json);
 }
 
 void jp_json_bool(struct jp_json *json, const char *key, bool value)
 {
-	before_value(json, key);
+	begin_value(json, key);
 	fputs(value ? "true" : "false", json->out);
-	after_value(json);
+	end_value(json);
 }

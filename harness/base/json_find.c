@@ -7,7 +7,7 @@
 
 enum { MAX_DEPTH = 64 };
 
-static const char *blanks(const char *at)
+static const char *skip_blanks(const char *at)
 {
 	return at + strspn(at, " \t\r\n");
 }
@@ -29,7 +29,7 @@ static const char *skip_value(const char *at)
 	int depth = 0;
 
 	do {
-		at = blanks(at);
+		at = skip_blanks(at);
 		if (*at == '"') {
 			at = skip_string(at);
 			if (!at)
@@ -67,9 +67,9 @@ static bool copy_string(const char *at, char *value, size_t size)
 }
 
 /* Returns the value at @path, or NULL. */
-static const char *find(const char *text, const char *const *path)
+static const char *find_value(const char *text, const char *const *path)
 {
-	const char *at = blanks(text);
+	const char *at = skip_blanks(text);
 
 	while (*path) {
 		const char *end;
@@ -77,7 +77,7 @@ static const char *find(const char *text, const char *const *path)
 
 		if (*at != '{')
 			return NULL;
-		at = blanks(at + 1);
+		at = skip_blanks(at + 1);
 		for (;;) {
 			bool found;
 
@@ -86,19 +86,19 @@ static const char *find(const char *text, const char *const *path)
 				return NULL;
 			found = (size_t)(end - at) == length + 2 &&
 				strncmp(at + 1, *path, length) == 0;
-			at = blanks(end);
+			at = skip_blanks(end);
 			if (*at++ != ':')
 				return NULL;
-			at = blanks(at);
+			at = skip_blanks(at);
 			if (found)
 				break;
 			at = skip_value(at);
 			if (!at)
 				return NULL;
-			at = blanks(at);
+			at = skip_blanks(at);
 			if (*at++ != ',')
 				return NULL;
-			at = blanks(at);
+			at = skip_blanks(at);
 		}
 		path++;
 	}
@@ -107,14 +107,14 @@ static const char *find(const char *text, const char *const *path)
 
 bool jp_json_find(const char *text, const char *const *path, char *value, size_t size)
 {
-	const char *at = find(text, path);
+	const char *at = find_value(text, path);
 
 	return at && copy_string(at, value, size);
 }
 
 bool jp_json_find_number(const char *text, const char *const *path, uint64_t *value)
 {
-	const char *at = find(text, path);
+	const char *at = find_value(text, path);
 	char digits[24];
 	size_t length = at ? strspn(at, "0123456789") : 0;
 
@@ -127,7 +127,7 @@ bool jp_json_find_number(const char *text, const char *const *path, uint64_t *va
 
 bool jp_json_is_object(const char *text)
 {
-	const char *at = blanks(text), *end = *at == '{' ? skip_value(at) : NULL;
+	const char *at = skip_blanks(text), *end = *at == '{' ? skip_value(at) : NULL;
 
-	return end && !*blanks(end);
+	return end && !*skip_blanks(end);
 }

@@ -13,7 +13,7 @@
 
 /* Waits for data. Returns -EPIPE if there is none and the process of @pidfd (-1: none) has
  * ended. */
-static int wait_for(int fd, int pidfd, uint64_t deadline)
+static int wait_for_data(int fd, int pidfd, uint64_t deadline)
 {
 	struct pollfd fds[3] = {{.fd = fd, .events = POLLIN},
 				{.fd = jp_interrupt_fd(), .events = POLLIN},
@@ -37,11 +37,11 @@ static int wait_for(int fd, int pidfd, uint64_t deadline)
 
 int jp_wait_readable(int fd, uint64_t deadline)
 {
-	return wait_for(fd, -1, deadline);
+	return wait_for_data(fd, -1, deadline);
 }
 
 /* Takes the first line, which ends at @end. */
-static int take(struct jp_lines *lines, const char *end, char *text, size_t size)
+static int take_line(struct jp_lines *lines, const char *end, char *text, size_t size)
 {
 	const size_t length = (size_t)(end - lines->text);
 	const bool whole = !memchr(lines->text, '\0', length);
@@ -60,10 +60,10 @@ int jp_lines_next(struct jp_lines *lines, int fd, uint64_t deadline, char *text,
 		int ret;
 
 		if (end)
-			return take(lines, end, text, size);
+			return take_line(lines, end, text, size);
 		if (lines->filled == sizeof(lines->text))
 			return -EPROTO;
-		ret = wait_for(fd, lines->writer ?: -1, deadline);
+		ret = wait_for_data(fd, lines->writer ?: -1, deadline);
 		if (ret)
 			return ret;
 		got = read(fd, lines->text + lines->filled, sizeof(lines->text) - lines->filled);

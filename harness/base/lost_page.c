@@ -16,14 +16,14 @@ static struct watched {
 	struct jp_lost_page what;
 } watched[MOST];
 
-static void say(const char *text)
+static void write_text(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		return; /* no output is left for the message */
 }
 
 /* Calls only functions that are allowed in a signal handler. */
-static void on_fault(int signal, siginfo_t *info, void *context)
+static void handle_fault(int signal, siginfo_t *info, void *context)
 {
 	const char *at = info->si_addr;
 
@@ -32,11 +32,11 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 		if (!one->start || at < one->start || at >= one->end)
 			continue;
-		say("jitproof: ");
-		say(one->what.name);
-		say(": ");
-		say(one->what.trouble);
-		say("\n");
+		write_text("jitproof: ");
+		write_text(one->what.name);
+		write_text(": ");
+		write_text(one->what.trouble);
+		write_text("\n");
 		if (one->what.leave)
 			one->what.leave();
 		_exit(JP_EXIT_BROKEN);
@@ -47,7 +47,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 int jp_lost_page_watch(const void *map, uint64_t size, const struct jp_lost_page *what)
 {
-	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = handle_fault, .sa_flags = SA_SIGINFO};
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const char *start = map;
 	size_t i = 0;

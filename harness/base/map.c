@@ -6,7 +6,7 @@
 
 enum { FIRST_BITS = 4 };
 
-static bool grow(struct jp_map *map, size_t size)
+static bool grow_map(struct jp_map *map, size_t size)
 {
 	struct jp_map wider = *map;
 
@@ -37,7 +37,7 @@ void *jp_map_at(struct jp_map *map, uint64_t key, size_t size)
 
 	if (value)
 		return value;
-	if (map->count >= map->capacity / 3 * 2 && !grow(map, size))
+	if (map->count >= map->capacity / 3 * 2 && !grow_map(map, size))
 		return NULL;
 	slot = jp_map_slot(map, key);
 	*slot = key;

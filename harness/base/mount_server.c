@@ -10,7 +10,7 @@
 #include "harness/base/number.h"
 
 /* Parses one line of mountinfo: "ID PARENT MAJOR:MINOR ROOT POINT ... - TYPE SOURCE OPTIONS". */
-static bool serves(const char *line, dev_t dev, uid_t *user)
+static bool parse_server(const char *line, dev_t dev, uid_t *user)
 {
 	static const char option[] = "user_id=";
 	const char *type = strstr(line, " - fuse"), *found;
@@ -38,6 +38,6 @@ bool jp_mount_server(dev_t dev, uid_t *user)
 	size_t size = 0;
 
 	while (file && !found && getline(&line, &size, file) > 0)
-		found = serves(line, dev, user);
+		found = parse_server(line, dev, user);
 	return found;
 }

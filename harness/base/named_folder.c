@@ -15,7 +15,7 @@
 enum { TO_GO_ON = O_PATH | O_CLOEXEC };
 
 /* Opens @name in @at; through a link only if a trusted user made it. */
-static int step(int at, const char *name)
+static int open_component(int at, const char *name)
 {
 	jp_cleanup_close int next = openat(at, name, TO_GO_ON | O_NOFOLLOW);
 	struct stat st;
@@ -52,7 +52,7 @@ int jp_named_folder(const char *path, size_t length)
 			return -ENAMETOOLONG;
 		snprintf(name, sizeof(name), "%.*s", (int)size, path);
 		path += size;
-		next = step(at, name);
+		next = open_component(at, name);
 		if (next < 0)
 			return next;
 		close(at);

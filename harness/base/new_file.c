@@ -13,6 +13,7 @@
 
 #include "harness/base/delegate.h"
 #include "harness/base/named_folder.h"
+#include "harness/base/path.h"
 
 /* Open files; a signal does not drop more than these. */
 enum { MOST = 8 };
@@ -20,7 +21,7 @@ enum { MOST = 8 };
 enum { BEHIND = sizeof(".01234567") - 1 };
 static struct jp_new_file *open_files[MOST];
 
-static void list(struct jp_new_file *from, struct jp_new_file *to)
+static void replace_open_file(struct jp_new_file *from, struct jp_new_file *to)
 {
 	for (size_t i = 0; i < MOST; i++) {
 		if (open_files[i] == from) {
@@ -30,7 +31,7 @@ static void list(struct jp_new_file *from, struct jp_new_file *to)
 	}
 }
 
-static int create(const struct jp_new_file *file, mode_t mode)
+static int create_temporary(const struct jp_new_file *file, mode_t mode)
 {
 	return openat(file->folder, file->temporary,
 		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -44,16 +45,16 @@ static int link_as(const struct jp_new_file *file, const char *name)
 	return linkat(AT_FDCWD, held, file->folder, name, AT_SYMLINK_FOLLOW);
 }
 
-static int give_name(const struct jp_new_file *file, mode_t none)
+static int link_temporary(const struct jp_new_file *file, mode_t none)
 {
 	(void)none;
 	return link_as(file, file->temporary);
 }
 
 /* Calls @make with a name that no other file has, and returns its result. */
-static int under_own_name(struct jp_new_file *file,
-			  int (*make)(const struct jp_new_file *file, mode_t mode), mode_t mode,
-			  struct jp_error *err)
+static int make_with_own_name(struct jp_new_file *file,
+			      int (*make)(const struct jp_new_file *file, mode_t mode), mode_t mode,
+			      struct jp_error *err)
 {
 	uint32_t chance;
 	int ret;
@@ -88,12 +89,11 @@ static int open_nameless(struct jp_new_file *file, mode_t mode)
 	return fd;
 }
 
-static int begin(struct jp_new_file *file, const char *path, struct jp_error *err)
+static int begin_file(struct jp_new_file *file, const char *path, struct jp_error *err)
 {
-	const char *slash = strrchr(path, '/');
 	struct stat there;
 
-	*file = (struct jp_new_file){.path = path, .name = slash ? slash + 1 : path, .held = -1};
+	*file = (struct jp_new_file){.path = path, .name = jp_path_base(path), .held = -1};
 	file->folder = jp_named_folder(path, (size_t)(file->name - path));
 	if (file->folder == -ELOOP)
 		return jp_fail(err, ELOOP, "%s: a link of another user's leads there: not followed",
@@ -108,18 +108,18 @@ static int begin(struct jp_new_file *file, const char *path, struct jp_error *er
 	return 0;
 }
 
-static int open_as(struct jp_new_file *file, const char *path, mode_t mode, bool nameless,
-		   struct jp_error *err)
+static int open_file(struct jp_new_file *file, const char *path, mode_t mode, bool nameless,
+		     struct jp_error *err)
 {
-	int fd = begin(file, path, err);
+	int fd = begin_file(file, path, err);
 
 	if (!fd) {
 		fd = nameless ? open_nameless(file, mode) : -1;
 		if (fd < 0)
-			fd = under_own_name(file, create, mode, err);
+			fd = make_with_own_name(file, create_temporary, mode, err);
 	}
 	if (fd >= 0)
-		list(NULL, file);
+		replace_open_file(NULL, file);
 	else
 		jp_new_file_drop(file);
 	return fd;
@@ -127,13 +127,13 @@ static int open_as(struct jp_new_file *file, const char *path, mode_t mode, bool
 
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err)
 {
-	return open_as(file, path, mode, true, err);
+	return open_file(file, path, mode, true, err);
 }
 
 int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
 {
 	struct jp_new_file file;
-	int fd = open_as(&file, path, mode, false, err);
+	int fd = open_file(&file, path, mode, false, err);
 	int failed = fd < 0 ? fd : jp_new_file_keep(&file, err);
 
 	if (fd >= 0 && failed)
@@ -143,7 +143,7 @@ int jp_new_file_at_once(const char *path, mode_t mode, struct jp_error *err)
 
 void jp_new_file_undo(const char *path, int fd)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 	int folder = jp_named_folder(path, (size_t)(name - path));
 	struct stat ours, there;
 
@@ -181,7 +181,7 @@ int jp_new_file_keep(struct jp_new_file *file, struct jp_error *err)
 		jp_new_file_drop(file);
 		return 0;
 	}
-	failed = file->held < 0 ? 0 : under_own_name(file, give_name, 0, err);
+	failed = file->held < 0 ? 0 : make_with_own_name(file, link_temporary, 0, err);
 	if (!failed && renameat(file->folder, file->temporary, file->folder, file->name))
 		failed = jp_fail(err, errno, "%s: %s", file->path, strerror(errno));
 	if (!failed)
@@ -195,10 +195,10 @@ int jp_new_file_keep_path(const char *path, struct jp_error *err)
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i] && !strcmp(open_files[i]->path, path))
 			return jp_new_file_keep(open_files[i], err);
-	return jp_fail(err, ENOENT, "%s: is not being written", path);
+	return jp_fail(err, ENOENT, "%s: no such file is being written", path);
 }
 
-static void unname(struct jp_new_file *file)
+static void remove_temporary(struct jp_new_file *file)
 {
 	if (*file->temporary)
 		unlinkat(file->folder, file->temporary, 0);
@@ -210,13 +210,13 @@ void jp_new_file_drop(struct jp_new_file *file)
 
 	if (!file->path)
 		return;
-	unname(file);
+	remove_temporary(file);
 	if (file->held >= 0)
 		close(file->held);
 	if (file->folder >= 0)
 		close(file->folder);
 	*file = (struct jp_new_file){.path = NULL};
-	list(file, NULL);
+	replace_open_file(file, NULL);
 	errno = error;
 }
 
@@ -224,5 +224,5 @@ void jp_new_file_drop_all(void)
 {
 	for (size_t i = 0; i < MOST; i++)
 		if (open_files[i])
-			unname(open_files[i]);
+			remove_temporary(open_files[i]);
 }

@@ -7,20 +7,18 @@
 
 #include "harness/base/error.h"
 
-/*
- * A file without a name, which takes that of @path when it is whole: nobody sees half a file, no
- * kill leaves one, nobody else's file is written into, no link is followed. Where a file system
- * knows no files without a name it has another one beside @path, until then.
- */
+/* A file without a name, which gets that of @path when it is complete: no reader sees an incomplete
+ * file, a kill leaves none, no other user's file is written to, and no link is followed. On file
+ * systems without nameless files it has a temporary name beside @path. */
 struct jp_new_file {
-	const char *path, *name; /* the caller's, until the end; the last part of it */
-	int folder;              /* where that is, whatever becomes of the way there */
-	int held;                /* where it has no name yet; else -1 */
+	const char *path, *name; /* path, owned by the caller until the end; its last part */
+	int folder;              /* descriptor of its folder, which may be renamed meanwhile */
+	int held;                /* descriptor while it has no name; else -1 */
 	char temporary[NAME_MAX + 1];
 };
 
-/* Creates it, unless something else than a regular file is at @path. A descriptor for reading and
- * writing, which the caller closes; or -errno and a message. */
+/* Creates the file, unless something else than a regular file is at @path. Returns a descriptor for
+ * reading and writing, which the caller closes, or -errno and a message. */
 int jp_new_file_open(struct jp_new_file *file, const char *path, mode_t mode, struct jp_error *err);
 /* Returns a descriptor of an empty file that appears at once: for data that cannot be made again
  * and is useful even if incomplete. */

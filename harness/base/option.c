@@ -121,7 +121,7 @@ static int take_value(const struct jp_option *option, const char *text, struct j
 	return 0;
 }
 
-static int take(const struct jp_option *option, const char *value, struct jp_error *err)
+static int apply_value(const struct jp_option *option, const char *value, struct jp_error *err)
 {
 	if (is_switch(option)) {
 		if (value)
@@ -144,7 +144,7 @@ int jp_option_take(const struct jp_option *options, const char *arg, struct jp_e
 	/* Other words that begin so belong to another program. */
 	if (!option || is_switch(option) != !word.value)
 		return 0;
-	return take(option, word.value, err) ?: 1;
+	return apply_value(option, word.value, err) ?: 1;
 }
 
 struct command_line {
@@ -157,8 +157,8 @@ struct command_line {
 };
 
 /* Checks that @option is allowed with the earlier options. */
-static int goes_with(struct command_line *line, const struct jp_option *option,
-		     struct jp_error *err)
+static int check_modes(struct command_line *line, const struct jp_option *option,
+		       struct jp_error *err)
 {
 	const unsigned modes = option->modes ?: UINT_MAX;
 
@@ -181,7 +181,7 @@ static int read_option(struct command_line *line, struct jp_error *err)
 		return jp_fail(err, EINVAL, "unknown option '%s'", word.text);
 	if (!is_switch(option) && !word.value && line->at + 1 < line->argc)
 		word.value = line->argv[++line->at];
-	ret = goes_with(line, option, err) ?: take(option, word.value, err);
+	ret = check_modes(line, option, err) ?: apply_value(option, word.value, err);
 	if (ret || !option->second)
 		return ret;
 	if (line->at + 1 == line->argc)
@@ -206,7 +206,7 @@ static int read_operand(struct command_line *line, struct jp_error *err)
 
 	if (!option)
 		return jp_fail(err, EINVAL, "one operand too many: '%s'", text);
-	if (goes_with(line, option, err))
+	if (check_modes(line, option, err))
 		return -EINVAL;
 	if (!option->rest) {
 		*place = text;

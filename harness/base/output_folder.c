@@ -53,7 +53,7 @@ int jp_output_folder_begin(const char *path, struct jp_error *err)
 	folder.above = jp_named_folder(path, slash ? (size_t)(slash - above) + 1 : 0);
 	if (folder.above >= 0)
 		return 0;
-	return jp_fail(err, -folder.above, "%s: where it is to lie: %s", path,
+	return jp_fail(err, -folder.above, "%s: cannot open its parent folder: %s", path,
 		       strerror(-folder.above));
 }
 
@@ -89,7 +89,7 @@ static int check_name(const char *name, struct jp_error *err)
 {
 	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..")
 		       ? 0
-		       : jp_fail(err, EINVAL, "%s: the name of a file was expected", name);
+		       : jp_fail(err, EINVAL, "%s: expected the name of a file", name);
 }
 
 static void forget_temporary(void)
@@ -131,7 +131,7 @@ int jp_output_folder_publish(const char *name, struct jp_error *err)
 		return jp_delegate_ask(JP_DELEGATED_PUBLISH, name, err);
 	ret = check_name(name, err);
 	if (!ret && !*folder.temporary)
-		return jp_fail(err, ENOENT, "%s: no file was made for it", name);
+		return jp_fail(err, ENOENT, "%s: its file was not created before", name);
 	if (!ret && linkat(folder.dir, folder.temporary, folder.dir, name, 0))
 		ret = jp_fail(err, errno, "%s/%s: %s", folder.path, name, strerror(errno));
 	forget_temporary();

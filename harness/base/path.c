@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, ...)
 {
@@ -18,4 +19,11 @@ int jp_path_build(char *to, size_t size, struct jp_error *err, const char *fmt, 
 		*to = '\0';
 	}
 	return ret;
+}
+
+const char *jp_path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }

@@ -33,13 +33,13 @@ static const struct {
 	[JP_EXPLAINER] = RANGE(explainer), [JP_LINT_RULE] = RANGE(lint_rule),
 };
 
-static const char *name_of(const void *entry)
+static const char *get_name(const void *entry)
 {
 	return *(const char *const *)entry;
 }
 
 /* Returns entry @nth of the kind, in no order; NULL behind the last. */
-static const void *entry_at(enum jp_kind kind, size_t nth)
+static const void *get_entry(enum jp_kind kind, size_t nth)
 {
 	for (const struct jp_registered *const *many = sections[kind].start;
 	     many < sections[kind].stop; nth -= (*many++)->count)
@@ -52,9 +52,9 @@ const void *jp_registry_next(enum jp_kind kind, const void *previous)
 {
 	const void *next = NULL, *entry;
 
-	for (size_t i = 0; (entry = entry_at(kind, i)); i++)
-		if ((!previous || strcmp(name_of(entry), name_of(previous)) > 0) &&
-		    (!next || strcmp(name_of(entry), name_of(next)) < 0))
+	for (size_t i = 0; (entry = get_entry(kind, i)); i++)
+		if ((!previous || strcmp(get_name(entry), get_name(previous)) > 0) &&
+		    (!next || strcmp(get_name(entry), get_name(next)) < 0))
 			next = entry;
 	return next;
 }
@@ -63,8 +63,8 @@ const void *jp_registry_find(enum jp_kind kind, const char *name)
 {
 	const void *entry;
 
-	for (size_t i = 0; (entry = entry_at(kind, i)); i++)
-		if (strcmp(name_of(entry), name) == 0)
+	for (size_t i = 0; (entry = get_entry(kind, i)); i++)
+		if (strcmp(get_name(entry), name) == 0)
 			return entry;
 	return NULL;
 }

@@ -35,7 +35,7 @@ uid_t jp_rights_user(void)
 
 /* Becomes the user @owner. Never takes the input's group: in a folder with S_ISGID anyone can
  * create files of another group. */
-static int become(uid_t owner)
+static int become_user(uid_t owner)
 {
 	const uid_t user = owner ? owner : NOBODY;
 	int failed;
@@ -61,7 +61,7 @@ static int drop_capabilities(void)
 
 /* Forbids to write, create or execute files by path (Landlock, since 5.13); open files are not
  * affected. Needs PR_SET_NO_NEW_PRIVS. Returns 0 or -errno. */
-static int read_only(void)
+static int forbid_writing(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 	const uint64_t handled = (ALL_OF_5_13 & ~(READ_FILE | READ_DIR)) |
@@ -82,24 +82,24 @@ int jp_rights_drop(int64_t owner, int channel, int other, struct jp_error *err)
 	int user, capabilities, calls;
 
 	user_before = geteuid();
-	user = become((uid_t)owner);
+	user = become_user((uid_t)owner);
 	capabilities = drop_capabilities();
 	/* Without Landlock the second of two locks is missing: no error. */
 	calls = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? -errno : 0;
 	if (!calls)
-		calls = jp_rights_calls(channel, other, !read_only());
+		calls = jp_rights_calls(channel, other, !forbid_writing());
 	if (user)
 		return jp_fail(err, -user,
-			       "root cannot be given up here (%s): the input is read with its "
-			       "rights, without capabilities",
+			       "cannot drop root privileges here (%s): the input is read as root, "
+			       "without capabilities",
 			       strerror(-user));
 	if (capabilities)
-		return jp_fail(err, -capabilities, "capabilities cannot be given up here: %s",
+		return jp_fail(err, -capabilities, "cannot drop capabilities here: %s",
 			       strerror(-capabilities));
 	if (calls)
 		return jp_fail(err, -calls,
-			       "system calls cannot be given up here (%s): the input is read with "
-			       "nothing but its owner's rights",
+			       "cannot restrict system calls here (%s): the input is read with its "
+			       "owner's rights only",
 			       strerror(-calls));
 	return 0;
 }

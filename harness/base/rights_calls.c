@@ -114,41 +114,42 @@ struct filter {
 	unsigned short count;
 };
 
-static void add(struct filter *program, unsigned short code, unsigned int k, unsigned char yes,
-		unsigned char no)
+static void add_instruction(struct filter *program, unsigned short code, unsigned int k,
+			    unsigned char yes, unsigned char no)
 {
 	program->lines[program->count++] = (struct sock_filter){code, yes, no, k};
 }
 
-static void load(struct filter *program, size_t offset)
+static void add_load(struct filter *program, size_t offset)
 {
-	add(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
+	add_instruction(program, BPF_LD | BPF_W | BPF_ABS, (unsigned int)offset, 0, 0);
 }
 
-static void answer(struct filter *program, unsigned int what)
+static void add_answer(struct filter *program, unsigned int what)
 {
-	add(program, BPF_RET | BPF_K, what, 0, 0);
+	add_instruction(program, BPF_RET | BPF_K, what, 0, 0);
 }
 
 /* Each rule starts with the number in the accumulator, and keeps it there if it does not match. */
-static void allow(struct filter *program, const struct call *call)
+static void allow_call(struct filter *program, const struct call *call)
 {
 	const size_t low = offsetof(struct seccomp_data, args) + 8 * (size_t)call->argument +
 			   (BYTE_ORDER == BIG_ENDIAN ? 4 : 0);
 
 	if (call->condition == ALWAYS) {
-		add(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0, 1);
-		answer(program, SECCOMP_RET_ALLOW);
+		add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0,
+				1);
+		add_answer(program, SECCOMP_RET_ALLOW);
 		return;
 	}
-	add(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0, 4);
-	load(program, low);
+	add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)call->number, 0, 4);
+	add_load(program, low);
 	if (call->condition == EQUAL)
-		add(program, BPF_JMP | BPF_JEQ | BPF_K, call->value, 0, 1);
+		add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, call->value, 0, 1);
 	else
-		add(program, BPF_JMP | BPF_JSET | BPF_K, call->value, 1, 0);
-	answer(program, SECCOMP_RET_ALLOW);
-	load(program, offsetof(struct seccomp_data, nr));
+		add_instruction(program, BPF_JMP | BPF_JSET | BPF_K, call->value, 1, 0);
+	add_answer(program, SECCOMP_RET_ALLOW);
+	add_load(program, offsetof(struct seccomp_data, nr));
 }
 
 int jp_rights_calls(int channel, int other, bool openat2)
@@ -169,15 +170,15 @@ int jp_rights_calls(int channel, int other, bool openat2)
 #ifdef __SANITIZE_ADDRESS__ /* the leak check traces itself */
 	return 0;
 #endif
-	load(&program, offsetof(struct seccomp_data, arch));
-	add(&program, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
-	answer(&program, SECCOMP_RET_ERRNO | EPERM);
-	load(&program, offsetof(struct seccomp_data, nr));
+	add_load(&program, offsetof(struct seccomp_data, arch));
+	add_instruction(&program, BPF_JMP | BPF_JEQ | BPF_K, machine, 1, 0);
+	add_answer(&program, SECCOMP_RET_ERRNO | EPERM);
+	add_load(&program, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		allow(&program, &calls[i]);
+		allow_call(&program, &calls[i]);
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-		allow(&program, &more[i]);
-	answer(&program, SECCOMP_RET_ERRNO | EPERM);
+		allow_call(&program, &more[i]);
+	add_answer(&program, SECCOMP_RET_ERRNO | EPERM);
 	filter.len = program.count;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) ? -errno : 0;
 }

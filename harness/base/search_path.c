@@ -14,7 +14,7 @@
 #include "harness/base/printable.h"
 #include "harness/base/trusted_path.h"
 
-static void leave_out(const char *text, const char *of, const struct jp_error *err)
+static void report_left_out(const char *text, const char *of, const struct jp_error *err)
 {
 	fputs("jitproof: '", stderr);
 	jp_printable_put(stderr, text);
@@ -22,24 +22,24 @@ static void leave_out(const char *text, const char *of, const struct jp_error *e
 }
 
 /* Returns whether programs may be taken from @folder; a missing folder is harmless. */
-static bool usable(const char *folder)
+static bool is_usable(const char *folder)
 {
 	struct jp_error err = {"it depends on the working directory"};
 	char real[PATH_MAX];
 	int ret = *folder == '/' ? jp_trusted_programs(folder, real, sizeof(real), &err) : -EPERM;
 
 	if (ret == -EPERM)
-		leave_out(folder, " of PATH", &err);
+		report_left_out(folder, " of PATH", &err);
 	return !ret;
 }
 
-static bool begins(const char *text, const char *with)
+static bool has_prefix(const char *text, const char *with)
 {
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* Checks the folder that ci/peers makes: its programs are in bin. */
-static int trusted_bin(const char *peers, struct jp_error *err)
+static int check_bin(const char *peers, struct jp_error *err)
 {
 	char bin[PATH_MAX], real[PATH_MAX];
 	int ret = jp_path_build(bin, sizeof(bin), err, "%s/bin", peers);
@@ -56,22 +56,22 @@ static bool is_kept(const char *variable)
 	struct jp_error err;
 	int ret;
 
-	if (!value || (!begins(variable, "TMPDIR=") &&
-		       (!begins(variable, "JITPROOF_") || !strchr(value, '/'))))
+	if (!value || (!has_prefix(variable, "TMPDIR=") &&
+		       (!has_prefix(variable, "JITPROOF_") || !strchr(value, '/'))))
 		return true;
 	ret = jp_trusted_file(value + 1, real, sizeof(real), &err);
 	if (ret == -EINVAL)
-		ret = (begins(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
+		ret = (has_prefix(variable, "TMPDIR=") ? jp_trusted_folder : jp_trusted_programs)(
 			value + 1, real, sizeof(real), &err);
-	if (!ret && begins(variable, "JITPROOF_PEERS="))
-		ret = trusted_bin(value + 1, &err);
+	if (!ret && has_prefix(variable, "JITPROOF_PEERS="))
+		ret = check_bin(value + 1, &err);
 	if (ret == -EPERM)
-		leave_out(variable, "", &err);
+		report_left_out(variable, "", &err);
 	return ret != -EPERM;
 }
 
 /* Returns "PATH=" with the folders of @path from which programs may be taken. */
-static char *kept_of(const char *path)
+static char *filter_path(const char *path)
 {
 	jp_cleanup_free char *rest = strdup(path);
 	char *kept = malloc(sizeof("PATH=") + strlen(path)), *next = rest;
@@ -83,7 +83,7 @@ static char *kept_of(const char *path)
 	}
 	strcpy(kept, "PATH=");
 	for (const char *folder; (folder = strsep(&next, ":"));)
-		if (usable(folder))
+		if (is_usable(folder))
 			used += (size_t)sprintf(kept + strlen("PATH=") + used, "%s%s",
 						used ? ":" : "", folder);
 	if (!used) /* an empty PATH would mean the working directory */
@@ -106,7 +106,7 @@ char **jp_search_path_environment(void)
 		if (!is_kept(environ[i]))
 			continue;
 		made[kept] = environ[i];
-		if (begins(environ[i], "PATH=") && !(made[kept] = kept_of(path))) {
+		if (has_prefix(environ[i], "PATH=") && !(made[kept] = filter_path(path))) {
 			free(made);
 			made = NULL;
 		}

@@ -41,10 +41,9 @@ int jp_shortage(char *text, size_t size)
 
 	if (error)
 		snprintf(text, size,
-			 "this process was short of something (%s): what it found is not to be "
-			 "believed%s",
+			 "this process ran out of a resource (%s), so its results are not valid%s",
 			 strerror(error),
-			 error == EMFILE ? "; ulimit -n allows it more descriptors" : "");
+			 error == EMFILE ? "; `ulimit -n` raises the limit of descriptors" : "");
 	return -error;
 }
 
@@ -89,7 +88,7 @@ DIR *__wrap_opendir(const char *path);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...);
 
-static void *given(void *thing)
+static void *note_null(void *thing)
 {
 	if (!thing)
 		jp_shortage_note(errno);
@@ -98,27 +97,27 @@ static void *given(void *thing)
 
 void *__wrap_malloc(size_t size)
 {
-	return given(__real_malloc(size));
+	return note_null(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-	return given(__real_calloc(count, size));
+	return note_null(__real_calloc(count, size));
 }
 
 void *__wrap_realloc(void *old, size_t size)
 {
-	return given(__real_realloc(old, size));
+	return note_null(__real_realloc(old, size));
 }
 
 char *__wrap_strdup(const char *text)
 {
-	return given(__real_strdup(text));
+	return note_null(__real_strdup(text));
 }
 
 char *__wrap_strndup(const char *text, size_t most)
 {
-	return given(__real_strndup(text, most));
+	return note_null(__real_strndup(text, most));
 }
 
 int __wrap_vasprintf(char **text, const char *format, va_list more)
@@ -143,35 +142,35 @@ int __wrap_asprintf(char **text, const char *format, ...)
 
 char *__wrap_realpath(const char *path, char *to)
 {
-	return given(__real_realpath(path, to));
+	return note_null(__real_realpath(path, to));
 }
 
 FILE *__wrap_open_memstream(char **text, size_t *size)
 {
-	return given(__real_open_memstream(text, size));
+	return note_null(__real_open_memstream(text, size));
 }
 
 DIR *__wrap_fdopendir(int fd)
 {
-	return given(__real_fdopendir(fd));
+	return note_null(__real_fdopendir(fd));
 }
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	return given(__real_fopen(path, mode));
+	return note_null(__real_fopen(path, mode));
 }
 
 FILE *__wrap_fdopen(int fd, const char *mode)
 {
-	return given(__real_fdopen(fd, mode));
+	return note_null(__real_fdopen(fd, mode));
 }
 
 DIR *__wrap_opendir(const char *path)
 {
-	return given(__real_opendir(path));
+	return note_null(__real_opendir(path));
 }
 
-static int opened(int fd)
+static int note_failed_open(int fd)
 {
 	if (fd < 0)
 		jp_shortage_note(errno);
@@ -179,7 +178,7 @@ static int opened(int fd)
 }
 
 /* The mode is only there if the call may create a file. */
-static int mode_of(int flags, va_list more)
+static int get_mode(int flags, va_list more)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;
 }
@@ -190,9 +189,9 @@ int __wrap_open(const char *path, int flags, ...)
 	int mode;
 
 	va_start(more, flags);
-	mode = mode_of(flags, more);
+	mode = get_mode(flags, more);
 	va_end(more);
-	return opened(__real_open(path, flags, mode));
+	return note_failed_open(__real_open(path, flags, mode));
 }
 
 int __wrap_openat(int dir, const char *path, int flags, ...)
@@ -201,7 +200,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
 	int mode;
 
 	va_start(more, flags);
-	mode = mode_of(flags, more);
+	mode = get_mode(flags, more);
 	va_end(more);
-	return opened(__real_openat(dir, path, flags, mode));
+	return note_failed_open(__real_openat(dir, path, flags, mode));
 }

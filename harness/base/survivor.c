@@ -17,7 +17,7 @@
 /* The acting process, seen from the surviving one. */
 static volatile pid_t acting;
 
-static void pass_on(int number)
+static void pass_signal_on(int number)
 {
 	if (acting > 0)
 		kill(acting, number);
@@ -75,7 +75,7 @@ static int leave_inherited(struct jp_error *err)
 	if (pid <= 0)
 		return pid;
 	acting = pid;
-	jp_survivor_signals(pass_on);
+	jp_survivor_signals(pass_signal_on);
 	status = wait_for_acting();
 	if (status >= 0 && WIFEXITED(status))
 		_exit(WEXITSTATUS(status));
@@ -106,7 +106,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 	*channel = ends[!!pid];
 	if (pid) {
 		acting = pid;
-		jp_survivor_signals(pass_on);
+		jp_survivor_signals(pass_signal_on);
 		return pid;
 	}
 	/* Processes made from here on would remain, so nothing may end us unnoticed. */
@@ -117,7 +117,7 @@ pid_t jp_survivor_fork(int *channel, struct jp_error *err)
 
 void jp_survivor_end(void)
 {
-	pass_on(SIGTERM);
+	pass_signal_on(SIGTERM);
 }
 
 int jp_survivor_wait(void)

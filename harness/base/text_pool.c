@@ -13,7 +13,7 @@ static uint64_t add_word(uint64_t hash, const unsigned char *bytes, size_t size)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t hash_of(const unsigned char *bytes, size_t size)
+static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 {
 	uint64_t hash = size;
 
@@ -26,7 +26,7 @@ struct jp_text *jp_text_keep(struct jp_text_pool *pool, const void *bytes, size_
 {
 	struct jp_text **head, *text;
 
-	head = jp_map_at(&pool->by_hash, hash_of(bytes, size), sizeof(struct jp_text *));
+	head = jp_map_at(&pool->by_hash, hash_bytes(bytes, size), sizeof(struct jp_text *));
 	if (!head)
 		return NULL;
 	for (text = *head; text; text = text->same)

@@ -17,13 +17,13 @@
 #include "harness/base/trusted_user.h"
 
 /* The author of the running program could have put anything into it: trust them. */
-static bool program(struct stat *st)
+static bool stat_program(struct stat *st)
 {
 	return stat("/proc/self/exe", st) == 0;
 }
 
 /* Returns why others can change the file of @st, or NULL. */
-static const char *open_to_others(const struct stat *st)
+static const char *find_foreign_access(const struct stat *st)
 {
 	bool group = st->st_gid == 0 || st->st_gid == getegid();
 	struct stat own;
@@ -38,13 +38,13 @@ static const char *open_to_others(const struct stat *st)
 		return NULL;
 	if (st->st_mode & S_IWOTH)
 		return "can be written to by anyone";
-	group |= program(&own) && st->st_gid == own.st_gid;
+	group |= stat_program(&own) && st->st_gid == own.st_gid;
 	return st->st_mode & S_IWGRP && !group ? "can be written to by a group" : NULL;
 }
 
 bool jp_trusted_stat(const struct stat *st)
 {
-	return S_ISDIR(st->st_mode) && !open_to_others(st) && !(st->st_mode & S_IWOTH);
+	return S_ISDIR(st->st_mode) && !find_foreign_access(st) && !(st->st_mode & S_IWOTH);
 }
 
 static bool leads_to(const char *path, int fd)
@@ -56,7 +56,7 @@ static bool leads_to(const char *path, int fd)
 }
 
 /* Resolves @path, through no link of another user. */
-static int real_path(const char *path, char *to, size_t size, struct jp_error *err)
+static int resolve_path(const char *path, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_close int at = *path ? jp_named_folder(path, strlen(path)) : -ENOENT;
 	char held[40], real[PATH_MAX];
@@ -77,11 +77,11 @@ static int real_path(const char *path, char *to, size_t size, struct jp_error *e
 }
 
 /* Checks a path. @type: S_IF*, of @path itself. */
-static int check(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
+static int check_path(const char *path, mode_t type, char *to, size_t size, struct jp_error *err)
 {
 	jp_cleanup_free char *real = NULL;
 	struct stat st;
-	int ret = real_path(path, to, size, err);
+	int ret = resolve_path(path, to, size, err);
 
 	if (ret)
 		return ret;
@@ -96,7 +96,7 @@ static int check(const char *path, mode_t type, char *to, size_t size, struct jp
 		if ((st.st_mode & S_IFMT) != type)
 			return jp_fail(err, EINVAL, "%s: expected a %s", at,
 				       type == S_IFDIR ? "directory" : "regular file");
-		why = open_to_others(&st);
+		why = find_foreign_access(&st);
 		if (why)
 			return jp_fail(err, EPERM, "%s is not trusted: %s %s", path, at, why);
 		if (!*real || !strcmp(real, "/"))
@@ -107,12 +107,12 @@ static int check(const char *path, mode_t type, char *to, size_t size, struct jp
 
 int jp_trusted_file(const char *path, char *to, size_t size, struct jp_error *err)
 {
-	return check(path, S_IFREG, to, size, err);
+	return check_path(path, S_IFREG, to, size, err);
 }
 
 int jp_trusted_folder(const char *path, char *to, size_t size, struct jp_error *err)
 {
-	return check(path, S_IFDIR, to, size, err);
+	return check_path(path, S_IFDIR, to, size, err);
 }
 
 int jp_trusted_programs(const char *path, char *to, size_t size, struct jp_error *err)

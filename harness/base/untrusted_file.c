@@ -22,7 +22,7 @@
 #include "harness/base/named_input.h"
 #include "harness/base/path.h"
 
-static const char *kind_of(mode_t mode)
+static const char *describe_kind(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFDIR:
@@ -111,7 +111,7 @@ static int open_seen(int seen, int dir, const char *name, const char *path, int6
 			path);
 	if (!S_ISREG(st.st_mode))
 		return jp_fail(err, EINVAL, "%s: %s where a regular file was expected", path,
-			       kind_of(st.st_mode));
+			       describe_kind(st.st_mode));
 	if (is_kernels(seen))
 		return jp_fail(err, EINVAL,
 			       "%s: a file of the kernel's where one on a disk or in memory was "
@@ -136,7 +136,8 @@ int jp_untrusted_open_at(int dir, const char *name, const char *path, int64_t ow
 }
 
 /* Opens through the waiting process, as jp_untrusted_open_at() does. */
-static int given(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
+static int open_through_parent(const char *path, int64_t owner, uint64_t *size,
+			       struct jp_error *err)
 {
 	jp_cleanup_close int fd = jp_delegate_ask(JP_DELEGATED_FILE, path, err);
 	struct stat st;
@@ -153,7 +154,7 @@ static int given(const char *path, int64_t owner, uint64_t *size, struct jp_erro
 }
 
 /* Stores the path of the open @fd. */
-static int path_of(int fd, char path[PATH_MAX])
+static int read_path(int fd, char path[PATH_MAX])
 {
 	char link[40];
 	ssize_t length;
@@ -167,11 +168,11 @@ static int path_of(int fd, char path[PATH_MAX])
 }
 
 /* Stores the path of @name in the open folder @dir. */
-static int path_below(int dir, const char *name, char path[PATH_MAX])
+static int build_path_below(int dir, const char *name, char path[PATH_MAX])
 {
 	char above[PATH_MAX];
 
-	return path_of(dir, above) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
+	return read_path(dir, above) ?: jp_path_build(path, PATH_MAX, NULL, "%s/%s", above, name);
 }
 
 int jp_untrusted_folder(int dir, const char *name)
@@ -182,12 +183,12 @@ int jp_untrusted_folder(int dir, const char *name)
 
 	if (fd >= 0 || errno != EACCES || !jp_delegated())
 		return fd < 0 ? -errno : fd;
-	if (dir != AT_FDCWD && path_below(dir, name, path))
+	if (dir != AT_FDCWD && build_path_below(dir, name, path))
 		return -EACCES;
 	return jp_delegate_ask(JP_DELEGATED_FOLDER, dir == AT_FDCWD ? name : path, NULL);
 }
 
-static bool same_file(int one, int other)
+static bool is_same_file(int one, int other)
 {
 	struct stat a, b;
 
@@ -196,36 +197,37 @@ static bool same_file(int one, int other)
 
 /* Opens @seen for reading through the waiting process, by its path, which may differ in another
  * mount namespace. */
-static int given_again(int seen, int64_t owner, uint64_t *size, struct jp_error *err)
+static int reopen_through_parent(int seen, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	char path[PATH_MAX];
-	int failed = path_of(seen, path);
-	jp_cleanup_close int fd = failed ?: given(path, owner, size, err);
+	int failed = read_path(seen, path);
+	jp_cleanup_close int fd = failed ?: open_through_parent(path, owner, size, err);
 
 	if (failed)
-		return jp_fail(err, -failed, "an open file without a path: %s", strerror(-failed));
-	if (fd >= 0 && !same_file(fd, seen))
-		return jp_fail(err, EACCES, "%s: of another mount namespace, and not to be read",
+		return jp_fail(err, -failed, "the path of an open file is unknown: %s",
+			       strerror(-failed));
+	if (fd >= 0 && !is_same_file(fd, seen))
+		return jp_fail(err, EACCES, "%s: is in another mount namespace and cannot be read",
 			       path);
 	return jp_steal_fd(&fd);
 }
 
 /* The same for @path below @root, where we have no access. */
-static int given_below(int root, const char *path, int64_t owner, uint64_t *size,
-		       struct jp_error *err)
+static int open_below_through_parent(int root, const char *path, int64_t owner, uint64_t *size,
+				     struct jp_error *err)
 {
 	char whole[PATH_MAX];
 	jp_cleanup_close int above =
-		path_of(root, whole) ? -1 : jp_delegate_ask(JP_DELEGATED_FOLDER, whole, NULL);
+		read_path(root, whole) ? -1 : jp_delegate_ask(JP_DELEGATED_FOLDER, whole, NULL);
 
-	if (above < 0 || !same_file(above, root) || path_below(root, path, whole))
+	if (above < 0 || !is_same_file(above, root) || build_path_below(root, path, whole))
 		return jp_fail(err, EACCES, "%s: %s", path, strerror(EACCES));
-	return given(whole, owner, size, err);
+	return open_through_parent(whole, owner, size, err);
 }
 
 /* Opens @path below @root. During renames the kernel cannot decide whether a ".." led out, and must
  * be asked again (openat2(2), EAGAIN). */
-static int look_below(int root, const char *path)
+static int open_path_below(int root, const char *path)
 {
 	struct open_how how = {.flags = LOOK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	int fd = -1;
@@ -241,21 +243,21 @@ static int look_below(int root, const char *path)
 int jp_untrusted_open_in(int root, const char *path, int64_t owner, uint64_t *size,
 			 struct jp_error *err)
 {
-	jp_cleanup_close int seen = look_below(root, path);
+	jp_cleanup_close int seen = open_path_below(root, path);
 	int fd = open_seen(seen, -1, NULL, path, owner, size, err);
 
 	/* A folder above, or the file, is not accessible. */
 	if (fd != -EACCES || !jp_delegated())
 		return fd;
-	return seen < 0 ? given_below(root, path, owner, size, err)
-			: given_again(seen, owner, size, err);
+	return seen < 0 ? open_below_through_parent(root, path, owner, size, err)
+			: reopen_through_parent(seen, owner, size, err);
 }
 
 int jp_untrusted_open(const char *path, int64_t owner, uint64_t *size, struct jp_error *err)
 {
 	int fd = jp_untrusted_open_at(AT_FDCWD, path, path, owner, size, err);
 
-	return fd == -EACCES && jp_delegated() ? given(path, owner, size, err) : fd;
+	return fd == -EACCES && jp_delegated() ? open_through_parent(path, owner, size, err) : fd;
 }
 
 int jp_untrusted_there(const char *path, struct jp_error *err)
@@ -274,7 +276,7 @@ int jp_untrusted_there(const char *path, struct jp_error *err)
 	return fd == -ENOENT || fd == -EACCES ? fd : 0;
 }
 
-static int by_name(const void *left, const void *right)
+static int compare_by_name(const void *left, const void *right)
 {
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
@@ -300,7 +302,7 @@ int jp_untrusted_list(const char *path, struct jp_folder_names *names,
 			return jp_fail(err, ENOMEM, "%s: no memory", path);
 	}
 	if (names->count)
-		qsort(names->names, names->count, sizeof(*names->names), by_name);
+		qsort(names->names, names->count, sizeof(*names->names), compare_by_name);
 	return 0;
 }
 

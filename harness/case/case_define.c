@@ -8,7 +8,7 @@
 #include "harness/base/shortage.h"
 #include "harness/case/case_parser.h"
 
-static bool same_key(const char *a, const char *b)
+static bool is_same_key(const char *a, const char *b)
 {
 	size_t length = strcspn(a, "=");
 
@@ -16,10 +16,10 @@ static bool same_key(const char *a, const char *b)
 }
 
 /* Returns the key of @ours that equals @key, or @key. */
-static const char *own_key(const struct jp_case_parts *ours, const char *key)
+static const char *find_own_key(const struct jp_case_parts *ours, const char *key)
 {
 	for (int i = 0; i < ours->counts[2]; i++)
-		if (same_key(ours->words[2][i], key))
+		if (is_same_key(ours->words[2][i], key))
 			return ours->words[2][i];
 	return key;
 }
@@ -35,11 +35,11 @@ static void put_part(FILE *out, const struct jp_case_parts *ours,
 		return;
 	fputs(" :", out);
 	for (int i = 0; keys && i < defaults->counts[at]; i++)
-		fprintf(out, " %s", own_key(ours, defaults->words[at][i]));
+		fprintf(out, " %s", find_own_key(ours, defaults->words[at][i]));
 	for (int i = 0; i < from->counts[at]; i++) {
 		const char *word = from->words[at][i];
 
-		if (!keys || (from == ours && own_key(defaults, word) == word))
+		if (!keys || (from == ours && find_own_key(defaults, word) == word))
 			fprintf(out, " %s", word);
 	}
 }
@@ -126,7 +126,7 @@ static int put_lines(struct jp_case_parser *p, const struct jp_case_block *block
 }
 
 /* Returns whether a case with this name precedes: it replaces the variant. */
-static bool written_out(struct jp_case_parser *p, const char *name)
+static bool is_written_out(struct jp_case_parser *p, const char *name)
 {
 	const struct jp_cases *cases = &p->store->cases;
 	size_t length = strlen(p->study);
@@ -164,7 +164,7 @@ static int put_case(struct jp_case_parser *p, char **words, int count, char **te
 }
 
 /* Stores the collected expectations in p->cas. */
-static int keep(struct jp_case_parser *p, const char *text)
+static int keep_expectations(struct jp_case_parser *p, const char *text)
 {
 	size_t size = p->nr_expectations * sizeof(*p->expectations);
 
@@ -190,7 +190,7 @@ static int check_names(struct jp_case_parser *p, char **words, int count)
 	return 0;
 }
 
-static int one_variant(struct jp_case_parser *p)
+static int define_variant(struct jp_case_parser *p)
 {
 	char *line = jp_case_replace_axes(p, p->block.header), *words[JP_CASE_WORDS];
 	int count = line ? jp_case_words(p, line, words) : -EINVAL, ret;
@@ -198,7 +198,7 @@ static int one_variant(struct jp_case_parser *p)
 	size_t size;
 
 	ret = count < 0 ? count : check_names(p, words, count);
-	if (ret || (p->variants.nr_axes && written_out(p, words[1])))
+	if (ret || (p->variants.nr_axes && is_written_out(p, words[1])))
 		return ret;
 	p->out = open_memstream(&text, &size);
 	if (!p->out)
@@ -206,7 +206,7 @@ static int one_variant(struct jp_case_parser *p)
 	ret = put_case(p, words, count, &text);
 	if (jp_shortage_close(p->out, &text) && !ret)
 		ret = jp_case_no_memory(p);
-	return ret ? ret : keep(p, text);
+	return ret ? ret : keep_expectations(p, text);
 }
 
 int jp_case_define(struct jp_case_parser *p)
@@ -218,7 +218,7 @@ int jp_case_define(struct jp_case_parser *p)
 	if (ret)
 		return ret;
 	do
-		ret = one_variant(p);
+		ret = define_variant(p);
 	while (!ret && jp_case_next_variant(p));
 	return ret;
 }

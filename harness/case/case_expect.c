@@ -10,7 +10,7 @@
 #include "harness/model/causes/causes.h"
 
 /* Parses one bound of a range: a number, with or without %. */
-static bool number(const char *text, double *value, bool *percent)
+static bool parse_bound(const char *text, double *value, bool *percent)
 {
 	if (!jp_number_take_real(&text, value))
 		return false;
@@ -19,7 +19,7 @@ static bool number(const char *text, double *value, bool *percent)
 }
 
 /* Parses RANGE: "any", "=X", "<=X", ">=X", "X..Y"; numbers, or percentages on both sides. */
-static bool range(char *text, struct jp_expectation *e)
+static bool parse_range(char *text, struct jp_expectation *e)
 {
 	char *dots = strstr(text, "..");
 	bool percent = false, good = false;
@@ -29,18 +29,18 @@ static bool range(char *text, struct jp_expectation *e)
 	if (strcmp(text, "any") == 0)
 		return true;
 	if (strncmp(text, "<=", 2) == 0) {
-		good = number(text + 2, &e->max, &e->percent);
+		good = parse_bound(text + 2, &e->max, &e->percent);
 	} else if (strncmp(text, ">=", 2) == 0) {
-		good = number(text + 2, &e->min, &e->percent);
+		good = parse_bound(text + 2, &e->min, &e->percent);
 	} else if (text[0] == '=') {
-		good = number(text + 1, &e->min, &e->percent);
+		good = parse_bound(text + 1, &e->min, &e->percent);
 		e->max = e->min;
 	} else if (dots) {
 		*dots = '\0';
-		good = number(text, &e->min, &percent);
+		good = parse_bound(text, &e->min, &percent);
 		*dots = '.'; /* an error shows the whole range */
-		good = good && number(dots + 2, &e->max, &e->percent) && (!percent || e->percent) &&
-		       e->min <= e->max;
+		good = good && parse_bound(dots + 2, &e->max, &e->percent) &&
+		       (!percent || e->percent) && e->min <= e->max;
 	}
 	if (good && e->percent) {
 		e->min /= 100;
@@ -66,8 +66,8 @@ static int add_expectation(struct jp_case_parser *p, const struct jp_expectation
 #define BOUNDS "=X, <=X, X..Y (X: a count, or a percentage below 100), <=METRIC or predicted"
 
 /* Parses CAUSE and BOUND of "METRIC allow CAUSE BOUND". */
-static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
-		     struct jp_expectation *e)
+static int parse_allowance(struct jp_case_parser *p, const char *cause, char *bound,
+			   struct jp_expectation *e)
 {
 	if (!cause || !jp_case_name_ok(cause, false) || strlen(cause) >= sizeof(e->allow))
 		return jp_case_bad(p, "cause", cause ? cause : "", "one cause after allow");
@@ -85,14 +85,14 @@ static int allowance(struct jp_case_parser *p, const char *cause, char *bound,
 		strcpy(e->most, bound + 2);
 		return 0;
 	}
-	if (!range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
+	if (!parse_range(bound, e) || isinf(e->max) || (e->percent && e->max >= 1 && e->min < 1))
 		return jp_case_bad(p, "bound", bound, BOUNDS);
 	return 0;
 }
 
 /* Parses "METRIC RANGE" or "METRIC allow CAUSE BOUND". */
-static int one_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
-			   const char *reason)
+static int parse_expectation(struct jp_case_parser *p, char *text, const struct jp_scope *scope,
+			     const char *reason)
 {
 	struct jp_expectation e = {.min = -INFINITY,
 				   .max = INFINITY,
@@ -114,14 +114,14 @@ static int one_expectation(struct jp_case_parser *p, char *text, const struct jp
 				   "a name of at most 47 letters, digits, . and -");
 	strcpy(e.metric, metric);
 	if (strcmp(what, "allow") == 0) {
-		ret = allowance(p, cause, bound, &e);
+		ret = parse_allowance(p, cause, bound, &e);
 		if (ret)
 			return ret;
 		if (jp_cause_is_of(metric) && !jp_cause_word(metric, cause) &&
 		    !jp_cause_find(cause))
 			return jp_case_bad(p, "cause", cause,
 					   "one that jitproof explain --causes lists");
-	} else if (cause || !range(what, &e)) {
+	} else if (cause || !parse_range(what, &e)) {
 		return jp_case_bad(p, "range", what,
 				   "=X, <=X, >=X, X..Y or any (X: a count, or a percentage)");
 	}
@@ -129,7 +129,7 @@ static int one_expectation(struct jp_case_parser *p, char *text, const struct jp
 }
 
 /* Parses "when TOOL VERSIONS: " before expectations, and moves *@text behind it. */
-static int take_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
+static int parse_scope(struct jp_case_parser *p, char **text, struct jp_scope *scope)
 {
 	char *colon = strchr(*text, ':'), *save, *tool, *range, *more;
 
@@ -159,10 +159,10 @@ int jp_case_expect(struct jp_case_parser *p, char *line)
 		p->cas->xfail = reason;
 		return 0;
 	}
-	if (strncmp(text, "when ", 5) == 0 && take_scope(p, &text, &scope))
+	if (strncmp(text, "when ", 5) == 0 && parse_scope(p, &text, &scope))
 		return -EINVAL;
 	for (part = strtok_r(text, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-		int ret = one_expectation(p, part, &scope, reason);
+		int ret = parse_expectation(p, part, &scope, reason);
 
 		if (ret)
 			return ret;

@@ -7,7 +7,7 @@
 #include "harness/base/array.h"
 #include "harness/case/case_parser.h"
 
-static bool is(const char *line, const char *word)
+static bool starts_with_word(const char *line, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -15,7 +15,7 @@ static bool is(const char *line, const char *word)
 }
 
 /* Returns the text behind the first word of @line, possibly empty. */
-static char *behind(char *line, const char *word)
+static char *skip_word(char *line, const char *word)
 {
 	line += strlen(word);
 	return line + strspn(line, " \t");
@@ -49,10 +49,10 @@ static int close_block(struct jp_case_parser *p)
 
 	if (!p->block.header)
 		return 0;
-	if (is(p->block.header, "case")) {
+	if (starts_with_word(p->block.header, "case")) {
 		ret = jp_case_define(p);
 		free(p->block.lines);
-	} else if (is(p->block.header, "defaults")) {
+	} else if (starts_with_word(p->block.header, "defaults")) {
 		free(p->defaults.lines);
 		p->defaults = p->block;
 	} else {
@@ -79,23 +79,24 @@ static int add_indented(struct jp_case_parser *p, char *line)
 }
 
 /* Handles a line that is not indented: the block before it is complete. */
-static int first_line(struct jp_case_parser *p, char *line)
+static int parse_first_line(struct jp_case_parser *p, char *line)
 {
-	bool table = is(line, "table"), row = is(line, "row");
+	bool table = starts_with_word(line, "table"), row = starts_with_word(line, "row");
 	unsigned number = p->line;
 	int ret = close_block(p);
 
 	p->line = number;
 	if (ret)
 		return ret;
-	if (!p->study && !is(line, "case"))
+	if (!p->study && !starts_with_word(line, "case"))
 		return jp_case_bad(p, "line", line, "only cases here");
 	if (table || row)
-		return jp_case_table_line(p, behind(line, row ? "row" : "table"), row);
+		return jp_case_table_line(p, skip_word(line, row ? "row" : "table"), row);
 	p->in_table = false;
-	if (is(line, "axis"))
-		return jp_case_axis_line(p, behind(line, "axis"));
-	if (!is(line, "case") && !is(line, "defaults") && !is(line, "expect"))
+	if (starts_with_word(line, "axis"))
+		return jp_case_axis_line(p, skip_word(line, "axis"));
+	if (!starts_with_word(line, "case") && !starts_with_word(line, "defaults") &&
+	    !starts_with_word(line, "expect"))
 		return jp_case_bad(p, "word", line,
 				   "case, defaults, expect, axis, table, row, a comment or an "
 				   "indented line");
@@ -104,7 +105,7 @@ static int first_line(struct jp_case_parser *p, char *line)
 	return 0;
 }
 
-static int one_line(struct jp_case_parser *p, const char *from, size_t length)
+static int parse_line(struct jp_case_parser *p, const char *from, size_t length)
 {
 	char *line, *copy;
 
@@ -119,7 +120,8 @@ static int one_line(struct jp_case_parser *p, const char *from, size_t length)
 	copy = jp_case_trim(copy);
 	if (!copy[0])
 		return 0;
-	return line[0] == ' ' || line[0] == '\t' ? add_indented(p, line) : first_line(p, copy);
+	return line[0] == ' ' || line[0] == '\t' ? add_indented(p, line)
+						 : parse_first_line(p, copy);
 }
 
 static void free_parser(struct jp_case_parser *p)
@@ -155,7 +157,7 @@ struct jp_cases *jp_cases_parse(struct jp_cases *into, const char *file, const c
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 
 		next = newline ? newline + 1 : end;
-		ret = one_line(&p, at, (size_t)((newline ? newline : end) - at));
+		ret = parse_line(&p, at, (size_t)((newline ? newline : end) - at));
 	}
 	if (!ret)
 		ret = close_block(&p);

@@ -7,7 +7,7 @@
 #include "harness/model/unwind/methods.h"
 
 /* Returns a NULL-terminated copy of @words in the store. */
-static char **word_list(struct jp_case_parser *p, char **words, int count)
+static char **store_words(struct jp_case_parser *p, char **words, int count)
 {
 	char **list = jp_case_store_alloc(p->store, ((size_t)count + 1) * sizeof(*list));
 
@@ -17,7 +17,7 @@ static char **word_list(struct jp_case_parser *p, char **words, int count)
 }
 
 /* Parses "strip", "perf" or "perf,OPTION,OPTION". */
-static int injector(struct jp_case_parser *p, char *value)
+static int parse_injector(struct jp_case_parser *p, char *value)
 {
 	char *words[JP_CASE_WORDS], *rest = strchr(value, ',');
 	int count = 0;
@@ -35,11 +35,11 @@ static int injector(struct jp_case_parser *p, char *value)
 			return jp_case_bad(p, "inject", word, "an option after each comma");
 		words[count] = word;
 	}
-	p->cas->inject_with = word_list(p, words, count);
+	p->cas->inject_with = store_words(p, words, count);
 	return p->cas->inject_with ? 0 : jp_case_no_memory(p);
 }
 
-static int key_value(struct jp_case_parser *p, char *word)
+static int parse_key_value(struct jp_case_parser *p, char *word)
 {
 	struct jp_case *cas = p->cas;
 	const struct {
@@ -73,7 +73,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 	} else if (strcmp(word, "publish") == 0) {
 		cas->publish = value;
 	} else if (strcmp(word, "inject") == 0) {
-		return injector(p, value);
+		return parse_injector(p, value);
 	} else if (strcmp(word, "methods") == 0) {
 		cas->methods = jp_methods_parse(value);
 		if (!cas->methods)
@@ -99,7 +99,7 @@ static int key_value(struct jp_case_parser *p, char *word)
 }
 
 /* Stores the full name. */
-static int case_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
+static int store_name(struct jp_case_parser *p, const char *name, struct jp_case *cas)
 {
 	if (!jp_case_name_ok(name, true))
 		return jp_case_bad(p, "case name", name, "STUDY/NAME");
@@ -137,7 +137,7 @@ int jp_case_line(struct jp_case_parser *p, char *line)
 
 	ret = count < 0 ? count : jp_case_split(p, words, 3, count, &parts);
 	if (!ret)
-		ret = case_name(p, words[1], cas);
+		ret = store_name(p, words[1], cas);
 	if (ret)
 		return ret;
 	cas->file = p->file;
@@ -147,13 +147,13 @@ int jp_case_line(struct jp_case_parser *p, char *line)
 	cas->seconds = 30;
 	cas->check = strcmp(words[2], "check") == 0;
 	cas->workload_argc = parts.counts[0];
-	cas->workload_argv = word_list(p, parts.words[0], cas->workload_argc);
+	cas->workload_argv = store_words(p, parts.words[0], cas->workload_argc);
 	cas->capture_argc = parts.counts[1];
-	cas->capture_argv = word_list(p, parts.words[1], cas->capture_argc);
+	cas->capture_argv = store_words(p, parts.words[1], cas->capture_argc);
 	if (!cas->workload_argv || !cas->capture_argv)
 		return jp_case_no_memory(p);
 	for (int i = 0; i < parts.counts[2]; i++) {
-		ret = key_value(p, parts.words[2][i]);
+		ret = parse_key_value(p, parts.words[2][i]);
 		if (ret)
 			return ret;
 	}

@@ -6,7 +6,7 @@
 #include "harness/case/case_parser.h"
 
 /* Parses "metric=METRIC[:WORD/WORD],..." at the end of a table's title. */
-static int take_metrics(struct jp_case_parser *p, char *title, struct jp_table *table)
+static int parse_metrics(struct jp_case_parser *p, char *title, struct jp_table *table)
 {
 	char *words = strstr(title, " metric="), *save, *part;
 	struct jp_table_metric *metrics;
@@ -79,11 +79,11 @@ static int open_table(struct jp_case_parser *p, char **parts, size_t count)
 	table->columns = columns;
 	table->rules = rules;
 	table->nr_columns = count - 1;
-	return take_metrics(p, parts[0], table);
+	return parse_metrics(p, parts[0], table);
 }
 
 /* Parses "CASE[: RULE]", "impossible: RULE" or "-". */
-static int one_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *cell)
+static int parse_cell(struct jp_case_parser *p, char *text, struct jp_table_cell *cell)
 {
 	const char *rule;
 
@@ -129,13 +129,13 @@ static int add_row(struct jp_case_parser *p, char **parts, size_t count)
 		return jp_case_bad(p, "row", parts[0], "as many cases as the table has columns");
 	p->in_rows = true;
 	for (size_t i = 0; !ret && i < count - 1; i++)
-		ret = one_cell(p, parts[i + 1], &cells[i]);
+		ret = parse_cell(p, parts[i + 1], &cells[i]);
 	for (size_t i = p->first_table; !ret && i < cases->nr_tables; i++)
 		ret = put_row(p, &cases->tables[i], parts[0], cells);
 	return ret;
 }
 
-static int one_line(struct jp_case_parser *p, char *text, bool row)
+static int parse_line(struct jp_case_parser *p, char *text, bool row)
 {
 	char *parts[JP_CASE_WORDS], *save, *part;
 	size_t count = 0;
@@ -159,11 +159,11 @@ int jp_case_table_line(struct jp_case_parser *p, char *text, bool row)
 	int ret = row ? jp_case_vary(p, text) : 0;
 
 	if (ret || !row)
-		return ret ? ret : one_line(p, text, row);
+		return ret ? ret : parse_line(p, text, row);
 	do {
 		char *line = jp_case_replace_axes(p, text);
 
-		ret = line ? one_line(p, line, row) : -EINVAL;
+		ret = line ? parse_line(p, line, row) : -EINVAL;
 	} while (!ret && jp_case_next_variant(p));
 	return ret;
 }

@@ -17,7 +17,7 @@ static const struct jp_case_axis *find_axis(struct jp_case_parser *p, const char
 }
 
 /* Returns the value of @axis that equals the @length bytes at @text, or NULL. */
-static const char *value_of(const struct jp_case_axis *axis, const char *text, size_t length)
+static const char *find_value(const struct jp_case_axis *axis, const char *text, size_t length)
 {
 	for (size_t i = 0; i < axis->nr_values; i++)
 		if (strlen(axis->values[i]) == length &&
@@ -51,7 +51,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 	if (!axis->values)
 		return jp_case_no_memory(p);
 	for (int i = 1; i < count; i++) {
-		if (value_of(axis, words[i], strlen(words[i])))
+		if (find_value(axis, words[i], strlen(words[i])))
 			return jp_case_bad(p, "second value", words[i], "each value once");
 		axis->values[axis->nr_values++] = words[i];
 	}
@@ -59,7 +59,7 @@ int jp_case_axis_line(struct jp_case_parser *p, char *text)
 }
 
 /* Returns the length of the first item in the comma-separated list from @text to @end. */
-static size_t item_length(const char *text, const char *end)
+static size_t measure_item(const char *text, const char *end)
 {
 	size_t length = strcspn(text, ",");
 
@@ -67,10 +67,10 @@ static size_t item_length(const char *text, const char *end)
 }
 
 /* Returns whether the list contains @value. */
-static bool listed(const char *text, const char *end, const char *value)
+static bool is_listed(const char *text, const char *end, const char *value)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = item_length(text, end);
+		length = measure_item(text, end);
 		if (strlen(value) == length && strncmp(text, value, length) == 0)
 			return true;
 	}
@@ -82,8 +82,8 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 		      const char *end)
 {
 	for (size_t length; text <= end; text += length + 1) {
-		length = item_length(text, end);
-		if (!value_of(axis, text, length))
+		length = measure_item(text, end);
+		if (!find_value(axis, text, length))
 			return jp_case_bad(p, "values", text, "values of that axis, with commas");
 	}
 	return 0;
@@ -91,8 +91,8 @@ static int check_list(struct jp_case_parser *p, const struct jp_case_axis *axis,
 
 /* Parses "{NAME}", "{NAME:VALUE,VALUE}" or "{NAME!VALUE,VALUE}" at @text: stores where the list
  * begins and where the brace ends. Returns its axis, or NULL if there is none. */
-static const struct jp_case_axis *placeholder(struct jp_case_parser *p, const char *text,
-					      const char **list, const char **end)
+static const struct jp_case_axis *parse_placeholder(struct jp_case_parser *p, const char *text,
+						    const char **list, const char **end)
 {
 	const struct jp_case_axis *axis;
 
@@ -127,7 +127,7 @@ static int add_axis(struct jp_case_parser *p, const struct jp_case_axis *axis, c
 	if (*list != '}' && check_list(p, axis, list + 1, end))
 		return -EINVAL;
 	for (size_t i = 0; i < axis->nr_values; i++)
-		if (*list == '}' || listed(list + 1, end, axis->values[i]) == (*list == ':'))
+		if (*list == '}' || is_listed(list + 1, end, axis->values[i]) == (*list == ':'))
 			variants->axes[at].values[variants->axes[at].nr_values++] = axis->values[i];
 	if (!variants->axes[at].nr_values)
 		return jp_case_bad(p, "axis", axis->name, "at least one of its values");
@@ -143,7 +143,7 @@ int jp_case_vary(struct jp_case_parser *p, const char *text)
 	if (!p->study)
 		return 0;
 	for (text = strchr(text, '{'); text; text = strchr(end, '{')) {
-		const struct jp_case_axis *axis = placeholder(p, text, &list, &end);
+		const struct jp_case_axis *axis = parse_placeholder(p, text, &list, &end);
 		int ret;
 
 		if (!axis)
@@ -177,10 +177,10 @@ bool jp_case_next_variant(struct jp_case_parser *p)
 
 /* Returns the current value of the axis in the placeholder at *@text, and moves *@text behind it;
  * or NULL. */
-static const char *current(struct jp_case_parser *p, const char **text)
+static const char *get_current_value(struct jp_case_parser *p, const char **text)
 {
 	const char *list, *end;
-	const struct jp_case_axis *axis = placeholder(p, *text, &list, &end);
+	const struct jp_case_axis *axis = parse_placeholder(p, *text, &list, &end);
 	size_t at = axis ? find_variant(&p->variants, axis) : 0;
 
 	if (!axis)
@@ -204,7 +204,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 
 		text += length;
 		if (!length) {
-			from = current(p, &text);
+			from = get_current_value(p, &text);
 			if (!from)
 				return NULL;
 			length = strlen(from);
@@ -223,7 +223,7 @@ char *jp_case_replace_axes(struct jp_case_parser *p, const char *text)
 }
 
 /* Parses AXIS=VALUE,VALUE as jp_case_where() does. */
-static int one_condition(struct jp_case_parser *p, const char *word)
+static int check_condition(struct jp_case_parser *p, const char *word)
 {
 	size_t length = strcspn(word, "="), at;
 	const struct jp_case_axis *axis = word[length] ? find_axis(p, word, length) : NULL;
@@ -236,7 +236,7 @@ static int one_condition(struct jp_case_parser *p, const char *word)
 		return jp_case_bad(p, "condition", word, "an axis that the first line varies");
 	if (check_list(p, axis, list, end))
 		return -EINVAL;
-	return listed(list, end, p->variants.axes[at].values[p->variants.axes[at].now]);
+	return is_listed(list, end, p->variants.axes[at].values[p->variants.axes[at].now]);
 }
 
 int jp_case_where(struct jp_case_parser *p, char **text)
@@ -255,6 +255,6 @@ int jp_case_where(struct jp_case_parser *p, char **text)
 	if (!count)
 		return jp_case_bad(p, "condition", "", "AXIS=VALUE,VALUE...");
 	for (int i = 0; ret > 0 && i < count; i++)
-		ret = one_condition(p, words[i]);
+		ret = check_condition(p, words[i]);
 	return count < 0 ? count : ret;
 }

@@ -17,7 +17,7 @@ struct built_in {
 };
 extern const struct built_in jp_expected_files[];
 
-static int by_name(const void *a, const void *b)
+static int compare_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct jp_case *)a)->name, ((const struct jp_case *)b)->name);
 }
@@ -28,13 +28,13 @@ const struct jp_case *jp_cases_find(const struct jp_cases *cases, const char *na
 
 	if (!cases->nr_cases) /* bsearch() needs an array, even if it is empty */
 		return NULL;
-	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), by_name);
+	return bsearch(&key, cases->cases, cases->nr_cases, sizeof(key), compare_by_name);
 }
 
 int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 {
 	if (cases->nr_cases) /* qsort() needs an array, even if it is empty */
-		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), by_name);
+		qsort(cases->cases, cases->nr_cases, sizeof(*cases->cases), compare_by_name);
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
 
@@ -60,7 +60,7 @@ int jp_cases_check(struct jp_cases *cases, struct jp_error *err)
 	return 0;
 }
 
-static bool plain_file(const char *name)
+static bool is_study(const char *name)
 {
 	/* Editors leave files "STUDY~". */
 	return name[0] != '.' && name[strlen(name) - 1] != '~';
@@ -87,7 +87,7 @@ static struct jp_cases *load_dir(const char *dir, struct jp_error *err)
 	struct jp_cases *cases = jp_cases_parse(NULL, dir, "none", "", 0, err);
 	struct jp_folder_names names = {0};
 
-	if (jp_untrusted_list(dir, &names, plain_file, err)) {
+	if (jp_untrusted_list(dir, &names, is_study, err)) {
 		jp_cases_free(cases);
 		cases = NULL;
 	}

@@ -7,7 +7,7 @@
 #include "harness/base/json_find.h"
 #include "harness/base/number.h"
 
-static bool version_ok(const char *text)
+static bool is_version(const char *text)
 {
 	bool digit = false;
 
@@ -32,11 +32,11 @@ bool jp_scope_parse(const char *tool, const char *range, struct jp_scope *scope)
 	memcpy(scope->from, range, length);
 	scope->from[length] = '\0';
 	strcpy(scope->to, to);
-	return (!length || version_ok(scope->from)) && (!to[0] || version_ok(scope->to));
+	return (!length || is_version(scope->from)) && (!to[0] || is_version(scope->to));
 }
 
-/* The number that *@text begins with, 0 where it does not; *@text moves behind it and its dot. */
-static uint64_t part(const char **text)
+/* Returns the number at *@text, or 0 if there is none, and moves *@text behind it and its dot. */
+static uint64_t parse_number(const char **text)
 {
 	uint64_t number = isdigit((unsigned char)**text) ? UINT64_MAX : 0;
 
@@ -46,11 +46,11 @@ static uint64_t part(const char **text)
 	return number;
 }
 
-/* <0, 0, >0, by as many numbers as @bound has; a number that @version lacks is 0. */
-static int compare(const char *version, const char *bound)
+/* Returns <0, 0 or >0, by as many numbers as @bound has; a number that @version lacks is 0. */
+static int compare_versions(const char *version, const char *bound)
 {
 	while (*bound) {
-		uint64_t ours = part(&version), theirs = part(&bound);
+		uint64_t ours = parse_number(&version), theirs = parse_number(&bound);
 
 		if (ours != theirs)
 			return ours < theirs ? -1 : 1;
@@ -83,6 +83,6 @@ bool jp_scope_holds(const struct jp_scope *scope, const char *environment)
 		return false;
 	/* "perf version 6.1.170": the number is what counts. */
 	version += strcspn(version, "0123456789");
-	return *version && (!scope->from[0] || compare(version, scope->from) >= 0) &&
-	       (!scope->to[0] || compare(version, scope->to) <= 0);
+	return *version && (!scope->from[0] || compare_versions(version, scope->from) >= 0) &&
+	       (!scope->to[0] || compare_versions(version, scope->to) <= 0);
 }

@@ -72,7 +72,7 @@ static int judge_folders(const struct jp_case_folders *folders, size_t plan,
 		}
 		result->cas = cas;
 		jp_case_folder_judge(cas, dir, result);
-		jp_report_tell(&report, -1);
+		jp_report_add(&report, -1);
 	}
 	status = jp_report_end(&report);
 	if (jp_report_written(&report, &err))

@@ -49,7 +49,7 @@ static void judge_case(struct jp_report *report, const struct run_task *work, in
 		snprintf(result->why, sizeof(result->why), "%s", work->why);
 	}
 	result->seconds = work->seconds;
-	jp_report_tell(report, ktap);
+	jp_report_add(report, ktap);
 	done->outcome = result->outcome;
 }
 

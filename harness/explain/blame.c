@@ -11,8 +11,8 @@
 #include "harness/base/search.h"
 
 /* Returns the place for the blame of this key, NULL in it if there is none; NULL: out of memory. */
-static struct jp_blame **slot(struct jp_blames *blames, const struct jp_cause *cause, uint32_t pid,
-			      const char *file)
+static struct jp_blame **find_slot(struct jp_blames *blames, const struct jp_cause *cause,
+				   uint32_t pid, const char *file)
 {
 	char key[4400];
 	struct jp_text *text;
@@ -22,18 +22,18 @@ static struct jp_blame **slot(struct jp_blames *blames, const struct jp_cause *c
 	return text ? jp_map_at(&blames->at, text->number, sizeof(struct jp_blame *)) : NULL;
 }
 
-static const char *keep(struct jp_blames *blames, const char *text)
+static const char *intern(struct jp_blames *blames, const char *text)
 {
 	struct jp_text *kept = jp_text_keep(&blames->texts, text, strlen(text));
 
 	return kept ? kept->bytes : NULL;
 }
 
-static struct jp_blame *make(struct jp_blames *blames, const struct jp_cause *cause, uint32_t pid,
-			     const char *process, const char *file)
+static struct jp_blame *add_blame(struct jp_blames *blames, const struct jp_cause *cause,
+				  uint32_t pid, const char *process, const char *file)
 {
-	const char *kept_process = keep(blames, process),
-		   *kept_file = file ? keep(blames, file) : "";
+	const char *kept_process = intern(blames, process),
+		   *kept_file = file ? intern(blames, file) : "";
 	struct jp_blame *blame = calloc(1, sizeof(*blame)), **added;
 
 	added = jp_array_push(&blames->list, &blames->count, &blames->capacity);
@@ -53,10 +53,10 @@ struct jp_blame *jp_blame(struct jp_blames *blames, const char *id, uint32_t pid
 			  const char *process, const char *file, uint64_t samples)
 {
 	const struct jp_cause *cause = jp_cause_find(id);
-	struct jp_blame **at = cause ? slot(blames, cause, pid, file) : NULL;
+	struct jp_blame **at = cause ? find_slot(blames, cause, pid, file) : NULL;
 
 	if (at && !*at)
-		*at = make(blames, cause, pid, process, file);
+		*at = add_blame(blames, cause, pid, process, file);
 	if (!at || !*at) {
 		blames->failed = true;
 		blames->spare = (struct jp_blame){.cause = cause};
@@ -111,7 +111,7 @@ void jp_blames_free(struct jp_blames *blames)
 	*blames = (struct jp_blames){0};
 }
 
-static int by_cause(const void *left, const void *right)
+static int compare_by_cause(const void *left, const void *right)
 {
 	const struct jp_blame *const *a = left, *const *b = right;
 
@@ -121,8 +121,8 @@ static int by_cause(const void *left, const void *right)
 		       ?: strcmp((*a)->file ?: "", (*b)->file ?: "");
 }
 
-/* Of two that cost the same, the earlier cause in the table leads to the other. */
-static int by_share(const void *left, const void *right)
+/* Of two causes with the same cost, the earlier one in the table leads to the other. */
+static int compare_by_share(const void *left, const void *right)
 {
 	const struct jp_blamed *a = left, *b = right;
 
@@ -131,7 +131,7 @@ static int by_share(const void *left, const void *right)
 	return jp_compare((uintptr_t)a->cause, (uintptr_t)b->cause);
 }
 
-static void total(struct jp_blamed *cause, uint64_t samples)
+static void set_share(struct jp_blamed *cause, uint64_t samples)
 {
 	const uint64_t all = samples + cause->absent;
 
@@ -150,7 +150,7 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 		if (blames->list[i]->stacks > blames->list[i]->samples)
 			blames->list[i]->samples = blames->list[i]->stacks;
 	if (blames->count)
-		qsort(blames->list, blames->count, sizeof(*blames->list), by_cause);
+		qsort(blames->list, blames->count, sizeof(*blames->list), compare_by_cause);
 	for (size_t i = 0; i < blames->count; i++) {
 		struct jp_blame *blame = blames->list[i];
 
@@ -164,8 +164,8 @@ struct jp_blamed *jp_blames_rank(struct jp_blames *blames, uint64_t samples, siz
 		last->nr_places++;
 	}
 	for (size_t i = 0; i < *count; i++)
-		total(&ranked[i], samples);
+		set_share(&ranked[i], samples);
 	if (*count)
-		qsort(ranked, *count, sizeof(*ranked), by_share);
+		qsort(ranked, *count, sizeof(*ranked), compare_by_share);
 	return ranked;
 }

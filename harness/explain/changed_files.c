@@ -37,8 +37,8 @@ void jp_changed_files_free(struct jp_changed_files *files)
 
 /* Reads the status of the file at @mapping's path on the recorded device. Returns false if there is
  * none. */
-static bool stat_there(const struct jp_changed_files *files, const struct jp_mapping *mapping,
-		       struct stat *st)
+static bool stat_recorded_path(const struct jp_changed_files *files,
+			       const struct jp_mapping *mapping, struct stat *st)
 {
 	struct jp_found_file found;
 	bool there;
@@ -64,8 +64,8 @@ static bool is_this_machine(const struct jp_changed_files *files, const struct j
 	struct stat st;
 
 	for (; other; other = jp_replay_from(files->replay, mapping->pid, other->end))
-		if (is_file(other) && other->ino != mapping->ino && stat_there(files, other, &st) &&
-		    st.st_ino == other->ino)
+		if (is_file(other) && other->ino != mapping->ino &&
+		    stat_recorded_path(files, other, &st) && st.st_ino == other->ino)
 			return true;
 	return false;
 }
@@ -79,11 +79,11 @@ static bool is_before(const struct timespec *one, const struct timespec *other)
 /* Returns whether the process had another file there, in a mount namespace or before an upgrade:
  * the build id in the header is that of the file which the recorder found later, with another inode
  * and not newer than the end of the recording. */
-static bool was_another(const struct jp_changed_files *files, const struct jp_mapping *mapping)
+static bool had_another_file(const struct jp_changed_files *files, const struct jp_mapping *mapping)
 {
 	struct stat st;
 
-	return stat_there(files, mapping, &st) && st.st_ino != mapping->ino &&
+	return stat_recorded_path(files, mapping, &st) && st.st_ino != mapping->ino &&
 	       is_before(&st.st_ctim, &files->recorded) && is_this_machine(files, mapping);
 }
 
@@ -93,7 +93,7 @@ static bool is_changed(const struct jp_changed_files *files, const struct jp_map
 		.path = mapping->name, .ino = mapping->ino, .pid = mapping->pid};
 
 	if (jp_file_finder_build_id(files->finder, mapping->name))
-		return was_another(files, mapping);
+		return had_another_file(files, mapping);
 	return jp_file_finder_changed(files->finder, &wanted, files->recorded.tv_sec);
 }
 

@@ -5,18 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "harness/base/path.h"
 #include "harness/explain/remapped.h"
 #include "harness/model/files/file_paths.h"
 #include "harness/model/space/mapping_name.h"
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static bool starts(const char *text, const char *prefix)
+static bool has_prefix(const char *text, const char *prefix)
 {
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -28,14 +22,14 @@ static bool is_library(const char *name, const char *library)
 	const size_t length = strlen(library);
 
 	return strncmp(name, library, length) == 0 &&
-	       (starts(name + length, ".so") || starts(name + length, ".musl") ||
+	       (has_prefix(name + length, ".so") || has_prefix(name + length, ".musl") ||
 		(name[length] == '-' && isdigit((unsigned char)name[length + 1])));
 }
 
 static bool is_loader(const char *name)
 {
-	return is_library(name, "ld") || starts(name, "ld-linux") || starts(name, "ld-musl") ||
-	       starts(name, "ld64.so");
+	return is_library(name, "ld") || has_prefix(name, "ld-linux") ||
+	       has_prefix(name, "ld-musl") || has_prefix(name, "ld64.so");
 }
 
 bool jp_code_is_c_library(const char *path)
@@ -47,7 +41,7 @@ bool jp_code_is_c_library(const char *path)
 
 enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 {
-	const char *name = base_of(path);
+	const char *name = jp_path_base(path);
 
 	if (backing != JP_BACKING_FILE)
 		return JP_CODE_EMITTED;
@@ -61,7 +55,8 @@ enum jp_code_kind jp_code_of(enum jp_backing backing, const char *path)
 	return is_loader(name) ? JP_CODE_LOADER : JP_CODE_FILE;
 }
 
-bool jp_code_interprets(const char *path)
+/* Returns whether the file is an interpreter: its functions' names do not show the program. */
+static bool is_interpreter(const char *path)
 {
 	static const char *const names[] = {
 		"python",   "libpython",    "perl",        "libperl", "ruby",
@@ -69,22 +64,21 @@ bool jp_code_interprets(const char *path)
 		"Rscript",  "libR.so",      "node",        "mawk",    "gawk",
 		"ocamlrun", "liboctinterp", "micropython", "qjs",     "gforth",
 		"guile",    "libguile",     "bash",        "swipl",   "libswipl"};
-	const char *name = base_of(path);
+	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (starts(name, names[i]))
+		if (has_prefix(name, names[i]))
 			return true;
 	/* LuaJIT has an interpreter of its own beside its traces. */
-	return (starts(name, "lua") || starts(name, "liblua")) && !strstr(name, "jit");
+	return (has_prefix(name, "lua") || has_prefix(name, "liblua")) && !strstr(name, "jit");
 }
 
-static uint8_t note_of(const char *name)
+static uint8_t make_note(const char *name)
 {
 	const enum jp_code_kind code = jp_code_of(jp_mapping_backing(name), name);
 
 	return (uint8_t)(code |
-			 (code == JP_CODE_FILE && jp_code_interprets(name) ? JP_CODE_INTERPRETS
-									   : 0));
+			 (code == JP_CODE_FILE && is_interpreter(name) ? JP_CODE_INTERPRETS : 0));
 }
 
 const char *jp_code_file(const struct jp_codes *codes, const struct jp_places_process *process,
@@ -105,7 +99,7 @@ enum jp_code_kind jp_code_note(struct jp_codes *codes, const struct jp_places_pr
 {
 	const char *name = jp_code_file(codes, process, stretch);
 	uint64_t *known = jp_map_at(&codes->files, (uintptr_t)name, sizeof(*known));
-	uint8_t note = known && *known ? (uint8_t)*known : note_of(name);
+	uint8_t note = known && *known ? (uint8_t)*known : make_note(name);
 	enum jp_code_kind code = note & JP_CODE_KIND;
 
 	if (known)

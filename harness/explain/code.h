@@ -44,5 +44,3 @@ static inline enum jp_code_kind jp_code_at(struct jp_codes *codes,
 	return stretch->note ? (enum jp_code_kind)(stretch->note & JP_CODE_KIND)
 			     : jp_code_note(codes, process, stretch);
 }
-/* Returns whether the file is an interpreter: its functions' names do not show the program. */
-bool jp_code_interprets(const char *path);

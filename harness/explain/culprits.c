@@ -6,16 +6,16 @@
 
 #include "harness/base/array.h"
 
-static uint64_t key_of(const struct jp_end *end)
+static uint64_t make_key(const struct jp_end *end)
 {
 	const uint64_t file = end->code == JP_CODE_EMITTED ? 0 : (uintptr_t)end->file;
 
 	return (uintptr_t)end->image * UINT64_C(0x9e3779b97f4a7c15) ^ file;
 }
 
-static struct jp_culprit *culprit_of(struct jp_culprits *culprits, const struct jp_end *end)
+static struct jp_culprit *get_culprit(struct jp_culprits *culprits, const struct jp_end *end)
 {
-	size_t *at = jp_map_at(&culprits->at, key_of(end), sizeof(*at));
+	size_t *at = jp_map_at(&culprits->at, make_key(end), sizeof(*at));
 	struct jp_culprit *culprit;
 
 	if (!at)
@@ -39,7 +39,7 @@ static struct jp_culprit *culprit_of(struct jp_culprits *culprits, const struct 
 
 static int add_end(struct jp_culprits *culprits, const struct jp_end *end)
 {
-	struct jp_culprit *culprit = culprit_of(culprits, end);
+	struct jp_culprit *culprit = get_culprit(culprits, end);
 
 	if (!culprit)
 		return -ENOMEM;
@@ -112,10 +112,10 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 
 	if (!is_shared(end))
 		return 0;
-	emitted = culprit_of(culprits, &(struct jp_end){.image = end->image,
-							.code = JP_CODE_EMITTED,
-							.file = image->anon,
-							.start = UINT64_MAX});
+	emitted = get_culprit(culprits, &(struct jp_end){.image = end->image,
+							 .code = JP_CODE_EMITTED,
+							 .file = image->anon,
+							 .start = UINT64_MAX});
 	if (!emitted)
 		return -ENOMEM;
 	emitted->shared += end->from_jit;
@@ -126,7 +126,7 @@ static int share_end(struct jp_culprits *culprits, const struct jp_end *end)
 
 /* Returns whether chains that end at @end have no fault. Apparent garbage may be unrecorded
  * code. */
-static bool is_right(const struct jp_end *end)
+static bool is_faultless(const struct jp_end *end)
 {
 	return jp_image_replaced(end->image) || jp_end_has_unknown_caller(end) ||
 	       (end->kind != JP_END_LEAF && is_root(end));
@@ -142,7 +142,7 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 		if (end->kind != JP_END_LEAF && end->kind != JP_END_SINGLE &&
 		    end->kind != JP_END_HERE)
 			continue;
-		if (is_right(end))
+		if (is_faultless(end))
 			continue;
 		ret = add_end(culprits, end) ?: share_end(culprits, end);
 		if (ret)
@@ -151,27 +151,27 @@ int jp_culprits_find(const struct jp_ends *ends, struct jp_culprits *culprits)
 	return 0;
 }
 
-static struct jp_culprit *find(const struct jp_culprits *culprits, const struct jp_end *end)
+static struct jp_culprit *find_culprit(const struct jp_culprits *culprits, const struct jp_end *end)
 {
-	const size_t *at = jp_map_find(&culprits->at, key_of(end));
+	const size_t *at = jp_map_find(&culprits->at, make_key(end));
 
 	return at && *at ? &culprits->list[*at - 1] : NULL;
 }
 
 /* Returns the culprit of chains that end at @here, if it is of the same kind as @lacking; or
  * NULL. */
-static const struct jp_culprit *breaker_of(const struct jp_culprits *culprits,
-					   const struct jp_end *here,
-					   const struct jp_culprit *lacking)
+static const struct jp_culprit *find_breaker(const struct jp_culprits *culprits,
+					     const struct jp_end *here,
+					     const struct jp_culprit *lacking)
 {
 	const bool emitted = lacking->code == JP_CODE_EMITTED;
 	const struct jp_culprit *breaker;
 
-	if (is_right(here))
+	if (is_faultless(here))
 		return NULL;
 	if (emitted && is_shared(here))
 		return lacking;
-	breaker = find(culprits, here);
+	breaker = find_culprit(culprits, here);
 	return breaker && breaker->breaks && emitted == (here->code == JP_CODE_EMITTED) ? breaker
 											: NULL;
 }
@@ -182,12 +182,12 @@ void jp_culprits_join(const struct jp_ends *ends, struct jp_culprits *culprits)
 	uint64_t key;
 
 	for (size_t at = 0; (samples = jp_map_next(&ends->both, &at, &key));) {
-		struct jp_culprit *lacking = find(culprits, &ends->list[(uint32_t)key]);
+		struct jp_culprit *lacking = find_culprit(culprits, &ends->list[(uint32_t)key]);
 		const struct jp_culprit *breaker;
 
 		if (!lacking || !lacking->lacks)
 			continue;
-		breaker = breaker_of(culprits, &ends->list[key >> 32], lacking);
+		breaker = find_breaker(culprits, &ends->list[key >> 32], lacking);
 		if (breaker == lacking)
 			lacking->both += *samples;
 		else if (breaker)

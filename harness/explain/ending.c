@@ -2,8 +2,8 @@
 #include "harness/explain/ending.h"
 
 /* Notes one frame in @stretch. Returns its kind. */
-static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_process *process,
-			      struct jp_stretch *stretch, struct jp_ending *ending)
+static enum jp_code_kind note_frame(struct jp_codes *codes, const struct jp_places_process *process,
+				    struct jp_stretch *stretch, struct jp_ending *ending)
 {
 	enum jp_code_kind code = JP_CODE_NONE;
 
@@ -18,8 +18,8 @@ static enum jp_code_kind look(struct jp_codes *codes, const struct jp_places_pro
 }
 
 /* Notes the kinds of the two innermost frames. */
-static void look_at_top(struct jp_codes *codes, const struct jp_places_process *process,
-			const struct jp_stack *stack, struct jp_ending *ending)
+static void note_top_frames(struct jp_codes *codes, const struct jp_places_process *process,
+			    const struct jp_stack *stack, struct jp_ending *ending)
 {
 	for (uint64_t i = 0; i < stack->count && i < 2 && stack->frames[i] < JP_CONTEXT_MAX; i++) {
 		struct jp_stretch *stretch = jp_places_at(codes->places, process, stack->frames[i]);
@@ -32,10 +32,11 @@ static void look_at_top(struct jp_codes *codes, const struct jp_places_process *
 	}
 }
 
-/* Returns how many frames of @stack from @from on are in mappings. @code: kind of the last. */
-static uint64_t good(struct jp_codes *codes, const struct jp_places_process *process,
-		     const struct jp_stack *stack, uint64_t from, enum jp_code_kind *code,
-		     struct jp_ending *ending)
+/* Returns the index of the first frame of @stack from @from on that is in no mapping. @code: kind
+ * of the last mapped one. */
+static uint64_t skip_mapped_frames(struct jp_codes *codes, const struct jp_places_process *process,
+				   const struct jp_stack *stack, uint64_t from,
+				   enum jp_code_kind *code, struct jp_ending *ending)
 {
 	struct jp_stretch *stretch;
 	uint64_t i = from;
@@ -44,7 +45,7 @@ static uint64_t good(struct jp_codes *codes, const struct jp_places_process *pro
 		stretch = jp_places_at(codes->places, process, stack->frames[i]);
 		if (stretch->place == JP_PLACE_UNMAPPED)
 			break;
-		*code = look(codes, process, stretch, ending);
+		*code = note_frame(codes, process, stretch, ending);
 		do
 			i++;
 		while (i < stack->count && stack->frames[i] - stretch->start < stretch->size);
@@ -54,8 +55,8 @@ static uint64_t good(struct jp_codes *codes, const struct jp_places_process *pro
 
 /* Returns whether the chain reaches code again after unknown addresses, and ends where programs
  * begin: the addresses between are unrecorded code. */
-static bool returns(struct jp_codes *codes, const struct jp_places_process *process,
-		    const struct jp_stack *stack)
+static bool ends_at_root(struct jp_codes *codes, const struct jp_places_process *process,
+			 const struct jp_stack *stack)
 {
 	const uint64_t last = stack->frames[stack->count - 1];
 	struct jp_stretch *stretch;
@@ -67,7 +68,7 @@ static bool returns(struct jp_codes *codes, const struct jp_places_process *proc
 }
 
 /* Returns whether user code can be at the address. */
-static bool possible(uint64_t addr)
+static bool is_possible(uint64_t addr)
 {
 	return addr >= 0x1000 && addr < UINT64_C(1) << 56;
 }
@@ -81,7 +82,7 @@ static bool is_far(const struct jp_stack *stack)
 	uint64_t low = UINT64_MAX, high = 0;
 
 	for (uint64_t i = 0; i < stack->count; i++) {
-		if (!possible(stack->frames[i]))
+		if (!is_possible(stack->frames[i]))
 			return false;
 		low = stack->frames[i] < low ? stack->frames[i] : low;
 		high = stack->frames[i] > high ? stack->frames[i] : high;
@@ -134,11 +135,11 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 		     const struct jp_stack *stack, struct jp_ending *ending)
 {
 	enum jp_code_kind code = JP_CODE_NONE;
-	const uint64_t nr_good = good(codes, process, stack, 0, &code, ending);
+	const uint64_t nr_good = skip_mapped_frames(codes, process, stack, 0, &code, ending);
 
-	look_at_top(codes, process, stack, ending);
-	if (nr_good < stack->count && possible(stack->frames[nr_good]) &&
-	    returns(codes, process, stack)) {
+	note_top_frames(codes, process, stack, ending);
+	if (nr_good < stack->count && is_possible(stack->frames[nr_good]) &&
+	    ends_at_root(codes, process, stack)) {
 		ending->kind = nr_good ? JP_END_CALLER : JP_END_UNMAPPED;
 		ending->addr = stack->frames[nr_good];
 		ending->file = true;
@@ -147,7 +148,7 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 	if (!nr_good) {
 		ending->kind = JP_END_UNMAPPED;
 		ending->addr = stack->frames[0];
-		if (stack->count > 1 && possible(stack->frames[1]))
+		if (stack->count > 1 && is_possible(stack->frames[1]))
 			ending->next = stack->frames[1];
 		ending->far = is_far(stack) && is_unknown(codes, process, stack);
 		return;
@@ -183,19 +184,20 @@ void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *proc
 	ending->kind = kinds[stack->stop];
 	ending->addr = stack->where ? stack->where : stack->frames[stack->count - 1];
 	while (nr_good < stack->count) {
-		nr_good = good(codes, process, stack, nr_good, &code, ending);
+		nr_good = skip_mapped_frames(codes, process, stack, nr_good, &code, ending);
 		nr_good++;
 	}
 	if (stack->stop != JP_UNWIND_UNMAPPED)
 		return;
 	/* A walk by call frame information is reliable: its end is code. */
 	ending->kind = JP_END_UNMAPPED;
-	if (stack->other && stack->other->count && returns(codes, process, stack->other))
+	if (stack->other && stack->other->count && ends_at_root(codes, process, stack->other))
 		ending->file = true;
 }
 
 /* Returns whether @addr is in a file's code; the chain shows emitted code. */
-static bool in_file(struct jp_codes *codes, const struct jp_places_process *process, uint64_t addr)
+static bool is_in_file(struct jp_codes *codes, const struct jp_places_process *process,
+		       uint64_t addr)
 {
 	struct jp_stretch *stretch = jp_places_at(codes->places, process, addr);
 	enum jp_code_kind code;
@@ -206,8 +208,8 @@ static bool in_file(struct jp_codes *codes, const struct jp_places_process *proc
 	return code == JP_CODE_FILE || code == JP_CODE_PROGRAM;
 }
 
-bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *process,
-		   const struct jp_stack *chain, struct jp_ending *ending)
+bool jp_end_of_dump_beside(struct jp_codes *codes, const struct jp_places_process *process,
+			   const struct jp_stack *chain, struct jp_ending *ending)
 {
 	const struct jp_stack *stack = chain->other;
 
@@ -220,7 +222,7 @@ bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *proce
 		return true;
 	case JP_UNWIND_NO_CFI:
 		ending->kind = JP_END_NO_CFI;
-		return in_file(codes, process, ending->addr);
+		return is_in_file(codes, process, ending->addr);
 	case JP_UNWIND_DUMP_END:
 		ending->kind = JP_END_DUMP;
 		return true;

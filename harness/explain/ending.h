@@ -40,5 +40,5 @@ void jp_end_of_chain(struct jp_codes *codes, const struct jp_places_process *pro
 void jp_end_of_dump(struct jp_codes *codes, const struct jp_places_process *process,
 		    const struct jp_stack *stack, struct jp_ending *ending);
 /* Finds what the dump beside @chain lacks beyond the chain. Returns false if nothing. */
-bool jp_end_beside(struct jp_codes *codes, const struct jp_places_process *process,
-		   const struct jp_stack *chain, struct jp_ending *ending);
+bool jp_end_of_dump_beside(struct jp_codes *codes, const struct jp_places_process *process,
+			   const struct jp_stack *chain, struct jp_ending *ending);

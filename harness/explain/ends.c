@@ -62,7 +62,7 @@ static bool caller_keeps(struct jp_ends *ends, const struct jp_end *leaf,
 	       jp_frame_use(ends->store, mapping, caller) == JP_FRAME_LINKED;
 }
 
-static uint64_t vaddr_of(struct jp_ends *ends, const struct jp_mapping *mapping, uint64_t addr)
+static uint64_t find_vaddr(struct jp_ends *ends, const struct jp_mapping *mapping, uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(ends->store, mapping);
 	const uint64_t offset = addr - mapping->start + mapping->pgoff;
@@ -72,9 +72,9 @@ static uint64_t vaddr_of(struct jp_ends *ends, const struct jp_mapping *mapping,
 }
 
 /* Creates an end, with facts about its place. */
-static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process *process,
-			   struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
-			   const struct jp_stack *stack)
+static struct jp_end *add_new_end(struct jp_ends *ends, const struct jp_places_process *process,
+				  struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
+				  const struct jp_stack *stack)
 {
 	struct jp_end *end = jp_array_push(&ends->list, &ends->count, &ends->capacity);
 	struct jp_stretch *stretch = jp_places_at(ends->places, process, addr);
@@ -100,7 +100,7 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 	end->start = mapping->start;
 	end->end = mapping->end;
 	if (end->code != JP_CODE_EMITTED)
-		end->vaddr = vaddr_of(ends, mapping, addr);
+		end->vaddr = find_vaddr(ends, mapping, addr);
 	/* A call may be the last instruction of its section. */
 	if (end->code != JP_CODE_EMITTED && !jp_changed_files_has(ends->changed, mapping) &&
 	    (kind == JP_END_SINGLE || kind == JP_END_HERE || kind == JP_END_LEAF)) {
@@ -112,9 +112,9 @@ static struct jp_end *make(struct jp_ends *ends, const struct jp_places_process 
 }
 
 /* Returns the end at @addr of @image, new if necessary. Unmapped memory has one for each page. */
-static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_process *process,
-			     struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
-			     const struct jp_stack *stack)
+static struct jp_end *get_end(struct jp_ends *ends, const struct jp_places_process *process,
+			      struct jp_image *image, enum jp_end_kind kind, uint64_t addr,
+			      const struct jp_stack *stack)
 {
 	const bool page = kind == JP_END_UNMAPPED || kind == JP_END_CALLER;
 	const uint64_t place = page ? addr / PAGE : addr;
@@ -127,7 +127,7 @@ static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_proces
 		if (!at)
 			return NULL;
 		if (!*at) {
-			end = make(ends, process, image, kind, addr, stack);
+			end = add_new_end(ends, process, image, kind, addr, stack);
 			*at = end ? ends->count : 0;
 			return end;
 		}
@@ -138,8 +138,8 @@ static struct jp_end *end_at(struct jp_ends *ends, const struct jp_places_proces
 	}
 }
 
-static void count(struct jp_end *end, const struct jp_event *event, const struct jp_stack *stack,
-		  const struct jp_ending *ending)
+static void count_sample(struct jp_end *end, const struct jp_event *event,
+			 const struct jp_stack *stack, const struct jp_ending *ending)
 {
 	const enum jp_unwind_stop other = stack->other && stack->method == JP_DUMP_CFI
 						  ? stack->other->stop
@@ -168,7 +168,7 @@ static void count(struct jp_end *end, const struct jp_event *event, const struct
 		end->image->main_root = true;
 }
 
-static void stretch(struct jp_image *image, uint64_t addr)
+static void extend_range(struct jp_image *image, uint64_t addr)
 {
 	image->low = !image->low || addr < image->low ? addr : image->low;
 	image->high = addr > image->high ? addr : image->high;
@@ -185,9 +185,9 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 	} else if (ending->kind == JP_END_UNMAPPED) {
 		image->unmapped_since++;
 		image->elsewhere += ending->far || (ending->addr < JP_LOW_END && !image->low_file);
-		stretch(image, ending->addr);
+		extend_range(image, ending->addr);
 		if (ending->next)
-			stretch(image, ending->next);
+			extend_range(image, ending->next);
 	}
 	image->unmapped += ending->kind == JP_END_UNMAPPED;
 	image->recursion |= ending->recursion;
@@ -201,21 +201,21 @@ static void count_image(struct jp_image *image, const struct jp_ending *ending)
 }
 
 /* Adds the sample to the end of @ending. */
-static struct jp_end *add(struct jp_ends *ends, const struct jp_places_process *process,
-			  struct jp_image *image, const struct jp_event *event,
-			  const struct jp_stack *stack, const struct jp_ending *ending)
+static struct jp_end *add_sample(struct jp_ends *ends, const struct jp_places_process *process,
+				 struct jp_image *image, const struct jp_event *event,
+				 const struct jp_stack *stack, const struct jp_ending *ending)
 {
-	struct jp_end *end = end_at(ends, process, image, ending->kind, ending->addr, stack);
+	struct jp_end *end = get_end(ends, process, image, ending->kind, ending->addr, stack);
 
 	if (end)
-		count(end, event, stack, ending);
+		count_sample(end, event, stack, ending);
 	return end;
 }
 
 /* Returns whether emitted code on top of @stack shows the caller of its caller: its caller has a
  * frame, but is not in the chain. */
-static bool skips(struct jp_ends *ends, const struct jp_places_process *process,
-		  const struct jp_stack *stack, const struct jp_ending *ending)
+static bool skips_caller(struct jp_ends *ends, const struct jp_places_process *process,
+			 const struct jp_stack *stack, const struct jp_ending *ending)
 {
 	const struct jp_mapping *mapping;
 	struct jp_mapping text;
@@ -235,13 +235,13 @@ static int add_leaf(struct jp_ends *ends, const struct jp_places_process *proces
 		    struct jp_image *image, const struct jp_event *event,
 		    const struct jp_stack *stack, const struct jp_ending *ending, size_t here)
 {
-	struct jp_end *end = add(ends, process, image, event, stack, ending);
+	struct jp_end *end = add_sample(ends, process, image, event, stack, ending);
 	uint64_t *both;
 	bool skipping;
 
 	if (!end)
 		return -ENOMEM;
-	skipping = skips(ends, process, stack, ending);
+	skipping = skips_caller(ends, process, stack, ending);
 	if (skipping && !end->skips++)
 		end->skipped = stack->frames[1];
 	if (!skipping && !jp_end_has_no_frame(end))
@@ -262,7 +262,7 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 
 	if (ending->kind == JP_END_KINDS)
 		return 0;
-	end = add(ends, process, image, event, stack, ending);
+	end = add_sample(ends, process, image, event, stack, ending);
 	if (!end)
 		return -ENOMEM;
 	if (ending->kind == JP_END_HERE) {
@@ -273,8 +273,9 @@ static int add_all(struct jp_ends *ends, const struct jp_places_process *process
 			     (size_t)(end - ends->list)))
 			return -ENOMEM;
 	}
-	if (stack->method == JP_CHAIN && jp_end_beside(&ends->codes, process, stack, &beside) &&
-	    !add(ends, process, image, event, stack->other, &beside))
+	if (stack->method == JP_CHAIN &&
+	    jp_end_of_dump_beside(&ends->codes, process, stack, &beside) &&
+	    !add_sample(ends, process, image, event, stack->other, &beside))
 		return -ENOMEM;
 	return 0;
 }
@@ -291,8 +292,8 @@ bool jp_end_has_unknown_caller(const struct jp_end *end)
 
 /* Returns whether the kernel is just executing another program in @image's process: registers are
  * still the old program's, whose memory is gone. */
-static bool in_exec(struct jp_image *image, const struct jp_event *event,
-		    const struct jp_ending *ending)
+static bool is_in_exec(struct jp_image *image, const struct jp_event *event,
+		       const struct jp_ending *ending)
 {
 	const bool mapped = ending->kind != JP_END_UNMAPPED && ending->kind != JP_END_EMPTY;
 
@@ -300,8 +301,8 @@ static bool in_exec(struct jp_image *image, const struct jp_event *event,
 	return image->exec && !image->begun;
 }
 
-static int see_sample(struct jp_ends *ends, const struct jp_event *event,
-		      const struct jp_stack *stack)
+static int handle_sample(struct jp_ends *ends, const struct jp_event *event,
+			 const struct jp_stack *stack)
 {
 	struct jp_ending ending = {.kind = JP_END_KINDS};
 	struct jp_places_process *process;
@@ -321,21 +322,21 @@ static int see_sample(struct jp_ends *ends, const struct jp_event *event,
 		jp_end_of_chain(&ends->codes, process, stack, &ending);
 	else
 		jp_end_of_dump(&ends->codes, process, stack, &ending);
-	if (in_exec(image, event, &ending))
+	if (is_in_exec(image, event, &ending))
 		return 0;
 	image->hollow |= ending.kind == JP_END_EMPTY && event->sample.user;
 	count_image(image, &ending);
 	return add_all(ends, process, image, event, stack, &ending);
 }
 
-int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack)
+int jp_ends_handle(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack)
 {
 	int ret;
 
 	if (event->type == JP_EVENT_SAMPLE) {
 		jp_stacks_of(ends->stacks, ends->places->replay, event, stack);
-		return see_sample(ends, event, stack);
+		return handle_sample(ends, event, stack);
 	}
 	ret = jp_places_apply(ends->places, event);
-	return ret ?: jp_images_see(&ends->images, event, ends->first_sample);
+	return ret ?: jp_images_handle(&ends->images, event, ends->first_sample);
 }

@@ -73,4 +73,4 @@ struct jp_ends *jp_ends_new(struct jp_replay *spaces, const char *elf_dir,
 void jp_ends_free(struct jp_ends *ends);
 /* Applies @event to the spaces; for a sample counts where its stack, which is stored in @stack,
  * ends. Returns 0 or -ENOMEM. */
-int jp_ends_see(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);
+int jp_ends_handle(struct jp_ends *ends, const struct jp_event *event, struct jp_stack *stack);

@@ -29,7 +29,7 @@ struct explain_reading {
 	size_t count; /* number that has begun */
 };
 
-static int begin(struct explain_reading *reading, const char *path, struct jp_error *err)
+static int begin_explainers(struct explain_reading *reading, const char *path, struct jp_error *err)
 {
 	const struct jp_explainer *explainer = NULL;
 
@@ -50,6 +50,8 @@ static int begin(struct explain_reading *reading, const char *path, struct jp_er
 			.blames = &reading->explanation->blames,
 		};
 		reading->explainers[reading->count++] = explainer;
+		if (explainer->state_size && !(view->state = calloc(1, explainer->state_size)))
+			return jp_fail(err, ENOMEM, "no memory");
 		ret = explainer->begin ? explainer->begin(view, err) : 0;
 		if (ret)
 			return ret;
@@ -63,25 +65,25 @@ static bool is_unknown_stack(const struct jp_event *sample)
 	       !(sample->asked && sample->asked->user_chain);
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int handle_event(void *context, const struct jp_event *event)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	struct explain_reading *reading = context;
 	struct jp_stack stack;
-	int ret = jp_file_finder_see(reading->finder, event)
-			  ?: jp_ends_see(reading->ends, event, &stack);
+	int ret = jp_file_finder_add_build_id(reading->finder, event)
+			  ?: jp_ends_handle(reading->ends, event, &stack);
 
 	reading->explanation->unknown_stacks += sample && is_unknown_stack(event);
 	for (size_t i = 0; i < reading->count && !ret; i++) {
 		reading->views[i].samples += sample;
-		if (reading->explainers[i]->see)
-			ret = reading->explainers[i]->see(&reading->views[i], event,
-							  sample ? &stack : NULL);
+		if (reading->explainers[i]->handle)
+			ret = reading->explainers[i]->handle(&reading->views[i], event,
+							     sample ? &stack : NULL);
 	}
 	return ret;
 }
 
-static bool accuses(const struct jp_explanation *explanation, const struct jp_blamed *cause)
+static bool is_accused(const struct jp_explanation *explanation, const struct jp_blamed *cause)
 {
 	const uint64_t all = explanation->summary.samples + cause->absent;
 	double least, most;
@@ -90,7 +92,7 @@ static bool accuses(const struct jp_explanation *explanation, const struct jp_bl
 	return least >= JP_EXPLAIN_ACCUSES;
 }
 
-static int rank(struct jp_explanation *explanation, struct jp_error *err)
+static int rank_causes(struct jp_explanation *explanation, struct jp_error *err)
 {
 	explanation->causes = jp_blames_rank(&explanation->blames, explanation->summary.samples,
 					     &explanation->nr_causes);
@@ -101,7 +103,7 @@ static int rank(struct jp_explanation *explanation, struct jp_error *err)
 		struct jp_blamed *first = &explanation->causes[explanation->nr_accused];
 		const struct jp_blamed one = explanation->causes[i];
 
-		if (!accuses(explanation, &one))
+		if (!is_accused(explanation, &one))
 			continue;
 		memmove(first + 1, first, (size_t)(&explanation->causes[i] - first) * sizeof(one));
 		*first = one;
@@ -113,23 +115,24 @@ static int rank(struct jp_explanation *explanation, struct jp_error *err)
 static int read_and_explain(struct explain_reading *reading, const char *path, bool partial,
 			    struct jp_error *err)
 {
-	int ret = begin(reading, path, err);
+	int ret = begin_explainers(reading, path, err);
 
 	if (!ret)
-		ret = jp_perfdata_read(path, visit, reading, &reading->explanation->summary, err);
-	ret = jp_capture_accept_partial(ret, &reading->explanation->summary, partial, err);
+		ret = jp_perfdata_read(path, handle_event, reading, &reading->explanation->summary,
+				       err);
+	ret = jp_capture_partial(ret, &reading->explanation->summary, partial, err);
 	for (size_t i = 0; i < reading->count && !ret; i++)
 		if (reading->explainers[i]->end)
 			ret = reading->explainers[i]->end(&reading->views[i], err);
 	if (!ret)
-		ret = rank(reading->explanation, err);
+		ret = rank_causes(reading->explanation, err);
 	if (ret && !*err->text)
 		return jp_fail(err, -ret, "%s: %s", path, strerror(-ret));
 	return ret ?: jp_shortage(err->text, sizeof(err->text));
 }
 
 /* Returns when the file @path was written; 0: unknown. */
-static struct timespec written_at(const char *path)
+static struct timespec get_write_time(const char *path)
 {
 	struct stat st;
 
@@ -151,7 +154,7 @@ int jp_explain(const char *path, const struct jp_explain_options *options,
 		reading.names = jp_names_new(reading.finder);
 	if (reading.spaces && reading.names)
 		reading.changed =
-			jp_changed_files_new(reading.spaces, reading.finder, written_at(path));
+			jp_changed_files_new(reading.spaces, reading.finder, get_write_time(path));
 	if (reading.changed)
 		reading.ends =
 			jp_ends_new(reading.spaces, options->elf, reading.finder, reading.changed);

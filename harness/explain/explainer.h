@@ -31,12 +31,13 @@ struct jp_explain_view {
  * mapping or process, but not for each sample. */
 struct jp_explainer {
 	const char *name;
-	/* Creates @view->state; may be NULL. */
+	size_t state_size; /* bytes of a zeroed @view->state; 0: begin() creates it, if any */
+	/* Creates or changes @view->state; may be NULL. */
 	int (*begin)(struct jp_explain_view *view, struct jp_error *err);
 	/* Handles @event, which the spaces have applied. @stack: of a sample; else NULL. May be
 	 * NULL. */
-	int (*see)(struct jp_explain_view *view, const struct jp_event *event,
-		   const struct jp_stack *stack);
+	int (*handle)(struct jp_explain_view *view, const struct jp_event *event,
+		      const struct jp_stack *stack);
 	/* Blames what it found, after the last event. */
 	int (*end)(struct jp_explain_view *view, struct jp_error *err);
 	void (*free)(void *state); /* may be NULL */

@@ -7,7 +7,7 @@
 #include "harness/explain/explainer.h"
 
 /* Returns the runtime's option for code with frame pointers. */
-static const char *keeps(const char *process, const char *program)
+static const char *find_option(const char *process, const char *program)
 {
 	static const struct {
 		const char *name, *option;
@@ -47,7 +47,7 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 			  uint64_t samples)
 {
 	const struct jp_image *image = culprit->image;
-	const char *option = keeps(image->process, image->program);
+	const char *option = find_option(image->process, image->program);
 	struct jp_blame *blame = jp_blame(view->blames, "jit-no-frame-pointer", image->pid,
 					  image->process, culprit->file, samples);
 
@@ -64,7 +64,7 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_culprit 
 		jp_blame_evidence(
 			blame,
 			"%" PRIu64 " more end in a file without a caller in emitted code: "
-			"either may be at fault, and perf record --call-graph dwarf tells",
+			"either may be the cause; perf record --call-graph dwarf shows which",
 			culprit->shared);
 	if (culprit->callers)
 		jp_blame_evidence(
@@ -159,26 +159,26 @@ static bool lacks_callers(const struct jp_culprit *culprit)
 	       !jp_image_shows_callers(culprit->image);
 }
 
-static uint64_t cost(const struct jp_culprit *culprit)
+static uint64_t count_cost(const struct jp_culprit *culprit)
 {
 	return (culprit->breaks ? culprit->broken : 0) + (culprit->lacks ? culprit->callers : 0) +
 	       culprit->shared - culprit->both;
 }
 
-static void judge(struct jp_culprit *culprit)
+static void judge_culprit(struct jp_culprit *culprit)
 {
 	const bool emitted = culprit->code == JP_CODE_EMITTED;
 
 	culprit->breaks = keeps_none(culprit);
 	/* Leaves of libc lack their callers on most systems. */
 	culprit->lacks = emitted ? lacks_callers(culprit) : culprit->code != JP_CODE_LIBC;
-	if (!emitted && is_usual(culprit, cost(culprit)))
+	if (!emitted && is_usual(culprit, count_cost(culprit)))
 		culprit->breaks = culprit->lacks = false;
 }
 
-static void blame(struct jp_explain_view *view, const struct jp_culprit *culprit)
+static void blame_culprit(struct jp_explain_view *view, const struct jp_culprit *culprit)
 {
-	const uint64_t samples = cost(culprit);
+	const uint64_t samples = count_cost(culprit);
 
 	if (samples && culprit->code == JP_CODE_EMITTED)
 		blame_emitted(view, culprit, samples);
@@ -186,22 +186,22 @@ static void blame(struct jp_explain_view *view, const struct jp_culprit *culprit
 		blame_file(view, culprit, samples);
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_culprits(struct jp_explain_view *view, struct jp_error *err)
 {
 	struct jp_culprits culprits;
 	int ret = jp_culprits_find(view->ends, &culprits);
 
 	for (size_t i = 0; i < culprits.count; i++)
-		judge(&culprits.list[i]);
+		judge_culprit(&culprits.list[i]);
 	jp_culprits_join(view->ends, &culprits);
 	for (size_t i = 0; i < culprits.count && !ret; i++)
-		blame(view, &culprits.list[i]);
+		blame_culprit(view, &culprits.list[i]);
 	jp_culprits_free(&culprits);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
 static const struct jp_explainer frame_pointer = {
 	.name = "frame-pointer",
-	.end = end,
+	.end = blame_culprits,
 };
 JP_REGISTER(explainer, frame_pointer);

@@ -40,7 +40,7 @@ struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid)
 
 /* Begins the next image of @event's process. Records that perf writes before all others begin
  * nothing. */
-static int start(struct jp_images *images, const struct jp_event *event)
+static int start_image(struct jp_images *images, const struct jp_event *event)
 {
 	struct jp_image **current = jp_map_find(&images->current, event->pid), *image;
 	const struct jp_image *before = current ? *current : NULL;
@@ -76,7 +76,7 @@ bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const ch
 	return process && (*process)->program && strcmp((*process)->program, name) == 0;
 }
 
-static int see_map(struct jp_images *images, const struct jp_event *event, bool sampled)
+static int handle_map(struct jp_images *images, const struct jp_event *event, bool sampled)
 {
 	struct jp_image *image;
 	enum jp_code_kind code;
@@ -107,11 +107,11 @@ static int see_map(struct jp_images *images, const struct jp_event *event, bool 
 	return 0;
 }
 
-int jp_images_see(struct jp_images *images, const struct jp_event *event, bool sampled)
+int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled)
 {
 	if (jp_event_starts_process(event))
-		return start(images, event);
-	return event->type == JP_EVENT_MAP ? see_map(images, event, sampled) : 0;
+		return start_image(images, event);
+	return event->type == JP_EVENT_MAP ? handle_map(images, event, sampled) : 0;
 }
 
 bool jp_image_replaced(const struct jp_image *image)

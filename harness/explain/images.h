@@ -53,7 +53,7 @@ struct jp_images {
 struct jp_image *jp_image_of(struct jp_images *images, uint32_t pid);
 /* Updates images by @event, which the places have applied; @sampled: after the first sample.
  * Returns 0 or -ENOMEM. */
-int jp_images_see(struct jp_images *images, const struct jp_event *event, bool sampled);
+int jp_images_handle(struct jp_images *images, const struct jp_event *event, bool sampled);
 /* Returns whether mappings called @name are of the main program of @pid, as far as known. */
 bool jp_images_is_program(const struct jp_images *images, uint32_t pid, const char *name);
 void jp_images_free(struct jp_images *images);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/explain/explainer.h"
+#include "harness/base/path.h"
 #include "harness/explain/remapped.h"
 #include "harness/model/symbols/names.h"
 
@@ -42,21 +43,14 @@ struct interpreter_state {
 enum emitted_place { UNSEEN, ELSEWHERE, EMITTED, NAMED, INTERPRETER, LOOP, ENTRY };
 
 /* Returns the interpreter loop of @file; -1: all of it may be one. */
-static int loop_of(const char *file)
+static int find_loop(const char *file)
 {
-	const char *slash = strrchr(file, '/');
-	const char *name = slash ? slash + 1 : file;
+	const char *name = jp_path_base(file);
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++)
 		if (strncmp(name, loops[i].file, strlen(loops[i].file)) == 0)
 			return (int)i;
 	return -1;
-}
-
-static int begin(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct interpreter_state));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 
 static void free_state(void *context)
@@ -72,7 +66,7 @@ static void free_state(void *context)
 }
 
 /* Returns what a function of this name is in the file of @loop. */
-static enum emitted_place look_at(const struct jp_name *name, int loop)
+static enum emitted_place classify_name(const struct jp_name *name, int loop)
 {
 	/* Unknown without symbols. */
 	if (name->how == JP_NAME_STRIPPED)
@@ -82,16 +76,17 @@ static enum emitted_place look_at(const struct jp_name *name, int loop)
 	return strcmp(name->text, loops[loop].entry) == 0 ? ENTRY : LOOP;
 }
 
-static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
+static enum emitted_place classify_address(const struct jp_explain_view *view, uint32_t pid,
+					   uint64_t addr)
 {
 	struct jp_mapping text;
 	const struct jp_mapping *mapping = jp_remapped_find(view->spaces, pid, addr, &text);
-	const int loop = mapping ? loop_of(mapping->name) : -1;
+	const int loop = mapping ? find_loop(mapping->name) : -1;
 	struct jp_name name;
 
 	if (loop >= 0) {
 		name = jp_names_find(view->names, mapping, addr);
-		return look_at(&name, loop);
+		return classify_name(&name, loop);
 	}
 	if (!mapping || jp_code_of(mapping->backing, mapping->name) != JP_CODE_EMITTED)
 		return ELSEWHERE;
@@ -101,8 +96,8 @@ static enum emitted_place look_up(const struct jp_explain_view *view, uint32_t p
 	return strcmp(name.text, emitted_name) == 0 ? INTERPRETER : NAMED;
 }
 
-/* Notes what lies at an address; interpreters do not move. Returns the place or -ENOMEM. */
-static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
+/* Caches what is at an address, since interpreters do not move. Returns the place or -ENOMEM. */
+static int get_place(const struct jp_explain_view *view, uint32_t pid, uint64_t addr)
 {
 	struct interpreter_state *state = view->state;
 	uint64_t *place = jp_map_at(&state->places, addr ^ (uint64_t)pid << 47, sizeof(*place));
@@ -110,7 +105,7 @@ static int place_at(const struct jp_explain_view *view, uint32_t pid, uint64_t a
 	if (!place)
 		return -ENOMEM;
 	if (*place == UNSEEN)
-		*place = look_up(view, pid, addr);
+		*place = classify_address(view, pid, addr);
 	return (int)*place;
 }
 
@@ -121,8 +116,8 @@ static bool is_emitted(int place)
 
 /* Handles a sample with its innermost frame at @top, in a process whose interpreter is in a
  * file. */
-static int see_loop(const struct jp_explain_view *view, uint32_t pid, const struct jp_stack *stack,
-		    int top)
+static int handle_loop_sample(const struct jp_explain_view *view, uint32_t pid,
+			      const struct jp_stack *stack, int top)
 {
 	struct interpreter_state *state = view->state;
 	struct looped *looped = jp_map_at(&state->looped, pid, sizeof(*looped));
@@ -135,7 +130,7 @@ static int see_loop(const struct jp_explain_view *view, uint32_t pid, const stru
 		return 0;
 	looped->top += top == LOOP || top == ENTRY;
 	for (i = 0; i < stack->count; i++) {
-		const int place = place_at(view, pid, stack->frames[i]);
+		const int place = get_place(view, pid, stack->frames[i]);
 
 		if (place < 0)
 			return place;
@@ -157,8 +152,8 @@ static bool is_emitted_at(const struct jp_explain_view *view,
 	       jp_code_at(&view->ends->codes, process, stretch) == JP_CODE_EMITTED;
 }
 
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
 	struct interpreter_state *state = view->state;
 	const struct jp_places_process *process;
@@ -173,15 +168,15 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 		return -ENOMEM;
 	if (process->program != state->program) {
 		state->program = process->program;
-		state->loops = state->program && loop_of(state->program) >= 0;
+		state->loops = state->program && find_loop(state->program) >= 0;
 	}
 	looped = state->loops;
 	if (!looped && !is_emitted_at(view, process, stack->frames[0]))
 		return 0;
-	place = place_at(view, event->pid, stack->frames[0]);
+	place = get_place(view, event->pid, stack->frames[0]);
 	if (place < 0)
 		return place;
-	ret = looped ? see_loop(view, event->pid, stack, place) : 0;
+	ret = looped ? handle_loop_sample(view, event->pid, stack, place) : 0;
 	if (ret || !is_emitted(place))
 		return ret;
 	emitted = jp_map_at(&state->processes, event->pid, sizeof(*emitted));
@@ -193,7 +188,7 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return 0;
 }
 
-static const char *remedy_of(const char *interpreter)
+static const char *find_remedy(const char *interpreter)
 {
 	static const struct {
 		const char *name, *remedy;
@@ -216,15 +211,15 @@ static const char *remedy_of(const char *interpreter)
 
 /* Returns the samples of @image with functions of an interpreter and no emitted code; 0: not more
  * than at any start of a program. */
-static uint64_t interpreted_by_file(const struct interpreter_state *state,
-				    const struct jp_image *image)
+static uint64_t count_interpreted_by_file(const struct interpreter_state *state,
+					  const struct jp_image *image)
 {
 	enum { HALF = 2, SOME = 5, FEW = 10 };
 	const struct interpreted *emitted;
 	const struct looped *looped;
 	uint64_t samples = image->interpreted, part = HALF;
 
-	if (samples && loop_of(image->interpreter) >= 0) {
+	if (samples && find_loop(image->interpreter) >= 0) {
 		looped = jp_map_find(&state->looped, image->pid);
 		emitted = jp_map_find(&state->processes, image->pid);
 		if (!looped)
@@ -256,7 +251,7 @@ static void blame_file(struct jp_explain_view *view, const struct jp_image *imag
 			  image->anon ? "" : ": the process has none");
 	jp_blame_evidence(blame, "see them: perf script -i %s --pid %u -F ip,sym,dso", view->path,
 			  image->pid);
-	jp_blame_remedy(blame, "%s", remedy_of(image->interpreter));
+	jp_blame_remedy(blame, "%s", find_remedy(image->interpreter));
 }
 
 /* The same for an interpreter in emitted code. */
@@ -279,7 +274,7 @@ static void blame_emitted(struct jp_explain_view *view, const struct jp_image *i
 			       "async-profiler, which reads interpreted frames");
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_interpreters(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct interpreter_state *state = view->state;
 
@@ -288,7 +283,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	for (size_t i = 0; i < view->ends->images.count; i++) {
 		const struct jp_image *image = view->ends->images.all[i];
 		struct interpreted *process = jp_map_find(&state->processes, image->pid);
-		const uint64_t by_file = interpreted_by_file(state, image);
+		const uint64_t by_file = count_interpreted_by_file(state, image);
 
 		if (by_file)
 			blame_file(view, image, by_file);
@@ -303,9 +298,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer interpreter = {
 	.name = "interpreter",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.state_size = sizeof(struct interpreter_state),
+	.handle = handle_event,
+	.end = blame_interpreters,
 	.free = free_state,
 };
 JP_REGISTER(explainer, interpreter);

@@ -11,14 +11,8 @@ struct kernel_only {
 	uint64_t user, user_chains; /* samples in user space, and with the user part of a chain */
 };
 
-static int begin(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct kernel_only));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
 	struct kernel_only *state = view->state;
 	const struct jp_event_asked *asked = event->asked;
@@ -32,7 +26,7 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 	return 0;
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_events(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct kernel_only *state = view->state;
 	struct jp_blame *blame;
@@ -56,9 +50,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer kernel_only = {
 	.name = "kernel-only",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.state_size = sizeof(struct kernel_only),
+	.handle = handle_event,
+	.end = blame_events,
 	.free = free,
 };
 JP_REGISTER(explainer, kernel_only);

@@ -18,7 +18,7 @@ static bool lacks_cfi(const struct jp_end *end)
 
 /* Returns whether the file without call frame information exists: it may be no ELF file but an
  * image of a heap with emitted code. */
-static bool is_there(const struct jp_explain_view *view, const struct jp_end *end)
+static bool file_exists(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	struct jp_wanted_file wanted = {.path = end->file, .pid = end->image->pid};
 	const struct jp_build_id *headed;
@@ -43,7 +43,7 @@ static bool is_there(const struct jp_explain_view *view, const struct jp_end *en
 
 /* Returns the cause of walks that end at a limit of the recording or for want of unwinding
  * information. There is one blame for each cause, process and file, so numbers stay small. */
-static const char *cause_of(const struct jp_explain_view *view, const struct jp_end *end)
+static const char *find_cause(const struct jp_explain_view *view, const struct jp_end *end)
 {
 	switch (end->kind) {
 	case JP_END_FULL:
@@ -55,7 +55,7 @@ static const char *cause_of(const struct jp_explain_view *view, const struct jp_
 	case JP_END_NO_CFI:
 		return lacks_cfi(end) ? "no-cfi-for-jit" : NULL;
 	case JP_END_NO_FILE:
-		return is_there(view, end) ? "no-cfi-for-jit" : "missing-file";
+		return file_exists(view, end) ? "no-cfi-for-jit" : "missing-file";
 	default:
 		return NULL;
 	}
@@ -94,8 +94,8 @@ static void describe_circle(struct jp_explain_view *view, const struct jp_end *e
 			  "depth-limit",
 			  end->addr);
 	jp_blame_evidence(blame,
-			  "the file cannot tell: perf record --call-graph dwarf,65528 does; see "
-			  "perf script -i %s --tid %u",
+			  "the recording does not show which: perf record --call-graph dwarf,65528 "
+			  "does; see perf script -i %s --tid %u",
 			  view->path, end->tid);
 	jp_blame_remedy(blame,
 			"the runtime must keep the frame pointer, or publish unwind information "
@@ -180,7 +180,7 @@ static void describe_missing(struct jp_explain_view *view, const struct jp_end *
 	jp_blame_evidence(blame, "its call frame information is needed to go on from %" PRIx64,
 			  end->addr);
 	jp_blame_remedy(blame,
-			"judge where it was recorded, or give the files of then: jitproof "
+			"explain on the recorded machine, or with the recorded files: jitproof "
 			"explain --elf DIR %s",
 			view->path);
 }
@@ -233,22 +233,22 @@ static void blame_both(struct jp_explain_view *view, const struct jp_end *end)
 }
 
 /* Returns the lost samples: when a process ends, the kernel has nothing to dump. */
-static uint64_t costs(const struct jp_end *end)
+static uint64_t count_lost(const struct jp_end *end)
 {
 	return end->kind == JP_END_EMPTY && !end->image->hollow ? end->samples - end->blank
 								: end->samples;
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_limits(struct jp_explain_view *view, struct jp_error *err)
 {
 	for (size_t i = 0; i < view->ends->count; i++) {
 		const struct jp_end *end = &view->ends->list[i];
-		const char *id = cause_of(view, end);
+		const char *id = find_cause(view, end);
 		const bool file = end->kind == JP_END_NO_FILE || end->kind == JP_END_NO_CFI;
 
-		if (!id || !costs(end))
+		if (!id || !count_lost(end))
 			continue;
-		blame_end(view, end, id, file ? end->file : NULL, costs(end));
+		blame_end(view, end, id, file ? end->file : NULL, count_lost(end));
 		blame_both(view, end);
 	}
 	return 0;
@@ -256,6 +256,6 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer walk_limits = {
 	.name = "limits",
-	.end = end,
+	.end = blame_limits,
 };
 JP_REGISTER(explainer, walk_limits);

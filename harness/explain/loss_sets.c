@@ -44,7 +44,7 @@ void jp_loss_sets_count(struct jp_loss_sets *sets, size_t set)
 }
 
 /* Returns whether @what was found in @set before, or -ENOMEM. */
-static int is_again(struct jp_map *met, const void *what, size_t set)
+static int mark_found(struct jp_map *met, const void *what, size_t set)
 {
 	size_t *last = jp_map_at(met, (uintptr_t)what, sizeof(*last));
 	const bool again = last && *last == set;
@@ -55,14 +55,14 @@ static int is_again(struct jp_map *met, const void *what, size_t set)
 }
 
 /* Joins a set: a place may have two of its losses, a cause two places. */
-static int join(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
+static int join_set(const struct jp_loss_sets *sets, size_t set, struct jp_map *met)
 {
 	const uint64_t samples = sets->list[set - 1].samples;
 
 	for (size_t at = set; at; at = sets->list[at - 1].rest) {
 		struct jp_blame *blame = *sets->list[at - 1].blame;
-		const int place = blame ? is_again(met, blame, set) : 0,
-			  cause = blame ? is_again(met, blame->cause, set) : 0;
+		const int place = blame ? mark_found(met, blame, set) : 0,
+			  cause = blame ? mark_found(met, blame->cause, set) : 0;
 
 		if (place < 0 || cause < 0)
 			return -ENOMEM;
@@ -81,7 +81,7 @@ int jp_loss_sets_join(const struct jp_loss_sets *sets)
 
 	for (size_t set = 1; set <= sets->count && !ret; set++)
 		if (sets->list[set - 1].samples)
-			ret = join(sets, set, &met);
+			ret = join_set(sets, set, &met);
 	jp_map_free(&met);
 	return ret;
 }

@@ -20,14 +20,14 @@ static void add_record(uint64_t *last, bool sample)
 		*last = (*last & (MARK - 1)) | MARK;
 }
 
-static double part_of_samples(uint64_t last)
+static double compute_sample_share(uint64_t last)
 {
 	const int count = last ? 63 - __builtin_clzll(last) : 0;
 
 	return count ? (__builtin_popcountll(last) - 1) / (double)count : 0;
 }
 
-void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
+void jp_lost_handle(struct jp_lost *lost, const struct jp_event *event)
 {
 	const bool both = event->asked && event->asked->sideband;
 	uint64_t *last = &lost->last[event->cpu % (sizeof(lost->last) / sizeof(*lost->last))];
@@ -47,7 +47,7 @@ void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 		return;
 	case JP_EVENT_LOST:
 		lost->records[both] += event->lost.lost;
-		lost->among += both ? event->lost.lost * part_of_samples(*last) : 0;
+		lost->among += both ? event->lost.lost * compute_sample_share(*last) : 0;
 		break;
 	case JP_EVENT_LOST_SAMPLES:
 		lost->samples[both] += event->lost.lost;
@@ -59,17 +59,17 @@ void jp_lost_see(struct jp_lost *lost, const struct jp_event *event)
 		lost->first = event->time;
 }
 
-static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view *view,
-			      const char *id, uint64_t samples)
+static struct jp_blame *blame_loss(const struct jp_lost *lost, struct jp_explain_view *view,
+				   const char *id, uint64_t samples)
 {
 	struct jp_blame *blame = jp_blame(view->blames, id, 0, "", NULL, samples);
 
 	jp_blame_evidence(blame,
-			  "LOST records tell of %" PRIu64 " events, LOST_SAMPLES of %" PRIu64
+			  "LOST records report %" PRIu64 " events, LOST_SAMPLES %" PRIu64
 			  ": perf report -i %s --stats",
 			  lost->records[0] + lost->records[1], lost->samples[0] + lost->samples[1],
 			  view->path);
-	jp_blame_evidence(blame, "the first loss was known at time %" PRIu64 ".%09" PRIu64,
+	jp_blame_evidence(blame, "the first loss was reported at time %" PRIu64 ".%09" PRIu64,
 			  lost->first / 1000000000, lost->first % 1000000000);
 	jp_blame_remedy(blame, "perf record -m 16M, a lower frequency (-F), smaller stack dumps, "
 			       "one process (-p) instead of all (-a)");
@@ -77,7 +77,7 @@ static struct jp_blame *blame(const struct jp_lost *lost, struct jp_explain_view
 }
 
 /* Returns whether any sample needs a mapping. */
-static bool any_user(const struct jp_ends *ends)
+static bool has_user_samples(const struct jp_ends *ends)
 {
 	for (size_t i = 0; i < ends->images.count; i++)
 		if (ends->images.all[i]->samples)
@@ -98,26 +98,26 @@ void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uin
 	struct jp_blame *found;
 
 	/* If few were mappings, no sample certainly needs one. */
-	if (part > 0.5 && sideband && !harm && any_user(view->ends)) {
-		/* What is known of the samples is in doubt by the share of records that is gone:
-		 * as many as there would be for the lost ones. */
+	if (part > 0.5 && sideband && !harm && has_user_samples(view->ends)) {
+		/* As many samples are in doubt as would need the lost records, by the share of lost
+		 * records. */
 		const uint64_t doubt = (uint64_t)fmin(
 			view->samples * ((double)sideband / (lost->sideband + 1)), MOST);
 
-		found = blame(lost, view, "lost-records", doubt);
+		found = blame_loss(lost, view, "lost-records", doubt);
 		found->absent = doubt;
 		jp_blame_evidence(found,
-				  "about %" PRIu64 " of them told of mappings and processes, of "
-				  "which %" PRIu64 " records came: what is known of the others is "
-				  "that much in doubt",
+				  "about %" PRIu64
+				  " of them were records of mappings and processes (%" PRIu64
+				  " such records were written), which samples may need",
 				  sideband, lost->sideband);
 	}
-	/* Where most of what is there is harmed, that is what the loss cost. */
+	/* If the lost records harm most samples, lost samples are not a separate cause. */
 	if (!samples || (harm && harm * 2 >= view->samples))
 		return;
-	found = blame(lost, view, "lost-samples", samples);
+	found = blame_loss(lost, view, "lost-samples", samples);
 	found->absent = samples;
-	jp_blame_evidence(found, "%s%" PRIu64 " samples that are there are right",
-			  harm ? "but for those that need lost records, the " : "the ",
+	jp_blame_evidence(found, "%s%" PRIu64 " recorded samples are right",
+			  harm ? "except for those that need lost records, the " : "the ",
 			  view->samples);
 }

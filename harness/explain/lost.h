@@ -15,6 +15,6 @@ struct jp_lost {
 	uint64_t sideband; /* records of mappings and processes */
 };
 
-void jp_lost_see(struct jp_lost *lost, const struct jp_event *event);
+void jp_lost_handle(struct jp_lost *lost, const struct jp_event *event);
 /* Blames the losses. @harm: samples that certainly need a lost record. */
 void jp_lost_blame(const struct jp_lost *lost, struct jp_explain_view *view, uint64_t harm);

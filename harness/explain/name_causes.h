@@ -21,8 +21,7 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case);
 bool jp_blame_no_source(const struct jp_name_case *name_case);
 
 /* Notes a perf map with names that belongs to another user than the recording. */
-void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
-		   const struct jp_name_process *process);
+void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process);
 
 /* Blames cause @id for the loss, with its ranges. @file may be NULL. */
 struct jp_blame *jp_blame_names(const struct jp_name_case *name_case, const char *id,

@@ -40,8 +40,8 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 	struct jp_found_file found;
 	struct jp_jitdump *dump;
 
-	facts->missing = jp_file_find(jp_name_losses_finder(name_case->losses), &wanted,
-				      JP_FILE_ITSELF, &found, &facts->why);
+	facts->missing =
+		jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, &facts->why);
 	if (facts->missing)
 		return;
 	dump = jp_jitdump_adopt(found.fd, found.path, found.size, &facts->why);
@@ -55,7 +55,7 @@ static void read_dump(const struct jp_name_case *name_case, struct dump_facts *f
 	jp_jitdump_close(dump);
 }
 
-static void marker_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+static void describe_marker(const struct jp_name_case *name_case, struct jp_blame *blame)
 {
 	const struct jp_name_process *process = name_case->process;
 
@@ -65,7 +65,7 @@ static void marker_line(const struct jp_name_case *name_case, struct jp_blame *b
 			  process->pid, name_case->view->path, strrchr(process->marker, '/') + 1);
 }
 
-static void loss_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+static void describe_loss(const struct jp_name_case *name_case, struct jp_blame *blame)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 
@@ -78,9 +78,9 @@ static bool blame_gone(const struct jp_name_case *name_case, const struct dump_f
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-file-gone", facts->path);
 
-	marker_line(name_case, blame);
+	describe_marker(name_case, blame);
 	jp_blame_evidence(blame, "%.400s", facts->why.text);
-	loss_line(name_case, blame);
+	describe_loss(name_case, blame);
 	jp_blame_remedy(blame,
 			"record again, and keep the jitdump until it is injected: "
 			"perf inject --jit -i %s -o injected.data",
@@ -109,7 +109,7 @@ static bool blame_clock(const struct jp_name_case *name_case, const struct dump_
 		jp_blame_evidence(blame, "the injected records begin at %" PRIu64,
 				  process->injected_first);
 	else
-		marker_line(name_case, blame);
+		describe_marker(name_case, blame);
 	jp_blame_remedy(blame,
 			"record again with -k mono: perf record -k mono -g ...; then perf inject "
 			"--jit -i perf.data -o injected.data%s",
@@ -122,21 +122,20 @@ static bool blame_not_injected(const struct jp_name_case *name_case, const struc
 	struct jp_blame *blame = jp_blame_names(name_case, "jitdump-not-injected", facts->path);
 
 	if (name_case->process->marker)
-		marker_line(name_case, blame);
+		describe_marker(name_case, blame);
 	else
 		jp_blame_evidence(blame,
-				  "it lies where perf would look, and no record maps it: "
-				  "`ls -l %s`",
+				  "it is where perf searches, and no record maps it: `ls -l %s`",
 				  facts->path);
 	if (facts->missing)
-		jp_blame_evidence(blame, "what it holds cannot be seen: %.400s", facts->why.text);
+		jp_blame_evidence(blame, "it cannot be read: %.400s", facts->why.text);
 	else
 		jp_blame_evidence(blame,
 				  "it holds %" PRIu64
 				  " loads, which name %zu of %zu addresses without a "
 				  "name",
 				  facts->loads, facts->covers, name_case->loss->nr_addrs);
-	loss_line(name_case, blame);
+	describe_loss(name_case, blame);
 	jp_blame_remedy(blame,
 			"perf inject --jit -i %s -o injected.data && perf report -i "
 			"injected.data (or: jitproof inject -i %s -o injected.data)",
@@ -167,7 +166,7 @@ static bool blame_hidden(const struct jp_name_case *name_case)
 
 /* Returns whether all loads lie outside of the recording, so that their times are of another
  * clock. */
-static bool other_clock(const struct jp_name_process *process, const struct dump_facts *facts)
+static bool has_other_clock(const struct jp_name_process *process, const struct dump_facts *facts)
 {
 	const uint64_t span = process->last - process->first + UINT64_C(3600000000000);
 
@@ -193,7 +192,7 @@ bool jp_blame_jitdump(const struct jp_name_case *name_case)
 	/* An unreadable file exists. */
 	if (facts.missing && facts.missing != -EACCES && facts.missing != -EPERM)
 		return blame_gone(name_case, &facts);
-	if (!name_case->view->summary->monotonic || other_clock(process, &facts))
+	if (!name_case->view->summary->monotonic || has_other_clock(process, &facts))
 		return blame_clock(name_case, &facts);
 	return blame_not_injected(name_case, &facts);
 }

@@ -8,6 +8,7 @@
 #include "harness/base/array.h"
 #include "harness/base/map.h"
 #include "harness/base/number.h"
+#include "harness/base/path.h"
 #include "harness/base/text_pool.h"
 #include "harness/explain/changed_files.h"
 #include "harness/explain/code.h"
@@ -83,7 +84,7 @@ void jp_name_losses_free(struct jp_name_losses *losses)
 	free(losses);
 }
 
-static struct jp_name_process *process_of(struct jp_name_losses *losses, uint32_t pid)
+static struct jp_name_process *get_process(struct jp_name_losses *losses, uint32_t pid)
 {
 	struct jp_name_process **known = jp_map_at(&losses->processes, pid, sizeof(*known));
 
@@ -97,7 +98,7 @@ static struct jp_name_process *process_of(struct jp_name_losses *losses, uint32_
 /* Returns whether the path is "jit-PID.dump", by which perf knows jitdumps. */
 static bool is_marker(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
+	const char *at = jp_path_base(path);
 	uint64_t pid;
 
 	if (*path != '/' || strncmp(at, "jit-", 4) != 0)
@@ -106,14 +107,14 @@ static bool is_marker(const char *path)
 	return jp_number_take(&at, 10, UINT32_MAX, &pid) && strncmp(at, ".dump", 5) == 0;
 }
 
-static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_map(struct jp_name_losses *losses, const struct jp_event *event)
 {
 	const bool injected = jp_file_finder_injected(losses->finder, event->map.name);
 	struct jp_name_process *process;
 
 	if (event->kernel_map || (!injected && !is_marker(event->map.name)))
 		return 0;
-	process = process_of(losses, event->pid);
+	process = get_process(losses, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (injected) {
@@ -132,19 +133,19 @@ static int see_map(struct jp_name_losses *losses, const struct jp_event *event)
 
 /* Returns whether a loss counts for a file, in all processes, instead of one process's emitted
  * code. */
-static bool in_file(unsigned int fault)
+static bool is_in_file(unsigned int fault)
 {
 	return (fault >= JP_NAME_NO_FILE && fault < JP_NAME_HOWS) || fault == JP_NAME_CHANGED;
 }
 
-static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int fault,
-				    const struct jp_mapping *mapping)
+static struct jp_name_loss *get_loss(struct jp_name_losses *losses, unsigned int fault,
+				     const struct jp_mapping *mapping)
 {
 	uint64_t key = (uint64_t)mapping->pid << 8 | fault;
 	struct jp_name_loss **known, **added;
 	struct jp_text *file;
 
-	if (in_file(fault)) {
+	if (is_in_file(fault)) {
 		file = jp_text_keep(&losses->files, mapping->name, strlen(mapping->name));
 		if (!file)
 			return NULL;
@@ -168,7 +169,7 @@ static struct jp_name_loss *loss_of(struct jp_name_losses *losses, unsigned int 
 					.since = mapping->since};
 	/* Frames where all threads begin need no name. */
 	(*added)->leaf = fault == JP_NAME_STRIPPED ||
-			 (in_file(fault) && jp_code_is_c_library(mapping->name));
+			 (is_in_file(fault) && jp_code_is_c_library(mapping->name));
 	if (mapping->build_id && mapping->build_id_size <= sizeof((*added)->id.bytes)) {
 		(*added)->id.size = mapping->build_id_size;
 		memcpy((*added)->id.bytes, mapping->build_id, mapping->build_id_size);
@@ -195,9 +196,9 @@ static void note_place(struct jp_name_loss *loss, const struct jp_mapping *mappi
 
 /* Returns what is wrong with the name of @addr; JP_NAME_ELF: nothing; JP_NAME_FAULTS: out of
  * memory. */
-static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
-			     const struct jp_mapping *mapping, uint64_t addr,
-			     struct known_loss *known)
+static unsigned int find_fault(struct jp_name_losses *losses, uint32_t pid,
+			       const struct jp_mapping *mapping, uint64_t addr,
+			       struct known_loss *known)
 {
 	struct jp_name name = jp_names_find(losses->names, mapping, addr);
 	const struct jp_perf_map *map;
@@ -208,7 +209,7 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_CHANGED;
 
 	if (name.how == JP_NAME_MAP) {
-		known->named = process_of(losses, mapping->pid);
+		known->named = get_process(losses, mapping->pid);
 		if (!known->named)
 			return JP_NAME_FAULTS;
 		map = jp_names_map(losses->names, mapping->pid, NULL);
@@ -220,8 +221,8 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 		return JP_NAME_ELF;
 	if (!(mapping->prot & JP_PROT_EXEC))
 		return JP_NAME_ELF;
-	if (!in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
-				   jp_replay_find(losses->injected, mapping->pid, addr)))
+	if (!is_in_file(name.how) && (jp_replay_find(losses->injected, pid, addr) ||
+				      jp_replay_find(losses->injected, mapping->pid, addr)))
 		return JP_NAME_HIDDEN;
 	/* A program that ran from memory is no emitted code. */
 	if (mapping->backing == JP_BACKING_MEMFD &&
@@ -231,28 +232,28 @@ static unsigned int fault_of(struct jp_name_losses *losses, uint32_t pid,
 	if (name.how == JP_NAME_NOT_ANONYMOUS && *mapping->name == '[' &&
 	    strncmp(mapping->name, "[anon:", 6) != 0)
 		return JP_NAME_ELF;
-	if (in_file(name.how) && *mapping->name == '[')
+	if (is_in_file(name.how) && *mapping->name == '[')
 		return JP_NAME_ELF;
-	if (in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
+	if (is_in_file(name.how) && jp_file_finder_injected(losses->finder, mapping->name))
 		return JP_NAME_NOT_THERE;
 	return name.how;
 }
 
-static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, uint64_t generation,
-		   struct known_loss *known)
+static int fill_known_loss(struct jp_name_losses *losses, uint32_t pid, uint64_t addr,
+			   uint64_t generation, struct known_loss *known)
 {
 	const struct jp_mapping *mapping = jp_replay_find(losses->replay, pid, addr);
 	struct jp_mapping text;
 	unsigned int fault;
 
 	*known = (struct known_loss){.addr = addr, .generation = generation};
-	fault = mapping ? fault_of(losses, pid, mapping, addr, known) : JP_NAME_ELF;
+	fault = mapping ? find_fault(losses, pid, mapping, addr, known) : JP_NAME_ELF;
 	if (fault == JP_NAME_ELF)
 		return 0;
 	if ((fault == JP_NAME_NO_MAP || fault == JP_NAME_NOT_IN_MAP) &&
 	    jp_remapped(losses->replay, pid, mapping, &text))
 		fault = JP_NAME_REMAPPED;
-	known->loss = fault == JP_NAME_FAULTS ? NULL : loss_of(losses, fault, mapping);
+	known->loss = fault == JP_NAME_FAULTS ? NULL : get_loss(losses, fault, mapping);
 	if (!known->loss)
 		return -ENOMEM;
 	if (fault == JP_NAME_REMAPPED)
@@ -261,8 +262,8 @@ static int look_up(struct jp_name_losses *losses, uint32_t pid, uint64_t addr, u
 	return 0;
 }
 
-static int count(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
-		 uint64_t time, size_t *set)
+static int count_loss(struct jp_name_losses *losses, const struct known_loss *known, bool leaf,
+		      uint64_t time, size_t *set)
 {
 	struct jp_name_process *process = known->named;
 	struct jp_name_loss *loss = known->loss;
@@ -281,11 +282,11 @@ static int count(struct jp_name_losses *losses, const struct known_loss *known, 
 	return jp_loss_sets_add(&losses->sets, set, loss->number, &loss->blame);
 }
 
-static int see_sample(struct jp_name_losses *losses, const struct jp_event *event,
-		      const struct jp_stack *stack)
+static int handle_sample(struct jp_name_losses *losses, const struct jp_event *event,
+			 const struct jp_stack *stack)
 {
 	const uint64_t generation = jp_replay_generation(losses->replay, event->pid);
-	struct jp_name_process *process = process_of(losses, event->pid);
+	struct jp_name_process *process = get_process(losses, event->pid);
 	const uint64_t same =
 		jp_same_frames(&losses->last, generation, stack->frames, stack->count);
 	const uint64_t news = stack->count - (same < losses->clean ? same : losses->clean);
@@ -305,10 +306,10 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 				       50];
 
 		if (known->addr != addr || known->generation != generation || !generation)
-			failed = look_up(losses, event->pid, addr, generation, known);
+			failed = fill_known_loss(losses, event->pid, addr, generation, known);
 		if (failed || (!known->loss && !known->named))
 			continue;
-		failed = count(losses, known, i == 0, event->time, &set);
+		failed = count_loss(losses, known, i == 0, event->time, &set);
 		losses->clean = stack->count - 1 - i;
 	}
 	if (set)
@@ -316,9 +317,9 @@ static int see_sample(struct jp_name_losses *losses, const struct jp_event *even
 	return failed;
 }
 
-static int see_start(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_start(struct jp_name_losses *losses, const struct jp_event *event)
 {
-	struct jp_name_process *process = process_of(losses, event->pid);
+	struct jp_name_process *process = get_process(losses, event->pid);
 
 	if (!process)
 		return -ENOMEM;
@@ -329,13 +330,13 @@ static int see_start(struct jp_name_losses *losses, const struct jp_event *event
 	return jp_replay_apply(losses->injected, event);
 }
 
-static int see_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
+static int handle_namespaces(struct jp_name_losses *losses, const struct jp_event *event)
 {
 	struct jp_name_process *process;
 
 	if (event->record_type != JP_PERF_RECORD_NAMESPACES || !event->namespaces.pid)
 		return 0;
-	process = process_of(losses, event->pid);
+	process = get_process(losses, event->pid);
 	if (!process)
 		return -ENOMEM;
 	process->pid_namespace = event->namespaces.pid;
@@ -347,16 +348,16 @@ static int see_namespaces(struct jp_name_losses *losses, const struct jp_event *
 	return 0;
 }
 
-int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
-		       const struct jp_stack *stack)
+int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *event,
+			  const struct jp_stack *stack)
 {
 	if (stack)
-		return see_sample(losses, event, stack);
+		return handle_sample(losses, event, stack);
 	if (event->type == JP_EVENT_MAP)
-		return see_map(losses, event);
+		return handle_map(losses, event);
 	if (event->type == JP_EVENT_OTHER)
-		return see_namespaces(losses, event);
-	return jp_event_starts_process(event) ? see_start(losses, event) : 0;
+		return handle_namespaces(losses, event);
+	return jp_event_starts_process(event) ? handle_start(losses, event) : 0;
 }
 
 /* --- results ------------------------------------------------------------------------------ */
@@ -371,7 +372,8 @@ int jp_name_losses_join(const struct jp_name_losses *losses)
 	return jp_loss_sets_join(&losses->sets);
 }
 
-const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at)
+const struct jp_name_process *jp_name_losses_next_process(const struct jp_name_losses *losses,
+							  size_t *at)
 {
 	struct jp_name_process *const *process = jp_map_next(&losses->processes, at, NULL);
 
@@ -380,7 +382,7 @@ const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *l
 
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid)
 {
-	return process_of(losses, pid);
+	return get_process(losses, pid);
 }
 
 bool jp_name_process_apart(const struct jp_name_losses *losses,
@@ -388,14 +390,4 @@ bool jp_name_process_apart(const struct jp_name_losses *losses,
 {
 	return process->pid_namespace && (process->pid_namespace != losses->pid_namespace ||
 					  process->mount_namespace != losses->mount_namespace);
-}
-
-struct jp_names *jp_name_losses_names(struct jp_name_losses *losses)
-{
-	return losses->names;
-}
-
-struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses)
-{
-	return losses->finder;
 }

@@ -61,8 +61,8 @@ struct jp_name_losses *jp_name_losses_new(struct jp_replay *replay, struct jp_fi
 					  const struct jp_ends *ends);
 void jp_name_losses_free(struct jp_name_losses *losses);
 /* Handles an event. Returns 0 or -ENOMEM. */
-int jp_name_losses_see(struct jp_name_losses *losses, const struct jp_event *event,
-		       const struct jp_stack *stack);
+int jp_name_losses_handle(struct jp_name_losses *losses, const struct jp_event *event,
+			  const struct jp_stack *stack);
 
 /* Returns the next loss, or NULL; @at starts as 0. */
 struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, size_t *at);
@@ -70,8 +70,7 @@ struct jp_name_loss *jp_name_losses_next(const struct jp_name_losses *losses, si
  * -ENOMEM. */
 int jp_name_losses_join(const struct jp_name_losses *losses);
 /* Returns the next process, in the order of jp_map_next(), or NULL; @at starts as 0. */
-const struct jp_name_process *jp_name_losses_each(const struct jp_name_losses *losses, size_t *at);
+const struct jp_name_process *jp_name_losses_next_process(const struct jp_name_losses *losses,
+							  size_t *at);
 /* Returns the process @pid, new if nothing is known of it; NULL: out of memory. */
 const struct jp_name_process *jp_name_losses_process(struct jp_name_losses *losses, uint32_t pid);
-struct jp_names *jp_name_losses_names(struct jp_name_losses *losses);
-struct jp_file_finder *jp_name_losses_finder(struct jp_name_losses *losses);

@@ -22,14 +22,14 @@ struct map_facts {
 
 /* Returns the pid of the nearest ancestor whose perf map names the addresses, or 0: a child runs
  * inherited code. */
-static uint32_t parent_with_names(const struct jp_name_case *name_case)
+static uint32_t find_parent_with_names(const struct jp_name_case *name_case)
 {
 	enum { GENERATIONS = 64 };
 	const struct jp_name_process *process = name_case->process;
 	const struct jp_perf_map *map;
 
 	for (int i = 0; i < GENERATIONS && process && process->parent; i++) {
-		map = jp_names_map(jp_name_losses_names(name_case->losses), process->parent, NULL);
+		map = jp_names_map(name_case->view->names, process->parent, NULL);
 		if (map && jp_name_covers(name_case->loss, map) * 2 > name_case->loss->nr_addrs)
 			return process->parent;
 		process = jp_name_losses_process(name_case->losses, process->parent);
@@ -37,13 +37,12 @@ static uint32_t parent_with_names(const struct jp_name_case *name_case)
 	return 0;
 }
 
-static void look(const struct jp_name_case *name_case, struct map_facts *facts)
+static void read_map_facts(const struct jp_name_case *name_case, struct map_facts *facts)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 
 	snprintf(facts->path, sizeof(facts->path), "/tmp/perf-%" PRIu32 ".map", loss->pid);
-	facts->map =
-		jp_names_map(jp_name_losses_names(name_case->losses), loss->pid, &facts->missing);
+	facts->map = jp_names_map(name_case->view->names, loss->pid, &facts->missing);
 	if (!facts->map)
 		return;
 	facts->others = jp_perf_map_count_lines(facts->map, 0, UINT64_MAX);
@@ -51,11 +50,11 @@ static void look(const struct jp_name_case *name_case, struct map_facts *facts)
 		facts->lines += jp_perf_map_count_lines(facts->map, loss->ranges[i].start,
 							loss->ranges[i].end);
 	facts->covers = jp_name_covers(loss, facts->map);
-	facts->parent = parent_with_names(name_case);
+	facts->parent = find_parent_with_names(name_case);
 	facts->others -= facts->lines < facts->others ? facts->lines : facts->others;
 }
 
-static void samples_line(const struct jp_name_case *name_case, struct jp_blame *blame)
+static void describe_samples(const struct jp_name_case *name_case, struct jp_blame *blame)
 {
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames without a name in %s, %" PRIu64
@@ -68,14 +67,14 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-wrong-owner", facts->path);
 
-	jp_blame_evidence(blame, "what lies there %s: `ls -l %s`",
+	jp_blame_evidence(blame, "it %s: `ls -l %s`",
 			  facts->missing == -EACCES || facts->missing == -EPERM
-				  ? "is another user's, and may not be read by this one"
+				  ? "belongs to another user, and is not readable"
 				  : "is no regular file",
 			  facts->path);
 	jp_blame_evidence(blame, "%" PRIu64 " samples have frames without a name in %s",
 			  name_case->loss->samples, name_case->loss->name);
-	jp_blame_evidence(blame, "perf would open it, and wait for ever where it is a FIFO");
+	jp_blame_evidence(blame, "perf would open it, and wait for ever if it is a FIFO");
 	jp_blame_remedy(blame,
 			"remove it (rm -r %s), see who put it there, and let the runtime write its "
 			"map again: %s",
@@ -83,8 +82,7 @@ static bool blame_owner(const struct jp_name_case *name_case, const struct map_f
 	return true;
 }
 
-void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
-		   const struct jp_name_process *process)
+void jp_note_owner(struct jp_explain_view *view, const struct jp_name_process *process)
 {
 	struct jp_found_file found;
 	struct stat recording, map;
@@ -93,7 +91,7 @@ void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 
 	/* Root records processes of all users. */
 	if (!process->named || !jp_recording_stat(view, &recording) || !recording.st_uid ||
-	    jp_file_find_map(jp_name_losses_finder(losses), process->pid, &found, NULL))
+	    jp_file_find_map(view->finder, process->pid, &found, NULL))
 		return;
 	others = !fstat(found.fd, &map) && map.st_uid && map.st_uid != recording.st_uid;
 	jp_found_file_close(&found);
@@ -105,7 +103,7 @@ void jp_note_owner(struct jp_explain_view *view, struct jp_name_losses *losses,
 			  map.st_uid, recording.st_uid, found.path);
 	jp_blame_evidence(blame, "it names frames of %" PRIu64 " samples", process->named);
 	jp_blame_evidence(blame,
-			  "perf 5.10 to 7.3 do not ask whose it is: that user chose the names");
+			  "perf 5.10 to 7.3 do not check its owner, so that user chose the names");
 	jp_blame_remedy(blame,
 			"see that it is the process's own user: `ps -o user= -p %" PRIu32 "`",
 			process->pid);
@@ -115,10 +113,11 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 {
 	struct jp_blame *blame = jp_blame_names(name_case, "map-not-read-for-memfd", facts->path);
 
-	jp_blame_evidence(blame,
-			  "%" PRIu64 " samples have frames in %s, which perf does not take for "
-			  "anonymous memory",
-			  name_case->loss->samples, name_case->loss->name);
+	jp_blame_evidence(
+		blame,
+		"%" PRIu64
+		" samples have frames in %s, which perf does not consider anonymous memory",
+		name_case->loss->samples, name_case->loss->name);
 	jp_blame_evidence(blame,
 			  "the map has %zu lines for that memory, and names %zu of %zu sampled "
 			  "addresses: `grep -c . %s`",
@@ -134,15 +133,14 @@ static bool blame_memfd(const struct jp_name_case *name_case, const struct map_f
 
 /* Returns how many seconds before the recording the map was last written, by the times of both
  * files; 0: not before, or unknown. */
-static double written_before(const struct jp_name_case *name_case)
+static double count_seconds_before(const struct jp_name_case *name_case)
 {
 	const struct jp_name_process *process = name_case->process;
 	struct jp_found_file found;
 	struct stat map, recording;
 	double before = 0;
 
-	if (jp_file_find_map(jp_name_losses_finder(name_case->losses), name_case->loss->pid, &found,
-			     NULL))
+	if (jp_file_find_map(name_case->view->finder, name_case->loss->pid, &found, NULL))
 		return 0;
 	if (!fstat(found.fd, &map) && jp_recording_stat(name_case->view, &recording))
 		before = difftime(recording.st_mtime, map.st_mtime) -
@@ -155,7 +153,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "map-stale", facts->path);
-	const double before = written_before(name_case);
+	const double before = count_seconds_before(name_case);
 
 	if (loss->fault == JP_NAME_AGAIN || loss->fault == JP_NAME_OVERLAPPED) {
 		jp_blame_evidence(blame,
@@ -165,9 +163,9 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 		jp_blame_evidence(blame,
 				  "for example 0x%" PRIx64 ": see the lines of %s that hold it",
 				  loss->addrs[0], facts->path);
-		jp_blame_evidence(blame,
-				  "a perf map has no times: which of them ran then, it does not "
-				  "tell");
+		jp_blame_evidence(
+			blame,
+			"a perf map has no times, so it does not show which of them ran then");
 		jp_blame_remedy(blame, "use a jitdump, which has times: perf record -k mono ...; "
 				       "perf inject --jit -i perf.data -o injected.data");
 		return true;
@@ -176,7 +174,7 @@ static bool blame_stale(const struct jp_name_case *name_case, const struct map_f
 			  "%zu of the map's lines lie in the memory that was sampled, %zu lie "
 			  "elsewhere: `head %s`",
 			  facts->lines, facts->others, facts->path);
-	samples_line(name_case, blame);
+	describe_samples(name_case, blame);
 	if (before > 0)
 		jp_blame_evidence(
 			blame,
@@ -199,7 +197,7 @@ static bool blame_partial(const struct jp_name_case *name_case, const struct map
 	struct jp_blame *blame = jp_blame_names(name_case, "map-partial", facts->path);
 	uint64_t bad;
 
-	samples_line(name_case, blame);
+	describe_samples(name_case, blame);
 	jp_blame_evidence(blame, "for example 0x%" PRIx64 " is in no line of %s",
 			  name_case->loss->addrs[0], facts->path);
 	if (facts->parent)
@@ -248,7 +246,7 @@ bool jp_blame_perf_map(const struct jp_name_case *name_case)
 {
 	struct map_facts facts = {.missing = 0};
 
-	look(name_case, &facts);
+	read_map_facts(name_case, &facts);
 	switch (name_case->loss->fault) {
 	case JP_NAME_BAD_MAP:
 		return blame_owner(name_case, &facts);

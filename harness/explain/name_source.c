@@ -9,8 +9,6 @@
 
 /* Code without any visible source of names. */
 
-/* --- maps under another number ------------------------------------------------------------ */
-
 struct search {
 	const struct jp_name_case *name_case;
 	uint32_t named; /* pid of the map that fits; 0: none */
@@ -77,8 +75,9 @@ static bool blame_namespace(const struct jp_name_case *name_case, const struct s
 	jp_blame_evidence(blame, "%s names %zu of %zu sampled addresses without a name: `head %s`",
 			  search->path, search->covers, loss->nr_addrs, search->path);
 	jp_blame_evidence(blame,
-			  "so the process calls itself %" PRIu32 ", as in a pid namespace of its "
-			  "own: `grep NSpid /proc/%" PRIu32 "/status` while it runs",
+			  "so its own pid is %" PRIu32
+			  ", as in a pid namespace: `grep NSpid /proc/%" PRIu32
+			  "/status` while it runs",
 			  search->named, loss->pid);
 	jp_blame_remedy(blame,
 			"give perf the map under the outer pid: cp %s /tmp/perf-%" PRIu32
@@ -103,11 +102,11 @@ static bool blame_unseen(const struct jp_name_case *name_case)
 			  ", and not in the first ones told: `perf script -i %s "
 			  "--show-namespace-events`",
 			  process->pid_namespace, process->mount_namespace, name_case->view->path);
-	jp_blame_evidence(
-		blame,
-		"whether it wrote a map there the file cannot tell (no-name-source if not):"
-		" while it runs, `ls /proc/%" PRIu32 "/root/tmp/perf-*.map` does",
-		loss->pid);
+	jp_blame_evidence(blame,
+			  "the recording does not show whether it wrote a map there "
+			  "(no-name-source if not): while it runs, see `ls /proc/%" PRIu32
+			  "/root/tmp/perf-*.map`",
+			  loss->pid);
 	jp_blame_remedy(blame,
 			"while it runs: cp /proc/%" PRIu32 "/root/tmp/perf-*.map /tmp/perf-%" PRIu32
 			".map; or record from within the container; a runtime without a map: %s",
@@ -144,8 +143,7 @@ bool jp_blame_no_source(const struct jp_name_case *name_case)
 	if (loss->fault == JP_NAME_REMAPPED)
 		return blame_remapped(name_case);
 	if (loss->nr_addrs && loss->samples >= name_case->view->samples * JP_EXPLAIN_ACCUSES &&
-	    jp_file_find_maps(jp_name_losses_finder(name_case->losses), loss->pid, try_map,
-			      &search))
+	    jp_file_find_maps(name_case->view->finder, loss->pid, try_map, &search))
 		return blame_namespace(name_case, &search);
 	if (loss->fault == JP_NAME_NO_MAP &&
 	    jp_name_process_apart(name_case->losses, name_case->process))

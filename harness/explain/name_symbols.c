@@ -10,11 +10,11 @@
 
 /* Losses that symbols of a file could name. */
 
-static const char *build_id_of(const struct jp_name_case *name_case, char text[41])
+static const char *format_build_id(const struct jp_name_case *name_case, char text[41])
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const struct jp_build_id *headed =
-		jp_file_finder_build_id(jp_name_losses_finder(name_case->losses), loss->name);
+		jp_file_finder_build_id(name_case->view->finder, loss->name);
 
 	if (loss->id.size)
 		return jp_build_id_text(&loss->id, text);
@@ -28,8 +28,8 @@ static bool is_memory(const struct jp_name_loss *loss)
 }
 
 /* Describes what is at the recorded path now. */
-static void say_what_is_there(const struct jp_name_case *name_case, struct jp_blame *blame,
-			      const char *id)
+static void describe_present_file(const struct jp_name_case *name_case, struct jp_blame *blame,
+				  const char *id)
 {
 	const struct jp_name_loss *loss = name_case->loss;
 	const char *recording = name_case->view->path;
@@ -54,18 +54,17 @@ static void say_what_is_there(const struct jp_name_case *name_case, struct jp_bl
 				loss->name, recording);
 		else
 			jp_blame_evidence(blame,
-					  "what lies there now was put there, or written, after "
-					  "the recording: `ls -li --full-time '%s' %s`",
+					  "the file there was created or written after the "
+					  "recording: `ls -li --full-time '%s' %s`",
 					  loss->name, recording);
 		return;
 	case JP_NAME_OTHER_FILE:
-		jp_blame_evidence(blame,
-				  "what lies there now has another build id: `readelf -n '%s'`",
+		jp_blame_evidence(blame, "the file there has another build id: `readelf -n '%s'`",
 				  loss->name);
 		return;
 	case JP_NAME_BAD_FILE:
 		jp_blame_evidence(blame,
-				  "what lies there now is no whole ELF file: `readelf -hS '%s'`",
+				  "the file there is not a complete ELF file: `readelf -hS '%s'`",
 				  loss->name);
 		return;
 	default:
@@ -73,8 +72,8 @@ static void say_what_is_there(const struct jp_name_case *name_case, struct jp_bl
 	}
 }
 
-static void say_build_id(const struct jp_name_case *name_case, struct jp_blame *blame,
-			 const char *id)
+static void describe_build_id(const struct jp_name_case *name_case, struct jp_blame *blame,
+			      const char *id)
 {
 	const char *recording = name_case->view->path;
 
@@ -100,13 +99,13 @@ static bool blame_missing(const struct jp_name_case *name_case)
 	const struct jp_name_loss *loss = name_case->loss;
 	struct jp_blame *blame = jp_blame_names(name_case, "missing-file", loss->name);
 	char text[41];
-	const char *id = build_id_of(name_case, text);
+	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples have frames in it: `perf report -i %s --sort dso`",
 			  loss->samples, name_case->view->path);
-	say_what_is_there(name_case, blame, id);
-	say_build_id(name_case, blame, id);
+	describe_present_file(name_case, blame, id);
+	describe_build_id(name_case, blame, id);
 	if (id && loss->fault != JP_NAME_CHANGED)
 		jp_blame_remedy(blame,
 				"put the file of that build id where it was, or into a folder "
@@ -131,8 +130,7 @@ static bool is_packed(const struct jp_name_case *name_case)
 	struct jp_found_file found;
 	bool packed;
 
-	if (jp_file_find(jp_name_losses_finder(name_case->losses), &wanted, JP_FILE_ITSELF, &found,
-			 NULL))
+	if (jp_file_find(name_case->view->finder, &wanted, JP_FILE_ITSELF, &found, NULL))
 		return false;
 	packed = jp_elf_tables(&(struct jp_elf_input){found.fd, found.image, found.size}).packed;
 	jp_found_file_close(&found);
@@ -140,7 +138,7 @@ static bool is_packed(const struct jp_name_case *name_case)
 }
 
 /* Returns whether the recording perf reads it, or is another tool. */
-static bool unpacks(const struct jp_name_case *name_case)
+static bool perf_unpacks(const struct jp_name_case *name_case)
 {
 	const char *version = name_case->view->summary->version;
 	uint64_t major, minor = 0;
@@ -160,12 +158,12 @@ static bool blame_stripped(const struct jp_name_case *name_case)
 	/* Only a note if every distribution strips the file, as healthy profiles lack these names,
 	 * or if perf has them. */
 	struct jp_blame *blame =
-		jp_code_is_c_library(loss->name) || (packed && unpacks(name_case))
+		jp_code_is_c_library(loss->name) || (packed && perf_unpacks(name_case))
 			? jp_blame(name_case->view->blames, "stripped-symbols", loss->pid,
 				   jp_name_case_comm(name_case), loss->name, 0)
 			: jp_blame_names(name_case, "stripped-symbols", loss->name);
 	char text[41];
-	const char *id = build_id_of(name_case, text);
+	const char *id = format_build_id(name_case, text);
 
 	jp_blame_evidence(blame,
 			  "%" PRIu64 " samples lie in it at addresses without a symbol: "

@@ -3,26 +3,26 @@
 
 #include "harness/explain/name_causes.h"
 
-static int begin(struct jp_explain_view *view, struct jp_error *err)
+static int make_state(struct jp_explain_view *view, struct jp_error *err)
 {
 	view->state = jp_name_losses_new(view->spaces, view->finder, view->names, view->changed,
 					 view->ends);
 	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
 }
 
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
-	return jp_name_losses_see(view->state, event, stack);
+	return jp_name_losses_handle(view->state, event, stack);
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_losses(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct jp_name_process *process;
 	struct jp_name_loss *loss;
 
-	for (size_t at = 0; (process = jp_name_losses_each(view->state, &at));)
-		jp_note_owner(view, view->state, process);
+	for (size_t at = 0; (process = jp_name_losses_next_process(view->state, &at));)
+		jp_note_owner(view, process);
 	for (size_t at = 0; (loss = jp_name_losses_next(view->state, &at));) {
 		const struct jp_name_case name_case = {
 			.view = view,
@@ -49,9 +49,9 @@ static void free_losses(void *losses)
 
 static const struct jp_explainer names = {
 	.name = "names",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.begin = make_state,
+	.handle = handle_event,
+	.end = blame_losses,
 	.free = free_losses,
 };
 JP_REGISTER(explainer, names);

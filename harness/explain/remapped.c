@@ -13,8 +13,8 @@ static bool is_memory(const struct jp_mapping *mapping)
 }
 
 /* Returns the file's mapping next to @memory, above or below; NULL: a hole, or too many pieces. */
-static const struct jp_mapping *neighbour(struct jp_replay *replay, uint32_t pid,
-					  const struct jp_mapping *memory, bool above)
+static const struct jp_mapping *find_neighbour(struct jp_replay *replay, uint32_t pid,
+					       const struct jp_mapping *memory, bool above)
 {
 	enum { PIECES = 64 };
 	const struct jp_mapping *next = memory;
@@ -32,8 +32,8 @@ bool jp_remapped(struct jp_replay *replay, uint32_t pid, const struct jp_mapping
 
 	if (!is_memory(memory))
 		return false;
-	below = neighbour(replay, pid, memory, false);
-	above = below ? neighbour(replay, pid, memory, true) : NULL;
+	below = find_neighbour(replay, pid, memory, false);
+	above = below ? find_neighbour(replay, pid, memory, true) : NULL;
 	/* A replay stores each name once, so pointers can be compared. */
 	if (!above || jp_file_path_injected(below->name) || below->name != above->name ||
 	    below->ino != above->ino || above->pgoff - below->pgoff != above->start - below->start)

@@ -41,8 +41,9 @@ void jp_stacks_free(struct jp_stacks *stacks)
 	free(stacks);
 }
 
-static void walk(struct jp_stacks *stacks, struct jp_replay *spaces, const struct jp_event *sample,
-		 enum jp_method method, uint64_t *frames, struct jp_stack *stack)
+static void walk_stack(struct jp_stacks *stacks, struct jp_replay *spaces,
+		       const struct jp_event *sample, enum jp_method method, uint64_t *frames,
+		       struct jp_stack *stack)
 {
 	struct jp_unwound unwound;
 
@@ -78,8 +79,8 @@ static bool has_empty_index(struct jp_stacks *stacks, const struct jp_mapping *m
 
 /* Returns whether perf continues by frame pointers where the walk ended: in a file with call frame
  * information, but none for the address (docs/unwinding.md). */
-static bool goes_on(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
-		    const struct jp_stack *stack)
+static bool perf_continues(struct jp_stacks *stacks, struct jp_replay *spaces, uint32_t pid,
+			   const struct jp_stack *stack)
 {
 	const struct jp_mapping *mapping = jp_replay_find(spaces, pid, stack->where);
 
@@ -102,13 +103,13 @@ static bool all_in_files(struct jp_replay *spaces, uint32_t pid, const struct jp
 }
 
 /* Continues the walk as perf does, if that reaches the end. */
-static bool walk_on(struct jp_stacks *stacks, struct jp_replay *spaces,
-		    const struct jp_event *sample, struct jp_stack *stack)
+static bool continue_walk(struct jp_stacks *stacks, struct jp_replay *spaces,
+			  const struct jp_event *sample, struct jp_stack *stack)
 {
-	if (!goes_on(stacks, spaces, sample->pid, stack))
+	if (!perf_continues(stacks, spaces, sample->pid, stack))
 		return false;
 	jp_unwinder_frame_pointers(stacks->unwinder, true);
-	walk(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
+	walk_stack(stacks, spaces, sample, JP_DUMP, stacks->others, &stacks->other);
 	jp_unwinder_frame_pointers(stacks->unwinder, false);
 	if (stacks->other.stop != JP_UNWIND_ROOT ||
 	    !all_in_files(spaces, sample->pid, &stacks->other))
@@ -122,15 +123,15 @@ static bool walk_on(struct jp_stacks *stacks, struct jp_replay *spaces,
 static void walk_dump(struct jp_stacks *stacks, struct jp_replay *spaces,
 		      const struct jp_event *sample, struct jp_stack *stack)
 {
-	walk(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
+	walk_stack(stacks, spaces, sample, JP_DUMP_CFI, stacks->frames, stack);
 	/* Without a dump there is nothing to walk. */
 	if (!sample->sample.stack_size)
 		stack->stop = JP_UNWIND_DUMP_SHORT;
-	if (walk_on(stacks, spaces, sample, stack) ||
+	if (continue_walk(stacks, spaces, sample, stack) ||
 	    (stack->stop != JP_UNWIND_NO_CFI && stack->stop != JP_UNWIND_UNMAPPED))
 		return;
-	walk(stacks, spaces, sample, stack->stop == JP_UNWIND_NO_CFI ? JP_DUMP : JP_DUMP_FP,
-	     stacks->others, &stacks->other);
+	walk_stack(stacks, spaces, sample, stack->stop == JP_UNWIND_NO_CFI ? JP_DUMP : JP_DUMP_FP,
+		   stacks->others, &stacks->other);
 	stack->other = &stacks->other;
 }
 
@@ -147,11 +148,11 @@ void jp_stacks_of(struct jp_stacks *stacks, struct jp_replay *spaces, const stru
 	if (asked && asked->max_stack)
 		jp_unwinder_max_stack(stacks->unwinder, asked->max_stack);
 	if (asked && asked->user_chain)
-		walk(stacks, spaces, sample, JP_CHAIN, NULL, stack);
+		walk_stack(stacks, spaces, sample, JP_CHAIN, NULL, stack);
 	if (dumped && !stack->count) {
 		walk_dump(stacks, spaces, sample, stack);
 	} else if (dumped) {
-		walk(stacks, spaces, sample, JP_DUMP, stacks->frames, &stacks->other);
+		walk_stack(stacks, spaces, sample, JP_DUMP, stacks->frames, &stacks->other);
 		stack->other = &stacks->other;
 	}
 	if (!stack->count && sample->sample.user) {

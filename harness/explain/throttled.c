@@ -16,12 +16,6 @@ struct throttled {
 	struct jp_map since;            /* uint64_t by id; 0: the event runs */
 };
 
-static int begin(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct throttled));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
 static void free_state(void *context)
 {
 	struct throttled *state = context;
@@ -31,8 +25,8 @@ static void free_state(void *context)
 	free(state);
 }
 
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
 	struct throttled *state = view->state;
 	uint64_t *since;
@@ -57,7 +51,7 @@ static int see(struct jp_explain_view *view, const struct jp_event *event,
 }
 
 /* Returns the missing samples, at the rate of the remaining time. */
-static uint64_t missing(const struct jp_explain_view *view, const struct throttled *state)
+static uint64_t estimate_missing(const struct jp_explain_view *view, const struct throttled *state)
 {
 	const uint64_t began = view->ends->first_sample;
 	const uint64_t all = state->last > began ? state->last - began : 0;
@@ -71,10 +65,10 @@ static uint64_t missing(const struct jp_explain_view *view, const struct throttl
 			   : 0;
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_throttling(struct jp_explain_view *view, struct jp_error *err)
 {
 	const struct throttled *state = view->state;
-	const uint64_t samples = state->count ? missing(view, state) : 0;
+	const uint64_t samples = state->count ? estimate_missing(view, state) : 0;
 	struct jp_blame *blame;
 
 	if (!state->count)
@@ -90,7 +84,7 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 			  "events were stopped for %.1f ms in all: about %" PRIu64
 			  " samples are missing",
 			  state->stopped / 1e6, samples);
-	jp_blame_evidence(blame, "the %" PRIu64 " samples that are there are right", view->samples);
+	jp_blame_evidence(blame, "the %" PRIu64 " recorded samples are right", view->samples);
 	jp_blame_remedy(
 		blame,
 		"a lower frequency (perf record -F 99); sysctl kernel.perf_event_max_sample_rate "
@@ -100,9 +94,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer throttled = {
 	.name = "throttled",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.state_size = sizeof(struct throttled),
+	.handle = handle_event,
+	.end = blame_throttling,
 	.free = free_state,
 };
 JP_REGISTER(explainer, throttled);

@@ -27,12 +27,6 @@ struct missing_records {
 	bool reads_anon;  /* the profiler knew some older emitted code */
 };
 
-static int begin(struct jp_explain_view *view, struct jp_error *err)
-{
-	view->state = calloc(1, sizeof(struct missing_records));
-	return view->state ? 0 : jp_fail(err, ENOMEM, "no memory");
-}
-
 static void free_state(void *context)
 {
 	struct missing_records *state = context;
@@ -44,19 +38,19 @@ static void free_state(void *context)
 	free(state);
 }
 
-static int see(struct jp_explain_view *view, const struct jp_event *event,
-	       const struct jp_stack *stack)
+static int handle_event(struct jp_explain_view *view, const struct jp_event *event,
+			const struct jp_stack *stack)
 {
 	struct missing_records *state = view->state;
 
 	(void)stack;
-	jp_lost_see(&state->lost, event);
+	jp_lost_handle(&state->lost, event);
 	return 0;
 }
 
 /* Returns the samples of @end in no mapping. If the program is unknown, so is what follows known
  * code in a chain. */
-static uint64_t unknown_at(const struct jp_end *end)
+static uint64_t count_unknown(const struct jp_end *end)
 {
 	if (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER)
 		return end->samples;
@@ -68,9 +62,9 @@ static uint64_t unknown_at(const struct jp_end *end)
 	return end->garbage;
 }
 
-static int add(struct missing_records *state, const struct jp_end *end)
+static int add_end(struct missing_records *state, const struct jp_end *end)
 {
-	const uint64_t samples = unknown_at(end);
+	const uint64_t samples = count_unknown(end);
 	size_t *at = samples ? jp_map_at(&state->at, (uintptr_t)end->image, sizeof(*at)) : NULL;
 	struct unannounced *one;
 
@@ -89,15 +83,15 @@ static int add(struct missing_records *state, const struct jp_end *end)
 	one->samples += samples;
 	one->starts += end->code == JP_CODE_PROGRAM && jp_end_has_unknown_caller(end) ? samples : 0;
 	one->before_loss += end->time < state->lost.first ? samples : 0;
-	if (!one->worst || samples > unknown_at(one->worst))
+	if (!one->worst || samples > count_unknown(one->worst))
 		one->worst = end;
 	return 0;
 }
 
 /* --- the causes --------------------------------------------------------------------------- */
 
-static const char *cause_of(const struct jp_explain_view *view, const struct missing_records *state,
-			    const struct unannounced *one)
+static const char *find_cause(const struct jp_explain_view *view,
+			      const struct missing_records *state, const struct unannounced *one)
 {
 	const struct jp_image *image = one->image;
 	/* perf reads every executable line of /proc/PID/maps by default. */
@@ -124,15 +118,15 @@ static const char *cause_of(const struct jp_explain_view *view, const struct mis
 	return "older-code";
 }
 
-/* Returns whether the cause may also be attach-window when cause_of() returns older-code: the
+/* Returns whether the cause may also be attach-window when find_cause() returns older-code: the
  * profiler recorded older files but no anonymous memory of any program. Either it skips that, or
  * there was none. */
-static bool is_either(const struct unannounced *one, const char *id)
+static bool may_be_attach_window(const struct unannounced *one, const char *id)
 {
 	return strcmp(id, "older-code") == 0 && one->image->synthesized;
 }
 
-static const char *reason_of(const char *id, const struct jp_image *image)
+static const char *describe_reason(const char *id, const struct jp_image *image)
 {
 	if (strcmp(id, "lost-records") == 0)
 		return "records were lost before these samples came: perf report --stats";
@@ -162,7 +156,7 @@ static const char *reason_of(const char *id, const struct jp_image *image)
 				    "not read /proc/PID/maps";
 }
 
-static const char *remedy_of(const char *id)
+static const char *find_remedy(const char *id)
 {
 	if (strcmp(id, "lost-records") == 0)
 		return "perf record -m 16M, a lower frequency (-F), one process (-p) instead of "
@@ -181,7 +175,7 @@ static const char *remedy_of(const char *id)
 	       "executable mapping; or start the recording before the process";
 }
 
-/* Blames the image's samples. @reason: result of cause_of(). */
+/* Blames the image's samples. @reason: result of find_cause(). */
 static void blame_unannounced(struct jp_explain_view *view, const struct unannounced *one,
 			      const char *id, const char *reason)
 {
@@ -200,8 +194,8 @@ static void blame_unannounced(struct jp_explain_view *view, const struct unannou
 			  one->worst->time / 1000000000, one->worst->time % 1000000000,
 			  one->worst->tid, view->ends->first_sample / 1000000000,
 			  view->ends->first_sample % 1000000000);
-	jp_blame_evidence(blame, "%s", reason_of(reason, image));
-	jp_blame_remedy(blame, "%s", remedy_of(id));
+	jp_blame_evidence(blame, "%s", describe_reason(reason, image));
+	jp_blame_remedy(blame, "%s", find_remedy(id));
 }
 
 /* Adds the pages to each blame, when all exist. */
@@ -213,13 +207,13 @@ static void add_ranges(struct jp_explain_view *view, const struct missing_record
 		const struct unannounced *one = at && *at ? &state->list[*at - 1] : NULL;
 
 		if (one && (end->kind == JP_END_UNMAPPED || end->kind == JP_END_CALLER))
-			jp_blame_range(jp_blame(view->blames, cause_of(view, state, one),
+			jp_blame_range(jp_blame(view->blames, find_cause(view, state, one),
 						one->image->pid, one->image->process, NULL, 0),
 				       end->start, end->end);
 	}
 }
 
-static int end(struct jp_explain_view *view, struct jp_error *err)
+static int blame_all(struct jp_explain_view *view, struct jp_error *err)
 {
 	struct missing_records *state = view->state;
 	uint64_t harm = 0;
@@ -228,15 +222,15 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 	for (size_t i = 0; i < view->ends->images.count; i++)
 		state->reads_anon |= view->ends->images.all[i]->anon_before;
 	for (size_t i = 0; i < view->ends->count && !ret; i++)
-		ret = add(state, &view->ends->list[i]);
+		ret = add_end(state, &view->ends->list[i]);
 	if (ret)
 		return jp_fail(err, -ret, "no memory");
 	for (size_t i = 0; i < state->count; i++) {
 		const struct unannounced *one = &state->list[i];
-		const char *id = cause_of(view, state, one);
+		const char *id = find_cause(view, state, one);
 
 		blame_unannounced(view, one, id, id);
-		if (is_either(one, id))
+		if (may_be_attach_window(one, id))
 			blame_unannounced(view, one, "attach-window", id);
 		harm += strcmp(id, "lost-records") == 0 ? one->samples : 0;
 	}
@@ -247,9 +241,9 @@ static int end(struct jp_explain_view *view, struct jp_error *err)
 
 static const struct jp_explainer unannounced = {
 	.name = "unannounced",
-	.begin = begin,
-	.see = see,
-	.end = end,
+	.state_size = sizeof(struct missing_records),
+	.handle = handle_event,
+	.end = blame_all,
 	.free = free_state,
 };
 JP_REGISTER(explainer, unannounced);

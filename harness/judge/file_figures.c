@@ -47,7 +47,7 @@ void jp_file_figures_free(struct jp_file_figures *all)
 }
 
 /* Returns the process @pid, new if necessary; NULL: out of memory. */
-static struct jp_process_figures *process_of(struct jp_file_figures *all, uint32_t pid)
+static struct jp_process_figures *get_process(struct jp_file_figures *all, uint32_t pid)
 {
 	struct jp_process_figures *process = all->last, **known;
 
@@ -91,7 +91,7 @@ static int count_sample(struct jp_file_figures *all, const struct jp_event *even
 		count_nobody(all, event);
 		return 0;
 	}
-	process = process_of(all, event->pid);
+	process = get_process(all, event->pid);
 	if (!process)
 		return -ENOMEM;
 	if (process->places->checked != all->places->applied)
@@ -139,7 +139,7 @@ static int count_map(struct jp_file_figures *all, const struct jp_event *event)
 		(two ? all->nobody.mmap2 : all->nobody.mmap)[JP_PLACE_OTHER]++;
 		return 0;
 	}
-	process = process_of(all, event->pid);
+	process = get_process(all, event->pid);
 	if (!process)
 		return -ENOMEM;
 	(two ? process->figures.mmap2 : process->figures.mmap)[place]++;
@@ -162,7 +162,7 @@ int jp_file_figures_count(struct jp_file_figures *all, const struct jp_event *ev
 	return ret;
 }
 
-static void add(struct jp_figures *to, const struct jp_figures *from)
+static void add_figures(struct jp_figures *to, const struct jp_figures *from)
 {
 	to->samples += from->samples;
 	to->user_stacks += from->user_stacks;
@@ -177,7 +177,7 @@ static void add(struct jp_figures *to, const struct jp_figures *from)
 }
 
 /* Decides whether MMAP records count: only at the end is it known whether there is any MMAP2. */
-static void settle(struct jp_file_figures *all)
+static void settle_mmap_figures(struct jp_file_figures *all)
 {
 	struct jp_process_figures **process;
 
@@ -194,11 +194,11 @@ void jp_file_figures_total(struct jp_file_figures *all, struct jp_figures *total
 {
 	struct jp_process_figures *const *process;
 
-	settle(all);
+	settle_mmap_figures(all);
 	*total = all->nobody;
 	for (size_t at = 0; (process = jp_map_next(&all->processes, &at, NULL));)
 		if (*process)
-			add(total, &(*process)->figures);
+			add_figures(total, &(*process)->figures);
 }
 
 static bool has_figures(const struct jp_figures *figures)
@@ -211,7 +211,7 @@ static bool has_figures(const struct jp_figures *figures)
 }
 
 /* Sorts by pid, not by the pointers, so that the order is always the same. */
-static int sort(struct jp_file_figures *all)
+static int sort_processes(struct jp_file_figures *all)
 {
 	jp_cleanup_free uint64_t *keys = malloc((all->processes.count + 1) * sizeof(*keys));
 	struct jp_process_figures *const *process;
@@ -235,8 +235,8 @@ static int sort(struct jp_file_figures *all)
 const struct jp_process_figures *const *jp_file_figures_processes(struct jp_file_figures *all,
 								  size_t *count)
 {
-	settle(all);
-	if (!all->sorted && sort(all)) {
+	settle_mmap_figures(all);
+	if (!all->sorted && sort_processes(all)) {
 		free(all->sorted);
 		all->sorted = NULL;
 	}

@@ -55,7 +55,7 @@ void jp_file_names_free(struct jp_file_names *all)
 	free(all);
 }
 
-static const struct known_name *name_of(struct jp_file_names *all, uint32_t pid, uint64_t addr)
+static const struct known_name *get_name(struct jp_file_names *all, uint32_t pid, uint64_t addr)
 {
 	const uint64_t generation = jp_replay_generation(all->replay, pid);
 	struct known_name *known =
@@ -76,13 +76,13 @@ int jp_file_names_count(struct jp_file_names *all, const struct jp_event *event)
 	const struct known_name *name;
 
 	if (event->type != JP_EVENT_SAMPLE)
-		return jp_file_finder_see(all->finder, event);
+		return jp_file_finder_add_build_id(all->finder, event);
 	if (jp_event_cpu_mode(event) != JP_CPU_USER)
 		return 0;
 	counts = jp_map_at(&all->processes, event->pid, sizeof(*counts));
 	if (!counts)
 		return -ENOMEM;
-	name = name_of(all, event->pid, event->sample.ip);
+	name = get_name(all, event->pid, event->sample.ip);
 	counts->samples++;
 	counts->how[name->how]++;
 	for (size_t i = 0; name->how < JP_NAME_NAMED && i < JP_NAMING_PERFS; i++)

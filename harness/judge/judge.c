@@ -44,7 +44,7 @@ struct judging {
 	struct jp_perfdata_summary held_injected;
 };
 
-static void fail(struct work *work)
+static void fail_work(struct work *work)
 {
 	work->failed = true;
 	work->watches = false;
@@ -59,7 +59,7 @@ static int begin_work(struct work *work, uint32_t lacks)
 		return jp_findings_skip(&work->view.findings, validator->name,
 					jp_lack_text(lacks & ~validator->traits));
 	if (validator->begin(&work->view, &work->err))
-		fail(work);
+		fail_work(work);
 	else
 		work->watches = work->view.state;
 	return 0;
@@ -100,7 +100,8 @@ static int begin_side(struct judging *judging, const struct jp_control *control)
 
 /* Applies @event: until its time all is as before, then the spaces change, then each validator sees
  * it. */
-static int happen(struct judging *judging, struct judge_side *side, const struct jp_event *event)
+static int apply_event(struct judging *judging, struct judge_side *side,
+		       const struct jp_event *event)
 {
 	struct jp_replay *spaces = judging->in_injected ? side->injected_spaces : side->spaces;
 	int failed = 0;
@@ -108,7 +109,7 @@ static int happen(struct judging *judging, struct judge_side *side, const struct
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++)
 		if (work->watches && work->validator->until &&
 		    work->validator->until(&work->view, event->time))
-			fail(work);
+			fail_work(work);
 	if (event->type != JP_EVENT_SAMPLE)
 		failed = jp_replay_apply(spaces, event);
 	if (!failed && !judging->in_injected)
@@ -116,12 +117,12 @@ static int happen(struct judging *judging, struct judge_side *side, const struct
 	for (struct work *work = side->works; !failed && work < side->works + side->nr_works;
 	     work++)
 		if (work->watches && work->validator->see(&work->view, event))
-			fail(work);
+			fail_work(work);
 	return failed;
 }
 
 /* Returns @event in the form of an observation: its first user address is what it sampled. */
-static const struct jp_event *without_registers(const struct jp_event *event, struct jp_event *copy)
+static const struct jp_event *drop_registers(const struct jp_event *event, struct jp_event *copy)
 {
 	static const struct jp_observed observed = {.weight = 1};
 	const uint64_t *user;
@@ -139,7 +140,7 @@ static const struct jp_event *without_registers(const struct jp_event *event, st
 	return copy;
 }
 
-static int visit(void *context, const struct jp_event *event)
+static int handle_event(void *context, const struct jp_event *event)
 {
 	struct judging *judging = context;
 	struct jp_event copy;
@@ -148,7 +149,7 @@ static int visit(void *context, const struct jp_event *event)
 	if (event->type == JP_EVENT_BUILD_ID)
 		return 0;
 	if (judging->evidence->declared.lacks & JP_LACKS_REGISTERS)
-		event = without_registers(event, &copy);
+		event = drop_registers(event, &copy);
 	if (!judging->in_injected)
 		jp_losses_see(&judging->losses, event);
 	for (size_t i = 0; !failed && i < judging->nr_sides; i++) {
@@ -157,9 +158,9 @@ static int visit(void *context, const struct jp_event *event)
 
 		while (!failed && side->next_extra < extras->count &&
 		       extras->events[side->next_extra].time <= event->time)
-			failed = happen(judging, side, &extras->events[side->next_extra++]);
+			failed = apply_event(judging, side, &extras->events[side->next_extra++]);
 		if (!failed)
-			failed = happen(judging, side, event);
+			failed = apply_event(judging, side, event);
 	}
 	return failed;
 }
@@ -178,7 +179,7 @@ static int read_file(struct judging *judging, const char *name, struct jp_perfda
 	if (!failed)
 		failed = jp_capture_check(path, err);
 	if (!failed)
-		failed = jp_capture_read(path, visit, judging, summary, err);
+		failed = jp_capture_read(path, handle_event, judging, summary, err);
 	if (failed && !*err->text)
 		jp_fail(err, ENOMEM, "%s: no memory", dir);
 	return failed;
@@ -221,7 +222,7 @@ static void read_injected(struct judging *judging)
 	     failed && side < judging->sides + judging->nr_sides; side++) {
 		for (size_t i = 0; i < side->nr_works; i++) {
 			if (side->works[i].watches) {
-				fail(&side->works[i]);
+				fail_work(&side->works[i]);
 				side->works[i].err = err;
 			}
 		}
@@ -230,7 +231,7 @@ static void read_injected(struct judging *judging)
 }
 
 /* Collects findings by name. Where validators failed, the first error counts. */
-static int collect(struct judge_side *side, struct jp_findings *findings)
+static int collect_findings(struct judge_side *side, struct jp_findings *findings)
 {
 	for (struct work *work = side->works; work < side->works + side->nr_works; work++) {
 		const char *error = work->failed ? work->err.text : work->view.findings.error;
@@ -260,8 +261,8 @@ static void free_side(struct judge_side *side)
 	jp_replay_free(side->injected_spaces);
 }
 
-static int judge(struct judging *judging, const struct jp_control *control,
-		 struct jp_judgement *judgement, struct jp_error *err)
+static int judge_sides(struct judging *judging, const struct jp_control *control,
+		       struct jp_judgement *judgement, struct jp_error *err)
 {
 	const struct jp_evidence *evidence = judging->evidence;
 	int failed;
@@ -286,9 +287,9 @@ static int judge(struct judging *judging, const struct jp_control *control,
 		read_injected(judging);
 	judgement->info = evidence->info;
 	jp_losses_add(&judging->losses, &judgement->info);
-	failed = collect(&judging->sides[0], &judgement->findings);
+	failed = collect_findings(&judging->sides[0], &judgement->findings);
 	if (!failed && control)
-		failed = collect(&judging->sides[1], &judgement->again);
+		failed = collect_findings(&judging->sides[1], &judgement->again);
 	return failed ? jp_fail(err, ENOMEM, "%s: no memory", evidence->dir) : 0;
 }
 
@@ -301,7 +302,7 @@ int jp_judge(const struct jp_evidence *evidence, const struct jp_asked *asked,
 	memset(judgement, 0, sizeof(*judgement));
 	if (!jp_registry_next(JP_VALIDATOR, NULL))
 		return jp_fail(err, EINVAL, "no validator is registered: the build is broken");
-	failed = judge(&judging, control, judgement, err);
+	failed = judge_sides(&judging, control, judgement, err);
 	for (size_t i = 0; i < judging.nr_sides; i++)
 		free_side(&judging.sides[i]);
 	jp_spans_free(&judging.truth);

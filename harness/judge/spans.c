@@ -11,7 +11,7 @@
 #include "harness/model/space/ranges.h"
 #include "harness/model/space/replay.h"
 
-static bool same(const struct jp_span *span, const struct jp_mapping *map)
+static bool is_same_mapping(const struct jp_span *span, const struct jp_mapping *map)
 {
 	return map->start == span->mapping.start && map->end == span->mapping.end &&
 	       map->pgoff == span->mapping.pgoff && map->name == span->mapping.name &&
@@ -32,15 +32,16 @@ struct open_spans {
 	uint64_t generation;      /* generation of the space at the last update */
 };
 
-static void cease(struct jp_span *span, uint64_t before, uint64_t after)
+static void close_span(struct jp_span *span, uint64_t before, uint64_t after)
 {
 	span->close_before = before;
 	span->close_after = after;
 }
 
-/* Takes the open spans of @extent out, and extends @extent to cover them. Returns 0 or -ENOMEM. */
-static int take(struct open_spans *open, struct jp_extent *extent, struct open_span **taken,
-		size_t *count)
+/* Moves the open spans of @extent to @taken, and extends @extent to cover them. Returns 0 or
+ * -ENOMEM. */
+static int remove_open_spans(struct open_spans *open, struct jp_extent *extent,
+			     struct open_span **taken, size_t *count)
 {
 	const struct open_span *one = jp_ranges_from(open->ranges, extent->start);
 	size_t capacity = 0;
@@ -61,8 +62,9 @@ static int take(struct open_spans *open, struct jp_extent *extent, struct open_s
 
 /* Notes that the executable mapping @map exists: as the span @old, or as a new one. Returns 0 or
  * -ENOMEM. */
-static int open_one(struct jp_spans *spans, struct open_spans *open, const struct jp_mapping *map,
-		    const struct jp_span *fresh, const struct open_span *old)
+static int open_span_for(struct jp_spans *spans, struct open_spans *open,
+			 const struct jp_mapping *map, const struct jp_span *fresh,
+			 const struct open_span *old)
 {
 	struct open_span one = {map->start, map->end, spans->count};
 	struct jp_span *added;
@@ -80,8 +82,8 @@ static int open_one(struct jp_spans *spans, struct open_spans *open, const struc
 }
 
 /* Closes the spans of @pid that ended, and opens new ones. */
-static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid, uint64_t before,
-		  uint64_t after)
+static int update_process(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid,
+			  uint64_t before, uint64_t after)
 {
 	struct open_spans *open = jp_map_at(&spans->open, pid, sizeof(*open));
 	const struct jp_span fresh = {.pid = pid,
@@ -100,7 +102,7 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 	if (extent.start >= extent.end)
 		return 0;
 	open->generation = jp_replay_generation(spaces, pid);
-	if (take(open, &extent, &was, &count))
+	if (remove_open_spans(open, &extent, &was, &count))
 		return -ENOMEM;
 	/* Both lists are sorted by address. */
 	for (map = jp_replay_from(spaces, pid, extent.start); map && map->start < extent.end;
@@ -110,19 +112,19 @@ static int follow(struct jp_spans *spans, struct jp_replay *spaces, uint32_t pid
 		if (!(map->prot & JP_PROT_EXEC))
 			continue;
 		while (next < count && was[next].start < map->start)
-			cease(&spans->spans[was[next++].span], before, after);
+			close_span(&spans->spans[was[next++].span], before, after);
 		/* A span at the same start ends before the next mapping. */
-		if (next < count && same(&spans->spans[was[next].span], map))
+		if (next < count && is_same_mapping(&spans->spans[was[next].span], map))
 			old = &was[next++];
-		if (open_one(spans, open, map, &fresh, old))
+		if (open_span_for(spans, open, map, &fresh, old))
 			return -ENOMEM;
 	}
 	while (next < count)
-		cease(&spans->spans[was[next++].span], before, after);
+		close_span(&spans->spans[was[next++].span], before, after);
 	return 0;
 }
 
-static int by_pid(const void *left, const void *right)
+static int compare_by_pid(const void *left, const void *right)
 {
 	const struct jp_span *a = left, *b = right;
 
@@ -136,7 +138,7 @@ int jp_spans_index(struct jp_spans *spans)
 	int failed = 0;
 
 	if (spans->count)
-		qsort(spans->spans, spans->count, sizeof(*spans->spans), by_pid);
+		qsort(spans->spans, spans->count, sizeof(*spans->spans), compare_by_pid);
 	for (size_t i = 0; !failed && i < spans->count; i++) {
 		const struct jp_span *span = &spans->spans[i];
 
@@ -159,7 +161,7 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 
 /* Updates all processes that share the changed address space. A process that joins or leaves it
  * does not change the others' memory. */
-static int follow_act(struct jp_spans *spans, const struct jp_event *act)
+static int update_after_act(struct jp_spans *spans, const struct jp_event *act)
 {
 	const bool shared = act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT ||
 			    act->type == JP_EVENT_REMAP || act->type == JP_EVENT_UNMAP;
@@ -170,7 +172,7 @@ static int follow_act(struct jp_spans *spans, const struct jp_event *act)
 	int failed;
 
 	do {
-		failed = follow(spans, spans->own, one, act->before, after);
+		failed = update_process(spans, spans->own, one, act->before, after);
 		one = shared ? jp_replay_sharing(spans->own, one) : act->pid;
 	} while (!failed && one != act->pid);
 	return failed;
@@ -188,7 +190,7 @@ int jp_spans_of_truth(const struct jp_truth *truth, struct jp_spans *spans)
 
 		failed = jp_replay_apply(spans->own, act);
 		if (!failed)
-			failed = follow_act(spans, act);
+			failed = update_after_act(spans, act);
 	}
 	return failed ?: jp_spans_index(spans);
 }
@@ -198,7 +200,7 @@ int jp_spans_follow(struct jp_spans *spans, struct jp_replay *spaces, const stru
 	if (event->type != JP_EVENT_MAP && event->type != JP_EVENT_COMM &&
 	    event->type != JP_EVENT_FORK)
 		return 0;
-	return follow(spans, spaces, event->pid, event->time, event->time);
+	return update_process(spans, spaces, event->pid, event->time, event->time);
 }
 
 void jp_spans_free(struct jp_spans *spans)
@@ -214,8 +216,8 @@ void jp_spans_free(struct jp_spans *spans)
 	*spans = (struct jp_spans){0};
 }
 
-bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
-		   uint64_t to)
+bool jp_spans_has_opened(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
+			 uint64_t to)
 {
 	const struct jp_box box = {addr, addr + 1, from, to};
 	const struct jp_span *span;

@@ -40,5 +40,5 @@ const struct jp_span *jp_spans_next(const struct jp_spans *spans, uint32_t pid,
 				    const struct jp_box *box, size_t *at);
 /* Returns whether a span of @pid that contains @addr opened between @from and @to. @spans may still
  * grow; new spans are then searched one by one. */
-bool jp_spans_told(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
-		   uint64_t to);
+bool jp_spans_has_opened(const struct jp_spans *spans, uint32_t pid, uint64_t addr, uint64_t from,
+			 uint64_t to);

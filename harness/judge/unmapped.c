@@ -8,8 +8,8 @@
 #include "harness/base/search.h"
 
 /* Returns since when @ip of @pid has its state of @time, by the truth. */
-static uint64_t since(const struct jp_evidence *evidence, const struct jp_event *last, uint32_t pid,
-		      uint64_t time)
+static uint64_t find_state_start(const struct jp_evidence *evidence, const struct jp_event *last,
+				 uint32_t pid, uint64_t time)
 {
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_truth_incarnation *all = truth->incarnations;
@@ -25,8 +25,8 @@ static uint64_t since(const struct jp_evidence *evidence, const struct jp_event 
 
 /* Returns whether a snapshot that was read after @act and before @time shows executable memory at
  * @ip. */
-static bool in_snapshot(const struct jp_evidence *evidence, const struct jp_event *act, uint64_t ip,
-			uint64_t time)
+static bool snapshot_has(const struct jp_evidence *evidence, const struct jp_event *act,
+			 uint64_t ip, uint64_t time)
 {
 	for (size_t i = 0; i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
@@ -46,16 +46,16 @@ struct jp_unmapped jp_unmapped(const struct jp_evidence *evidence, const struct 
 		.cause = "no-record",
 		.left_out = {.evidence = evidence, .pid = pid, .ip = ip, .act = last}};
 
-	if (jp_spans_told(known, pid, ip, since(evidence, last, pid, time), time))
+	if (jp_spans_has_opened(known, pid, ip, find_state_start(evidence, last, pid, time), time))
 		return found;
 	if (jp_left_out_mapping(&found.left_out, time)) {
 		found.cause = found.left_out.control->name;
 	} else if (last) {
-		if (last->type == JP_EVENT_REMAP && !in_snapshot(evidence, last, ip, time))
+		if (last->type == JP_EVENT_REMAP && !snapshot_has(evidence, last, ip, time))
 			found.cause = "mremap";
 	} else {
 		found.sharer = jp_acts_at_sharer(&evidence->truth->acts_at, pid, ip, time);
-		if (jp_spans_told(known, found.sharer, ip, 0, time))
+		if (jp_spans_has_opened(known, found.sharer, ip, 0, time))
 			found.cause = "shared-mm";
 	}
 	return found;

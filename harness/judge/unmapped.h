@@ -4,13 +4,11 @@
 #include "harness/judge/spans.h"
 #include "harness/model/evidence/control.h"
 
-/*
- * Why a capture, which holds @known by then, knows no mapping of an address at @time. The cause is
- * the control that left it out on purpose; or "mremap": the memory was moved there, for which the
- * kernel writes no record, without a later snapshot; or "shared-mm": another process in the same
- * space mapped it, and its record names that process; or "no-record". A mapping that had a record
- * or a snapshot entry once was lost by a fault: "no-record" too.
- */
+/* Returns why a capture, which had recorded the mappings @known, knows no mapping of @ip at @time.
+ * The cause is the control that left it out; or "mremap": the memory was moved there, for which the
+ * kernel writes no record, and no later snapshot shows it; or "shared-mm": another process in the
+ * same space mapped it, and the record names that process; or "no-record", also for a mapping that
+ * had a record or a snapshot entry and was lost by a fault. */
 struct jp_unmapped {
 	const char *cause;
 	struct jp_left_out left_out;

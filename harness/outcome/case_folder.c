@@ -53,7 +53,7 @@ static bool is_watched(const char *dir)
 }
 
 /* Reads the outcome of a run that has nothing to judge. Returns whether there is one. */
-static bool take_outcome(const char *dir, struct jp_result *result)
+static bool read_outcome(const char *dir, struct jp_result *result)
 {
 	static const enum jp_outcome without_judge[] = {JP_SKIP, JP_ERROR, JP_TIMEOUT};
 	size_t size, length;
@@ -84,7 +84,7 @@ static bool take_outcome(const char *dir, struct jp_result *result)
 }
 
 /* Returns the duration of the case in seconds; 0: unknown. */
-static double seconds_of(const char *dir)
+static double read_seconds(const char *dir)
 {
 	size_t size;
 	jp_cleanup_free char *text = jp_run_dir_read(dir, "seconds", &size);
@@ -97,7 +97,7 @@ static double seconds_of(const char *dir)
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result)
 {
 	result->cas = cas;
-	if (!take_outcome(dir, result))
+	if (!read_outcome(dir, result))
 		jp_judge_case(cas, dir, result);
-	result->seconds = seconds_of(dir);
+	result->seconds = read_seconds(dir);
 }

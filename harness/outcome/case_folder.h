@@ -5,12 +5,11 @@
 
 #include "harness/outcome/outcome.h"
 
-/* The folder of one case in a run directory, as whoever comes later finds it. */
-
-/* A folder that holds a file `case` is one. */
+/* Returns whether @dir is the folder of a case: it has a file `case`. */
 bool jp_case_folder_is(const char *dir);
-/* The case that @dir was run as, as its own definition says: a set of exactly one. */
+/* Reads the case's own definition from @dir. Returns a set of exactly one case, or NULL and a
+ * message. */
 struct jp_cases *jp_case_folder_definition(const char *dir, struct jp_error *err);
-/* What the run itself found out when there was nothing to judge, else what jp_judge_case() finds;
- * and how long it took. */
+/* Stores in @result the outcome that the run recorded if there is nothing to judge, else the
+ * findings of jp_judge_case(); and the duration. */
 void jp_case_folder_judge(const struct jp_case *cas, const char *dir, struct jp_result *result);

@@ -18,7 +18,7 @@ static int add_folder(struct jp_case_folders *folders, const char *path)
 	return folder && (*folder = strdup(path)) ? 0 : -ENOMEM;
 }
 
-static int find(struct jp_case_folders *folders, const char *dir, int depth)
+static int find_folders(struct jp_case_folders *folders, const char *dir, int depth)
 {
 	struct dirent **names;
 	int count, ret = 0;
@@ -35,7 +35,7 @@ static int find(struct jp_case_folders *folders, const char *dir, int depth)
 		if (!ret && names[i]->d_name[0] != '.' &&
 		    !jp_path_build(path, sizeof(path), NULL, "%s/%s", dir, names[i]->d_name) &&
 		    lstat(path, &status) == 0 && S_ISDIR(status.st_mode))
-			ret = find(folders, path, depth + 1);
+			ret = find_folders(folders, path, depth + 1);
 		free(names[i]);
 	}
 	if (count >= 0)
@@ -45,7 +45,7 @@ static int find(struct jp_case_folders *folders, const char *dir, int depth)
 
 int jp_case_folders_find(struct jp_case_folders *folders, const char *dir)
 {
-	return find(folders, dir, 0);
+	return find_folders(folders, dir, 0);
 }
 
 void jp_case_folders_free(struct jp_case_folders *folders)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool listed(const struct jp_findings *findings, const struct jp_exception *exception)
+static bool is_listed(const struct jp_findings *findings, const struct jp_exception *exception)
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++)
 		if (strcmp(findings->exceptions[i].metric, exception->metric) == 0 &&
@@ -22,7 +22,7 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 	}
 	for (size_t i = 0; i < again->nr_exceptions; i++) {
 		const struct jp_exception *left = &again->exceptions[i];
-		bool new = !listed(&result->findings, left);
+		bool new = !is_listed(&result->findings, left);
 
 		/* Older exceptions are listed already; a new one must be described here. */
 		jp_note(result, JP_FAIL,
@@ -49,7 +49,6 @@ static void check_added_back(const struct jp_findings *again, struct jp_result *
 	}
 }
 
-/* A deliberately wrong capture must be caught, only for its deliberate error. */
 void jp_check_control(const struct jp_findings *again, struct jp_result *result)
 {
 	const char *cause = result->cas->control;

@@ -16,7 +16,7 @@ enum {
 	WITNESS = 3 /* from this format on there is a witness, or the reason for none */
 };
 
-static uint64_t number_of(const char *environment, const char *key)
+static uint64_t read_number(const char *environment, const char *key)
 {
 	const char *const path[] = {key, NULL};
 	uint64_t number;
@@ -41,7 +41,7 @@ static void check_file(const struct jp_evidence *evidence, const struct jp_perfd
 		       const char *environment, struct jp_result *result)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
-	const uint64_t cpus = number_of(environment, "cpus");
+	const uint64_t cpus = read_number(environment, "cpus");
 
 	check_text(result, environment, "kernel", "perf.data", file->release);
 	check_text(result, environment, "machine", "perf.data", file->arch);
@@ -62,11 +62,11 @@ static void check_runner(const struct jp_evidence *evidence, const char *environ
 	const struct jp_machine *machine = jp_machine_find(evidence->truth->e_machine);
 	char most[32];
 
-	if (number_of(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
+	if (read_number(environment, "format") >= WHOLE && (!watched->silent || !watched->cpus))
 		jp_note(result, JP_ERROR,
 			"watched states no %s, as the runner does since format %d",
 			watched->cpus ? "silent" : "cpus", WHOLE);
-	if (number_of(environment, "format") >= WITNESS && !watched->witness_since &&
+	if (read_number(environment, "format") >= WITNESS && !watched->witness_since &&
 	    !*evidence->witnessed.denied)
 		jp_note(result, JP_ERROR,
 			"watched states no witness_since, as the runner does since format %d",
@@ -85,7 +85,7 @@ static void check_counted(const struct jp_capture_info *info, const char *enviro
 	const bool ours = info->first_enabled != 0;
 	char counts[8];
 
-	if (number_of(environment, "format") < CLOCKS)
+	if (read_number(environment, "format") < CLOCKS)
 		return;
 	if (!jp_json_find(environment, path, counts, sizeof(counts)))
 		jp_note(result, JP_ERROR,

@@ -12,7 +12,6 @@
  * docs/results-format.md. */
 #define MAX_SLACK_NS 100000
 
-/* Checks for errors that make a run worthless, whatever its figures. */
 void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *judgement,
 		    struct jp_result *result)
 {
@@ -65,7 +64,7 @@ void jp_check_files(const struct jp_truth *truth, const struct jp_judgement *jud
 }
 
 /* Returns the most samples that any method judged. */
-static uint64_t judged(const struct jp_findings *findings)
+static uint64_t count_judged(const struct jp_findings *findings)
 {
 	uint64_t most = 0;
 
@@ -79,7 +78,7 @@ static uint64_t judged(const struct jp_findings *findings)
 	return most;
 }
 
-static bool expects(const struct jp_result *result, const char *metric)
+static bool has_expectation(const struct jp_result *result, const char *metric)
 {
 	const struct jp_case *cas = result->cas;
 
@@ -93,11 +92,11 @@ static bool expects(const struct jp_result *result, const char *metric)
 void jp_check_elsewhere(struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
-	uint64_t elsewhere = 0, here = judged(findings);
+	uint64_t elsewhere = 0, here = count_judged(findings);
 
 	for (size_t i = 0; i < findings->nr_metrics; i++)
 		if (findings->metrics[i].role && findings->metrics[i].role->elsewhere &&
-		    !expects(result, findings->metrics[i].name))
+		    !has_expectation(result, findings->metrics[i].name))
 			elsewhere += findings->metrics[i].k;
 	if (elsewhere <= here || here + elsewhere < result->cas->samples)
 		return;
@@ -141,7 +140,7 @@ static void check_lost(struct jp_result *result)
 		char figure[160];
 
 		if (metric->role && metric->role->bound == JP_MOST_LOST &&
-		    metric->k > metric->excused && !expects(result, metric->name))
+		    metric->k > metric->excused && !has_expectation(result, metric->name))
 			jp_note(result, JP_ERROR, "%s is %s, and the case states none",
 				metric->name, jp_expect_figure(metric, figure, sizeof(figure)));
 	}
@@ -157,7 +156,7 @@ static void check_most(struct jp_result *result)
 		char figure[160];
 
 		if (metric->role && metric->role->bound == JP_MOST_UNJUDGED &&
-		    !expects(result, metric->name) &&
+		    !has_expectation(result, metric->name) &&
 		    (double)metric->k * 100 > (double)metric->n * MAX_UNJUDGED)
 			jp_note(result, JP_ERROR,
 				"too little evidence: %s is %s, at most %d %% are usual",
@@ -166,8 +165,6 @@ static void check_most(struct jp_result *result)
 	}
 }
 
-/* Compares two counts of the same things: the reader's, or another validator's, and the sum of
- * classes. */
 void jp_check_books(struct jp_result *result)
 {
 	const struct jp_books *books = &result->findings.books;

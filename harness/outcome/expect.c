@@ -53,8 +53,8 @@ const char *jp_expect_range(const struct jp_expectation *expectation, char *text
 	return text;
 }
 
-static enum jp_outcome compare(const struct jp_expectation *expectation,
-			       const struct jp_metric *metric, const char **note)
+static enum jp_outcome compare_metric(const struct jp_expectation *expectation,
+				      const struct jp_metric *metric, const char **note)
 {
 	double rate;
 
@@ -97,7 +97,7 @@ enum jp_outcome jp_expect(const struct jp_expectation *expectation, const struct
 			 range);
 		return JP_ERROR;
 	}
-	outcome = compare(expectation, metric, &note);
+	outcome = compare_metric(expectation, metric, &note);
 	snprintf(why, size, "%s: %s; expected %s%s%s%s%s", expectation->metric,
 		 jp_expect_seen(expectation, metric, figure, sizeof(figure)), range,
 		 expectation->reason[0] ? " (" : "", expectation->reason,
@@ -115,7 +115,8 @@ uint64_t jp_expect_scopes(const struct jp_case *cas, const char *environment)
 	return mask;
 }
 
-static bool names(const struct jp_expectation *allow, const struct jp_exception *exception)
+static bool means_exception(const struct jp_expectation *allow,
+			    const struct jp_exception *exception)
 {
 	return strcmp(allow->metric, exception->metric) == 0 &&
 	       jp_cause_names(exception->metric, allow->allow, exception->cause);
@@ -126,7 +127,7 @@ bool jp_expect_allows(const struct jp_case *cas, uint64_t out_of_scope,
 {
 	for (size_t i = 0; i < cas->nr_expectations; i++)
 		if (cas->expectations[i].allow[0] && !(out_of_scope >> i & 1) &&
-		    names(&cas->expectations[i], exception))
+		    means_exception(&cas->expectations[i], exception))
 			return true;
 	return false;
 }
@@ -152,7 +153,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	enum jp_outcome outcome;
 
 	for (size_t i = 0; i < findings->nr_exceptions; i++)
-		if (names(allow, &findings->exceptions[i]))
+		if (means_exception(allow, &findings->exceptions[i]))
 			some.k += findings->exceptions[i].count;
 	/* No share of nothing is too large, however little was judged. */
 	if (allow->predicted || (!some.k && allow->min <= 0))
@@ -170,7 +171,7 @@ enum jp_outcome jp_expect_bounded(const struct jp_expectation *allow,
 	}
 	if (all && all->rate)
 		some = jp_metric_rate(allow->metric, some.k, all->n);
-	outcome = compare(allow, &some, &note);
+	outcome = compare_metric(allow, &some, &note);
 	snprintf(why, size, "%s: %s with cause %s; allowed %s (%s)%s", allow->metric,
 		 jp_expect_seen(allow, &some, figure, sizeof(figure)), allow->allow,
 		 jp_expect_range(allow, range, sizeof(range)), allow->reason, note);

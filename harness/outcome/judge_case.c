@@ -16,7 +16,7 @@
 
 /* Returns whether the metric is excused: a case allows excused losses beside those that it states,
  * but not instead of a stated least loss. */
-static bool excused(const struct jp_expectation *expectation, const struct jp_metric *metric)
+static bool is_excused(const struct jp_expectation *expectation, const struct jp_metric *metric)
 {
 	return metric->k && metric->k <= metric->excused && expectation->min <= 0;
 }
@@ -36,7 +36,7 @@ static void check_expectations(const struct jp_case *cas, struct jp_result *resu
 		/* Missing evidence is an ERROR: it does not blame what is judged. */
 		if (outcome != JP_PASS && metric && metric->role &&
 		    metric->role->bound == JP_MOST_LOST)
-			outcome = excused(expectation, metric) ? JP_PASS : JP_ERROR;
+			outcome = is_excused(expectation, metric) ? JP_PASS : JP_ERROR;
 		if (outcome != JP_PASS)
 			jp_note(result, outcome, "%s", why);
 	}
@@ -95,8 +95,8 @@ static void check_bounds(const struct jp_case *cas, uint32_t version, struct jp_
 
 /* Stores the validators' findings in @result, and their findings with the control's omissions added
  * back in @again. Returns false if there is nothing to judge. */
-static bool find(const struct jp_case *cas, const char *dir, const char *environment,
-		 struct jp_result *result, struct jp_findings *again)
+static bool find_evidence(const struct jp_case *cas, const char *dir, const char *environment,
+			  struct jp_result *result, struct jp_findings *again)
 {
 	const struct jp_asked asked = {.names = cas->publish || cas->inject,
 				       .injected = cas->inject,
@@ -147,8 +147,8 @@ static void note_slow_capture(struct jp_result *result)
 			info->frequency, info->frequency_asked);
 }
 
-static void judge(const struct jp_case *cas, struct jp_result *result,
-		  const struct jp_findings *again)
+static void judge_findings(const struct jp_case *cas, struct jp_result *result,
+			   const struct jp_findings *again)
 {
 	if (result->outcome != JP_ERROR)
 		jp_check_elsewhere(result);
@@ -196,12 +196,12 @@ void jp_judge_case(const struct jp_case *cas, const char *dir, struct jp_result 
 	result->contradicted = false;
 	result->why[0] = '\0';
 	environment = jp_run_dir_read(dir, "env.json", &size);
-	if (!find(cas, dir, environment, result, &again)) {
+	if (!find_evidence(cas, dir, environment, result, &again)) {
 		check_shortage(result);
 		return;
 	}
 	result->out_of_scope = jp_expect_scopes(cas, environment);
-	judge(cas, result, &again);
+	judge_findings(cas, result, &again);
 	note_slow_capture(result);
 	jp_findings_free(&again);
 	check_shortage(result);

@@ -10,7 +10,7 @@
 #include "harness/base/untrusted_file.h"
 
 /* Returns the value of @option ("--freq=") in the case's capture; NULL: the policy's default. */
-static const char *option_of(const struct jp_case *cas, const char *option)
+static const char *find_option(const struct jp_case *cas, const char *option)
 {
 	const size_t length = strlen(option);
 
@@ -34,7 +34,7 @@ static bool is_ours(const struct jp_case *cas)
 static void check_number(struct jp_result *result, const char *option, const char *key,
 			 uint64_t stated)
 {
-	const char *text = option_of(result->cas, option);
+	const char *text = find_option(result->cas, option);
 	uint64_t asked;
 
 	if (text && jp_number(text, 0, UINT64_MAX, &asked) && asked != stated)
@@ -95,17 +95,17 @@ void jp_check_stated(const struct jp_evidence *evidence, const struct jp_perfdat
 	check_published(evidence, result);
 	check_number(result, "--freq=", "frequency_asked", info->frequency_asked);
 	check_number(result, "--stack=", "stack_dump", info->stack_dump);
-	if (option_of(cas, "--synth="))
-		check_text(result, "policy", info->policy, option_of(cas, "--synth="));
-	if ((evidence->watched.chain != 0) == (option_of(cas, "--no-chain") != NULL))
+	if (find_option(cas, "--synth="))
+		check_text(result, "policy", info->policy, find_option(cas, "--synth="));
+	if ((evidence->watched.chain != 0) == (find_option(cas, "--no-chain") != NULL))
 		jp_note(result, JP_ERROR,
 			"the runner asked for callchains: %" PRIu64 "; the case asks for another",
 			evidence->watched.chain);
 	check_text(result, "capture", info->capture, cas->capture_argv[0]);
-	check_text(result, "order", info->order, option_of(cas, "--order=") ?: "enable-first");
+	check_text(result, "order", info->order, find_option(cas, "--order=") ?: "enable-first");
 	check_text(result, "event", info->event,
-		   option_of(cas, "--task-clock") ? "task-clock" : "cpu-clock");
-	if (option_of(cas, info->kernel ? "--user-only" : "--kernel"))
+		   find_option(cas, "--task-clock") ? "task-clock" : "cpu-clock");
+	if (find_option(cas, info->kernel ? "--user-only" : "--kernel"))
 		jp_note(result, JP_ERROR,
 			"the capture states that it %s the kernel; the case asks for another",
 			info->kernel ? "sampled" : "did not sample");

@@ -5,7 +5,7 @@
 
 #include "harness/base/json.h"
 
-static void json_place(struct jp_json *json, const struct jp_blame *place)
+static void write_place(struct jp_json *json, const struct jp_blame *place)
 {
 	jp_json_u64(json, "pid", place->pid);
 	jp_json_string(json, "process", place->process);
@@ -21,8 +21,8 @@ static void json_place(struct jp_json *json, const struct jp_blame *place)
 	jp_json_end(json);
 }
 
-static void json_cause(struct jp_json *json, const struct jp_explanation *explanation,
-		       const struct jp_blamed *cause)
+static void write_cause(struct jp_json *json, const struct jp_explanation *explanation,
+			const struct jp_blamed *cause)
 {
 	const struct jp_blame *worst = cause->places[0];
 
@@ -31,7 +31,7 @@ static void json_cause(struct jp_json *json, const struct jp_explanation *explan
 	jp_json_string(json, "text", cause->cause->text);
 	jp_json_double(json, "share", cause->share);
 	jp_json_u64(json, "samples", cause->samples);
-	json_place(json, worst);
+	write_place(json, worst);
 	jp_json_array(json, "evidence");
 	for (size_t i = 0; i < worst->nr_evidence; i++)
 		jp_json_string(json, NULL, worst->evidence[i]);
@@ -42,7 +42,7 @@ static void json_cause(struct jp_json *json, const struct jp_explanation *explan
 	for (size_t i = 0; i < cause->nr_places; i++) {
 		jp_json_object(json, NULL);
 		jp_json_u64(json, "samples", cause->places[i]->samples);
-		json_place(json, cause->places[i]);
+		write_place(json, cause->places[i]);
 		jp_json_end(json);
 	}
 	jp_json_end(json);
@@ -63,11 +63,11 @@ void jp_explain_report_json(const struct jp_explanation *explanation, const char
 	jp_json_u64(&json, "unknown_stacks", explanation->unknown_stacks);
 	jp_json_array(&json, "causes");
 	for (size_t i = 0; i < explanation->nr_accused; i++)
-		json_cause(&json, explanation, &explanation->causes[i]);
+		write_cause(&json, explanation, &explanation->causes[i]);
 	jp_json_end(&json);
 	jp_json_array(&json, "notes");
 	for (size_t i = explanation->nr_accused; i < explanation->nr_causes; i++)
-		json_cause(&json, explanation, &explanation->causes[i]);
+		write_cause(&json, explanation, &explanation->causes[i]);
 	jp_json_end(&json);
 	jp_json_end(&json);
 }

@@ -9,7 +9,7 @@
 enum { MOST_PLACES = 5 };
 
 /* Prints untrusted text without control characters. */
-static void print(const char *text)
+static void print_untrusted(const char *text)
 {
 	jp_printable_put(stdout, text);
 }
@@ -18,12 +18,12 @@ static void print_where(const struct jp_blame *place)
 {
 	if (place->pid) {
 		printf("pid %" PRIu32 " (", place->pid);
-		print(place->process);
+		print_untrusted(place->process);
 		putchar(')');
 	}
 	if (place->file) {
 		fputs(place->pid ? ", " : "", stdout);
-		print(place->file);
+		print_untrusted(place->file);
 	}
 	for (size_t i = 0; i < place->nr_ranges; i++)
 		printf("%s%" PRIx64 "-%" PRIx64,
@@ -53,12 +53,12 @@ static void print_cause(const struct jp_explanation *explanation, const struct j
 		printf("         and in %zu more places\n", cause->nr_places - MOST_PLACES);
 	for (size_t i = 0; i < worst->nr_evidence; i++) {
 		printf("         - ");
-		print(worst->evidence[i]);
+		print_untrusted(worst->evidence[i]);
 		putchar('\n');
 	}
 	if (*worst->remedy) {
 		printf("         remedy: ");
-		print(worst->remedy);
+		print_untrusted(worst->remedy);
 		putchar('\n');
 	}
 	if (cause->cause->study)
@@ -69,7 +69,7 @@ static void print_verdict(const struct jp_explanation *explanation, const char *
 {
 	const struct jp_blamed *main = explanation->causes;
 
-	print(file);
+	print_untrusted(file);
 	if (!explanation->summary.samples) {
 		printf(": there are no samples");
 		if (explanation->nr_accused)
@@ -96,7 +96,8 @@ void jp_explain_report_text(const struct jp_explanation *explanation, const char
 	if (explanation->unknown_stacks) {
 		printf("%" PRIu64 " of the %" PRIu64 " stacks are dumps of ",
 		       explanation->unknown_stacks, explanation->summary.samples);
-		print(*explanation->summary.arch ? explanation->summary.arch : "another machine");
+		print_untrusted(*explanation->summary.arch ? explanation->summary.arch
+							   : "another machine");
 		printf(", or of 32-bit tasks there, which jitproof does not unwind: record by "
 		       "frame pointers (perf record -g)\n");
 	}

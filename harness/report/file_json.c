@@ -7,7 +7,8 @@
 #include "harness/format/elf/elf_file.h"
 #include "harness/report/file_missing.h"
 
-static void json_places(struct jp_json *json, const char *key, const uint64_t *counts, size_t count)
+static void write_places(struct jp_json *json, const char *key, const uint64_t *counts,
+			 size_t count)
 {
 	jp_json_object(json, key);
 	for (size_t i = 0; i < count; i++)
@@ -15,7 +16,7 @@ static void json_places(struct jp_json *json, const char *key, const uint64_t *c
 	jp_json_end(json);
 }
 
-static void json_figures(struct jp_json *json, const struct jp_figures *figures)
+static void write_figures(struct jp_json *json, const struct jp_figures *figures)
 {
 	jp_json_u64(json, "samples", figures->samples);
 	jp_json_u64(json, "user_stacks", figures->user_stacks);
@@ -23,12 +24,12 @@ static void json_figures(struct jp_json *json, const struct jp_figures *figures)
 	jp_json_u64(json, "addresses", figures->addresses);
 	jp_json_u64(json, "addresses_unmapped", figures->addresses_unmapped);
 	jp_json_u64(json, "rootless", figures->rootless);
-	json_places(json, "mmap2", figures->mmap2, JP_MAP_PLACES);
-	json_places(json, "sampled", figures->sampled, JP_PLACES);
+	write_places(json, "mmap2", figures->mmap2, JP_MAP_PLACES);
+	write_places(json, "sampled", figures->sampled, JP_PLACES);
 }
 
-static uint64_t json_hows(struct jp_json *json, const char *key, const uint64_t *counts,
-			  enum jp_name_how from, enum jp_name_how end)
+static uint64_t write_hows(struct jp_json *json, const char *key, const uint64_t *counts,
+			   enum jp_name_how from, enum jp_name_how end)
 {
 	uint64_t sum = 0;
 
@@ -41,13 +42,13 @@ static uint64_t json_hows(struct jp_json *json, const char *key, const uint64_t 
 	return sum;
 }
 
-static void json_names(struct jp_json *json, const struct jp_name_counts *counts)
+static void write_names(struct jp_json *json, const struct jp_name_counts *counts)
 {
 	jp_json_object(json, "names");
 	jp_json_u64(json, "samples", counts->samples);
-	jp_json_u64(json, "named", json_hows(json, "by", counts->how, JP_NAME_ELF, JP_NAME_NAMED));
+	jp_json_u64(json, "named", write_hows(json, "by", counts->how, JP_NAME_ELF, JP_NAME_NAMED));
 	jp_json_u64(json, "unnamed",
-		    json_hows(json, "why", counts->how, JP_NAME_NAMED, JP_NAME_HOWS));
+		    write_hows(json, "why", counts->how, JP_NAME_NAMED, JP_NAME_HOWS));
 	jp_json_object(json, "named_by_perf");
 	for (size_t i = 0; i < JP_NAMING_PERFS; i++)
 		jp_json_u64(json, jp_naming_perf_text[i], counts->named[i]);
@@ -55,7 +56,7 @@ static void json_names(struct jp_json *json, const struct jp_name_counts *counts
 	jp_json_end(json);
 }
 
-static void json_missing(struct jp_json *json, const struct jp_file_report *report)
+static void write_missing(struct jp_json *json, const struct jp_file_report *report)
 {
 	size_t count;
 	const struct jp_elf_entry **missing = jp_file_missing(report, &count);
@@ -75,7 +76,7 @@ static void json_missing(struct jp_json *json, const struct jp_file_report *repo
 	free(missing);
 }
 
-static void json_unwound(struct jp_json *json, const struct jp_file_report *report)
+static void write_unwound(struct jp_json *json, const struct jp_file_report *report)
 {
 	uint64_t samples = report->unwound.samples, frames = report->unwound.frames;
 
@@ -92,7 +93,7 @@ static void json_unwound(struct jp_json *json, const struct jp_file_report *repo
 	jp_json_u64(json, "bits_32", report->unwound.bits_32);
 	jp_json_u64(json, "no_registers", report->unwound.no_registers);
 	jp_json_end(json);
-	json_missing(json, report);
+	write_missing(json, report);
 	jp_json_end(json);
 }
 
@@ -107,9 +108,9 @@ void jp_file_report_json(struct jp_file_report *report)
 	jp_json_begin(&json, stdout);
 	jp_json_object(&json, NULL);
 	jp_json_string(&json, "file", report->file);
-	json_figures(&json, &report->total);
+	write_figures(&json, &report->total);
 	jp_file_names_total(report->names, &names);
-	json_names(&json, &names);
+	write_names(&json, &names);
 	jp_json_u64(&json, "lost_records", summary->lost_records);
 	jp_json_u64(&json, "lost_events", summary->lost_events);
 	jp_json_u64(&json, "lost_samples", summary->lost_samples);
@@ -126,7 +127,7 @@ void jp_file_report_json(struct jp_file_report *report)
 		jp_json_u64(&json, "overwritten_features", summary->overwritten);
 	jp_json_string(&json, "machine", summary->arch);
 	if (report->unwinds)
-		json_unwound(&json, report);
+		write_unwound(&json, report);
 	jp_json_array(&json, "processes");
 	processes = jp_file_figures_processes(report->figures, &count);
 	for (size_t i = 0; i < count; i++) {
@@ -135,10 +136,10 @@ void jp_file_report_json(struct jp_file_report *report)
 		jp_json_object(&json, NULL);
 		jp_json_u64(&json, "pid", processes[i]->pid);
 		jp_json_string(&json, "comm", jp_replay_comm(report->replay, processes[i]->pid));
-		json_figures(&json, &processes[i]->figures);
+		write_figures(&json, &processes[i]->figures);
 		counts = jp_file_names_of(report->names, processes[i]->pid);
 		if (counts)
-			json_names(&json, counts);
+			write_names(&json, counts);
 		jp_json_end(&json);
 	}
 	jp_json_end(&json);

@@ -8,7 +8,7 @@
 #include "harness/base/search.h"
 #include "harness/base/shortage.h"
 
-static int by_stops(const void *left, const void *right)
+static int compare_by_stops(const void *left, const void *right)
 {
 	const struct jp_elf_entry *const *a = left, *const *b = right;
 
@@ -30,6 +30,6 @@ const struct jp_elf_entry **jp_file_missing(const struct jp_file_report *report,
 	}
 	while ((entry = jp_unwinder_missing(report->unwinder, entry)))
 		all[(*count)++] = entry;
-	qsort(all, *count, sizeof(*all), by_stops);
+	qsort(all, *count, sizeof(*all), compare_by_stops);
 	return all;
 }

@@ -11,7 +11,7 @@
 #include "harness/report/file_missing.h"
 
 /* A process names itself: nothing that moves the cursor gets through. */
-static const char *printable(const char *name, char *capacity, size_t size)
+static const char *make_printable(const char *name, char *capacity, size_t size)
 {
 	snprintf(capacity, size, "%s", name);
 	for (char *at = capacity; (at = strchr(at, '\n'));)
@@ -64,8 +64,8 @@ static void print_processes(struct jp_file_report *report)
 	       "stacks", "single", "rootless", "addresses", "unmapped");
 	for (size_t i = 0; i < count; i++) {
 		printf("%10d %-16s", (int)processes[i]->pid,
-		       printable(jp_replay_comm(report->replay, processes[i]->pid), capacity,
-				 sizeof(capacity)));
+		       make_printable(jp_replay_comm(report->replay, processes[i]->pid), capacity,
+				      sizeof(capacity)));
 		print_row(&processes[i]->figures);
 	}
 	printf("%10s %-16s", "", "all");
@@ -143,7 +143,7 @@ static void print_not_unwound(const struct jp_file_report *report)
 	if (report->unwound.other_machine)
 		printf("not unwound: %" PRIu64 " dumps of %s; jitproof does not know its stacks\n",
 		       report->unwound.other_machine,
-		       *arch ? printable(arch, name, sizeof(name))
+		       *arch ? make_printable(arch, name, sizeof(name))
 			     : "a machine that the file does not name");
 	if (report->unwound.bits_32)
 		printf("not unwound: %" PRIu64 " dumps of 32-bit tasks; only 64-bit ones are\n",
@@ -165,8 +165,8 @@ static void print_missing(const struct jp_file_report *report)
 	for (size_t i = 0; i < count; i++) {
 		printf("  %10" PRIu64 " stacks  build id %-40s  %s", missing[i]->stops,
 		       missing[i]->id->size ? jp_build_id_text(missing[i]->id, id) : "unknown",
-		       printable(missing[i]->path, text, sizeof(text)));
-		printf(" (%s)\n", printable(missing[i]->why, text, sizeof(text)));
+		       make_printable(missing[i]->path, text, sizeof(text)));
+		printf(" (%s)\n", make_printable(missing[i]->why, text, sizeof(text)));
 	}
 	free(missing);
 }
@@ -191,7 +191,7 @@ void jp_file_report_text(struct jp_file_report *report)
 	const struct jp_perfdata_summary *summary = &report->summary;
 
 	printf("%s: %" PRIu64 " records, %" PRIu64 " of kinds unknown here, %u event%s%s%s%s\n",
-	       printable(report->file, file, sizeof(file)), summary->records,
+	       make_printable(report->file, file, sizeof(file)), summary->records,
 	       summary->unknown_records, summary->attrs, summary->attrs == 1 ? "" : "s",
 	       summary->compressed ? ", compressed" : "", summary->pipe ? ", from a pipe" : "",
 	       summary->swapped ? ", of the other byte order" : "");

@@ -9,7 +9,7 @@
 
 /* Returns the bytes of a character; 0 if XML 1.0 cannot contain it or a terminal obeys it: it
  * becomes U+FFFD. */
-static unsigned int length_of(const unsigned char *s)
+static unsigned int measure_character(const unsigned char *s)
 {
 	unsigned int length = *s == '\t' || *s == '\n' ? 1 : jp_printable_length((const char *)s);
 
@@ -23,7 +23,7 @@ static void put_text(FILE *out, const char *text)
 	unsigned int length;
 
 	for (; *s; s += length ? length : 1) {
-		length = length_of(s);
+		length = measure_character(s);
 		if (!length)
 			fputs("\xef\xbf\xbd", out);
 		else if (strchr("<>&\"", *s))
@@ -45,7 +45,7 @@ static void put_attribute(FILE *out, const char *name, const char *text)
 	fputc('"', out);
 }
 
-static const char *element_of(enum jp_outcome outcome)
+static const char *get_element(enum jp_outcome outcome)
 {
 	switch (outcome) {
 	case JP_FAIL:
@@ -79,7 +79,7 @@ static void put_exceptions(FILE *out, const struct jp_findings *findings)
 
 static void put_case(FILE *out, const struct jp_result *result)
 {
-	const char *element = element_of(result->outcome);
+	const char *element = get_element(result->outcome);
 	const char *why = result->outcome == JP_XFAIL && result->cas->xfail ? result->cas->xfail
 									    : result->why;
 
@@ -107,7 +107,7 @@ static void put_counts(FILE *out, const struct jp_result *results, size_t count)
 	double seconds = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *element = element_of(results[i].outcome);
+		const char *element = get_element(results[i].outcome);
 
 		seconds += results[i].seconds;
 		failures += element && strcmp(element, "failure") == 0;

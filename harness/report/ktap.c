@@ -33,13 +33,13 @@ void jp_ktap_comment(FILE *out, const char *prefix, const char *text)
 }
 
 /* Writes the reason of a SKIP or XFAIL, which must stay on its line. */
-static void one_line(FILE *out, const char *text)
+static void put_one_line(FILE *out, const char *text)
 {
 	fputc(' ', out);
 	put_lines(out, text, "; ", "");
 }
 
-static int by_count(const void *a, const void *b)
+static int compare_by_count(const void *a, const void *b)
 {
 	const struct jp_book_class *one = a, *other = b;
 
@@ -53,7 +53,7 @@ void jp_ktap_books(FILE *out, const struct jp_books *books)
 
 		if (!book->nr_classes)
 			continue;
-		qsort(book->classes, book->nr_classes, sizeof(*book->classes), by_count);
+		qsort(book->classes, book->nr_classes, sizeof(*book->classes), compare_by_count);
 		fprintf(out, "# books: %s:", book->name);
 		for (size_t class = 0; class < book->nr_classes; class ++)
 			fprintf(out, "%s %" PRIu64 " %s", class ? " +" : "",
@@ -62,7 +62,7 @@ void jp_ktap_books(FILE *out, const struct jp_books *books)
 	}
 }
 
-static void diagnose(FILE *out, const struct jp_result *result)
+static void put_diagnostics(FILE *out, const struct jp_result *result)
 {
 	const struct jp_findings *findings = &result->findings;
 
@@ -101,16 +101,16 @@ void jp_ktap_result(FILE *out, size_t number, const struct jp_result *result)
 		  result->outcome == JP_XFAIL;
 
 	if (result->outcome != JP_SKIP)
-		diagnose(out, result);
+		put_diagnostics(out, result);
 	fprintf(out, "%s %zu %s", ok ? "ok" : "not ok", number, result->cas->name);
 	if (directive[result->outcome])
 		fprintf(out, " # %s", directive[result->outcome]);
 	if (result->outcome == JP_SKIP)
-		one_line(out, result->why);
+		put_one_line(out, result->why);
 	else if (result->outcome == JP_CRASH)
-		one_line(out, result->crashed);
+		put_one_line(out, result->crashed);
 	else if (result->outcome == JP_XFAIL)
-		one_line(out, result->cas->xfail ? result->cas->xfail : "");
+		put_one_line(out, result->cas->xfail ? result->cas->xfail : "");
 	fputc('\n', out);
 	fflush(out);
 }

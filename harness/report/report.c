@@ -16,7 +16,7 @@
 
 /* Returns output number @index: standard output, then its copy in the run directory; NULL: no
  * more. */
-static FILE *output(const struct jp_report *report, int index)
+static FILE *get_output(const struct jp_report *report, int index)
 {
 	return index == 0 ? stdout : index == 1 ? report->ktap : NULL;
 }
@@ -28,9 +28,9 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 	report->results = calloc(plan ? plan : 1, sizeof(*report->results));
 	if (!report->results)
 		return -ENOMEM;
-	for (int i = report->unjudged; output(report, i); i++) {
-		jp_ktap_head(output(report, i), plan);
-		fflush(output(report, i));
+	for (int i = report->unjudged; get_output(report, i); i++) {
+		jp_ktap_head(get_output(report, i), plan);
+		fflush(get_output(report, i));
 	}
 	return 0;
 }
@@ -47,7 +47,7 @@ static void note_shortage(struct jp_report *report)
 		jp_shortage(report->shortage.text, sizeof(report->shortage.text));
 }
 
-void jp_report_tell(struct jp_report *report, int alone)
+void jp_report_add(struct jp_report *report, int alone)
 {
 	const struct jp_result *result = &report->results[report->count++];
 	size_t size;
@@ -56,8 +56,8 @@ void jp_report_tell(struct jp_report *report, int alone)
 
 	jp_shortage_begin(); /* the case's own shortage is in its result */
 	report->counts[result->outcome]++;
-	for (int i = 0; output(report, i); i++)
-		jp_ktap_result(output(report, i), report->count, result);
+	for (int i = 0; get_output(report, i); i++)
+		jp_ktap_result(get_output(report, i), report->count, result);
 	if (report->jsonl)
 		jp_results_write(report->jsonl, result);
 	out = alone >= 0 ? open_memstream(&text, &size) : NULL;
@@ -85,8 +85,8 @@ int jp_report_end(struct jp_report *report)
 		failed = jp_books_append(&books, &report->results[i].findings.books);
 	for (size_t i = 0; i < report->count; i++)
 		slack = jp_max(slack, report->results[i].info.slack);
-	for (int i = 0; output(report, i); i++) {
-		FILE *out = output(report, i);
+	for (int i = 0; get_output(report, i); i++) {
+		FILE *out = get_output(report, i);
 
 		jp_table_print(out, report->cases, report->results, report->count);
 		fprintf(out,
@@ -111,9 +111,9 @@ int jp_report_end(struct jp_report *report)
 
 void jp_report_cut_short(struct jp_report *report, const char *why)
 {
-	for (int i = 0; output(report, i); i++) {
-		fprintf(output(report, i), "Bail out! cut short: %s\n", why);
-		fflush(output(report, i));
+	for (int i = 0; get_output(report, i); i++) {
+		fprintf(get_output(report, i), "Bail out! cut short: %s\n", why);
+		fflush(get_output(report, i));
 	}
 }
 

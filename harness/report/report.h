@@ -25,7 +25,7 @@ int jp_report_begin(struct jp_report *report, const struct jp_cases *cases, size
 /* Returns where to store the next result; then report it, also in the file @alone (-1: none), as if
  * it were the only one. */
 struct jp_result *jp_report_next(struct jp_report *report);
-void jp_report_tell(struct jp_report *report, int alone);
+void jp_report_add(struct jp_report *report, int alone);
 /* Ends the report of a plan that was not completed, and states that in the files. */
 void jp_report_cut_short(struct jp_report *report, const char *why);
 /* Prints totals and tables. Returns the exit status (docs/reading-results.md). */

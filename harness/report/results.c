@@ -8,8 +8,8 @@
 #include "harness/model/unwind/methods.h"
 #include "harness/outcome/expect.h"
 
-static const struct jp_expectation *expectation_of(const struct jp_result *result,
-						   const char *metric)
+static const struct jp_expectation *find_expectation(const struct jp_result *result,
+						     const char *metric)
 {
 	const struct jp_case *cas = result->cas;
 
@@ -25,7 +25,7 @@ static const struct jp_expectation *expectation_of(const struct jp_result *resul
 static void write_metric(struct jp_json *json, const struct jp_result *result,
 			 const struct jp_metric *metric)
 {
-	const struct jp_expectation *expectation = expectation_of(result, metric->name);
+	const struct jp_expectation *expectation = find_expectation(result, metric->name);
 
 	jp_json_object(json, metric->name);
 	jp_json_u64(json, "k", metric->k);
@@ -45,8 +45,8 @@ static void write_metric(struct jp_json *json, const struct jp_result *result,
 }
 
 /* Returns the case's allowance for @exception, or NULL. */
-static const struct jp_expectation *allowance_of(const struct jp_result *result,
-						 const struct jp_exception *exception)
+static const struct jp_expectation *find_allowance(const struct jp_result *result,
+						   const struct jp_exception *exception)
 {
 	const struct jp_case *cas = result->cas;
 
@@ -65,7 +65,7 @@ static void write_exceptions(struct jp_json *json, const struct jp_result *resul
 	jp_json_array(json, "exceptions");
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-		const struct jp_expectation *allow = allowance_of(result, exception);
+		const struct jp_expectation *allow = find_allowance(result, exception);
 		const struct jp_cause *cause =
 			jp_cause_of_word(exception->metric, exception->cause);
 		char bound[80];

@@ -15,8 +15,8 @@ static const enum jp_method methods[] = {JP_DUMP, JP_CHAIN};
 static const enum jp_verdict broken[] = {JP_UNMAPPED, JP_SINGLE, JP_SHORT, JP_HOLE};
 enum { BROKEN = sizeof(broken) / sizeof(*broken) };
 
-static const struct jp_result *result_of(const struct jp_result *results, size_t count,
-					 const char *name)
+static const struct jp_result *find_result(const struct jp_result *results, size_t count,
+					   const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(results[i].cas->name, name) == 0)
@@ -25,7 +25,7 @@ static const struct jp_result *result_of(const struct jp_result *results, size_t
 }
 
 /* Returns the most frequent verdict that makes a stack broken. */
-static enum jp_verdict dominant(const uint64_t verdicts[JP_VERDICTS])
+static enum jp_verdict find_dominant(const uint64_t verdicts[JP_VERDICTS])
 {
 	enum jp_verdict most = broken[0];
 
@@ -57,14 +57,14 @@ static void fill_broken(char *cell, const struct jp_result *result, enum jp_meth
 	if (bad)
 		used += snprintf(cell + used, CELL - (size_t)used,
 				 " %s, %.1f %% walked as predicted",
-				 jp_verdict_text(dominant(verdicts)),
+				 jp_verdict_text(find_dominant(verdicts)),
 				 100 * (double)predicted / (double)judged);
 	if (result->outcome != JP_PASS)
 		snprintf(cell + used, CELL - (size_t)used, " %s", jp_outcome_text(result->outcome));
 }
 
 /* Returns the last part of "name.of.metric", which distinguishes it from its neighbours. */
-static const char *last_part(const char *name)
+static const char *find_last_part(const char *name)
 {
 	const char *dot = strrchr(name, '.');
 
@@ -85,9 +85,10 @@ static size_t put_metric(char *text, size_t size, const struct jp_table_metric *
 	if (word)
 		return (size_t)snprintf(text, size, "%s (%" PRIu64 ")", word, metric->k);
 	if (!alone && metric->rate)
-		return (size_t)snprintf(text, size, "%s %.1f %%", last_part(wanted->name), percent);
+		return (size_t)snprintf(text, size, "%s %.1f %%", find_last_part(wanted->name),
+					percent);
 	if (!alone)
-		return (size_t)snprintf(text, size, "%s %" PRIu64, last_part(wanted->name),
+		return (size_t)snprintf(text, size, "%s %" PRIu64, find_last_part(wanted->name),
 					metric->k);
 	if (metric->rate)
 		return (size_t)snprintf(text, size, "%.1f %% (%" PRIu64 " of %" PRIu64 ")", percent,
@@ -124,7 +125,7 @@ static void fill_metrics(char *cell, const struct jp_result *result, const struc
 }
 
 /* Returns the number, from 1, of the footnote with @rule; 0: no more room. */
-static size_t number_of(const char **rules, const char *rule)
+static size_t number_footnote(const char **rules, const char *rule)
 {
 	for (size_t i = 0; i < MAX_RULES; i++) {
 		if (!rules[i])
@@ -143,10 +144,10 @@ struct print {
 	const char *rules[MAX_RULES]; /* in order of appearance */
 };
 
-static void fill(char *text, struct print *print, size_t row, size_t column)
+static void fill_cell(char *text, struct print *print, size_t row, size_t column)
 {
 	const struct jp_table_cell *cell = &print->table->rows[row].cells[column];
-	const struct jp_result *result = result_of(print->results, print->count, cell->name);
+	const struct jp_result *result = find_result(print->results, print->count, cell->name);
 	bool impossible = strcmp(cell->name, "impossible") == 0;
 	size_t used;
 
@@ -157,18 +158,19 @@ static void fill(char *text, struct print *print, size_t row, size_t column)
 		fill_broken(text, result, methods[print->which]);
 	used = strlen(text);
 	if (cell->rule && (result || impossible))
-		snprintf(text + used, CELL - used, " [%zu]", number_of(print->rules, cell->rule));
+		snprintf(text + used, CELL - used, " [%zu]",
+			 number_footnote(print->rules, cell->rule));
 }
 
 /* Returns whether a row has a case that ran; a row without results states why. */
-static bool is_told(const struct print *print, size_t row)
+static bool is_shown(const struct print *print, size_t row)
 {
 	bool named = false;
 
 	for (size_t c = 0; c < print->table->nr_columns; c++) {
 		const char *name = print->table->rows[row].cells[c].name;
 
-		if (result_of(print->results, print->count, name))
+		if (find_result(print->results, print->count, name))
 			return true;
 		named |= strcmp(name, "-") != 0 && strcmp(name, "impossible") != 0;
 	}
@@ -183,7 +185,7 @@ static void widen(size_t *width, const char *text)
 		*width = length;
 }
 
-static void rule(FILE *out, size_t label, const size_t *widths, size_t columns)
+static void put_rule(FILE *out, size_t label, const size_t *widths, size_t columns)
 {
 	fputs("#  ", out);
 	for (size_t i = 0; i < label; i++)
@@ -196,7 +198,7 @@ static void rule(FILE *out, size_t label, const size_t *widths, size_t columns)
 	fputc('\n', out);
 }
 
-static void line(FILE *out, const char *label, size_t label_width)
+static void put_label(FILE *out, const char *label, size_t label_width)
 {
 	fprintf(out, "#  %-*s", (int)label_width, label);
 }
@@ -210,29 +212,29 @@ static void print_table(FILE *out, struct print *print)
 	for (size_t c = 0; c < table->nr_columns; c++)
 		widen(&widths[c], table->columns[c]);
 	for (size_t r = 0; r < table->nr_rows; r++) {
-		if (!is_told(print, r))
+		if (!is_shown(print, r))
 			continue;
 		widen(&label, table->rows[r].label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
-			fill(cell, print, r, c);
+			fill_cell(cell, print, r, c);
 			widen(&widths[c], cell);
 		}
 	}
 	fprintf(out, "#\n# %s: %s\n", table->study, table->title);
 	if (!table->nr_metrics)
 		fprintf(out, "# method: %s\n", jp_method_text(methods[print->which]));
-	line(out, "Scenario", label);
+	put_label(out, "Scenario", label);
 	for (size_t c = 0; c < table->nr_columns; c++)
 		fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
 			table->columns[c]);
 	fputc('\n', out);
-	rule(out, label, widths, table->nr_columns);
+	put_rule(out, label, widths, table->nr_columns);
 	for (size_t r = 0; r < table->nr_rows; r++) {
-		if (!is_told(print, r))
+		if (!is_shown(print, r))
 			continue;
-		line(out, table->rows[r].label, label);
+		put_label(out, table->rows[r].label, label);
 		for (size_t c = 0; c < table->nr_columns; c++) {
-			fill(cell, print, r, c);
+			fill_cell(cell, print, r, c);
 			fprintf(out, "  %-*s", c + 1 < table->nr_columns ? (int)widths[c] : 0,
 				cell);
 		}
@@ -251,10 +253,10 @@ void jp_table_print(FILE *out, const struct jp_cases *cases, const struct jp_res
 		bool touched = false;
 
 		for (size_t i = 0; i < table->nr_rows * table->nr_columns && !touched; i++)
-			touched = result_of(results, count,
-					    table->rows[i / table->nr_columns]
-						    .cells[i % table->nr_columns]
-						    .name);
+			touched = find_result(results, count,
+					      table->rows[i / table->nr_columns]
+						      .cells[i % table->nr_columns]
+						      .name);
 		for (size_t which = 0; touched && which < times; which++) {
 			struct print print = {table, results, count, which, {NULL}};
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/base/file.h"
+#include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
 /* Both are relative: kernel and loader look from the working directory. The second lies behind the
@@ -16,13 +17,13 @@
 static const char places[] = "./loader\0libraries";
 enum { LIBRARIES_AT = sizeof("./loader"), MAX_PROGRAM = 256 << 20 };
 
-static int bad(struct jp_error *err, const char *what)
+static int fail_unportable(struct jp_error *err, const char *what)
 {
-	return jp_fail(err, EINVAL, "this program cannot be taken along: %s", what);
+	return jp_fail(err, EINVAL, "this program cannot be packed: %s", what);
 }
 
 /* Returns the segment of @type in @image, or NULL. */
-static const ElfW(Phdr) * segment_of(const unsigned char *image, size_t size, uint32_t type)
+static const ElfW(Phdr) * find_segment(const unsigned char *image, size_t size, uint32_t type)
 {
 	const ElfW(Ehdr) *head = (const void *)image;
 	const ElfW(Phdr) *segments = (const void *)(image + head->e_phoff);
@@ -63,7 +64,7 @@ static int set_library_path(ElfW(Dyn) * entries, size_t count, uint64_t text, st
 		break;
 	}
 	if (!strings || !mine)
-		return bad(err, "its dynamic section has no room for a library path");
+		return fail_unportable(err, "its dynamic section has no room for a library path");
 	mine->d_tag = DT_RPATH;
 	mine->d_un.d_val = text - strings->d_un.d_ptr;
 	return 0;
@@ -75,17 +76,17 @@ int jp_portable_patch(unsigned char *image, size_t size, char **interpreter, str
 
 	*interpreter = NULL;
 	if (!has_head(image, size))
-		return bad(err, "it is no ELF file of this machine");
-	path = segment_of(image, size, PT_INTERP);
+		return fail_unportable(err, "it is no ELF file of this machine");
+	path = find_segment(image, size, PT_INTERP);
 	if (!path)
 		return 0;
-	dynamic = segment_of(image, size, PT_DYNAMIC);
+	dynamic = find_segment(image, size, PT_DYNAMIC);
 	if (!path->p_filesz || image[path->p_offset + path->p_filesz - 1])
-		return bad(err, "the path of its loader has no end");
+		return fail_unportable(err, "the path of its loader is not terminated");
 	if (path->p_filesz < sizeof(places))
-		return bad(err, "the path of its loader leaves no room for another");
+		return fail_unportable(err, "the path of its loader leaves no room for another");
 	if (!dynamic || dynamic->p_offset % 8)
-		return bad(err, "it has no dynamic section");
+		return fail_unportable(err, "it has no dynamic section");
 	*interpreter = strdup((char *)image + path->p_offset);
 	if (!*interpreter)
 		return jp_fail(err, ENOMEM, "out of memory");
@@ -109,13 +110,6 @@ static int read_self(struct jp_portable *portable, struct jp_error *err)
 	return 0;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 struct listing {
 	struct jp_portable *portable;
 	struct jp_error *err;
@@ -131,9 +125,9 @@ static int list_library(struct dl_phdr_info *info, size_t size, void *context)
 	if (!strchr(name, '/') || strcmp(name, portable->loader) == 0)
 		return 0;
 	for (size_t i = 0; i < portable->libraries.count; i++)
-		if (strcmp(last_part(name), last_part(portable->libraries.words[i])) == 0)
+		if (strcmp(jp_path_base(name), jp_path_base(portable->libraries.words[i])) == 0)
 			return jp_fail(listing->err, EINVAL,
-				       "%s and %s: one name for two libraries", name,
+				       "%s and %s: two libraries with the same name", name,
 				       portable->libraries.words[i]);
 	if (jp_word_set_add(&portable->libraries, name, strlen(name)))
 		return jp_fail(listing->err, ENOMEM, "out of memory");

@@ -40,7 +40,7 @@ struct staging {
 };
 
 /* Returns whether @name needs no quoting anywhere. */
-static bool plain(const char *name)
+static bool is_plain(const char *name)
 {
 	for (const char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("._+-", *c))
@@ -48,7 +48,7 @@ static bool plain(const char *name)
 	return name[0] && name[0] != '.';
 }
 
-static bool known(const char *name)
+static bool is_case_file(const char *name)
 {
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		if (fnmatch(patterns[i], name, 0) == 0)
@@ -65,7 +65,7 @@ static bool is_folder(const char *name)
 }
 
 /* Returns the size of the truth's written part: a lot of unused space follows it. */
-static uint64_t truth_size(int fd, uint64_t size)
+static uint64_t get_truth_size(int fd, uint64_t size)
 {
 	struct jp_truth_header header;
 	uint64_t used;
@@ -81,7 +81,7 @@ static uint64_t truth_size(int fd, uint64_t size)
 }
 
 /* Checks that @from is a file of the case only. *@size: the part of it to pack. */
-static int look(struct staging *staging, int from, const char *relative, uint64_t *size)
+static int check_file(struct staging *staging, int from, const char *relative, uint64_t *size)
 {
 	struct stat st;
 
@@ -94,11 +94,11 @@ static int look(struct staging *staging, int from, const char *relative, uint64_
 			       relative);
 	if (st.st_nlink != 1)
 		return jp_fail(staging->err, EINVAL,
-			       "%s/%s: has %ju names; one of them may be another's file",
+			       "%s/%s: has %ju hard links; one of them may be another user's file",
 			       staging->from, relative, (uintmax_t)st.st_nlink);
 	*size = (uint64_t)st.st_size;
 	if (strcmp(relative, "truth") == 0)
-		*size = truth_size(from, *size);
+		*size = get_truth_size(from, *size);
 	if (*size > MAX_FILE)
 		return jp_fail(staging->err, EFBIG,
 			       "%s/%s: %" PRIu64 " bytes; at most 1 GiB is packed", staging->from,
@@ -118,7 +118,7 @@ static int copy_file(struct staging *staging, int inside, const char *dir, const
 	int ret;
 
 	snprintf(relative, sizeof(relative), "%s%s%s", dir, dir[0] ? "/" : "", name);
-	ret = look(staging, from, relative, &size)
+	ret = check_file(staging, from, relative, &size)
 		      ?: jp_path_build(path, sizeof(path), staging->err, "%s/%s",
 				       staging->repro->stage, relative);
 	if (ret)
@@ -165,7 +165,7 @@ static int copy_entry(struct staging *staging, int inside, const char *dir, cons
 		fd = open_folder(staging, inside, name);
 		return fd < 0 ? fd : copy_folder(staging, fd, name);
 	}
-	if (plain(name) && (dir[0] || known(name)))
+	if (is_plain(name) && (dir[0] || is_case_file(name)))
 		return copy_file(staging, inside, dir, name);
 	/* The run's outcome, which is determined again. */
 	if (!dir[0] && (strcmp(name, "case") == 0 || strcmp(name, "ktap.txt") == 0 ||
@@ -199,7 +199,7 @@ static int copy_folder(struct staging *staging, int inside, const char *dir)
 	return ret;
 }
 
-static bool staged(const struct jp_repro *repro, const char *name)
+static bool is_staged(const struct jp_repro *repro, const char *name)
 {
 	for (size_t i = 0; i < repro->files.count; i++)
 		if (strcmp(repro->files.words[i], name) == 0)
@@ -223,7 +223,7 @@ void jp_repro_judge(const struct jp_repro *repro, const char *dir, struct jp_res
 }
 
 /* Returns outcome and figures of the case in @dir, for comparison. */
-static char *figures(const struct jp_repro *repro, const char *dir)
+static char *format_figures(const struct jp_repro *repro, const char *dir)
 {
 	struct jp_result result = {0};
 	size_t size;
@@ -261,17 +261,18 @@ static int reduce_capture(struct jp_repro *repro, const char *name, int fd, stru
 }
 
 /* Checks that judging needs nothing that was left out or removed. */
-static int check(const struct jp_repro *repro, const char *original, struct jp_error *err)
+static int check_same_judgement(const struct jp_repro *repro, const char *original,
+				struct jp_error *err)
 {
-	jp_cleanup_free char *before = figures(repro, original), *after = NULL;
+	jp_cleanup_free char *before = format_figures(repro, original), *after = NULL;
 
-	after = figures(repro, repro->stage);
+	after = format_figures(repro, repro->stage);
 	if (!before || !after)
 		return jp_fail(err, ENOMEM, "out of memory");
 	if (strcmp(before, after) != 0)
 		return jp_fail(err, EINVAL,
-			       "%s: the archive would be judged in another way: %.400s... as it "
-			       "is, %.400s... there",
+			       "%s: judging the archive gives another result: %.400s... now, "
+			       "%.400s... in the archive",
 			       repro->cas->name, before, after);
 	return 0;
 }
@@ -292,7 +293,7 @@ int jp_repro_copy(struct jp_repro *repro, int fd, const char *from, struct jp_er
 	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++) {
 		char path[4096];
 
-		if (!staged(repro, captures[i]))
+		if (!is_staged(repro, captures[i]))
 			continue;
 		ret = jp_path_build(path, sizeof(path), err, "%s/%s", repro->stage, captures[i]);
 		if (!ret)
@@ -313,7 +314,7 @@ int jp_repro_stage(struct jp_repro *repro, const char *original, struct jp_error
 	for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]) && !ret; i++)
 		if (repro->captures[i])
 			ret = reduce_capture(repro, captures[i], repro->captures[i], err);
-	return ret ?: check(repro, original, err);
+	return ret ?: check_same_judgement(repro, original, err);
 }
 
 void jp_repro_close(struct jp_repro *repro)

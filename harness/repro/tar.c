@@ -34,7 +34,7 @@ static bool leads_below(const char *path)
 }
 
 /* Splits the path into prefix and name, at a slash. */
-static bool split(const char *path, struct tar_head *head)
+static bool split_path(const char *path, struct tar_head *head)
 {
 	size_t length = strlen(path);
 
@@ -62,10 +62,10 @@ static int put_head(struct jp_tar *tar, const char *name, char type, bool runs, 
 	struct tar_head head = {.type = type, .magic = "ustar", .version = {'0', '0'}};
 	unsigned sum = 0;
 
-	if (!split(name, &head))
+	if (!split_path(name, &head))
 		return jp_fail(err, EINVAL,
-			       "%s: no name for a tar archive; expected a relative one of at most "
-			       "100 bytes behind a slash",
+			       "%s: not a valid name in a tar archive; expected a relative path "
+			       "with at most 100 bytes behind a slash",
 			       name);
 	if (size >= UINT64_C(1) << 33) /* eleven octal digits */
 		return jp_fail(err, EFBIG, "%s: %" PRIu64 " bytes; a tar archive holds 8 GiB", name,
@@ -85,7 +85,7 @@ static int put_head(struct jp_tar *tar, const char *name, char type, bool runs, 
 	return 0;
 }
 
-static void fill_block(struct jp_tar *tar, uint64_t size)
+static void pad_block(struct jp_tar *tar, uint64_t size)
 {
 	static const char zeros[BLOCK];
 
@@ -105,7 +105,7 @@ int jp_tar_file(struct jp_tar *tar, const char *name, bool runs, const void *byt
 	if (ret)
 		return ret;
 	jp_output_put(tar->output, bytes, size);
-	fill_block(tar, size);
+	pad_block(tar, size);
 	return 0;
 }
 
@@ -126,7 +126,7 @@ int jp_tar_copy(struct jp_tar *tar, const char *name, bool runs, const char *pat
 		done += part;
 	}
 	if (!ret)
-		fill_block(tar, size);
+		pad_block(tar, size);
 	return ret;
 }
 

@@ -48,8 +48,8 @@ static void put_lines(FILE *out, const char *text)
 	}
 }
 
-static void version(FILE *out, const struct jp_repro *repro, const char *title, const char *outer,
-		    const char *inner)
+static void put_version(FILE *out, const struct jp_repro *repro, const char *title,
+			const char *outer, const char *inner)
 {
 	const char *const path[] = {outer, inner, NULL};
 	char value[1024];
@@ -60,20 +60,20 @@ static void version(FILE *out, const struct jp_repro *repro, const char *title, 
 	}
 }
 
-static void versions(FILE *out, const struct jp_repro *repro)
+static void put_versions(FILE *out, const struct jp_repro *repro)
 {
 	fputs("\n## Versions\n\n", out);
-	version(out, repro, "kernel", "kernel", NULL);
-	version(out, repro, "kernel's build", "version", NULL);
-	version(out, repro, "machine", "machine", NULL);
-	version(out, repro, "CPU", "cpu", NULL);
-	version(out, repro, "perf", "tools", "perf");
-	version(out, repro, "C library", "tools", "libc");
-	version(out, repro, "compiler", "tools", "compiler");
+	put_version(out, repro, "kernel", "kernel", NULL);
+	put_version(out, repro, "kernel's build", "version", NULL);
+	put_version(out, repro, "machine", "machine", NULL);
+	put_version(out, repro, "CPU", "cpu", NULL);
+	put_version(out, repro, "perf", "tools", "perf");
+	put_version(out, repro, "C library", "tools", "libc");
+	put_version(out, repro, "compiler", "tools", "compiler");
 	fprintf(out, "* jitproof: build id %s\n", repro->portable.build_id);
 }
 
-static void expected(FILE *out, const struct jp_repro *repro)
+static void put_expected(FILE *out, const struct jp_repro *repro)
 {
 	const struct jp_result *result = &repro->result;
 	char range[128], figure[160];
@@ -104,7 +104,7 @@ static void expected(FILE *out, const struct jp_repro *repro)
 	}
 }
 
-static void steps(FILE *out, const struct jp_repro *repro)
+static void put_steps(FILE *out, const struct jp_repro *repro)
 {
 	fputs("\n## Steps\n\n"
 	      "    ./reproduce            judges the recorded run again; needs a shell, nothing "
@@ -123,7 +123,7 @@ static void steps(FILE *out, const struct jp_repro *repro)
 }
 
 /* Describes the workload's output and files. */
-static void case_files(FILE *out, const struct jp_word_set *files)
+static void put_case_files(FILE *out, const struct jp_word_set *files)
 {
 	size_t made = 0;
 
@@ -144,7 +144,7 @@ static void case_files(FILE *out, const struct jp_word_set *files)
 }
 
 /* Describes the program and its libraries. */
-static void program(FILE *out, const struct jp_portable *portable)
+static void put_program(FILE *out, const struct jp_portable *portable)
 {
 	fputs("* `jitproof`: the program that packed this, with the folder that it was built in",
 	      out);
@@ -160,7 +160,7 @@ static void program(FILE *out, const struct jp_portable *portable)
 		put_item(out, "      ", portable->libraries.words[i]);
 }
 
-static void machine(FILE *out, const struct jp_repro *repro)
+static void put_machine_facts(FILE *out, const struct jp_repro *repro)
 {
 	const struct jp_reduced *reduced = &repro->reduced;
 
@@ -192,8 +192,8 @@ static void machine(FILE *out, const struct jp_repro *repro)
 	      "* `case/elf/`: build ids and call frame information of the files that they had "
 	      "mapped\n",
 	      out);
-	case_files(out, &repro->files);
-	program(out, &repro->portable);
+	put_case_files(out, &repro->files);
+	put_program(out, &repro->portable);
 	fputs("* `profiler/`: jitproof's adapters of profilers\n"
 	      "* no names, owners or times of files but these; no name of the machine\n",
 	      out);
@@ -212,12 +212,12 @@ void jp_repro_readme(FILE *out, const struct jp_repro *repro)
 		repro->cas->name, jp_outcome_text(repro->result.outcome));
 	put_item(out, first && why ? ": " : ".", first && why ? why : "");
 	free(why);
-	versions(out, repro);
-	expected(out, repro);
+	put_versions(out, repro);
+	put_expected(out, repro);
 	fputs("\n## Seen\n\n", out);
 	put_lines(out, repro->seen);
-	steps(out, repro);
-	machine(out, repro);
+	put_steps(out, repro);
+	put_machine_facts(out, repro);
 }
 
 void jp_repro_script(FILE *out, const struct jp_repro *repro)

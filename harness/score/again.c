@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/path.h"
 #include "harness/outcome/case_folder.h"
 
 static bool was_launched(const struct jp_case *cas)
@@ -13,7 +14,7 @@ static bool was_launched(const struct jp_case *cas)
 }
 
 /* Returns the profiler of the case: NAME of "attach-by NAME", or our own. */
-static const char *profiler_of(const struct jp_case *cas)
+static const char *get_profiler(const struct jp_case *cas)
 {
 	const char *word = cas->capture_argv[0];
 	size_t length = strlen(word);
@@ -34,10 +35,9 @@ static int judge_folder(struct jp_score *score, const char *dir, struct jp_error
 	if (!row->own)
 		return -EINVAL;
 	row->cas = &row->own->cases[0];
-	row->scene =
-		strrchr(row->cas->name, '/') ? strrchr(row->cas->name, '/') + 1 : row->cas->name;
+	row->scene = jp_path_base(row->cas->name);
 	row->launched = was_launched(row->cas);
-	score->profiler = profiler_of(row->cas);
+	score->profiler = get_profiler(row->cas);
 	score->launches = row->launched;
 	jp_case_folder_judge(row->cas, dir, &row->result);
 	jp_score_fill(row);

@@ -21,8 +21,8 @@ static bool is_good(const struct jp_score_row *row, enum jp_score_column column)
 	return share < 0 || share >= 1;
 }
 
-static void cell_text(const struct jp_score_row *row, enum jp_score_column column, char *text,
-		      size_t size)
+static void format_cell(const struct jp_score_row *row, enum jp_score_column column, char *text,
+			size_t size)
 {
 	const struct jp_score_cell *cell = &row->cells[column];
 
@@ -38,7 +38,7 @@ static void print_cell(FILE *out, const struct jp_score_row *row, enum jp_score_
 {
 	char text[32];
 
-	cell_text(row, column, text, sizeof(text));
+	format_cell(row, column, text, sizeof(text));
 	fprintf(out, " %8s%c", text, is_good(row, column) ? ' ' : '!');
 }
 
@@ -47,7 +47,7 @@ void jp_score_print_line(FILE *out, const struct jp_score_row *row)
 	char text[32];
 
 	for (enum jp_score_column column = 0; column < JP_SCORE_COLUMNS; column++) {
-		cell_text(row, column, text, sizeof(text));
+		format_cell(row, column, text, sizeof(text));
 		fprintf(out, "%s%s %s%s", column ? ", " : "", jp_score_column_text(column), text,
 			is_good(row, column) ? "" : "!");
 	}
@@ -112,7 +112,7 @@ struct worst {
 	const struct jp_exception *exception;
 };
 
-static int by_count(const void *left, const void *right)
+static int compare_by_count(const void *left, const void *right)
 {
 	const struct worst *a = left, *b = right;
 
@@ -138,7 +138,7 @@ static void print_worst(FILE *out, const struct jp_score *score)
 			all[count++] = (struct worst){&score->rows[i], &findings->exceptions[e]};
 	}
 	if (count)
-		qsort(all, count, sizeof(*all), by_count);
+		qsort(all, count, sizeof(*all), compare_by_count);
 	if (count)
 		fprintf(out, "\nWorst, with the first of each:\n");
 	for (size_t i = 0; i < count && i < WORST; i++)

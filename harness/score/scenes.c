@@ -42,7 +42,7 @@ const char *jp_score_name(const struct jp_case *scene)
 }
 
 /* Returns the scene's own keys, the third part of its definition, without defaults. */
-static const char *own_keys(const struct jp_case *scene)
+static const char *find_own_keys(const struct jp_case *scene)
 {
 	const char *keys = scene->text;
 
@@ -54,7 +54,7 @@ static const char *own_keys(const struct jp_case *scene)
 static void write_scene(FILE *out, const struct jp_case *scene, const struct jp_score_way *way)
 {
 	bool launch = way->launches || strcmp(scene->capture_argv[0], "launch") == 0;
-	const char *keys = own_keys(scene);
+	const char *keys = find_own_keys(scene);
 
 	fprintf(out, "defaults : - : %s%s%s %s : %s\n", launch ? "launch" : "attach",
 		way->profiler ? "-by " : "", way->profiler ?: "", way->options, way->keys);
@@ -64,7 +64,7 @@ static void write_scene(FILE *out, const struct jp_case *scene, const struct jp_
 	fprintf(out, " : : %.*s\n", (int)strcspn(keys, "\n"), keys);
 }
 
-static void write_all(FILE *out, const struct jp_cases *lines, const struct jp_score_way *way)
+static void write_scenes(FILE *out, const struct jp_cases *lines, const struct jp_score_way *way)
 {
 	const struct {
 		const char *name;
@@ -96,7 +96,7 @@ struct jp_cases *jp_score_scenes(const struct jp_score_way *way, const struct jp
 	FILE *out = open_memstream(&text, &size);
 
 	if (out)
-		write_all(out, lines, way);
+		write_scenes(out, lines, way);
 	if (out && !jp_shortage_close(out, &text))
 		scenes = jp_cases_parse(NULL, "scenes", STUDY, text, size, err);
 	else

@@ -67,7 +67,7 @@ static void fill_stacks(struct jp_score_row *row)
 }
 
 /* Adds two counts from untrusted files. */
-static uint64_t sum_of(uint64_t one, uint64_t other)
+static uint64_t add_saturated(uint64_t one, uint64_t other)
 {
 	return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
@@ -75,7 +75,7 @@ static uint64_t sum_of(uint64_t one, uint64_t other)
 void jp_score_fill(struct jp_score_row *row)
 {
 	const struct jp_capture_info *info = &row->result.info;
-	const uint64_t lost = sum_of(info->lost_samples, info->lost_sideband);
+	const uint64_t lost = add_saturated(info->lost_samples, info->lost_sideband);
 
 	memset(row->cells, 0, sizeof(row->cells));
 	/* With another window or clock, the row shows the contradiction instead. */
@@ -85,7 +85,7 @@ void jp_score_fill(struct jp_score_row *row)
 	fill_by_role(row);
 	row->cells[JP_SCORE_LOST] =
 		(struct jp_score_cell){info->stopped != 0 && (row->result.tells_losses || lost),
-				       lost, sum_of(lost, info->samples)};
+				       lost, add_saturated(lost, info->samples)};
 }
 
 double jp_score_share(const struct jp_score_row *row, enum jp_score_column column)

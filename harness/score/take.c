@@ -22,7 +22,7 @@ static bool is_ours(const struct jp_score_plan *plan)
 	return !plan->profiler || strcmp(plan->profiler, "jitproof") == 0;
 }
 
-static bool wanted(const struct jp_score_plan *plan, const struct jp_case *scene)
+static bool is_wanted(const struct jp_score_plan *plan, const struct jp_case *scene)
 {
 	for (int i = 0; i < plan->nr_globs; i++)
 		if (fnmatch(plan->globs[i], jp_score_name(scene), 0) == 0)
@@ -72,7 +72,7 @@ static size_t count_wanted(const struct jp_score_plan *plan, const struct jp_cas
 	size_t count = 0;
 
 	for (size_t i = 0; i < scenes->nr_cases; i++)
-		count += wanted(plan, &scenes->cases[i]);
+		count += is_wanted(plan, &scenes->cases[i]);
 	return count;
 }
 
@@ -81,7 +81,7 @@ int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *
 	struct jp_cases *scenes = make_scenes(plan, err);
 
 	for (size_t i = 0; scenes && i < scenes->nr_cases; i++)
-		if (wanted(plan, &scenes->cases[i]))
+		if (is_wanted(plan, &scenes->cases[i]))
 			fprintf(out, "%s\n", jp_score_name(&scenes->cases[i]));
 	if (!scenes)
 		return -EINVAL;
@@ -89,7 +89,7 @@ int jp_score_list(const struct jp_score_plan *plan, FILE *out, struct jp_error *
 	return 0;
 }
 
-static uint64_t own_cpu(void)
+static uint64_t get_own_cpu(void)
 {
 	struct rusage usage;
 
@@ -98,7 +98,7 @@ static uint64_t own_cpu(void)
 }
 
 /* Returns the CPU time of the profiler, in ns, as its adapter recorded it. */
-static uint64_t told_cpu(const char *dir)
+static uint64_t read_profiler_cpu(const char *dir)
 {
 	size_t size;
 	jp_cleanup_free char *text = jp_run_dir_read(dir, "cost", &size);
@@ -122,12 +122,12 @@ static void run_case(const struct jp_score_plan *plan, const struct jp_runner *r
 		snprintf(row->result.why, sizeof(row->result.why), "%s", err.text);
 		return;
 	}
-	before = own_cpu();
+	before = get_own_cpu();
 	started = jp_clock_now();
 	row->watched = jp_runner_run(runner, cas, path, &row->result);
 	if (!row->watched)
 		return;
-	row->cpu = is_ours(plan) ? own_cpu() - before : told_cpu(path);
+	row->cpu = is_ours(plan) ? get_own_cpu() - before : read_profiler_cpu(path);
 	row->watch = jp_clock_now() - started;
 }
 
@@ -150,7 +150,7 @@ int jp_score_take(const struct jp_score_plan *plan, const struct jp_runner *runn
 		const struct jp_case *scene = &score->scenes->cases[i];
 		struct jp_score_row *row;
 
-		if (!wanted(plan, scene))
+		if (!is_wanted(plan, scene))
 			continue;
 		row = jp_array_push(&score->rows, &score->nr_rows, &score->capacity);
 		if (!row)

@@ -65,7 +65,7 @@ static const struct jp_cause causes[] = {
 };
 
 static const struct jp_cause_word words[] = {
-	/* no mapping: controls, and what is not on purpose */
+	/* no mapping: controls and real gaps */
 	{"snapshot", "older-code", "the capture read no maps of the process", NULL},
 	{"pathless", "older-code", "the capture skipped mappings without a path", NULL},
 	{"no-record", "older-code", "no record tells of it, and no rule of the capture says why",
@@ -110,7 +110,7 @@ static const struct jp_cause_word words[] = {
 	{"other-file", "missing-file", "the mapping's file has another build id", NULL},
 	{"bad-file", "missing-file", "the mapping's file cannot be read", NULL},
 	{"stripped", "stripped-symbols", "the mapping's file has no symbols", NULL},
-	/* What a capture alone does not tell. */
+	/* Causes that a capture alone cannot show. */
 	{"mremap", NULL,
 	 "the kernel records no move: no record says where the code is now, as with "
 	 "code that was mapped before or while the profiler attached",
@@ -136,7 +136,7 @@ static const struct jp_cause_word words[] = {
 	{"other-name", NULL, "the name is of no code that the truth has", NULL},
 	{"other-function", NULL, "the name is of code that was never there", NULL},
 	{"no-symbol", NULL, "the address lies between a file's symbols", NULL},
-	/* An external profiler's own walk, of which its output tells no more. */
+	/* Walks of an external profiler, which reports no more than this. */
 	{"no-name", NULL, "an external profiler gave no name", NULL},
 	{"unmapped", NULL, "an external profiler knows no mapping there", NULL},
 	{"single", NULL, "an external profiler gave the sampled address alone", NULL},
@@ -220,6 +220,6 @@ bool jp_cause_is_judged(const struct jp_cause *cause)
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (words[i].id && strcmp(words[i].id, cause->id) == 0)
 			return true;
-	/* It follows from what a case publishes and injects. */
+	/* It follows from the case's options publish and inject. */
 	return strcmp(cause->id, "jitdump-file-gone") == 0;
 }

@@ -17,8 +17,8 @@
 
 enum { LIMIT = 64 << 20, PATH_SIZE = 4096 };
 
-/* Builds the path of @name in @dir. Refuses links and FIFOs, which the file's own reader would
- * follow or wait for. */
+/* Builds @path of @name in @dir, and refuses links and FIFOs, which the file's reader would follow
+ * or wait for. */
 static int check_file(const char *dir, const char *name, char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = -1;
@@ -68,8 +68,8 @@ static int load_intervals(struct jp_evidence *evidence, const char *path, struct
 	return jp_intervals_parse(&evidence->intervals, path, text, err);
 }
 
-/* Loads `watched`, which every runner writes since version 3 of the truth: the times in `capture`
- * must agree with it. An older truth beside it was altered. */
+/* Loads `watched`. Every runner has written it since version 3 of the truth; beside an older truth
+ * it is an alteration. Its times must agree with `capture`. */
 static int load_watched(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	jp_cleanup_free char *text = NULL;
@@ -99,7 +99,7 @@ static int load_denied(struct jp_evidence *evidence, const char *witness, struct
 	return 0;
 }
 
-/* `watched` states the number of samples, so a missing or exchanged file is noticed. */
+/* `watched` states the number of samples, which reveals a missing or exchanged file. */
 static int load_witness(struct jp_evidence *evidence, const char *path, struct jp_error *err)
 {
 	const uint64_t stated = evidence->watched.witness;
@@ -192,8 +192,8 @@ bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t
 	return false;
 }
 
-uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			       uint64_t after)
+uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+				uint64_t after)
 {
 	uint64_t from = after + evidence->info.slack;
 
@@ -206,11 +206,11 @@ uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid,
 	return from;
 }
 
-bool jp_evidence_told_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			     uint64_t after, size_t *at, uint64_t *from, uint64_t *to)
+bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			      uint64_t after, size_t *at, uint64_t *from, uint64_t *to)
 {
 	if (!jp_evidence_gates_records(evidence)) {
-		*from = jp_evidence_told_from(evidence, pid, before, after);
+		*from = jp_evidence_known_from(evidence, pid, before, after);
 		*to = evidence->info.stopped;
 		return !(*at)++;
 	}

@@ -33,12 +33,12 @@ static inline bool jp_evidence_gated(const struct jp_evidence *evidence)
 {
 	return evidence->intervals.gate[0] != 0;
 }
-/* Returns whether a gate keeps records out as well as samples; with `sideband` they always come. */
+/* Returns whether the gate keeps records out as well as samples. `sideband` keeps records. */
 static inline bool jp_evidence_gates_records(const struct jp_evidence *evidence)
 {
 	return jp_evidence_gated(evidence) && strcmp(evidence->intervals.gate, "sideband") != 0;
 }
-/* Returns whether the witness's samples can be compared with the capture's: breakpoints are no
+/* Returns whether the witness's samples can be compared with the capture's. Breakpoints are not a
  * clock. */
 static inline bool jp_evidence_is_witnessed(const struct jp_evidence *evidence)
 {
@@ -47,18 +47,18 @@ static inline bool jp_evidence_is_witnessed(const struct jp_evidence *evidence)
 /* Returns the maps of @process as read at its announcement, or NULL. */
 const struct jp_snapshot *jp_evidence_announced(const struct jp_evidence *evidence,
 						const struct jp_announced *process);
-/* Returns the next window in which @pid was watched; *@at starts as 0. Windows of a gated capture
- * are its intervals, without their brackets; others have one, from sampling to stop. False: no
- * more. */
+/* Stores the next window, in ns, in which @pid was watched; *@at starts as 0. An interval of a
+ * gated capture is a window, without its brackets. Any other capture has one, from sampling to
+ * stop. Returns false after the last. */
 bool jp_evidence_window(const struct jp_evidence *evidence, uint32_t pid, size_t *at,
 			uint64_t *from, uint64_t *to);
-/* Returns from when on the capture can know of something that began in @pid in the bracket
- * [@before, @after]. While the events are on, a record comes at once; older state is known once the
- * snapshot is taken. */
-uint64_t jp_evidence_told_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			       uint64_t after);
-/* Returns the next time range in which the capture knows of that, as jp_evidence_window() does. If
- * a gate keeps records out, this is each interval from its begin on, as it opens with what its
- * snapshot showed. */
-bool jp_evidence_told_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
-			     uint64_t after, size_t *at, uint64_t *from, uint64_t *to);
+/* Returns the time in ns from which the capture can know a change of @pid that happened in the
+ * bracket [@before, @after]. While events are enabled, the kernel records it at once. Older state
+ * comes from the snapshot. */
+uint64_t jp_evidence_known_from(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+				uint64_t after);
+/* Stores the next time range in which the capture knows such a change, as jp_evidence_window()
+ * does. If a gate keeps records out, each interval starts with its own snapshot and so is a
+ * range. */
+bool jp_evidence_known_window(const struct jp_evidence *evidence, uint32_t pid, uint64_t before,
+			      uint64_t after, size_t *at, uint64_t *from, uint64_t *to);

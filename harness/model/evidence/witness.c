@@ -69,7 +69,7 @@ static int visit(void *context, const struct jp_event *event)
 	return 0;
 }
 
-static int by_thread(const void *left, const void *right)
+static int compare_by_thread(const void *left, const void *right)
 {
 	const struct jp_witness_sample *a = left, *b = right;
 
@@ -78,7 +78,7 @@ static int by_thread(const void *left, const void *right)
 	return (a->time > b->time) - (a->time < b->time);
 }
 
-/* The sample that has the event stopped follows its THROTTLE record, in the same interrupt. An
+/* The sample that stops the event follows its THROTTLE record, in the same interrupt. The
  * UNTHROTTLE record follows the last sample before the stop. */
 static void mark_throttled(const struct loading *loading)
 {
@@ -104,7 +104,8 @@ int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct j
 			  ?: jp_perfdata_read(path, visit, &loading, &summary, err);
 
 	if (!ret && witnessed->count)
-		qsort(witnessed->samples, witnessed->count, sizeof(*witnessed->samples), by_thread);
+		qsort(witnessed->samples, witnessed->count, sizeof(*witnessed->samples),
+		      compare_by_thread);
 	if (!ret)
 		mark_throttled(&loading);
 	free(loading.changes);

@@ -15,8 +15,8 @@ struct jp_witness_sample {
 	uint64_t time, ip; /* ns by CLOCK_MONOTONIC; @ip may be the kernel's */
 	uint32_t pid, tid, cpu;
 	bool user; /* @ip is a user address */
-	/* The kernel stopped the event for the thread until its next sample: it throttles an event
-	 * that has too many samples in a tick (__perf_event_account_interrupt()). */
+	/* The kernel stopped the thread's event until its next sample: it throttles an event with
+	 * too many samples in a tick (__perf_event_account_interrupt()). */
 	bool throttled;
 };
 
@@ -24,9 +24,9 @@ struct jp_witness_sample {
 struct jp_witnessed {
 	struct jp_witness_sample *samples; /* by tid, time */
 	size_t count;
-	uint64_t throttles; /* how often the kernel throttled the event in a thread */
-	uint64_t period;    /* ns of a thread's time between two samples */
-	char denied[256];   /* the kernel's refusal: DIR/witness.denied; "": none */
+	uint64_t throttles; /* number of times that the kernel throttled the event in a thread */
+	uint64_t period;    /* ns of thread time between two samples */
+	char denied[256];   /* the kernel's refusal, from DIR/witness.denied; "" if none */
 };
 
 /* Reads @path. Returns 0, or -errno and a message if it is no perf.data of one event whose samples
@@ -35,6 +35,5 @@ int jp_witnessed_load(struct jp_witnessed *witnessed, const char *path, struct j
 void jp_witnessed_free(struct jp_witnessed *witnessed);
 /* Returns the index of the first sample of @tid that is not before @time. */
 size_t jp_witnessed_from(const struct jp_witnessed *witnessed, uint32_t tid, uint64_t time);
-/* Returns for how many ns from sample @i on the kernel throttled the witness for the thread; 0 if
- * it did not, or if there is no sample @i. */
+/* Returns for how many ns after sample @i the kernel throttled the thread's witness, or 0. */
 uint64_t jp_witnessed_throttled(const struct jp_witnessed *witnessed, size_t i);

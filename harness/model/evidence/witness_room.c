@@ -3,23 +3,19 @@
 
 #include <math.h>
 
-/* Samples: where in their periods the clocks are when a stretch begins and when it ends. */
+/* In samples: the phases of both clocks at the start and the end of a stretch. */
 static const double ENDS = 2;
-/* The bounds below hold but for a probability of exp(-K * K / 2), which is 5 * 10^-7. */
+/* The bounds below fail with a probability of exp(-K * K / 2), which is 5 * 10^-7. */
 static const double K = 5.39;
-/*
- * Samples squared: the variance of what an interruption changes. A switch of contexts gives each
- * clock a phase that is equally likely anywhere in its period: (1 + ratio^2) / 6. A stall that
- * lasts as long as the witness's period delays a sample of the witness for certain, and with a
- * probability of @ratio one of the capture: ratio * (1 - ratio). Neither is more.
- */
+/* In samples squared: the largest variance of one interruption. A context switch makes each clock's
+ * phase uniform over its period: (1 + ratio^2) / 6. A stall as long as the witness's period delays
+ * a sample of the witness for certain, and one of the capture with probability @ratio: ratio * (1 -
+ * ratio). */
 static const double VARIANCE = 0.25;
-/*
- * Each interruption shifts each timer's phase by less than a period, so a count changes by a sample
- * at most. Both Hoeffding's inequality, by that range, and Bernstein's, by the variance, bound the
- * sum: the smaller bound counts. The samples that fall into a time are themselves a sum of events
- * whose variance is at most their mean, so interruptions beyond the samples add nothing.
- */
+/* An interruption shifts a timer's phase by less than a period, so a count changes by one sample at
+ * most. Hoeffding's inequality bounds the sum by that range, and Bernstein's by the variance; the
+ * smaller bound applies. The samples in a time span are a sum of events whose variance is at most
+ * their mean, so interruptions beyond the number of samples add nothing. */
 double jp_witness_room(double steps, double expected, double ratio)
 {
 	const double count = fmin(steps, (1 + ratio) * expected) + 1;

@@ -4,18 +4,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How far the counts of two clocks on the same threads may differ by chance. */
+/* Bounds on the chance difference between the sample counts of two clocks on the same threads. */
 
-/* Periods of the witness: a longer interval between two samples of a thread is a gap, in which a
- * switch or a stall may have shifted phases. Any value between one and two periods separates both.
- */
+/* In periods of the witness: a longer interval between two samples of a thread is a gap, in which a
+ * switch or a stall may have shifted phases. Any value between one and two periods distinguishes
+ * them. */
 #define JP_WITNESS_GAP 1.25
 
-/*
- * Returns by how many samples a count may differ by chance from @expected, which is @ratio times
- * the witness's count of the same time. @steps: how often that time is interrupted.
- */
+/* Returns how many samples a count may differ by chance from @expected, which is @ratio times the
+ * witness's count over the same time. @steps: number of interruptions of that time. */
 double jp_witness_room(double steps, double expected, double ratio);
-/* Returns whether @more events of one kind beside @less of another are more than chance explains,
- * if @odds events of the first kind are expected for each of the other. */
+/* Returns whether chance cannot explain @more events of one kind beside @less of another, if @odds
+ * events of the first kind are expected for each of the other. */
 bool jp_witness_exceeds(uint64_t more, uint64_t less, double odds);

@@ -17,19 +17,19 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/elf/elf_file.h"
 
-/* A tree made to exhaust us ends there. */
+/* Bounds on a hostile tree. */
 enum { MOST_FILES = 1 << 20, MOST_DEPTH = 40 };
 
 struct held_file {
 	struct jp_build_id id;
 	char *path;  /* below the folder */
-	size_t name; /* where its last part begins */
+	size_t name; /* offset of the last component */
 };
 
 struct jp_elf_folder {
 	int fd;
 	char *path;
-	bool listed, cut;        /* all files are known; or so many that the rest was left out */
+	bool listed, cut;        /* all files are listed; some were left out */
 	struct held_file *by_id; /* sorted */
 	size_t count, capacity;
 	struct held_file **by_name; /* sorted */
@@ -75,7 +75,7 @@ void jp_elf_folder_free(struct jp_elf_folder *folder)
 
 /* --- listing ------------------------------------------------------------------------------ */
 
-/* Takes in the file @name of the open folder @dir, which is @path below ours, if it is ELF. */
+/* Adds the file @name of directory @dir, which is @path below the folder, if it is ELF. */
 static int add_file(struct jp_elf_folder *folder, int dir, const char *name, const char *path)
 {
 	struct held_file *file, made = {.name = strlen(path) - strlen(name)};
@@ -86,7 +86,7 @@ static int add_file(struct jp_elf_folder *folder, int dir, const char *name, con
 	if (fd < 0 || jp_file_read_at(fd, path, magic, sizeof(magic), 0, NULL) ||
 	    memcmp(magic, "\177ELF", sizeof(magic)) != 0)
 		return 0;
-	/* One without a build id is known by its name. */
+	/* A file without a build id is found by its name. */
 	if (jp_elf_build_id(fd, NULL, size, &made.id, NULL))
 		made.id.size = 0;
 	made.path = strdup(path);
@@ -99,7 +99,7 @@ static int add_file(struct jp_elf_folder *folder, int dir, const char *name, con
 	return 0;
 }
 
-static int list(struct jp_elf_folder *folder, int fd, const char *below, int depth);
+static int list_files(struct jp_elf_folder *folder, int fd, const char *below, int depth);
 
 static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
 		      const struct dirent *entry, int depth)
@@ -116,15 +116,15 @@ static int list_entry(struct jp_elf_folder *folder, int dir, const char *below,
 		if (sub < 0)
 			jp_shortage_note(-sub);
 		else
-			return list(folder, jp_steal_fd(&sub), path, depth + 1);
+			return list_files(folder, jp_steal_fd(&sub), path, depth + 1);
 	}
 	if (entry->d_type != DT_REG && entry->d_type != DT_UNKNOWN)
 		return 0;
 	return add_file(folder, dir, name, path);
 }
 
-/* Takes @fd. What may not be looked into, as any folder of another user, holds nothing for us. */
-static int list(struct jp_elf_folder *folder, int fd, const char *below, int depth)
+/* Adds all files below directory @fd, which it closes. Skips directories that may not be read. */
+static int list_files(struct jp_elf_folder *folder, int fd, const char *below, int depth)
 {
 	DIR *dir = fdopendir(fd);
 	const struct dirent *entry;
@@ -149,14 +149,14 @@ static int compare_ids(const struct jp_build_id *a, const struct jp_build_id *b)
 	return jp_compare(a->size, b->size) ?: memcmp(a->bytes, b->bytes, a->size);
 }
 
-static int by_id(const void *left, const void *right)
+static int compare_by_id(const void *left, const void *right)
 {
 	const struct held_file *a = left, *b = right;
 
 	return compare_ids(&a->id, &b->id) ?: strcmp(a->path, b->path);
 }
 
-static int by_name(const void *left, const void *right)
+static int compare_by_name(const void *left, const void *right)
 {
 	const struct held_file *const *a = left, *const *b = right;
 
@@ -164,14 +164,14 @@ static int by_name(const void *left, const void *right)
 		       ?: strcmp((*a)->path, (*b)->path);
 }
 
-/* Once: a folder may be large, and what lies where its path says needs no list. */
+/* Lists the folder once and lazily: it may be large, and a file at its recorded path needs none. */
 static int list_all(struct jp_elf_folder *folder)
 {
 	int ret;
 
 	if (folder->listed)
 		return 0;
-	ret = list(folder, jp_untrusted_folder(folder->fd, "."), "", 0);
+	ret = list_files(folder, jp_untrusted_folder(folder->fd, "."), "", 0);
 	folder->by_name = ret ? NULL : calloc(folder->count + 1, sizeof(*folder->by_name));
 	if (!folder->by_name) {
 		forget_files(folder);
@@ -180,10 +180,10 @@ static int list_all(struct jp_elf_folder *folder)
 	folder->listed = true;
 	if (!folder->count)
 		return 0;
-	qsort(folder->by_id, folder->count, sizeof(*folder->by_id), by_id);
+	qsort(folder->by_id, folder->count, sizeof(*folder->by_id), compare_by_id);
 	for (size_t i = 0; i < folder->count; i++)
 		folder->by_name[i] = &folder->by_id[i];
-	qsort(folder->by_name, folder->count, sizeof(struct held_file *), by_name);
+	qsort(folder->by_name, folder->count, sizeof(struct held_file *), compare_by_name);
 	return 0;
 }
 
@@ -201,7 +201,7 @@ static const char *find_id(const struct jp_elf_folder *folder, const struct jp_b
 		       : NULL;
 }
 
-/* The one file called @name; copies of it with the same build id are one. */
+/* Returns the only file with @name; copies with the same build id count as one. */
 static const char *find_name(const struct jp_elf_folder *folder, const char *name,
 			     struct jp_error *err)
 {
@@ -244,7 +244,7 @@ int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const str
 	const char *slash = strrchr(path, '/'), *held = NULL;
 	struct jp_error why = {""};
 
-	/* Where its path says, before the whole folder is looked through. */
+	/* Try the recorded path before listing the whole folder. */
 	if (!nth)
 		return *path == '/' ? open_below(folder, path, found, size, err) : -ENOENT;
 	if (list_all(folder))

@@ -4,21 +4,17 @@
 #include "harness/base/error.h"
 #include "harness/format/elf/elf_image.h"
 
-/*
- * A folder of ELF files in any layout: a copied root, ~/.debug, /usr/lib/debug, files of a run, or
- * all in one heap. A file is known by its build id; where a capture tells none, by its path below
- * the folder, or by its name if no other file is called so.
- */
+/* A folder of ELF files in any layout: a copied root, ~/.debug, /usr/lib/debug, a run's files, or
+ * one flat directory. Files are found by build id. If the capture has no build id, they are found
+ * by their path below the folder, or by their name if it is unique. */
 struct jp_elf_folder;
-/* NULL and a message: @path is no folder, or there is no memory. */
+/* Opens the folder @path. Returns NULL and a message if it is no folder or there is no memory. */
 struct jp_elf_folder *jp_elf_folder_open(const char *path, struct jp_error *err);
-void jp_elf_folder_free(struct jp_elf_folder *folder); /* NULL is fine */
+void jp_elf_folder_free(struct jp_elf_folder *folder);
 
-/*
- * Opens the @nth file for @path and @id (size 0: unknown): 0 is the one at @path below the folder,
- * then come those of the build id, as a program and its symbols; or the one of the same name. Its
- * descriptor with @size, and where it is in @found (4096 bytes). -ENOENT: there is none; -EEXIST:
- * several are called so. The caller compares build ids.
- */
+/* Opens candidate @nth for @path and @id (size 0: unknown). Candidate 0 is the file at @path below
+ * the folder. The next are the files with the build id (a program and its symbols), or the file of
+ * the same name. Stores the path in @found (4096 bytes). Returns the descriptor and @size, or
+ * -ENOENT if there is none, -EEXIST if several have the name. The caller compares build ids. */
 int jp_elf_folder_find(struct jp_elf_folder *folder, const char *path, const struct jp_build_id *id,
 		       size_t nth, char *found, uint64_t *size, struct jp_error *err);

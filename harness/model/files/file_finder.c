@@ -23,14 +23,14 @@
 #include "harness/model/files/residence.h"
 #include "harness/model/space/mapping_name.h"
 
-/* What a /tmp full of perf maps may cost: so many, and so many bytes. */
+/* Bounds on the perf maps read from one /tmp: their number, and their bytes. */
 enum { MOST_MAPS = 4096, MOST_OF_MAPS = 64 << 20 };
 
 struct jp_file_finder {
-	char *run; /* the run directory that all files are in; NULL: this machine's */
-	struct jp_elf_folder *given; /* NULL: none */
-	int root;                    /* a copied one; -1: this machine's own */
-	struct jp_text_pool headed;  /* paths that the header gives build ids; value: the id */
+	char *run;                   /* run directory that has all files; NULL: this machine */
+	struct jp_elf_folder *given; /* folder of ELF files, or NULL */
+	int root;                    /* copied root; -1: this machine's own */
+	struct jp_text_pool headed;  /* path to its build id in the capture's header */
 	struct jp_map residences;    /* struct jp_residence, by pid */
 };
 
@@ -98,9 +98,9 @@ void jp_file_finder_free(struct jp_file_finder *finder)
 	free(finder);
 }
 
-/* --- build ids that the header tells ------------------------------------------------------ */
+/* --- build ids in the header -------------------------------------------------------------- */
 
-int jp_file_finder_see(struct jp_file_finder *finder, const struct jp_event *event)
+int jp_file_finder_add_build_id(struct jp_file_finder *finder, const struct jp_event *event)
 {
 	struct jp_build_id *id;
 	struct jp_text *path;
@@ -127,8 +127,8 @@ const struct jp_build_id *jp_file_finder_build_id(struct jp_file_finder *finder,
 
 /* --- mount namespaces --------------------------------------------------------------------- */
 
-/* NULL: no memory. */
-static const struct jp_residence *residence_of(struct jp_file_finder *finder, uint32_t pid)
+/* Returns the residence of @pid, or NULL if there is no memory. */
+static const struct jp_residence *find_residence(struct jp_file_finder *finder, uint32_t pid)
 {
 	struct jp_residence *residence = jp_map_find(&finder->residences, pid);
 
@@ -138,7 +138,7 @@ static const struct jp_residence *residence_of(struct jp_file_finder *finder, ui
 	if (!residence)
 		return NULL;
 	*residence = (struct jp_residence){.root = -1, .inner = pid};
-	/* Below a copied root no process of this machine lives. */
+	/* No process of this machine runs below a copied root. */
 	if (pid && !finder->run && finder->root < 0)
 		jp_residence_of(pid, residence);
 	return residence;
@@ -146,28 +146,28 @@ static const struct jp_residence *residence_of(struct jp_file_finder *finder, ui
 
 uint32_t jp_file_finder_residence(struct jp_file_finder *finder, uint32_t pid)
 {
-	const struct jp_residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = find_residence(finder, pid);
 
 	return residence && residence->root >= 0 ? pid : 0;
 }
 
-/* --- looking ------------------------------------------------------------------------------ */
+/* --- searching ---------------------------------------------------------------------------- */
 
 bool jp_file_finder_injected(const struct jp_file_finder *finder, const char *path)
 {
-	/* What a run directory holds is nothing else. */
+	/* A run directory has no other ELF files. */
 	return finder->run || jp_file_path_injected(path);
 }
 
-/* The root that @pid has; -1: our own. */
-static int root_of(struct jp_file_finder *finder, uint32_t pid)
+/* Returns the descriptor of @pid's root; -1: our own. */
+static int find_root(struct jp_file_finder *finder, uint32_t pid)
 {
-	const struct jp_residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = find_residence(finder, pid);
 
 	return residence && residence->root >= 0 ? residence->root : finder->root;
 }
 
-static int open_at(int root, struct jp_found_file *found, struct jp_error *err)
+static int open_below(int root, struct jp_found_file *found, struct jp_error *err)
 {
 	found->fd = root >= 0 ? jp_untrusted_open_in(root, found->path, -1, &found->size, err)
 			      : jp_untrusted_open(found->path, -1, &found->size, err);
@@ -182,14 +182,14 @@ static int open_path(struct jp_file_finder *finder, const struct jp_wanted_file 
 	int ret;
 
 	if (strcmp(found->path, "[vdso]") == 0) {
-		/* Another machine's is not ours, unless its build id says so. */
+		/* Ours serves another machine's capture only if the build ids match. */
 		found->image = finder->root < 0 || wanted->id.size ? jp_own_vdso(&size, err) : NULL;
 		found->size = size;
 		return found->image ? 0 : jp_fail(err, ENOENT, "[vdso]: not of this machine");
 	}
-	/* The cache is its owner's. */
-	ret = open_at(found->place <= JP_FILE_CACHE_DEBUG ? -1 : root_of(finder, wanted->pid),
-		      found, err);
+	/* The user's build-id cache is outside of any recorded root. */
+	ret = open_below(found->place <= JP_FILE_CACHE_DEBUG ? -1 : find_root(finder, wanted->pid),
+			 found, err);
 	if (ret || found->place != JP_FILE_ITSELF || wanted->id.size || !wanted->ino ||
 	    finder->root >= 0)
 		return ret;
@@ -216,8 +216,8 @@ static int check_build_id(const struct jp_found_file *found, const struct jp_bui
 	return 0;
 }
 
-static int find_in(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		   struct jp_found_file *found, struct jp_error *err)
+static int find_in_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			 struct jp_found_file *found, struct jp_error *err)
 {
 	int ret;
 
@@ -232,16 +232,17 @@ static int find_in(struct jp_file_finder *finder, const struct jp_wanted_file *w
 				  : jp_file_path_in(found->place, wanted, found->path,
 						    sizeof(found->path));
 		if (ret)
-			jp_fail(err, -ret, "%s: no path of a file", wanted->path);
+			jp_fail(err, -ret, "%s: not the path of a file", wanted->path);
 		else
 			ret = open_path(finder, wanted, found, err);
 	}
 	return ret ?: check_build_id(found, &wanted->id, err);
 }
 
-/* In all places from @place on. */
-static int find_from(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
-		     enum jp_file_place place, struct jp_found_file *found, struct jp_error *err)
+/* Searches all places from @place on. */
+static int find_from_place(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
+			   enum jp_file_place place, struct jp_found_file *found,
+			   struct jp_error *err)
 {
 	struct jp_error ambiguous = {""};
 	int failed = -ENOENT;
@@ -250,14 +251,14 @@ static int find_from(struct jp_file_finder *finder, const struct jp_wanted_file 
 		if (!finder->given && place < JP_FILE_CACHE)
 			place = JP_FILE_CACHE;
 		*found = (struct jp_found_file){.fd = -1, .place = place};
-		failed = find_in(finder, wanted, found, err);
+		failed = find_in_place(finder, wanted, found, err);
 		if (!failed)
 			return 0;
 		jp_found_file_close(found);
 		if (failed == -EEXIST && err)
 			ambiguous = *err;
 		if (place > JP_FILE_GIVEN && place < JP_FILE_CACHE)
-			place = JP_FILE_CACHE - 1; /* there are no more */
+			place = JP_FILE_CACHE - 1; /* no more candidates */
 	}
 	if (*ambiguous.text)
 		*err = ambiguous;
@@ -272,14 +273,15 @@ int jp_file_find(struct jp_file_finder *finder, const struct jp_wanted_file *wan
 	char path[4096];
 
 	if (wanted->id.size && wanted->path[length] && length < sizeof(path)) {
-		/* It may be called so. */
-		if (!find_from(finder, wanted, place, found, NULL))
+		/* The name itself may end with " (deleted)". */
+		if (!find_from_place(finder, wanted, place, found, NULL))
 			return 0;
-		/* A removed file may lie elsewhere, or be there again: its build id tells. */
+		/* A removed file may have a copy or be installed again: its build id identifies
+		 * it. */
 		snprintf(path, sizeof(path), "%.*s", (int)length, wanted->path);
 		sought.path = path;
 	}
-	return find_from(finder, &sought, place, found, err);
+	return find_from_place(finder, &sought, place, found, err);
 }
 
 bool jp_file_finder_changed(struct jp_file_finder *finder, const struct jp_wanted_file *wanted,
@@ -303,13 +305,13 @@ int jp_file_find_path(struct jp_file_finder *finder, uint32_t pid, const char *p
 {
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
 	return jp_path_build(found->path, sizeof(found->path), err, "%s", path)
-		       ?: open_at(root_of(finder, pid), found, err);
+		       ?: open_below(find_root(finder, pid), found, err);
 }
 
 int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_found_file *found,
 		     struct jp_error *err)
 {
-	const struct jp_residence *residence = residence_of(finder, pid);
+	const struct jp_residence *residence = find_residence(finder, pid);
 	char path[64];
 	int ret;
 
@@ -321,11 +323,11 @@ int jp_file_find_map(struct jp_file_finder *finder, uint32_t pid, struct jp_foun
 	*found = (struct jp_found_file){.fd = -1, .place = JP_FILE_ITSELF};
 	ret = jp_path_build(found->path, sizeof(found->path), err, "%s/perf-%" PRIu32 ".map",
 			    finder->run ?: "/tmp", pid);
-	return ret ?: open_at(finder->root, found, err);
+	return ret ?: open_below(finder->root, found, err);
 }
 
-/* The pid in "perf-PID.map"; 0: it is called otherwise. */
-static uint32_t pid_of_map(const char *name)
+/* Returns the pid in "perf-PID.map", or 0 for another name. */
+static uint32_t parse_map_pid(const char *name)
 {
 	uint64_t pid;
 
@@ -342,7 +344,7 @@ int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 				   const struct jp_found_file *found),
 		      void *context)
 {
-	const int root = root_of(finder, pid), flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+	const int root = find_root(finder, pid), flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 	jp_cleanup_close int fd =
 		root >= 0 ? openat(root, "tmp", flags | O_NOFOLLOW) : open("/tmp", flags);
 	jp_cleanup_closedir DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -355,13 +357,13 @@ int jp_file_find_maps(struct jp_file_finder *finder, uint32_t pid,
 	fd = -1;
 	for (int count = 0; !ret && count < MOST_MAPS && (entry = readdir(dir));) {
 		struct jp_found_file found = {.fd = -1, .place = JP_FILE_ITSELF};
-		const uint32_t named = pid_of_map(entry->d_name);
+		const uint32_t named = parse_map_pid(entry->d_name);
 
 		if (!named)
 			continue;
 		count++;
 		snprintf(found.path, sizeof(found.path), "/tmp/perf-%" PRIu32 ".map", named);
-		if (open_at(root, &found, NULL))
+		if (open_below(root, &found, NULL))
 			continue;
 		if (found.size <= left) {
 			left -= found.size;

@@ -9,15 +9,8 @@
 #include "harness/base/path.h"
 #include "harness/format/elf/elf_file.h"
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* "PREFIXpid-index", and what follows; NULL: it is called otherwise. */
-static const char *behind_numbers(const char *base, const char *prefix)
+/* Returns the rest of @base behind "PREFIXpid-index", or NULL if it does not match. */
+static const char *skip_numbers(const char *base, const char *prefix)
 {
 	const char *at = base + strlen(prefix);
 	uint64_t number;
@@ -31,10 +24,10 @@ static const char *behind_numbers(const char *base, const char *prefix)
 
 bool jp_file_path_injected(const char *path)
 {
-	const char *base = base_of(path), *perfs = behind_numbers(base, "jitted-"),
-		   *ours = behind_numbers(base, "jit-");
+	const char *base = jp_path_base(path), *perfs = skip_numbers(base, "jitted-"),
+		   *ours = skip_numbers(base, "jit-");
 
-	/* Ours lie in OUT.jit/, those of a run in a case's jit/. */
+	/* jitproof's files are in OUT.jit/, or in jit/ of a case. */
 	return (perfs && strcmp(perfs, ".so") == 0) ||
 	       (ours && *ours == '.' && base - path > 5 && memcmp(base - 4, "jit/", 4) == 0 &&
 		(base[-5] == '.' || base[-5] == '/'));
@@ -43,7 +36,7 @@ bool jp_file_path_injected(const char *path)
 int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *recorded, char *path,
 			size_t size)
 {
-	const char *base = base_of(recorded);
+	const char *base = jp_path_base(recorded);
 
 	if (*base && place == JP_FILE_CACHE)
 		return jp_path_build(path, size, NULL, "%s/jit/%s", run, base);
@@ -52,11 +45,11 @@ int jp_file_path_in_run(const char *run, enum jp_file_place place, const char *r
 	return -ENOENT;
 }
 
-/* What a .gnu_debuglink leads to. */
-static int path_of_link(enum jp_file_place place, const struct jp_wanted_file *wanted, char *path,
-			size_t size)
+/* Builds @path of the file that a .gnu_debuglink names. */
+static int build_link_path(enum jp_file_place place, const struct jp_wanted_file *wanted,
+			   char *path, size_t size)
 {
-	const int folder = (int)(base_of(wanted->path) - wanted->path);
+	const int folder = (int)(jp_path_base(wanted->path) - wanted->path);
 
 	if (!wanted->link)
 		return -ENOENT;
@@ -88,7 +81,7 @@ int jp_file_path_in(enum jp_file_place place, const struct jp_wanted_file *wante
 	case JP_FILE_LINK:
 	case JP_FILE_LINK_DEBUG:
 	case JP_FILE_LINK_SYSTEM:
-		return path_of_link(place, wanted, path, size);
+		return build_link_path(place, wanted, path, size);
 	case JP_FILE_CACHE:
 		return jp_path_build(path, size, NULL, "%s/.debug/.build-id/%.2s/%s/%s", home, id,
 				     id + 2, vdso ? "vdso" : "elf");

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* For struct jp_readable (harness/base/delegate_open.h): of what root alone may read, a capture of
- * root's own leads to programs, jitdumps and perf maps. */
+/* For struct jp_readable (harness/base/delegate_open.h): returns whether a confined process may
+ * read the file @path, which only root may read and which a capture of root's own names: a program,
+ * or a jitdump or perf map without another hard link (@alone). @head: its first @size bytes. */
 bool jp_harmless(const char *path, bool alone, const unsigned char *head, size_t size);

@@ -7,8 +7,8 @@
 #include "harness/base/file.h"
 #include "harness/base/order.h"
 
-/* Whether @fd has @size bytes at @offset, and these are @bytes. */
-static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t size)
+/* Returns whether @fd has the @size bytes @bytes at @offset. */
+static bool file_holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t size)
 {
 	unsigned char piece[4096];
 
@@ -24,8 +24,8 @@ static bool holds(int fd, uint64_t offset, const unsigned char *bytes, uint64_t 
 	return true;
 }
 
-/* Whether the file has the tables of @load where @record shows them: behind the code, at a multiple
- * of 8, but for the zeros that end and fill them. An index that follows lies elsewhere. */
+/* Returns whether the file has @load's .eh_frame where @record maps it: behind the code, at a
+ * multiple of 8. Ignores the zeros that terminate and pad it. An index is stored elsewhere. */
 static bool has_tables(int fd, const struct jp_event *record, const struct jp_code_load *load)
 {
 	const uint64_t behind = (load->size + 7) & ~UINT64_C(7);
@@ -34,7 +34,7 @@ static bool has_tables(int fd, const struct jp_event *record, const struct jp_co
 	while (size && !load->eh_frame[size - 1])
 		size--;
 	return !size || record->map.len < behind + size ||
-	       holds(fd, record->map.pgoff + behind, load->eh_frame, size);
+	       file_holds(fd, record->map.pgoff + behind, load->eh_frame, size);
 }
 
 const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct jp_event *record,
@@ -48,11 +48,11 @@ const char *jp_injected_bytes_wrong(struct jp_file_finder *finder, const struct 
 	if (!jp_file_finder_injected(finder, record->map.name) ||
 	    jp_file_find(finder, &wanted, JP_FILE_GIVEN, &found, NULL))
 		return NULL;
-	/* A file of a run is never in memory alone. */
-	if (!holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
-		   sizeof(machine)))
+	/* A run's file always has a descriptor. */
+	if (!file_holds(found.fd, offsetof(Elf64_Ehdr, e_machine), (const unsigned char *)&machine,
+			sizeof(machine)))
 		cause = "other-machine";
-	else if (load->code && !holds(found.fd, record->map.pgoff, load->code, load->size))
+	else if (load->code && !file_holds(found.fd, record->map.pgoff, load->code, load->size))
 		cause = "other-bytes";
 	else if (!has_tables(found.fd, record, load))
 		cause = "other-tables";

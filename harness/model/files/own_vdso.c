@@ -25,12 +25,12 @@ const void *jp_own_vdso(size_t *size, struct jp_error *err)
 		if (segment[i].p_type == PT_LOAD &&
 		    segment[i].p_offset + segment[i].p_filesz > *size)
 			*size = segment[i].p_offset + segment[i].p_filesz;
-	/* Section headers lie behind the segment, in the last page that it takes. */
+	/* Section headers follow the segment, in its last page. */
 	sections = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
 	if (sections > *size && sections <= ((*size + 4095) & ~(size_t)4095))
 		*size = sections;
 	if (*size > MAX_IMAGE) {
-		jp_fail(err, EINVAL, "this process's vDSO claims %zu bytes", *size);
+		jp_fail(err, EINVAL, "this process's vDSO states a size of %zu bytes", *size);
 		return NULL;
 	}
 	return image;

@@ -5,6 +5,6 @@
 
 #include "harness/base/error.h"
 
-/* This process's vDSO, an ELF file in memory; only its own headers give its size. NULL and a
- * message where there is none. */
+/* Returns this process's vDSO, an ELF image in memory, and stores its size, which only its headers
+ * state. Returns NULL and a message if there is none. */
 const void *jp_own_vdso(size_t *size, struct jp_error *err);

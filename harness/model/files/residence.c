@@ -20,12 +20,12 @@ static bool same_namespace(uint32_t pid)
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/ns/mnt", pid);
 	size = readlink("/proc/self/ns/mnt", own, sizeof(own));
 	length = readlink(path, other, sizeof(other));
-	/* A process that is gone, or none of ours, cannot be asked. */
+	/* A process that exited or belongs to another user cannot be inspected. */
 	return size < 0 || length < 0 || (size == length && memcmp(own, other, size) == 0);
 }
 
-/* The last number of the line NStgid of /proc/PID/status. */
-static uint32_t inner_pid(uint32_t pid)
+/* Returns the last number of the line NStgid of /proc/PID/status, or @pid. */
+static uint32_t read_inner_pid(uint32_t pid)
 {
 	char path[64], text[4096], *line, *last;
 
@@ -54,5 +54,5 @@ void jp_residence_of(uint32_t pid, struct jp_residence *residence)
 		snprintf(path, sizeof(path), "/proc/%" PRIu32 "/root", pid);
 		residence->root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	residence->inner = inner_pid(pid);
+	residence->inner = read_inner_pid(pid);
 }

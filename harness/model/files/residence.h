@@ -3,11 +3,11 @@
 
 #include <stdint.h>
 
-/* A process that may live in another mount namespace. */
+/* The root and pid of a process, which may be in another mount namespace. */
 struct jp_residence {
-	int root;       /* what it has for a root, where that is not ours; else -1 */
-	uint32_t inner; /* its pid there */
+	int root;       /* descriptor of its root if that is not ours, else -1 */
+	uint32_t inner; /* its pid in its own namespace */
 };
-/* Where @pid lives; @residence, ours to start with, stays that of a process that is gone or that
- * may not be asked. The caller closes its root. */
+/* Stores the residence of @pid in @residence, which the caller initializes to ours. Leaves it if
+ * the process is gone or may not be inspected. The caller closes its root. */
 void jp_residence_of(uint32_t pid, struct jp_residence *residence);

@@ -7,7 +7,7 @@ bool jp_machine_user(const struct jp_machine *machine, const struct jp_event *sa
 	const struct jp_regs *regs = sample->sample.regs;
 	uint64_t needed = UINT64_C(1) << machine->ip | UINT64_C(1) << machine->sp;
 
-	/* What it sampled is the first of its addresses. */
+	/* The first address is the sampled one. */
 	if (sample->observed && sample->sample.user) {
 		*ip = sample->sample.ip;
 		*sp = 0;

@@ -27,8 +27,9 @@ static enum jp_frame_answer step(struct jp_regs *regs, jp_stack_load load, void 
 	return JP_FRAME_STEPPED;
 }
 
-/* Bytes of an instruction of one byte of code whose operand is @modrm, with @sib behind it. */
-static unsigned length(uint8_t modrm, uint8_t sib)
+/* Returns the bytes of an instruction with one opcode byte, the operand byte @modrm and the byte
+ * @sib behind it. */
+static unsigned measure_instruction(uint8_t modrm, uint8_t sib)
 {
 	static const uint8_t displacement[4] = {0, 1, 4, 0};
 	unsigned mod = modrm >> 6, rm = modrm & 7, size = 2 + displacement[mod];
@@ -63,13 +64,13 @@ static bool after_call(const unsigned char *code, uint64_t at)
 		const unsigned char *insn = code + at - size;
 
 		if (insn[0] == GROUP5 && (insn[1] >> 3 & 7) == CALL &&
-		    length(insn[1], size > 2 ? insn[2] : 0) == size)
+		    measure_instruction(insn[1], size > 2 ? insn[2] : 0) == size)
 			return true;
 	}
 	return false;
 }
 
-/* Some processors like a prefix. */
+/* A return may have a BND or REP prefix. */
 static bool returns(const unsigned char *code, uint64_t size)
 {
 	enum { RET = 0xc3, RET_POP = 0xc2, BND = 0xf2, REP = 0xf3 };
@@ -89,8 +90,8 @@ static const struct jp_machine_frames frames = {
 };
 
 /* PERF_REG_X86_*: ax bx cx dx si di bp sp ip, flags and segments, r8 to r15. In user space
- * interrupts are on and no reserved flag is, but for bit 1, which the CPU sets as it leaves an
- * exec; segments are those of 64 bits, in which Xen sets three bits more
+ * interrupts are enabled, and of the reserved flags only bit 1 may be set, which the CPU sets when
+ * it returns from an exec. Segments are the 64-bit ones, in which Xen sets three more bits
  * (arch/x86/kernel/process_64.c, arch/x86/include/asm/segment.h,
  * xen/include/public/arch-x86/xen-x86_64.h). */
 #define AS(dwarf)                                                                                  \
@@ -131,7 +132,7 @@ static const struct jp_machine x86_64 = {
 	.nr_registers = sizeof(registers) / sizeof(*registers),
 	.ip = IP,
 	.sp = SP,
-	.mask = 0xff0fff, /* all but the segments */
+	.mask = 0xff0fff, /* without the segments */
 	.frames = &frames,
 };
 JP_REGISTER(machine, x86_64);

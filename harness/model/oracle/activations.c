@@ -6,15 +6,17 @@
 
 #include "harness/base/search.h"
 
-/* Whether a function calls another in its turn. */
-static bool leads_on(const struct jp_truth_layout *layout)
+/* Returns whether a function continues to the next function of its path. */
+static bool calls_next(const struct jp_truth_layout *layout)
 {
 	return layout->returns != UINT32_MAX || layout->tail != UINT32_MAX;
 }
 
-/* The version of @path that is valid now, index + 1; 0: not believed. */
-static int resolve(struct jp_truth_collector *collector, const struct jp_truth_process *process,
-		   const struct jp_truth_path_item *path, uint32_t *version)
+/* Stores the current version of @path as index + 1, or 0 if the path contradicts the loaded code.
+ * Returns 0, -ENOMEM or -E2BIG. */
+static int resolve_path(struct jp_truth_collector *collector,
+			const struct jp_truth_process *process,
+			const struct jp_truth_path_item *path, uint32_t *version)
 {
 	uint32_t *known = jp_map_at(&collector->version_of,
 				    jp_truth_pair(process->process.pid, path->id), sizeof(*known));
@@ -39,7 +41,7 @@ static int resolve(struct jp_truth_collector *collector, const struct jp_truth_p
 			jp_truth_live_code(collector, process->process.pid, path->functions[d]);
 
 		if (!at ||
-		    (d + 1 < path->depth && !leads_on(collector->truth->codes[at - 1].layout))) {
+		    (d + 1 < path->depth && !calls_next(collector->truth->codes[at - 1].layout))) {
 			free(codes);
 			return 0;
 		}
@@ -56,17 +58,18 @@ static int resolve(struct jp_truth_collector *collector, const struct jp_truth_p
 	return 0;
 }
 
-/* The activation that @open still names, when its thread enters again. */
-static void close_old(struct jp_truth_collector *collector, uint32_t *open,
-		      const struct jp_truth_process *process, const struct jp_event *event)
+/* Closes the activation that is still open when its thread enters again. */
+static void close_open_activation(struct jp_truth_collector *collector, uint32_t *open,
+				  const struct jp_truth_process *process,
+				  const struct jp_event *event)
 {
 	struct jp_truth_activation *old;
 
 	if (!*open)
 		return;
 	old = &collector->activations[*open - 1].activation;
-	/* The end of its process or image ended it (seen to at the end), or another process has its
-	 * tid now; else the record of its end is missing. */
+	/* Either its process or image ended (jp_truth_build_activations() sets the end), or another
+	 * process has its tid now, or the record of its end is missing. */
 	if (old->pid != event->pid)
 		old->leave = event->before;
 	else if (process->ended < old->enter)
@@ -84,13 +87,13 @@ int jp_truth_follow_enter(struct jp_truth_collector *collector, const struct jp_
 	int ret = 0;
 
 	if (process && event->enter.path)
-		ret = resolve(collector, process, event->enter.path, &version);
+		ret = resolve_path(collector, process, event->enter.path, &version);
 	if (ret)
 		return ret;
 	open = jp_map_at(&collector->activation_of, event->tid, sizeof(*open));
 	if (!process || !open)
 		return -ENOMEM;
-	close_old(collector, open, process, event);
+	close_open_activation(collector, open, process, event);
 	if (!version || !chain || !dump || chain->method != JP_CHAIN || dump->method != JP_DUMP ||
 	    !chain->count || !dump->count) {
 		jp_truth_contradicts(collector->truth);
@@ -141,15 +144,16 @@ int jp_truth_follow_leave(struct jp_truth_collector *collector, const struct jp_
 	return 0;
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_by_pid(const void *a, const void *b)
 {
 	const struct jp_truth_ending *one = a, *other = b;
 
 	return jp_compare(one->pid, other->pid) ?: jp_compare(one->before, other->before);
 }
 
-/* When the first end of @pid from @time on was over; UINT64_MAX: none. */
-static uint64_t end_after(const struct jp_truth_collector *collector, uint32_t pid, uint64_t time)
+/* Returns when the first end of @pid from @time on was over, or UINT64_MAX. */
+static uint64_t find_end_after(const struct jp_truth_collector *collector, uint32_t pid,
+			       uint64_t time)
 {
 	const struct jp_truth_ending *ends = collector->ends;
 	size_t i;
@@ -159,14 +163,14 @@ static uint64_t end_after(const struct jp_truth_collector *collector, uint32_t p
 	return i < collector->nr_ends && ends[i].pid == pid ? ends[i].after : UINT64_MAX;
 }
 
-static int by_tid(const void *a, const void *b)
+static int compare_by_tid(const void *a, const void *b)
 {
 	const struct jp_truth_activation *one = a, *other = b;
 
 	return jp_compare(one->tid, other->tid) ?: jp_compare(one->enter, other->enter);
 }
 
-/* What a handler's activations lie over: its thread's last one before that was interrupted. */
+/* Links each activation of a signal handler to the interrupted one: the thread's last before it. */
 static void build_interrupted(struct jp_truth *truth)
 {
 	const struct jp_truth_activation *last = NULL;
@@ -193,22 +197,24 @@ int jp_truth_build_activations(struct jp_truth_collector *collector)
 	truth->activations = calloc(collector->nr_activations + 1, sizeof(*truth->activations));
 	if (!truth->activations)
 		return -ENOMEM;
-	if (collector->nr_ends) /* qsort() wants an array even of nothing */
-		qsort(collector->ends, collector->nr_ends, sizeof(*collector->ends), by_pid);
+	if (collector->nr_ends) /* qsort() requires a non-null array */
+		qsort(collector->ends, collector->nr_ends, sizeof(*collector->ends),
+		      compare_by_pid);
 	for (size_t i = 0; i < collector->nr_activations; i++) {
 		struct jp_truth_activation *activation = &truth->activations[i];
 
 		*activation = collector->activations[i].activation;
 		activation->path = &truth->paths[collector->activations[i].path];
-		/* Found when they are sorted; until then, that there is one. */
+		/* Marks a handler until build_interrupted() finds the activation. */
 		activation->interrupted = collector->activations[i].interrupted ? activation : NULL;
 		if (activation->leave == UINT64_MAX)
 			activation->leave =
-				end_after(collector, activation->pid, activation->enter);
+				find_end_after(collector, activation->pid, activation->enter);
 	}
 	truth->nr_activations = collector->nr_activations;
-	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations), by_tid);
-	/* A thread is in one place at a time: the search relies on it. */
+	qsort(truth->activations, truth->nr_activations, sizeof(*truth->activations),
+	      compare_by_tid);
+	/* A thread's activations must not overlap: the binary search depends on it. */
 	for (size_t i = 1; i < truth->nr_activations; i++)
 		if (truth->activations[i].tid == truth->activations[i - 1].tid &&
 		    truth->activations[i - 1].leave > truth->activations[i].enter)

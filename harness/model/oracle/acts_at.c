@@ -7,8 +7,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Whether @act put something at [*@start, *@end), or changed what is allowed there. */
-static bool changes(const struct jp_event *act, uint64_t *start, uint64_t *end)
+/* Stores the range that @act mapped or changed the protection of. Returns false for other acts. */
+static bool get_changed_range(const struct jp_event *act, uint64_t *start, uint64_t *end)
 {
 	bool moved = act->type == JP_EVENT_REMAP;
 
@@ -17,21 +17,21 @@ static bool changes(const struct jp_event *act, uint64_t *start, uint64_t *end)
 	return moved || act->type == JP_EVENT_MAP || act->type == JP_EVENT_PROTECT;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_act_place *a = left, *b = right;
 
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->addr, b->addr);
 }
 
-static int by_node(const void *left, const void *right)
+static int compare_by_node(const void *left, const void *right)
 {
 	const struct jp_act_stand *a = left, *b = right;
 
 	return jp_compare(a->node, b->node) ?: jp_compare(a->act, b->act);
 }
 
-static int by_pid(const void *left, const void *right)
+static int compare_by_pid(const void *left, const void *right)
 {
 	const struct jp_act_sharer *a = left, *b = right;
 
@@ -49,30 +49,30 @@ static int find_places(struct jp_acts_at *at)
 		const struct jp_event *act = &at->acts[i];
 		uint64_t start, end;
 
-		if (changes(act, &start, &end)) {
+		if (get_changed_range(act, &start, &end)) {
 			at->places[at->nr_places++] = (struct jp_act_place){act->pid, start};
 			at->places[at->nr_places++] = (struct jp_act_place){act->pid, end};
 		}
 	}
-	qsort(at->places, at->nr_places, sizeof(*at->places), by_place);
+	qsort(at->places, at->nr_places, sizeof(*at->places), compare_by_place);
 	for (size_t i = 0; i < at->nr_places; i++)
-		if (!kept || by_place(&at->places[kept - 1], &at->places[i]))
+		if (!kept || compare_by_place(&at->places[kept - 1], &at->places[i]))
 			at->places[kept++] = at->places[i];
 	at->nr_places = kept;
 	return 0;
 }
 
-/* How many places lie before @addr of @pid. */
-static size_t places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
+/* Returns the number of places before @addr of @pid. */
+static size_t count_places_before(const struct jp_acts_at *at, uint32_t pid, uint64_t addr)
 {
 	const struct jp_act_place place = {pid, addr};
 	size_t i;
 
-	jp_search(i, at->nr_places, by_place(&at->places[i], &place) < 0);
+	jp_search(i, at->nr_places, compare_by_place(&at->places[i], &place) < 0);
 	return i;
 }
 
-static int stand(struct jp_acts_at *at, size_t node, size_t act)
+static int add_stand(struct jp_acts_at *at, size_t node, size_t act)
 {
 	struct jp_act_stand *added =
 		jp_array_push(&at->stands, &at->nr_stands, &at->stands_capacity);
@@ -83,26 +83,26 @@ static int stand(struct jp_acts_at *at, size_t node, size_t act)
 	return 0;
 }
 
-static int stand_everywhere(struct jp_acts_at *at, size_t act)
+static int add_stands(struct jp_acts_at *at, size_t act)
 {
 	uint64_t start, end;
 	size_t from, to;
 	int failed = 0;
 
-	if (!changes(&at->acts[act], &start, &end))
+	if (!get_changed_range(&at->acts[act], &start, &end))
 		return 0;
-	from = at->nr_places + places_before(at, at->acts[act].pid, start);
-	to = at->nr_places + places_before(at, at->acts[act].pid, end);
+	from = at->nr_places + count_places_before(at, at->acts[act].pid, start);
+	to = at->nr_places + count_places_before(at, at->acts[act].pid, end);
 	for (; !failed && from < to; from /= 2, to /= 2) {
 		if (from % 2)
-			failed = stand(at, from++, act);
+			failed = add_stand(at, from++, act);
 		if (!failed && to % 2)
-			failed = stand(at, --to, act);
+			failed = add_stand(at, --to, act);
 	}
 	return failed;
 }
 
-static int share(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
+static int add_sharer(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act)
 {
 	struct jp_act_sharer *added =
 		jp_array_push(&at->sharers, &at->nr_sharers, &at->sharers_capacity);
@@ -113,29 +113,29 @@ static int share(struct jp_acts_at *at, uint32_t pid, uint32_t other, size_t act
 	return 0;
 }
 
-static int fill(struct jp_acts_at *at)
+static int build_index(struct jp_acts_at *at)
 {
 	int failed = find_places(at);
 
 	for (size_t i = 0; !failed && i < at->nr_acts; i++) {
 		const struct jp_event *act = &at->acts[i];
 
-		failed = stand_everywhere(at, i);
+		failed = add_stands(at, i);
 		if (!failed && act->type == JP_EVENT_FORK && act->task.how == JP_HOW_SHARE)
-			failed = share(at, act->pid, act->task.ppid, i)
-					 ?: share(at, act->task.ppid, act->pid, i);
+			failed = add_sharer(at, act->pid, act->task.ppid, i)
+					 ?: add_sharer(at, act->task.ppid, act->pid, i);
 	}
 	if (at->nr_stands)
-		qsort(at->stands, at->nr_stands, sizeof(*at->stands), by_node);
+		qsort(at->stands, at->nr_stands, sizeof(*at->stands), compare_by_node);
 	if (at->nr_sharers)
-		qsort(at->sharers, at->nr_sharers, sizeof(*at->sharers), by_pid);
+		qsort(at->sharers, at->nr_sharers, sizeof(*at->sharers), compare_by_pid);
 	return failed;
 }
 
 int jp_acts_at_index(struct jp_acts_at *at, const struct jp_event *acts, size_t count)
 {
 	*at = (struct jp_acts_at){.acts = acts, .nr_acts = count};
-	return fill(at);
+	return build_index(at);
 }
 
 void jp_acts_at_free(struct jp_acts_at *at)
@@ -152,7 +152,7 @@ const struct jp_event *jp_acts_at_last(const struct jp_acts_at *at, uint32_t pid
 	const struct jp_event *last = NULL;
 	size_t leaf;
 
-	jp_search(leaf, at->nr_places, by_place(&at->places[leaf], &place) <= 0);
+	jp_search(leaf, at->nr_places, compare_by_place(&at->places[leaf], &place) <= 0);
 	for (size_t node = leaf ? at->nr_places + leaf - 1 : 0; node; node /= 2) {
 		const struct jp_act_stand *found;
 		size_t i;

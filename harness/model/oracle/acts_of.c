@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/acts_of.h"
 
-static int add(struct jp_acts_of *of, const struct jp_event *act, size_t index)
+static int add_act(struct jp_acts_of *of, const struct jp_event *act, size_t index)
 {
 	int failed = jp_groups_add(&of->processes, act->pid, index);
 
@@ -17,7 +17,7 @@ int jp_acts_of_index(struct jp_acts_of *of, const struct jp_event *acts, size_t 
 	int failed = 0;
 
 	for (size_t i = 0; !failed && i < count; i++)
-		failed = add(of, &acts[i], i);
+		failed = add_act(of, &acts[i], i);
 	jp_groups_sort(&of->processes);
 	jp_groups_sort(&of->lives);
 	jp_groups_sort(&of->threads);

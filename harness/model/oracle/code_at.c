@@ -6,9 +6,9 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/collect.h"
 
-/* The first of codes[..high) of @pid that lies behind (@addr, @time). */
-static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid, uint64_t addr,
-			 uint64_t time)
+/* Returns the index of the first of codes[..high) that sorts behind (@pid, @addr, @time). */
+static size_t find_code_after(const struct jp_truth *truth, size_t high, uint32_t pid,
+			      uint64_t addr, uint64_t time)
 {
 	const struct jp_truth_code *codes = truth->codes;
 	size_t i;
@@ -23,13 +23,13 @@ static size_t code_after(const struct jp_truth *truth, size_t high, uint32_t pid
 const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint32_t pid,
 					     uint64_t ip, uint64_t time)
 {
-	size_t at = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+	size_t at = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
-	/* From the nearest start below @ip downwards, as long as anything there reaches up to it.
-	 * Of the codes with one start, the last one loaded by then. */
+	/* Search downwards from the nearest start below @ip while any code there reaches @ip. Of
+	 * several codes with the same start, take the last loaded until @time. */
 	while (at && truth->codes[at - 1].pid == pid && truth->code_reach[at - 1] > ip) {
 		uint64_t addr = truth->codes[at - 1].addr;
-		size_t later = code_after(truth, at, pid, addr, time);
+		size_t later = find_code_after(truth, at, pid, addr, time);
 
 		if (later) {
 			const struct jp_truth_code *code = &truth->codes[later - 1];
@@ -38,16 +38,17 @@ const struct jp_truth_code *jp_truth_code_at(const struct jp_truth *truth, uint3
 			    time <= code->unloaded)
 				return code;
 		}
-		at = addr ? code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
+		at = addr ? find_code_after(truth, at, pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return NULL;
 }
 
-/* Any function that was ever there, of those in files alone where @in_file. */
-static bool was_there(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name,
-		      bool in_file)
+/* Returns whether a function called @name (NULL: any) was ever at @ip; @in_file: only code in
+ * files. */
+static bool has_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name,
+			  bool in_file)
 {
-	size_t i = code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
+	size_t i = find_code_after(truth, truth->nr_codes, pid, ip, UINT64_MAX);
 
 	for (; i && truth->codes[i - 1].pid == pid && truth->code_reach[i - 1] > ip; i--) {
 		const struct jp_truth_code *code = &truth->codes[i - 1];
@@ -61,20 +62,21 @@ static bool was_there(const struct jp_truth *truth, uint32_t pid, uint64_t ip, c
 
 bool jp_truth_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip, const char *name)
 {
-	return was_there(truth, pid, ip, name, false);
+	return has_code_ever(truth, pid, ip, name, false);
 }
 
 bool jp_truth_file_code_ever(const struct jp_truth *truth, uint32_t pid, uint64_t ip)
 {
-	return was_there(truth, pid, ip, NULL, true);
+	return has_code_ever(truth, pid, ip, NULL, true);
 }
 
-/* Whether any code lives on in what @act took away: 1, 0; -E2BIG: too many steps. */
-static int leaves_code(struct jp_truth_collector *collector, const struct jp_event *act)
+/* Returns 1 if code stays loaded in the memory that @act removed, 0 if not, or -E2BIG. */
+static int unmaps_live_code(struct jp_truth_collector *collector, const struct jp_event *act)
 {
 	const struct jp_truth *truth = collector->truth;
 	uint64_t addr = act->map.addr + act->map.len;
-	size_t at = addr ? code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
+	size_t at =
+		addr ? find_code_after(truth, truth->nr_codes, act->pid, addr - 1, UINT64_MAX) : 0;
 
 	while (at && truth->codes[at - 1].pid == act->pid &&
 	       truth->code_reach[at - 1] > act->map.addr) {
@@ -84,25 +86,25 @@ static int leaves_code(struct jp_truth_collector *collector, const struct jp_eve
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
 		addr = truth->codes[at - 1].addr;
-		later = code_after(truth, at, act->pid, addr, act->before);
+		later = find_code_after(truth, at, act->pid, addr, act->before);
 		code = later ? &truth->codes[later - 1] : NULL;
 		if (code && code->pid == act->pid && code->addr == addr &&
 		    addr + code->size > act->map.addr && code->ready < act->before &&
 		    code->ending > act->after)
 			return 1;
-		at = addr ? code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
+		at = addr ? find_code_after(truth, at, act->pid, addr - 1, UINT64_MAX) : 0;
 	}
 	return 0;
 }
 
-static bool takes_away(const struct jp_event *act)
+static bool removes_memory(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_UNMAP ||
 	       (act->type == JP_EVENT_REMAP && act->map.to != act->map.addr);
 }
 
-/* Where @code was there for certain. */
-static struct jp_box box_of(const struct jp_truth_code *code)
+/* Returns the addresses and times at which @code was loaded for certain. */
+static struct jp_box get_certain_box(const struct jp_truth_code *code)
 {
 	return (struct jp_box){code->addr, code->addr + code->size, code->ready, code->ending - 1};
 }
@@ -112,15 +114,15 @@ static bool is_certain(const struct jp_truth_code *code)
 	return code->size && code->ready < code->ending;
 }
 
-/* Of the codes of one process, @codes[from..to): whether one that it loaded itself is there while
- * another of them is, be it in a part of its place. */
+/* Counts a contradiction for each of @codes[from..to), all of one process, that the process loaded
+ * itself while other code was at the same place. Returns 0 or -ENOMEM. */
 static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 {
 	struct jp_boxes boxes = {0};
 	int failed = 0;
 
 	for (size_t i = from; i < to && !failed; i++) {
-		const struct jp_box box = box_of(&truth->codes[i]);
+		const struct jp_box box = get_certain_box(&truth->codes[i]);
 
 		if (is_certain(&truth->codes[i]))
 			failed = jp_boxes_add(&boxes, 0, &box, i);
@@ -128,7 +130,7 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 	jp_boxes_build(&boxes);
 	for (size_t i = from; i < to && !failed; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
-		const struct jp_box box = box_of(code);
+		const struct jp_box box = get_certain_box(code);
 		size_t at = 0, other;
 
 		if (code->by_pid == code->pid && is_certain(code))
@@ -142,7 +144,8 @@ static int check_overwritten(struct jp_truth *truth, size_t from, size_t to)
 	return failed;
 }
 
-/* Of each process that loaded any: what a fork has was held against each other in its parent. */
+/* Checks each process that loaded code itself. A fork's inherited code was checked in its
+ * parent. */
 static int check_all_overwritten(struct jp_truth *truth)
 {
 	int failed = 0;
@@ -164,7 +167,8 @@ int jp_truth_check_places(struct jp_truth_collector *collector)
 	int ret = check_all_overwritten(truth);
 
 	for (size_t i = 0; ret >= 0 && i < truth->nr_acts; i++) {
-		ret = takes_away(&truth->acts[i]) ? leaves_code(collector, &truth->acts[i]) : 0;
+		ret = removes_memory(&truth->acts[i]) ? unmaps_live_code(collector, &truth->acts[i])
+						      : 0;
 		if (ret > 0)
 			jp_truth_contradicts(truth);
 	}

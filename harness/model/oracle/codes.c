@@ -61,9 +61,8 @@ static void end_code(struct jp_truth_code *code, const struct jp_event *event)
 	code->ending = event->before;
 }
 
-/* Unloads it; or moves it. */
-static int take_away(struct jp_truth_collector *collector, struct jp_truth_process *process,
-		     const struct jp_event *event)
+static int move_or_unload_code(struct jp_truth_collector *collector,
+			       struct jp_truth_process *process, const struct jp_event *event)
 {
 	uint32_t *index = event->code.id <= UINT32_MAX
 				  ? jp_map_find(&collector->code_of,
@@ -104,7 +103,7 @@ int jp_truth_follow_code(struct jp_truth_collector *collector, const struct jp_e
 	do {
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
-		ret = (event->type == JP_EVENT_CODE_LOAD ? load_code : take_away)(
+		ret = (event->type == JP_EVENT_CODE_LOAD ? load_code : move_or_unload_code)(
 			collector, (struct jp_truth_process *)process, event);
 		process = process->shares;
 	} while (!ret && process != own);
@@ -141,12 +140,12 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 
 		if (++collector->steps > JP_TRUTH_MOST_STEPS)
 			return -E2BIG;
-		/* What is dead is passed by once. */
+		/* Unlink unloaded code. */
 		if (code.unloaded != UINT64_MAX) {
 			*at = code.next;
 			continue;
 		}
-		/* An index, not a pointer: the codes grow under our feet. */
+		/* Keep an index, not a pointer: add_code() may move the array. */
 		index = *at;
 		code.loaded = event->before;
 		code.ready = event->after;
@@ -156,7 +155,7 @@ int jp_truth_inherit_codes(struct jp_truth_collector *collector, struct jp_truth
 	return ret;
 }
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_truth_code *a = left, *b = right;
 
@@ -166,16 +165,15 @@ static int by_place(const void *left, const void *right)
 		       ?: jp_compare(a->next, b->next);
 }
 
-/* Sorts the codes, with the rank of each by how many came before it in @ranks; and notes how far
- * they reach. */
-static void sort(struct jp_truth *truth, uint32_t *ranks)
+/* Sorts the codes, stores the new index of each old one in @ranks, and fills truth->code_reach. */
+static void sort_codes(struct jp_truth *truth, uint32_t *ranks)
 {
 	uint64_t reach = 0;
 
 	for (size_t i = 0; i < truth->nr_codes; i++)
 		truth->codes[i].next = i;
 	if (truth->nr_codes)
-		qsort(truth->codes, truth->nr_codes, sizeof(*truth->codes), by_place);
+		qsort(truth->codes, truth->nr_codes, sizeof(*truth->codes), compare_by_place);
 	for (size_t i = 0; i < truth->nr_codes; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
@@ -194,7 +192,7 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 	jp_cleanup_free uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
 	size_t steps = 0;
 
-	/* Nobody asks for it any more, and sorting takes as much. */
+	/* Free it now, since sorting needs as much memory. */
 	jp_map_free(&collector->code_of);
 	truth->code_reach = calloc(count + 1, sizeof(uint64_t));
 	truth->paths = calloc(collector->nr_versions + 1, sizeof(*truth->paths));
@@ -203,7 +201,7 @@ int jp_truth_build_codes(struct jp_truth_collector *collector)
 	truth->path_functions = calloc(steps + 1, sizeof(*truth->path_functions));
 	if (!truth->path_functions || !ranks || !truth->code_reach || !truth->paths)
 		return -ENOMEM;
-	sort(truth, ranks);
+	sort_codes(truth, ranks);
 	steps = 0;
 	for (size_t i = 0; i < collector->nr_versions; i++) {
 		const struct jp_truth_version *version = &collector->versions[i];

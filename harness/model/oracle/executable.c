@@ -8,7 +8,7 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-static int by_place(const void *left, const void *right)
+static int compare_by_place(const void *left, const void *right)
 {
 	const struct jp_executable *a = left, *b = right;
 
@@ -22,7 +22,7 @@ int jp_executables_index(struct jp_executables *all)
 	if (!jp_array_reserve(&all->reach, &all->reach_capacity, all->count + 1))
 		return -ENOMEM;
 	if (all->count)
-		qsort(all->list, all->count, sizeof(*all->list), by_place);
+		qsort(all->list, all->count, sizeof(*all->list), compare_by_place);
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_executable *one = &all->list[i];
 
@@ -49,7 +49,8 @@ const struct jp_executable *jp_executables_next(const struct jp_executables *all
 {
 	const struct jp_executable *list = all->list;
 
-	/* The reach grows within a process: from the first that reaches beyond @start on. */
+	/* The reach never decreases within a process: start at the first that reaches beyond
+	 * @start. */
 	if (*at == SIZE_MAX)
 		jp_search(*at, all->count,
 			  list[*at].pid != pid ? list[*at].pid < pid : all->reach[*at] <= start);

@@ -4,33 +4,31 @@
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/model/oracle/truth.h"
 
-/*
- * The executable memory of each process over time, byte by byte, as the truth has it: what the acts
- * made of it, and what the marks (JP_EVENT_MAPS) tell besides: libraries, the program, the vDSO,
- * and what each mapping is called.
- */
+/* The executable memory of each process over time, from the truth: acts create and change it; marks
+ * (JP_EVENT_MAPS: a process's own /proc/PID/maps) add libraries, the program, the vDSO and the
+ * names of mappings. */
 
-/* What a mapping is; @line once a mark told it. */
+/* A mapping. */
 struct jp_memory {
-	const struct jp_procmap *line; /* NULL: no mark saw it */
-	uint64_t shift;                /* where it was mapped, + shift: the offset in its file */
-	uint64_t read;                 /* when the last mark was written that told @line */
-	const struct jp_event *act;    /* the MAP that made it, NULL: none told of it */
+	const struct jp_procmap *line; /* its line in a mark; NULL: no mark has it */
+	uint64_t shift;                /* file offset minus the address at which it was mapped */
+	uint64_t read;                 /* start of the last mark with @line */
+	const struct jp_event *act;    /* its MAP; NULL: only marks have it */
 };
 
-/* One stretch of it, for as long as it had this protection. */
+/* A range of executable memory, while it has one protection. */
 struct jp_executable {
 	uint32_t pid;
 	uint8_t prot;
 	uint64_t start, end;
-	uint64_t moved; /* so far from where it was mapped, modulo 2^64 */
+	uint64_t moved; /* distance from where it was mapped, modulo 2^64 */
 	size_t memory;  /* index in memories */
-	/* The brackets in which it came to be and ceased; UINT64_MAX: it did not. */
+	/* Brackets of its start and its end; UINT64_MAX: it did not end. */
 	uint64_t open_before, open_after, close_before, close_after;
-	enum jp_event_type closed_by; /* JP_EVENT_MAPS: a mark found that it was gone */
+	enum jp_event_type closed_by; /* JP_EVENT_MAPS: a mark lacks it */
 };
 
-/* A text of its own maps that a process wrote. */
+/* The time at which a process wrote its own maps into the truth. */
 struct jp_mark {
 	uint32_t pid;
 	uint64_t before, after;
@@ -38,24 +36,25 @@ struct jp_mark {
 
 struct jp_executables {
 	struct jp_executable *list; /* by pid, then start */
-	uint64_t *reach;            /* of list[i]: the largest end of the same pid up to it */
+	uint64_t *reach;            /* for list[i]: the largest end in list[..i] of the same pid */
 	size_t count, capacity, reach_capacity;
 	struct jp_memory *memories;
 	size_t nr_memories, memories_capacity;
 	struct jp_mark *marks; /* by time */
 	size_t nr_marks, marks_capacity;
-	struct jp_procmap **texts; /* of each mark, which memories point to */
+	struct jp_procmap **texts; /* parsed lines of each mark, to which memories point */
 	size_t nr_texts, texts_capacity;
 };
 
-/* Once all stretches are in the list: what is asked below needs it. 0 or -ENOMEM. */
+/* Sorts and indexes the list for the functions below. Returns 0 or -ENOMEM. */
 int jp_executables_index(struct jp_executables *all);
 void jp_executables_free(struct jp_executables *all);
-/* The stretches of @pid in [@start, @end), in the order of addresses: *@at is SIZE_MAX at first.
- * NULL: no more. */
+/* Returns the next range of @pid that overlaps [@start, @end), by address, or NULL. *@at starts as
+ * SIZE_MAX. */
 const struct jp_executable *jp_executables_next(const struct jp_executables *all, uint32_t pid,
 						uint64_t start, uint64_t end, size_t *at);
-/* Whether it may have been there at any time of [@from, @to], by clocks that differ by @slack. */
+/* Returns whether @one may have existed at any time of [@from, @to], in ns, for clocks that differ
+ * by up to @slack. */
 static inline bool jp_executable_possibly(const struct jp_executable *one, uint64_t from,
 					  uint64_t to, uint64_t slack)
 {

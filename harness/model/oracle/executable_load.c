@@ -8,8 +8,9 @@
 #include "harness/model/oracle/executable_marks.h"
 #include "harness/model/oracle/executable_space.h"
 
-/* Who ended keeps what it had until its pid is another's: nobody is there to see a difference. */
-static int end(void *context, struct jp_process *process, const struct jp_event *event)
+/* Closes the memory of an image. A process that ended keeps its memory until its pid is reused: no
+ * sample can show the difference. */
+static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_memory_space *space = (struct jp_memory_space *)process;
 	int failed;
@@ -25,7 +26,7 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 	return failed;
 }
 
-/* Those of the list that may have ceased at @time or later: what is over is so for later forks. */
+/* Finds the ranges that may have ended at @time or later; later forks need no others. */
 static int find_recent(struct jp_memory_replay *replay, uint64_t time)
 {
 	const struct jp_executables *all = replay->all;
@@ -49,15 +50,16 @@ static int find_recent(struct jp_memory_replay *replay, uint64_t time)
 	return 0;
 }
 
-static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
-		   const struct jp_event *event)
+static int inherit_memory(void *context, struct jp_process *child, struct jp_process *parent,
+			  const struct jp_event *event)
 {
 	struct jp_memory_replay *replay = context;
 	struct jp_executables *all = replay->all;
 	struct jp_ranges *had = ((struct jp_memory_space *)parent)->pieces;
 
 	((struct jp_memory_space *)child)->pieces = had ? jp_ranges_share(had) : NULL;
-	/* What ceased about the time of the fork the child has, or not, as long as it lives. */
+	/* The child may have kept a range that ended about the time of the fork, for as long as it
+	 * runs. */
 	if (find_recent(replay, event->before))
 		return -ENOMEM;
 	for (size_t i = 0; i < replay->nr_recent; i++) {
@@ -78,9 +80,9 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 }
 
 static const struct jp_process_rules rules = {
-	.size = sizeof(struct jp_memory_space), .end = end, .inherit = inherit};
+	.size = sizeof(struct jp_memory_space), .end = end_image, .inherit = inherit_memory};
 
-static int follow(struct jp_memory_replay *replay, const struct jp_event *act)
+static int apply_act(struct jp_memory_replay *replay, const struct jp_event *act)
 {
 	struct jp_memory_space *first, *space;
 	size_t memory = 0;
@@ -114,7 +116,7 @@ int jp_executables_load(struct jp_executables *all, const struct jp_truth *truth
 	replay.processes.rules = &rules;
 	replay.processes.context = &replay;
 	for (size_t i = 0; !failed && i < truth->nr_acts; i++)
-		failed = follow(&replay, &truth->acts[i]);
+		failed = apply_act(&replay, &truth->acts[i]);
 	for (size_t at = 0;
 	     (space = (struct jp_memory_space *)jp_processes_next(&replay.processes, &at));) {
 		failed = failed

@@ -11,23 +11,23 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/truth.h"
 
-/* What lies above cannot be rounded up. */
+/* Higher addresses cannot be rounded up to a page. */
 #define LAST_PAGE (-(uint64_t)JP_MEMORY_PAGE)
 
 struct touched {
 	uint64_t start, end;
 };
 
-/* One text, held against the memory of one process. */
+/* The comparison of one mark with the memory of one process. */
 struct mark_reading {
 	struct jp_memory_replay *replay;
 	struct jp_memory_space *space;
 	const struct jp_event *mark;
-	struct touched *touched; /* once all are found: disjoint, by place */
+	struct touched *touched; /* merged: disjoint and sorted */
 	size_t count, capacity;
 };
 
-static bool shares(const struct jp_memory_space *space, uint32_t pid)
+static bool shares_space_with(const struct jp_memory_space *space, uint32_t pid)
 {
 	const struct jp_process *one = &space->process;
 
@@ -39,8 +39,8 @@ static bool shares(const struct jp_memory_space *space, uint32_t pid)
 	return false;
 }
 
-/* Whole pages, as the kernel has them. */
-static int touch(struct mark_reading *reading, uint64_t start, uint64_t len)
+/* Adds a range, in whole pages as the kernel changes mappings. */
+static int add_touched(struct mark_reading *reading, uint64_t start, uint64_t len)
 {
 	const uint64_t end = jp_min(start + jp_min(len, UINT64_MAX - start), LAST_PAGE);
 	struct touched *touched;
@@ -54,17 +54,18 @@ static int touch(struct mark_reading *reading, uint64_t start, uint64_t len)
 	return touched ? 0 : -ENOMEM;
 }
 
-static int touch_all(struct mark_reading *reading, const struct jp_event *act)
+static int add_touched_by(struct mark_reading *reading, const struct jp_event *act)
 {
-	if (!shares(reading->space, act->pid))
+	if (!shares_space_with(reading->space, act->pid))
 		return 0;
-	return touch(reading, act->map.addr, act->map.len)
-		       ?: act->type == JP_EVENT_REMAP ? touch(reading, act->map.to, act->map.to_len)
-						      : 0;
+	return add_touched(reading, act->map.addr, act->map.len)
+		       ?: act->type == JP_EVENT_REMAP
+			  ? add_touched(reading, act->map.to, act->map.to_len)
+			  : 0;
 }
 
-/* The acts before the mark that were not over as it began. What was over then is so for all later
- * ones. */
+/* Finds the acts before @mark that may overlap it in time. An act that ended before cannot overlap
+ * later marks either. */
 static int find_running(struct jp_memory_replay *replay, const struct jp_event *mark)
 {
 	size_t kept = 0;
@@ -87,15 +88,14 @@ static int find_running(struct jp_memory_replay *replay, const struct jp_event *
 	return 0;
 }
 
-static int by_start(const void *left, const void *right)
+static int compare_by_start(const void *left, const void *right)
 {
 	const struct touched *a = left, *b = right;
 
 	return jp_compare(a->start, b->start);
 }
 
-/* One of what overlaps, or meets: to find a place is a search then, however many acts there were.
- */
+/* Sorts the ranges and merges those that overlap or touch, so that lookups are binary searches. */
 static void merge_touched(struct mark_reading *reading)
 {
 	struct touched *all = reading->touched;
@@ -103,7 +103,7 @@ static void merge_touched(struct mark_reading *reading)
 
 	if (!reading->count)
 		return;
-	qsort(all, reading->count, sizeof(*all), by_start);
+	qsort(all, reading->count, sizeof(*all), compare_by_start);
 	for (size_t i = 1; i < reading->count; i++) {
 		if (all[i].start <= all[kept].end)
 			all[kept].end = jp_max(all[kept].end, all[i].end);
@@ -113,8 +113,8 @@ static void merge_touched(struct mark_reading *reading)
 	reading->count = kept + 1;
 }
 
-/* What the acts touched that happened while the text was read: there it is as it was before, or
- * after. 0 or -ENOMEM. */
+/* Finds the ranges that acts changed while the mark was read: the mark may show them as before or
+ * after. Returns 0 or -ENOMEM. */
 static int find_touched(struct mark_reading *reading)
 {
 	const struct jp_memory_replay *replay = reading->replay;
@@ -123,19 +123,19 @@ static int find_touched(struct mark_reading *reading)
 	int failed = find_running(reading->replay, mark);
 
 	for (size_t i = 0; !failed && i < replay->nr_running; i++)
-		failed = touch_all(reading, replay->running[i]);
+		failed = add_touched_by(reading, replay->running[i]);
 	for (const struct jp_event *act = mark + 1;
 	     !failed && act < end && act->before <= mark->after; act++)
 		if (jp_memory_acted(act))
-			failed = touch_all(reading, act);
+			failed = add_touched_by(reading, act);
 	merge_touched(reading);
 	return failed;
 }
 
-/* The first of [@start, @end) that no act touched, in *@from, and where that ends. False: there is
- * none. */
-static bool quiet(const struct mark_reading *reading, uint64_t start, uint64_t end, uint64_t *from,
-		  uint64_t *to)
+/* Stores the first part [*@from, *@to) of [@start, @end) that no act touched. Returns false if
+ * there is none. */
+static bool find_untouched(const struct mark_reading *reading, uint64_t start, uint64_t end,
+			   uint64_t *from, uint64_t *to)
 {
 	size_t i;
 
@@ -147,8 +147,8 @@ static bool quiet(const struct mark_reading *reading, uint64_t start, uint64_t e
 	return *from < end;
 }
 
-static int contradicts(const struct mark_reading *reading, uint64_t start, uint64_t end,
-		       const char *what)
+static int fail_contradiction(const struct mark_reading *reading, uint64_t start, uint64_t end,
+			      const char *what)
 {
 	return jp_fail(reading->replay->err, EINVAL,
 		       "the truth contradicts itself: pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64
@@ -156,9 +156,9 @@ static int contradicts(const struct mark_reading *reading, uint64_t start, uint6
 		       reading->space->process.pid, start, end, reading->mark->before, what);
 }
 
-/* Whether an act of this very process tells of @part: an act about the time of the fork may have
- * come before or after it. */
-static bool is_told(const struct mark_reading *reading, const struct jp_memory_piece *part)
+/* Returns whether an act of this process created @part. An act about the time of its fork does not
+ * count: it may have come before or after. */
+static bool comes_from_act(const struct mark_reading *reading, const struct jp_memory_piece *part)
 {
 	const struct jp_memory_space *space = reading->space;
 
@@ -166,14 +166,14 @@ static bool is_told(const struct mark_reading *reading, const struct jp_memory_p
 	       (part->open_after < space->born_before || part->open_before > space->born_after);
 }
 
-/* When what this mark is the first to see came to be or ceased, at the earliest. */
-static uint64_t since(const struct jp_memory_space *space)
+/* Returns the earliest time of a change that this mark is the first to show. */
+static uint64_t get_earliest_change(const struct jp_memory_space *space)
 {
 	return jp_max(space->marked, space->born_before);
 }
 
-/* [@start, @end) is in no line. */
-static int gone(const struct mark_reading *reading, uint64_t start, uint64_t end)
+/* Closes the executable memory in [@start, @end), for which the mark has no line. */
+static int close_missing(const struct mark_reading *reading, uint64_t start, uint64_t end)
 {
 	struct jp_memory_space *space = reading->space;
 	uint64_t from, to;
@@ -183,18 +183,18 @@ static int gone(const struct mark_reading *reading, uint64_t start, uint64_t end
 	for (uint64_t at = start; !failed && jp_memory_next(space, at, end, &part); at = part.end) {
 		if (!(part.prot & JP_PROT_EXEC))
 			continue;
-		if (!quiet(reading, part.start, part.end, &from, &to))
+		if (!find_untouched(reading, part.start, part.end, &from, &to))
 			continue;
 		if (from > part.start) {
 			part.end = from;
 			continue;
 		}
 		part.end = to;
-		if (is_told(reading, &part))
-			return contradicts(reading, part.start, part.end,
-					   "mapped executable, but not in its maps");
-		failed = jp_memory_add(reading->replay, space, &part, reading->mark, since(space),
-				       reading->mark->after)
+		if (comes_from_act(reading, &part))
+			return fail_contradiction(reading, part.start, part.end,
+						  "mapped executable, but not in its maps");
+		failed = jp_memory_add(reading->replay, space, &part, reading->mark,
+				       get_earliest_change(space), reading->mark->after)
 				 ?: jp_ranges_clear(&space->pieces, part.start, part.end);
 	}
 	return failed;
@@ -206,20 +206,20 @@ static bool same_file(const struct jp_procmap *one, const struct jp_procmap *oth
 	       one->shared == other->shared;
 }
 
-/* @moved: as its stretch was. */
-static void tell(const struct mark_reading *reading, size_t memory, const struct jp_procmap *line,
-		 uint64_t moved)
+/* Stores @line in memory @memory, whose range was moved by @moved. */
+static void store_line(const struct mark_reading *reading, size_t memory,
+		       const struct jp_procmap *line, uint64_t moved)
 {
-	struct jp_memory *told = &reading->replay->all->memories[memory];
+	struct jp_memory *known = &reading->replay->all->memories[memory];
 
-	told->line = line;
-	told->shift = line->offset - (line->start - moved);
-	told->read = reading->mark->before;
+	known->line = line;
+	known->shift = line->offset - (line->start - moved);
+	known->read = reading->mark->before;
 }
 
-/* What @line says of the bytes of @part, of which none was touched. */
-static int learn(const struct mark_reading *reading, const struct jp_memory_piece *part,
-		 const struct jp_procmap *line)
+/* Updates @part, which no act touched, from @line. */
+static int apply_to_piece(const struct mark_reading *reading, const struct jp_memory_piece *part,
+			  const struct jp_procmap *line)
 {
 	struct jp_memory_space *space = reading->space;
 	struct jp_executables *all = reading->replay->all;
@@ -228,34 +228,34 @@ static int learn(const struct mark_reading *reading, const struct jp_memory_piec
 
 	if (part->prot == line->prot) {
 		if (!memory->line || same_file(memory->line, line)) {
-			tell(reading, part->memory, line, part->moved);
+			store_line(reading, part->memory, line, part->moved);
 			return 0;
 		}
-		if (is_told(reading, part))
-			return contradicts(reading, part->start, part->end,
-					   "another file in its maps than before");
-	} else if (is_told(reading, part)) {
-		return contradicts(reading, part->start, part->end,
-				   "another protection in its maps");
+		if (comes_from_act(reading, part))
+			return fail_contradiction(reading, part->start, part->end,
+						  "another file in its maps than before");
+	} else if (comes_from_act(reading, part)) {
+		return fail_contradiction(reading, part->start, part->end,
+					  "another protection in its maps");
 	}
-	/* Something else came there, of which no act told. */
+	/* A new mapping replaced it without an act. */
 	fresh.prot = line->prot;
 	fresh.moved = 0;
 	fresh.memory = jp_memory_new(reading->replay, NULL);
-	fresh.open_before = since(space);
+	fresh.open_before = get_earliest_change(space);
 	fresh.open_after = reading->mark->after;
 	if (fresh.memory == SIZE_MAX)
 		return -ENOMEM;
-	tell(reading, fresh.memory, line, 0);
+	store_line(reading, fresh.memory, line, 0);
 	return (part->prot & JP_PROT_EXEC
-			? jp_memory_add(reading->replay, space, part, reading->mark, since(space),
-					reading->mark->after)
+			? jp_memory_add(reading->replay, space, part, reading->mark,
+					get_earliest_change(space), reading->mark->after)
 			: 0)
 		       ?: jp_memory_put(space, &fresh);
 }
 
-/* One line: it stands for what is known already, or for what no act told. */
-static int see_line(const struct mark_reading *reading, const struct jp_procmap *line)
+/* Applies a line, which matches known memory or adds memory that no act reported. */
+static int apply_line(const struct mark_reading *reading, const struct jp_procmap *line)
 {
 	uint64_t at = line->start, from, to;
 	int failed = 0;
@@ -263,14 +263,14 @@ static int see_line(const struct mark_reading *reading, const struct jp_procmap 
 	while (!failed && at < line->end) {
 		struct jp_memory_piece part;
 
-		if (!quiet(reading, at, line->end, &from, &to))
+		if (!find_untouched(reading, at, line->end, &from, &to))
 			return 0;
 		if (!jp_memory_next(reading->space, from, to, &part)) {
 			part = (struct jp_memory_piece){.start = from, .end = to};
 		} else if (part.start > from) {
 			part = (struct jp_memory_piece){.start = from, .end = part.start};
 		} else {
-			failed = learn(reading, &part, line);
+			failed = apply_to_piece(reading, &part, line);
 			at = part.end;
 			continue;
 		}
@@ -278,17 +278,17 @@ static int see_line(const struct mark_reading *reading, const struct jp_procmap 
 		if (part.memory == SIZE_MAX)
 			return -ENOMEM;
 		part.prot = line->prot;
-		part.open_before = since(reading->space);
+		part.open_before = get_earliest_change(reading->space);
 		part.open_after = reading->mark->after;
-		tell(reading, part.memory, line, 0);
+		store_line(reading, part.memory, line, 0);
 		failed = jp_memory_put(reading->space, &part);
 		at = part.end;
 	}
 	return failed;
 }
 
-static int see_lines(const struct mark_reading *reading, const struct jp_procmap *lines,
-		     size_t count)
+static int apply_lines(const struct mark_reading *reading, const struct jp_procmap *lines,
+		       size_t count)
 {
 	uint64_t reached = 0;
 	int failed = 0;
@@ -297,11 +297,11 @@ static int see_lines(const struct mark_reading *reading, const struct jp_procmap
 		if (!(lines[i].prot & JP_PROT_EXEC))
 			continue;
 		if (lines[i].start > reached)
-			failed = gone(reading, reached, lines[i].start);
-		failed = failed ?: see_line(reading, &lines[i]);
+			failed = close_missing(reading, reached, lines[i].start);
+		failed = failed ?: apply_line(reading, &lines[i]);
 		reached = jp_max(reached, lines[i].end);
 	}
-	return failed ?: gone(reading, reached, UINT64_MAX);
+	return failed ?: close_missing(reading, reached, UINT64_MAX);
 }
 
 int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *space,
@@ -322,10 +322,10 @@ int jp_memory_mark(struct jp_memory_replay *replay, struct jp_memory_space *spac
 	if (failed)
 		return jp_fail(replay->err, EINVAL, "truth: a mark of pid %u at %" PRIu64 ": %s",
 			       event->pid, event->before, why.text);
-	/* Each that shares the space learns it, like an act. */
+	/* Processes that share the space all get the mark, as they do an act. */
 	failed = find_touched(&reading);
 	do {
-		failed = failed ?: see_lines(&reading, *text, count);
+		failed = failed ?: apply_lines(&reading, *text, count);
 		reading.space->marked = event->after;
 		reading.space = (struct jp_memory_space *)reading.space->process.shares;
 	} while (!failed && reading.space != space);

@@ -131,7 +131,7 @@ static int unmap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 					: 0;
 }
 
-/* What it grew by is of its last piece. */
+/* Moves pieces; growth extends the last one. */
 static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		 const struct jp_event *act)
 {
@@ -163,9 +163,9 @@ static int remap(struct jp_memory_replay *replay, struct jp_memory_space *space,
 	return failed;
 }
 
-/* A workload unmaps what it mapped, all of it, and tells of both. */
-static int demand_mapped(const struct jp_memory_replay *replay, const struct jp_memory_space *space,
-			 const struct jp_event *act)
+/* A workload unmaps only memory that it mapped, and reports both. */
+static int check_mapped(const struct jp_memory_replay *replay, const struct jp_memory_space *space,
+			const struct jp_event *act)
 {
 	const uint64_t end = act->map.addr + act->map.len;
 	uint64_t at = act->map.addr;
@@ -192,6 +192,6 @@ int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *spa
 	case JP_EVENT_REMAP:
 		return remap(replay, space, act);
 	default:
-		return demand_mapped(replay, space, act) ?: unmap(replay, space, act);
+		return check_mapped(replay, space, act) ?: unmap(replay, space, act);
 	}
 }

@@ -6,13 +6,12 @@
 #include "harness/model/space/processes.h"
 #include "harness/model/space/ranges.h"
 
-/* The memory of each process while the truth is replayed: for executable_load.c and
- * executable_marks.c. */
+/* The memory of each process while executable_load.c and executable_marks.c replay the truth. */
 
-/* The kernel maps and unmaps whole ones, whatever it was asked for. */
+/* Bytes; the kernel maps and unmaps whole pages. */
 enum { JP_MEMORY_PAGE = 4096 };
 
-/* Memory of any protection that a process has now. */
+/* Current memory of a process, with any protection. */
 struct jp_memory_piece {
 	uint64_t start, end;
 	uint64_t moved, memory;
@@ -24,7 +23,7 @@ struct jp_memory_space {
 	struct jp_process process;
 	struct jp_ranges *pieces;
 	uint64_t born_before, born_after;
-	uint64_t marked; /* the end of its last mark; 0: it had none yet */
+	uint64_t marked; /* end of its last mark; 0: none yet */
 };
 
 struct jp_memory_replay {
@@ -32,31 +31,33 @@ struct jp_memory_replay {
 	const struct jp_truth *truth;
 	struct jp_processes processes;
 	struct jp_error *err;
-	/* For the marks, which come by time: acts that the last one found not over yet, and the
-	 * number of those looked at. */
+	/* For marks, which are sorted by time: acts that had not ended at the last mark, and the
+	 * number of acts examined. */
 	const struct jp_event **running;
 	size_t nr_running, running_capacity, nr_seen;
-	/* For the forks, the same: indices of all->list, and how many of it were looked at. */
+	/* The same for forks: indices of all->list, and the number of them examined. */
 	size_t *recent;
 	size_t nr_recent, recent_capacity, nr_listed;
 };
 
-/* Whether @act changes mappings. */
+/* Returns whether @act changes mappings. */
 bool jp_memory_acted(const struct jp_event *act);
-/* [@piece->start, @piece->end) was executable, and is no more since @act, or as @act found: from
- * some time in [@before, @after] on. 0 or -ENOMEM, like all here. */
+/* Adds @piece to the list of executable ranges, with an end by @act (NULL: none) in [@before,
+ * @after]. Returns 0 or -ENOMEM, like all functions here. */
 int jp_memory_add(struct jp_memory_replay *replay, const struct jp_memory_space *space,
 		  const struct jp_memory_piece *piece, const struct jp_event *act, uint64_t before,
 		  uint64_t after);
-/* The same of all that @space has in [@start, @end). */
+/* Does the same for all executable memory of @space in [@start, @end). */
 int jp_memory_close(struct jp_memory_replay *replay, struct jp_memory_space *space, uint64_t start,
 		    uint64_t end, const struct jp_event *act, uint64_t before, uint64_t after);
 int jp_memory_put(struct jp_memory_space *space, const struct jp_memory_piece *piece);
-/* The part of the next piece of @space that lies in [@start, @end); false: there is none. */
+/* Stores in @part the first piece of @space in [@start, @end), clipped to it. Returns false if
+ * there is none. */
 bool jp_memory_next(const struct jp_memory_space *space, uint64_t start, uint64_t end,
 		    struct jp_memory_piece *part);
-/* Its index; @act NULL: a mark told of it. SIZE_MAX: no memory. */
+/* Returns the index of a new memory created by @act (NULL: by a mark), or SIZE_MAX: no memory. */
 size_t jp_memory_new(struct jp_memory_replay *replay, const struct jp_event *act);
-/* @act happens to @space; @memory: that of a MAP. 0; -EINVAL and a message; or -ENOMEM. */
+/* Applies @act to @space; @memory: index of a MAP's memory. Returns 0, -EINVAL and a message, or
+ * -ENOMEM. */
 int jp_memory_apply(struct jp_memory_replay *replay, struct jp_memory_space *space,
 		    const struct jp_event *act, size_t memory);

@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A file that is mapped, by place. */
+/* A mapped file. */
 struct live_file {
 	uint64_t start, end;
-	size_t file; /* index */
+	size_t file; /* index of truth->files */
 };
 
 static const struct jp_range_kind by_place = {.size = sizeof(struct live_file)};
 
-/* The file @one of @process, which that does not have any more, is of a fork's until now. */
+/* Ends file @one, which process @pid inherited by a fork, at @time. Returns 0 or -ENOMEM. */
 static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 			 struct jp_truth_inherited *inherited, const struct live_file *one,
 			 uint64_t time)
@@ -27,13 +27,13 @@ static int end_inherited(struct jp_truth_collector *collector, uint32_t pid,
 	ended->pid = pid;
 	ended->from = inherited->from;
 	ended->until = time;
-	ended->told = 0;
+	ended->order = 0;
 	return jp_ranges_clear(&inherited->files, one->start, one->end);
 }
 
-/* The files of @process that lie in [@addr, @addr + @len) are gone, as a whole. 0 or -ENOMEM. */
-static int end(struct jp_truth_collector *collector, struct jp_truth_process *process,
-	       uint64_t addr, uint64_t len, uint64_t time)
+/* Ends the files of @process in [@addr, @addr + @len), each as a whole. Returns 0 or -ENOMEM. */
+static int end_files(struct jp_truth_collector *collector, struct jp_truth_process *process,
+		     uint64_t addr, uint64_t len, uint64_t time)
 {
 	struct jp_truth *truth = collector->truth;
 	const struct live_file *found, *own;
@@ -58,8 +58,8 @@ static int end(struct jp_truth_collector *collector, struct jp_truth_process *pr
 	return failed;
 }
 
-static int add(struct jp_truth_collector *collector, struct jp_truth_process *process,
-	       const struct jp_truth_file *file)
+static int add_file(struct jp_truth_collector *collector, struct jp_truth_process *process,
+		    const struct jp_truth_file *file)
 {
 	const struct live_file live = {file->addr, file->addr + file->len,
 				       collector->truth->nr_files};
@@ -73,12 +73,12 @@ static int add(struct jp_truth_collector *collector, struct jp_truth_process *pr
 	    (!process->own && !(process->own = jp_ranges_of(&by_place))))
 		return -ENOMEM;
 	*added = *file;
-	added->told = truth->nr_files;
+	added->order = truth->nr_files;
 	process->nr_files++;
 	return jp_ranges_put(&process->files, &live) ?: jp_ranges_put(&process->own, &live);
 }
 
-static int take(struct jp_truth_collector *collector, const struct jp_event *event)
+static int map_file(struct jp_truth_collector *collector, const struct jp_event *event)
 {
 	struct jp_process *process = jp_processes_at(&collector->processes, event->pid);
 	struct jp_truth_process *own = (struct jp_truth_process *)process;
@@ -95,8 +95,8 @@ static int take(struct jp_truth_collector *collector, const struct jp_event *eve
 
 	if (!process)
 		return -ENOMEM;
-	return end(collector, own, file.addr, file.len, event->before)
-		       ?: add(collector, own, &file);
+	return end_files(collector, own, file.addr, file.len, event->before)
+		       ?: add_file(collector, own, &file);
 }
 
 void jp_truth_drop_files(struct jp_truth_process *process)
@@ -148,14 +148,15 @@ int jp_truth_follow_file(struct jp_truth_collector *collector, const struct jp_e
 	struct jp_process *process;
 
 	if (event->type == JP_EVENT_FILE)
-		return take(collector, event);
+		return map_file(collector, event);
 	process = jp_processes_find(&collector->processes, event->pid);
-	return process ? end(collector, (struct jp_truth_process *)process, event->map.addr,
-			     event->map.len, event->before)
+	return process ? end_files(collector, (struct jp_truth_process *)process, event->map.addr,
+				   event->map.len, event->before)
 		       : 0;
 }
 
-/* Whether @code, of which the truth says what unwinders find in its file, is in none. */
+/* Returns whether @code is in no mapped file although the truth states what unwinders find in its
+ * file. */
 static bool lacks_its_file(const struct jp_truth *truth, const struct jp_truth_code *code)
 {
 	return truth->version >= JP_TRUTH_VERSION_MAPS && !code->in_file && code->frames &&
@@ -193,7 +194,7 @@ void jp_truth_free_files(struct jp_truth *truth)
 	free(truth->files);
 }
 
-/* Of those that @at->inherited has. */
+/* Stores the next file in @box of at->inherited. */
 static bool next_inherited(const struct jp_truth *truth, const struct jp_box *box,
 			   struct jp_truth_files_at *at, struct jp_truth_file *file)
 {
@@ -208,7 +209,7 @@ static bool next_inherited(const struct jp_truth *truth, const struct jp_box *bo
 	file->pid = at->inherited->pid;
 	file->from = at->inherited->from;
 	file->until = at->inherited->until;
-	file->told = 0;
+	file->order = 0;
 	return true;
 }
 

@@ -7,7 +7,7 @@
 
 #include "harness/base/search.h"
 
-static int end(void *context, struct jp_process *process, const struct jp_event *event)
+static int end_image(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;
 	struct jp_truth_process *own = (struct jp_truth_process *)process;
@@ -27,8 +27,8 @@ static int end(void *context, struct jp_process *process, const struct jp_event 
 	return jp_truth_end_codes(collector, own, event);
 }
 
-static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
-		   const struct jp_event *event)
+static int inherit_all(void *context, struct jp_process *child, struct jp_process *parent,
+		       const struct jp_event *event)
 {
 	struct jp_truth_process *own = (struct jp_truth_process *)child;
 	struct jp_truth_process *from = (struct jp_truth_process *)parent;
@@ -38,7 +38,7 @@ static int inherit(void *context, struct jp_process *child, struct jp_process *p
 }
 
 static const struct jp_process_rules rules = {
-	.size = sizeof(struct jp_truth_process), .end = end, .inherit = inherit};
+	.size = sizeof(struct jp_truth_process), .end = end_image, .inherit = inherit_all};
 
 static int follow_process(struct jp_truth_collector *collector, const struct jp_event *event)
 {
@@ -65,8 +65,8 @@ static int follow_process(struct jp_truth_collector *collector, const struct jp_
 	return 0;
 }
 
-/* Who told of its own end was still there, in the kernel, until now. */
-static void let_go(struct jp_truth_collector *collector, const struct jp_event *event)
+/* A process that reported its own end existed in the kernel until this event. */
+static void extend_incarnation(struct jp_truth_collector *collector, const struct jp_event *event)
 {
 	const struct jp_truth_process *own =
 		(struct jp_truth_process *)jp_processes_find(&collector->processes, event->pid);
@@ -75,7 +75,7 @@ static void let_go(struct jp_truth_collector *collector, const struct jp_event *
 		collector->truth->incarnations[own->over - 1].until = event->after;
 }
 
-static int by_pid(const void *left, const void *right)
+static int compare_by_pid(const void *left, const void *right)
 {
 	const struct jp_truth_incarnation *a = left, *b = right;
 
@@ -87,8 +87,8 @@ static void sort_incarnations(struct jp_truth *truth)
 	struct jp_truth_incarnation *all = truth->incarnations;
 
 	if (all)
-		qsort(all, truth->nr_incarnations, sizeof(*all), by_pid);
-	/* An exec goes on with the process that it is an image of, if that had one. */
+		qsort(all, truth->nr_incarnations, sizeof(*all), compare_by_pid);
+	/* An exec continues the process of which it is a new image. */
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
 		all[i].first = !i || all[i].forked || all[i - 1].pid != all[i].pid;
 }
@@ -125,7 +125,7 @@ static int visit(void *context, const struct jp_event *event)
 		ret = jp_truth_follow_file(collector, event);
 		break;
 	case JP_EVENT_GONE:
-		let_go(collector, event);
+		extend_incarnation(collector, event);
 		break;
 	default:
 		ret = follow_process(collector, event);
@@ -133,7 +133,7 @@ static int visit(void *context, const struct jp_event *event)
 	return ret ? ret : add_act(collector, event);
 }
 
-/* Tells where it had to stop. */
+/* Records the offset at which collecting failed. */
 static int visit_checked(void *context, const struct jp_event *event)
 {
 	struct jp_truth_collector *collector = context;

@@ -13,7 +13,7 @@ const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layou
 	return i < layout->count && layout->insns[i].offset == offset ? &layout->insns[i] : NULL;
 }
 
-static uint64_t sp_at(const struct jp_truth_insn *insn, uint64_t entry)
+static uint64_t compute_sp(const struct jp_truth_insn *insn, uint64_t entry)
 {
 	return ((entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
 }
@@ -34,13 +34,13 @@ uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_t
 	const struct jp_truth_layout *layout = code->layout;
 
 	return jp_truth_leaves(code)
-		       ? sp_at(&layout->insns[layout->tail], entry)
-		       : sp_at(jp_truth_return_insn(code), entry) - machine->frames->pushed;
+		       ? compute_sp(&layout->insns[layout->tail], entry)
+		       : compute_sp(jp_truth_return_insn(code), entry) - machine->frames->pushed;
 }
 
-/* By a name: wherever in the function the frame pointer stands for something else. */
-static const struct jp_truth_insn *place_by_name(const struct jp_truth_code *code,
-						 struct jp_truth_guess *guess)
+/* Tries each part of the function in which the frame pointer has another meaning. */
+static const struct jp_truth_insn *find_place_by_name(const struct jp_truth_code *code,
+						      struct jp_truth_guess *guess)
 {
 	const struct jp_truth_layout *layout = code->layout;
 
@@ -66,7 +66,8 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 		const struct jp_truth_insn *insn = NULL;
 
 		if (guess->name)
-			insn = strcmp(code->name, guess->name) ? NULL : place_by_name(code, guess);
+			insn = strcmp(code->name, guess->name) ? NULL
+							       : find_place_by_name(code, guess);
 		else if (!guess->insn && guess->ip - code->addr < code->size)
 			insn = jp_truth_insn_at(code->layout, guess->ip - code->addr);
 		if (!insn)
@@ -77,7 +78,7 @@ const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activatio
 	return NULL;
 }
 
-/* The further in, the lower the stack lies: the search ends where it is below @sp. */
+/* Deeper frames have lower stack addresses: stop below @sp. */
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth)
@@ -94,7 +95,7 @@ const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 			const struct jp_truth_insn *insn =
 				jp_truth_insn_at(code->layout, ip - code->addr);
 
-			if (insn && sp_at(insn, entry) == sp) {
+			if (insn && compute_sp(insn, entry) == sp) {
 				*depth = d;
 				return insn;
 			}

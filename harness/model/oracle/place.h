@@ -4,26 +4,29 @@
 #include "harness/model/machine/machine.h"
 #include "harness/model/oracle/oracle.h"
 
-/* Private to harness/model/oracle/: where in its path a thread is, and the walk from there. */
+/* Private to harness/model/oracle/: finds a thread's position in its path, and walks its stack. S
+ * of a function is the stack pointer at its entry. */
 
-/* The instruction of @layout at @offset, or NULL: every sample lies on the edge of one. */
+/* Returns the instruction of @layout that starts at @offset, or NULL. Samples lie at instruction
+ * starts. */
 const struct jp_truth_insn *jp_truth_insn_at(const struct jp_truth_layout *layout, uint64_t offset);
-/* Where the call of @code, which makes one, returns to. */
+/* Returns the instruction to which the call in @code returns; @code must have a call. */
 const struct jp_truth_insn *jp_truth_return_insn(const struct jp_truth_code *code);
-/* Whether it leaves by a jump to the next function of a path. */
+/* Returns whether @code jumps, without a call, to the next function of a path. */
 bool jp_truth_leaves(const struct jp_truth_code *code);
-/* S of the function that @code leads to, where @entry is its own. */
+/* Returns S of the next function of the path, for @code with S @entry. */
 uint64_t jp_truth_next_entry(const struct jp_machine *machine, const struct jp_truth_code *code,
 			     uint64_t entry);
-/* Where (@ip, @sp) is in @activation's path, or NULL; *@depth is set. */
+/* Returns the instruction of (@ip, @sp) in @activation's path and stores its @depth, or returns
+ * NULL. */
 const struct jp_truth_insn *jp_truth_place(const struct jp_machine *machine,
 					   const struct jp_truth_activation *activation,
 					   uint64_t ip, uint64_t sp, uint32_t *depth);
-/* The same by what @guess knows, from where it stands, which moves on; its ip is set. */
+/* Does the same for @guess, advances it, and sets its ip. */
 const struct jp_truth_insn *jp_truth_place_guess(const struct jp_truth_activation *activation,
 						 struct jp_truth_guess *guess);
-/* Builds both stacks of @insn, at @ip and @depth of @activation, in @stack. False: no memory, or
- * handlers that nest. */
+/* Builds both stacks in @stack for instruction @insn at @ip and @depth of @activation. Returns
+ * false if there is no memory, or if handlers nest. */
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		   uint64_t time, uint64_t ip, uint32_t depth, const struct jp_truth_insn *insn,
 		   enum jp_method method, struct jp_truth_stack *stack);

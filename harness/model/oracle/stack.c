@@ -15,7 +15,7 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 					 *end = activations + truth->nr_activations;
 	size_t i;
 
-	/* Samples come in time order: mostly it is the last one again, or the next. */
+	/* Samples are sorted by time, so mostly the hint or its successor matches. */
 	if ((uintptr_t)hint >= (uintptr_t)activations && (uintptr_t)hint < (uintptr_t)end)
 		for (i = 0; i < 2 && hint < end; i++, hint++)
 			if (hint->tid == tid && hint->enter <= time &&
@@ -27,8 +27,7 @@ const struct jp_truth_activation *jp_truth_activation_at(const struct jp_truth *
 	return i && activations[i - 1].tid == tid ? &activations[i - 1] : NULL;
 }
 
-/* Two activations in the same place of the same path from the same native frame: which one does not
- * matter. */
+/* Returns whether two activations have the same stack: same place, path and native frame. */
 static bool same_stack(const struct jp_truth_activation *one,
 		       const struct jp_truth_activation *other, enum jp_method method)
 {
@@ -37,8 +36,8 @@ static bool same_stack(const struct jp_truth_activation *one,
 	       one->root[jp_method_root(method)] == other->root[jp_method_root(method)];
 }
 
-/* Whether code at @ip is the vDSO's, which others run unrecorded; and where @within a path, at an
- * instruction that its layout lacks. */
+/* Returns whether @ip is vDSO code that other code may run unrecorded. @within: inside of a path,
+ * only an instruction that the recorded layout lacks. */
 static bool is_vdso(const struct jp_truth *truth, uint32_t pid, uint64_t ip, uint64_t time,
 		    bool within)
 {
@@ -59,14 +58,14 @@ enum jp_stack_answer jp_truth_stack_at(const struct jp_truth *truth, uint32_t pi
 					 *fits = NULL;
 	const struct jp_truth_insn *insn = NULL;
 	enum jp_stack_answer answer = JP_STACK_NO_ACTIVATION;
-	bool within = false; /* who runs there was called by the activation's code */
+	bool within = false; /* the sampled code was called by the activation's code */
 	uint32_t depth = 0;
 
 	if (!stack->machine)
 		stack->machine = jp_machine_find(truth->e_machine);
 	if (!stack->machine)
 		return JP_STACK_UNJUDGED;
-	/* Every activation that @slack allows; those of one thread do not overlap. */
+	/* Check each activation that @slack allows; those of one thread do not overlap. */
 	for (; activation && activation >= truth->activations && activation->tid == tid &&
 	       activation->leave >= from;
 	     activation--) {

@@ -12,22 +12,22 @@
 /* Lists hold index + 1, 0 being none. */
 struct tasks_walk {
 	struct jp_tasks *tasks;
-	size_t *next; /* tasks->tasks[i]: the next of its process's image */
+	size_t *next; /* for tasks->tasks[i]: the next task of its process's image */
 	size_t tasks_capacity, names_capacity, next_capacity, nr_next;
 	struct jp_map of_process; /* pid -> the head of its list */
-	struct jp_map over;       /* pid -> the same, of its last image that ended */
-	struct jp_map of_thread;  /* tid -> its task that lives */
-	struct jp_map ended;      /* tid -> its last task that ended */
+	struct jp_map over;       /* pid -> head of its last ended image */
+	struct jp_map of_thread;  /* tid -> its running task */
+	struct jp_map ended;      /* tid -> its last ended task */
 	struct jp_map named;      /* tid -> its last name */
 };
 
-/* What launched a process did so at any time before. */
-static uint64_t began(const struct jp_event *act)
+/* The time of a launch is unknown: any time before. */
+static uint64_t get_start(const struct jp_event *act)
 {
 	return act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_LAUNCH ? 0 : act->before;
 }
 
-static struct jp_task *begin(struct tasks_walk *walk, const struct jp_event *act)
+static struct jp_task *add_task(struct tasks_walk *walk, const struct jp_event *act)
 {
 	struct jp_tasks *tasks = walk->tasks;
 	size_t *head = jp_map_at(&walk->of_process, act->pid, sizeof(*head));
@@ -41,7 +41,7 @@ static struct jp_task *begin(struct tasks_walk *walk, const struct jp_event *act
 				 .tid = act->tid,
 				 .ppid = act->task.ppid,
 				 .ptid = act->task.ptid,
-				 .before = began(act),
+				 .before = get_start(act),
 				 .after = act->after,
 				 .ending = UINT64_MAX,
 				 .ended = UINT64_MAX,
@@ -52,8 +52,8 @@ static struct jp_task *begin(struct tasks_walk *walk, const struct jp_event *act
 	return task;
 }
 
-/* A name that comes with [@act->before, @act->after], known or not yet. */
-static struct jp_task_name *name(struct tasks_walk *walk, const struct jp_event *act)
+/* Adds a name, possibly not known yet, that is set in [@act->before, @act->after]. */
+static struct jp_task_name *add_name(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *last = jp_map_at(&walk->named, act->tid, sizeof(*last));
 	struct jp_tasks *tasks = walk->tasks;
@@ -64,7 +64,7 @@ static struct jp_task_name *name(struct tasks_walk *walk, const struct jp_event 
 		return NULL;
 	*fresh = (struct jp_task_name){.pid = act->pid,
 				       .tid = act->tid,
-				       .before = began(act),
+				       .before = get_start(act),
 				       .after = act->after,
 				       .exec = act->type == JP_EVENT_EXEC,
 				       .launch = act->type == JP_EVENT_EXEC &&
@@ -73,16 +73,16 @@ static struct jp_task_name *name(struct tasks_walk *walk, const struct jp_event 
 	return fresh;
 }
 
-static struct jp_task *living(const struct tasks_walk *walk, uint32_t tid)
+static struct jp_task *find_living(const struct tasks_walk *walk, uint32_t tid)
 {
 	const size_t *index = jp_map_find(&walk->of_thread, tid);
 
 	return index && *index ? &walk->tasks->tasks[*index - 1] : NULL;
 }
 
-/* All threads that @act takes away, an exec or the end of the process. Only one that took time
- * says when it was over: a process that tells of its own end is not gone yet. */
-static int end_all(struct tasks_walk *walk, const struct jp_event *act)
+/* Ends all threads at @act, an exec or the end of the process. Only an act with a duration shows
+ * when the threads were gone: a process that reports its own end still exists. */
+static int end_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	size_t *head = jp_map_find(&walk->of_process, act->pid);
 	size_t *over = jp_map_at(&walk->over, act->pid, sizeof(*over));
@@ -106,8 +106,8 @@ static int end_all(struct tasks_walk *walk, const struct jp_event *act)
 	return over ? 0 : -ENOMEM;
 }
 
-/* The kernel is done with one, or with all of a process. */
-static void gone(struct tasks_walk *walk, const struct jp_event *act)
+/* Sets the end of a thread, or of all threads of a process, that the kernel has removed. */
+static void finish_tasks(struct tasks_walk *walk, const struct jp_event *act)
 {
 	const size_t *over = jp_map_find(&walk->over, act->pid);
 	const size_t *one = jp_map_find(&walk->ended, act->tid);
@@ -120,16 +120,16 @@ static void gone(struct tasks_walk *walk, const struct jp_event *act)
 			walk->tasks->tasks[at - 1].ended = act->after;
 }
 
-/*
- * The other threads end. One that called exec without being the first takes the first one's number
- * over (de_thread() in fs/exec.c): that one ends, and its own number is never told of again.
- */
-static int exec(struct tasks_walk *walk, const struct jp_event *act)
+/* Ends the other threads. If a thread other than the main one calls exec, it takes over the main
+ * one's tid (de_thread() in fs/exec.c): the main one ends, and the caller's own tid is not used
+ * again. */
+static int apply_exec(struct tasks_walk *walk, const struct jp_event *act)
 {
-	struct jp_task *first = living(walk, act->pid), *caller = living(walk, act->task.by);
+	struct jp_task *first = find_living(walk, act->pid),
+		       *caller = find_living(walk, act->task.by);
 	bool other = caller && caller != first && caller->pid == act->pid;
 	size_t *head = jp_map_find(&walk->of_process, act->pid), *thread;
-	/* A number that a thread of another process has, by a truth that is none, keeps nobody. */
+	/* In a broken truth, a thread of another process may have this tid: keep no task then. */
 	size_t kept = first && first->pid == act->pid && !other
 			      ? (size_t)(first - walk->tasks->tasks) + 1
 			      : 0;
@@ -137,7 +137,7 @@ static int exec(struct tasks_walk *walk, const struct jp_event *act)
 
 	if (other)
 		caller->exits = false;
-	if (end_all(walk, act))
+	if (end_tasks(walk, act))
 		return -ENOMEM;
 	if (kept) {
 		walk->tasks->tasks[kept - 1] = saved;
@@ -147,15 +147,15 @@ static int exec(struct tasks_walk *walk, const struct jp_event *act)
 		*thread = kept;
 		return 0;
 	}
-	fresh = begin(walk, act);
+	fresh = add_task(walk, act);
 	if (!fresh)
 		return -ENOMEM;
-	/* Nobody forked it, unless the exec is all that is told of a new process. */
+	/* It was not forked, unless the exec is the only event of a new process. */
 	fresh->forked = act->task.how == JP_HOW_EXEC && !other;
 	return 0;
 }
 
-static int follow(struct tasks_walk *walk, const struct jp_event *act)
+static int apply_act(struct tasks_walk *walk, const struct jp_event *act)
 {
 	struct jp_task_name *called;
 	struct jp_task *task;
@@ -163,15 +163,15 @@ static int follow(struct tasks_walk *walk, const struct jp_event *act)
 
 	switch (act->type) {
 	case JP_EVENT_FORK:
-		if (act->pid == act->tid && end_all(walk, act))
+		if (act->pid == act->tid && end_tasks(walk, act))
 			return -ENOMEM;
-		task = begin(walk, act);
-		if (!task || !name(walk, act))
+		task = add_task(walk, act);
+		if (!task || !add_name(walk, act))
 			return -ENOMEM;
 		task->forked = true;
 		return 0;
 	case JP_EVENT_EXEC:
-		return exec(walk, act) ?: name(walk, act) ? 0 : -ENOMEM;
+		return apply_exec(walk, act) ?: add_name(walk, act) ? 0 : -ENOMEM;
 	case JP_EVENT_COMM:
 		last = jp_map_find(&walk->named, act->tid);
 		called = last && *last ? &walk->tasks->names[*last - 1] : NULL;
@@ -181,12 +181,12 @@ static int follow(struct tasks_walk *walk, const struct jp_event *act)
 		}
 		if (called && strcmp(called->text, act->comm.name) == 0)
 			return 0;
-		called = name(walk, act);
+		called = add_name(walk, act);
 		if (called)
 			called->text = act->comm.name;
 		return called ? 0 : -ENOMEM;
 	case JP_EVENT_EXIT:
-		task = living(walk, act->tid);
+		task = find_living(walk, act->tid);
 		last = jp_map_at(&walk->ended, act->tid, sizeof(*last));
 		if (!last)
 			return -ENOMEM;
@@ -196,23 +196,23 @@ static int follow(struct tasks_walk *walk, const struct jp_event *act)
 		}
 		return 0;
 	case JP_EVENT_END:
-		return end_all(walk, act);
+		return end_tasks(walk, act);
 	case JP_EVENT_GONE:
-		gone(walk, act);
+		finish_tasks(walk, act);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-static int by_tid(const void *left, const void *right)
+static int compare_by_tid(const void *left, const void *right)
 {
 	const struct jp_task *a = left, *b = right;
 
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->before, b->before);
 }
 
-static int names_by_tid(const void *left, const void *right)
+static int compare_names_by_tid(const void *left, const void *right)
 {
 	const struct jp_task_name *a = left, *b = right;
 
@@ -226,7 +226,7 @@ int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks)
 
 	*tasks = (struct jp_tasks){0};
 	for (size_t i = 0; i < truth->nr_acts && !failed; i++)
-		failed = follow(&walk, &truth->acts[i]);
+		failed = apply_act(&walk, &truth->acts[i]);
 	free(walk.next);
 	jp_map_free(&walk.of_process);
 	jp_map_free(&walk.of_thread);
@@ -234,9 +234,9 @@ int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks)
 	jp_map_free(&walk.ended);
 	jp_map_free(&walk.named);
 	if (tasks->count)
-		qsort(tasks->tasks, tasks->count, sizeof(*tasks->tasks), by_tid);
+		qsort(tasks->tasks, tasks->count, sizeof(*tasks->tasks), compare_by_tid);
 	if (tasks->nr_names)
-		qsort(tasks->names, tasks->nr_names, sizeof(*tasks->names), names_by_tid);
+		qsort(tasks->names, tasks->nr_names, sizeof(*tasks->names), compare_names_by_tid);
 	return failed;
 }
 

@@ -3,27 +3,27 @@
 
 #include "harness/model/oracle/truth.h"
 
-/* Who was there, by the truth: each thread from its start to its end, and its names. */
+/* All threads of the truth, with their lifetimes and names. */
 
-/* A thread, a process's first one too; it stays the same through an exec. */
+/* A thread, possibly the main one; it survives an exec. */
 struct jp_task {
 	uint32_t pid, tid;
-	uint32_t ppid, ptid;    /* who made it; 0: not known */
-	uint64_t before, after; /* the bracket in which it was made; before 0: it was launched */
-	/* That in which it ended. @ending UINT64_MAX: it never did; @ended UINT64_MAX: at some time
-	 * after @ending. */
+	uint32_t ppid, ptid;    /* its creator; 0: unknown */
+	uint64_t before, after; /* bracket of its creation; before 0: launched */
+	/* Bracket of its end. @ending UINT64_MAX: it did not end; @ended UINT64_MAX: unknown, after
+	 * @ending. */
 	uint64_t ending, ended;
-	enum jp_truth_how how; /* the first that the truth tells of it */
-	bool forked;           /* a fork or a clone made it, and the truth tells of that */
-	bool exits;            /* it ends under its own number */
+	enum jp_truth_how how; /* its first event in the truth */
+	bool forked;           /* the truth has the fork or clone that created it */
+	bool exits;            /* it exits with its own tid */
 };
 
-/* What the kernel calls a thread from some time within [before, after] on. */
+/* A thread's name in the kernel, set within [before, after]. */
 struct jp_task_name {
 	uint32_t pid, tid;
 	uint64_t before, after;
-	bool exec, launch; /* an exec gave it; the one that the process was launched with */
-	const char *text;  /* NULL: the truth does not tell */
+	bool exec, launch; /* set by exec; set by the launch of the process */
+	const char *text;  /* NULL: unknown */
 };
 
 struct jp_tasks {
@@ -33,9 +33,10 @@ struct jp_tasks {
 	size_t nr_names;
 };
 
-/* 0 or -ENOMEM; free it in both cases. Texts are the truth's. */
+/* Fills @tasks; texts stay the truth's. Returns 0 or -ENOMEM; free @tasks in both cases. */
 int jp_tasks_of(const struct jp_truth *truth, struct jp_tasks *tasks);
 void jp_tasks_free(struct jp_tasks *tasks);
-/* The last that began by @time: it may have ended since. NULL: none. */
+/* Return the last task or name of @tid that started until @time, or NULL. A task may have ended
+ * since. */
 struct jp_task *jp_tasks_at(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);
 const struct jp_task_name *jp_tasks_name(const struct jp_tasks *tasks, uint32_t tid, uint64_t time);

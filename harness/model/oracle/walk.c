@@ -7,20 +7,19 @@
 #include "harness/base/array.h"
 #include "harness/model/unwind/methods.h"
 
-/*
- * What is on a stack, and what each method sees of it, from one instruction outwards.
- */
+/* Builds the frames of a stack from one instruction outwards: all frames, and those that each
+ * method finds. */
 
-static uint64_t return_address(const struct jp_truth_code *code)
+static uint64_t get_return_address(const struct jp_truth_code *code)
 {
 	return code->addr + jp_truth_return_insn(code)->offset;
 }
 
-/* How a method steps out of a function, by the function's call frame information. */
+/* How a method steps out of a function, by the status of the function's call frame information. */
 enum step { BY_BP, BY_CFI, STOP };
 static const struct method {
 	enum step step[JP_CFI_STATUSES];
-	bool anywhere; /* the rule reads all memory, not just the stack above */
+	bool anywhere; /* the rule reads all memory, not only the dump */
 } methods[JP_METHODS] = {
 	[JP_CHAIN] = {{BY_BP, BY_BP, BY_BP}, true},
 	[JP_DUMP] = {{BY_BP, BY_CFI, STOP}, false},
@@ -28,7 +27,7 @@ static const struct method {
 	[JP_DUMP_CFI] = {{STOP, BY_CFI, STOP}, false},
 };
 
-/* A walk outwards: it stands at @insn of functions[@depth], @depth -1: beyond the outermost. */
+/* A walk outwards, at @insn of functions[@depth]; @depth -1: beyond the outermost. */
 struct oracle_walk {
 	const struct jp_truth *truth;
 	const struct jp_truth_activation *activation;
@@ -36,14 +35,15 @@ struct oracle_walk {
 	const struct method *method;
 	struct jp_truth_stack *stack;
 	enum jp_method of;
-	/* S of each function, of the activation and of the one that it lies over. */
+	/* S of each function of the activation, and of the activation that it interrupted. */
 	const uint64_t *entries, *over_entries;
 	uint64_t time;
 	int64_t depth;
 	const struct jp_truth_insn *insn;
 };
 
-/* Whether a walk by call frame information ends at native @addr: its file was not kept. */
+/* Returns whether a walk by call frame information ends at native @addr because its file was not
+ * kept. */
 static bool lacks_file(const struct oracle_walk *walk, uint64_t addr)
 {
 	const struct jp_truth_stack *stack = walk->stack;
@@ -52,8 +52,8 @@ static bool lacks_file(const struct oracle_walk *walk, uint64_t addr)
 	       stack->lacks_file(stack->context, walk->activation->pid, addr);
 }
 
-/* How @method steps out of @code, which it has come to. */
-static enum step step_of(const struct oracle_walk *walk, const struct jp_truth_code *code)
+/* Returns how the method steps out of @code. */
+static enum step choose_step(const struct oracle_walk *walk, const struct jp_truth_code *code)
 {
 	const struct jp_truth_stack *stack = walk->stack;
 	enum jp_cfi_status cfi_status = code->frames ? code->frames->cfi_status : JP_CFI_NO_FILE;
@@ -61,16 +61,16 @@ static enum step step_of(const struct oracle_walk *walk, const struct jp_truth_c
 
 	if (cfi_status == JP_CFI_RIGHT && lacks_file(walk, code->addr))
 		return STOP;
-	/* Code without a file may come with unwind information. */
+	/* Code without a file may have unwind information. */
 	if (cfi_status == JP_CFI_NO_FILE && cfi && stack->has_unwind_info &&
 	    stack->has_unwind_info(stack->context, code, walk->time))
 		cfi_status = JP_CFI_RIGHT;
 	return walk->method->step[cfi_status];
 }
 
-/* Whose call functions[@depth] returns to; -1: the native entry's. Those that left by a jump are
- * not there. */
-static int64_t caller_of(const struct jp_truth_activation *activation, int64_t depth)
+/* Returns the index of the function to which functions[@depth] returns, or -1 for the native entry.
+ * Functions that left by a jump have no frame. */
+static int64_t find_caller(const struct jp_truth_activation *activation, int64_t depth)
 {
 	do
 		depth--;
@@ -78,7 +78,7 @@ static int64_t caller_of(const struct jp_truth_activation *activation, int64_t d
 	return depth;
 }
 
-static void see(struct oracle_walk *walk, uint64_t address, uint64_t at)
+static void add_seen(struct oracle_walk *walk, uint64_t address, uint64_t at)
 {
 	struct jp_truth_stack *stack = walk->stack;
 
@@ -86,14 +86,14 @@ static void see(struct oracle_walk *walk, uint64_t address, uint64_t at)
 	stack->seen[stack->nr_seen++] = address;
 }
 
-/* Goes on in the activation that a handler runs on top of. */
-static bool see_interrupted(struct oracle_walk *walk)
+/* Continues in the interrupted activation, below the handler's. */
+static bool walk_interrupted(struct oracle_walk *walk)
 {
 	const struct jp_truth_activation *interrupted = walk->activation->interrupted;
 	bool other_stack = walk->activation->other_stack;
 	uint32_t depth;
 
-	see(walk, interrupted->interrupted_ip, 0);
+	add_seen(walk, interrupted->interrupted_ip, 0);
 	walk->activation = interrupted;
 	walk->entries = walk->over_entries;
 	walk->root = interrupted->root[jp_method_root(walk->of)];
@@ -107,18 +107,18 @@ static bool see_interrupted(struct oracle_walk *walk)
 	return false;
 }
 
-/* The rest is native, from frames[@first] on. */
-static bool see_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
+/* Walks the native frames from frames[@first] on. */
+static bool walk_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 {
 	const struct jp_truth_activation *activation = walk->activation;
 	bool other_stack = activation->other_stack && !walk->method->anywhere;
 	uint32_t count = walk->root->count;
 
-	/* By frame pointers the handler's frames are as many as by call frame information. */
+	/* The handler has as many frames by frame pointers as by call frame information. */
 	if (other_stack)
 		count = activation->interrupted ? activation->root[JP_DUMP]->count : 1;
 	for (uint32_t i = first; i < count && i < walk->root->count; i++) {
-		see(walk, walk->root->frames[i], i ? 0 : at);
+		add_seen(walk, walk->root->frames[i], i ? 0 : at);
 		if (i + 1 == count || !lacks_file(walk, walk->root->frames[i] - 1))
 			continue;
 		walk->stack->faithful = false;
@@ -126,29 +126,27 @@ static bool see_root(struct oracle_walk *walk, uint32_t first, uint64_t at)
 		return false;
 	}
 	if (activation->interrupted && jp_method_root(walk->of) == JP_DUMP)
-		return see_interrupted(walk);
+		return walk_interrupted(walk);
 	walk->stack->faithful &= !other_stack;
 	walk->stack->end = other_stack ? JP_END_STACK : JP_END_ROOT;
 	return false;
 }
 
-/* Out of functions[@from], whose return address is found. */
-static bool see_caller(struct oracle_walk *walk, int64_t from)
+/* Steps from functions[@from] to its caller, whose return address is at @at. */
+static bool step_to_caller(struct oracle_walk *walk, int64_t from)
 {
 	uint64_t at = walk->entries[from] + walk->stack->machine->frames->return_at;
 
-	walk->depth = caller_of(walk->activation, from);
+	walk->depth = find_caller(walk->activation, from);
 	if (walk->depth < 0)
-		return see_root(walk, 0, at);
+		return walk_root(walk, 0, at);
 	walk->insn = jp_truth_return_insn(walk->activation->path->functions[walk->depth]);
-	see(walk, return_address(walk->activation->path->functions[walk->depth]), at);
+	add_seen(walk, get_return_address(walk->activation->path->functions[walk->depth]), at);
 	return true;
 }
 
-/*
- * The frame-pointer rule sees the return address of the function whose frame bp is; it passes over
- * the callers of those inside of it that have none.
- */
+/* The frame-pointer rule finds the return address of the function whose frame bp points to, and
+ * skips the callers of inner functions without a frame. */
 static bool step_bp(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *const *functions = walk->activation->path->functions;
@@ -157,24 +155,24 @@ static bool step_bp(struct oracle_walk *walk)
 	uint8_t bp = walk->insn->bp & ~JP_INSN_MISLED;
 
 	while (bp == JP_BP_CALLER) {
-		depth = caller_of(walk->activation, depth);
-		/* The native entry's frame, whose return address is frames[1]. */
+		depth = find_caller(walk->activation, depth);
+		/* The frame is the native entry's, whose return address is frames[1]. */
 		if (depth < 0)
-			return see_root(walk, 1, 0);
+			return walk_root(walk, 1, 0);
 		bp = jp_truth_return_insn(functions[depth])->bp & ~JP_INSN_MISLED;
 	}
 	if (bp == JP_BP_OWN)
-		return see_caller(walk, depth);
+		return step_to_caller(walk, depth);
 	frames = functions[depth]->frames;
 	for (uint32_t i = 0;
 	     walk->method->anywhere && frames && frames->detour && i < frames->detour->count; i++)
-		see(walk, frames->detour->frames[i], 0);
+		add_seen(walk, frames->detour->frames[i], 0);
 	walk->stack->faithful = false;
 	walk->stack->end = JP_END_BP;
 	return false;
 }
 
-/* Call frame information that is wrong names a word that is no return address. */
+/* Follows wrong call frame information to a word that is no return address. */
 static bool step_misled(struct oracle_walk *walk)
 {
 	const struct jp_truth_frames *frames =
@@ -187,10 +185,11 @@ static bool step_misled(struct oracle_walk *walk)
 		walk->stack->end = JP_END_ZERO;
 		return false;
 	}
-	see(walk, word, 0);
-	/* Where it names code that was left long ago, its caller's rule leads back to the truth. */
+	add_seen(walk, word, 0);
+	/* If the word points into code that was left earlier, that code's rule leads back to true
+	 * frames. */
 	code = jp_truth_code_at(walk->truth, walk->activation->pid, word - 1, walk->time);
-	if (code && step_of(walk, code) == BY_BP)
+	if (code && choose_step(walk, code) == BY_BP)
 		return step_bp(walk);
 	walk->stack->end = JP_END_WORD;
 	return false;
@@ -200,13 +199,13 @@ static bool step(struct oracle_walk *walk)
 {
 	const struct jp_truth_code *code = walk->activation->path->functions[walk->depth];
 
-	switch (step_of(walk, code)) {
+	switch (choose_step(walk, code)) {
 	case BY_BP:
 		return step_bp(walk);
 	case BY_CFI:
 		if (walk->insn->bp & JP_INSN_MISLED)
 			return step_misled(walk);
-		return see_caller(walk, walk->depth);
+		return step_to_caller(walk, walk->depth);
 	default:
 		walk->stack->faithful = false;
 		walk->stack->end = JP_END_NO_CFI;
@@ -214,7 +213,7 @@ static bool step(struct oracle_walk *walk)
 	}
 }
 
-static uint32_t longest_detour(const struct jp_truth_path *path)
+static uint32_t find_longest_detour(const struct jp_truth_path *path)
 {
 	uint32_t most = 0;
 
@@ -227,7 +226,7 @@ static uint32_t longest_detour(const struct jp_truth_path *path)
 	return most;
 }
 
-/* S of each function of @activation, down to @depth. */
+/* Fills @entries with S of each function of @activation, down to @depth. */
 static uint64_t *list_entries(const struct jp_machine *machine,
 			      const struct jp_truth_activation *activation, uint32_t depth,
 			      uint64_t *entries)
@@ -242,18 +241,18 @@ static uint64_t *list_entries(const struct jp_machine *machine,
 static uint64_t *list_callers(const struct jp_truth_activation *activation, uint32_t depth,
 			      const struct jp_truth_root *root, uint64_t *whole)
 {
-	for (int64_t d = caller_of(activation, depth); d >= 0; d = caller_of(activation, d))
-		*whole++ = return_address(activation->path->functions[d]);
+	for (int64_t d = find_caller(activation, depth); d >= 0; d = find_caller(activation, d))
+		*whole++ = get_return_address(activation->path->functions[d]);
 	memcpy(whole, root->frames, root->count * sizeof(*whole));
 	return whole + root->count;
 }
 
-/* How many addresses a walk may see of @activation. */
-static size_t most_of(const struct jp_truth_activation *activation)
+/* Returns the largest number of addresses that a walk of @activation can find. */
+static size_t count_most_addresses(const struct jp_truth_activation *activation)
 {
-	/* A misled step sees one more than there are. */
+	/* A misled step adds one address. */
 	return (size_t)2 * activation->path->depth + 2 + activation->root[JP_CHAIN]->count +
-	       activation->root[JP_DUMP]->count + longest_detour(activation->path);
+	       activation->root[JP_DUMP]->count + find_longest_detour(activation->path);
 }
 
 bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activation *activation,
@@ -262,7 +261,8 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 {
 	const struct jp_truth_root *root = activation->root[jp_method_root(method)];
 	const struct jp_truth_activation *interrupted = activation->interrupted;
-	size_t most = most_of(activation) + (interrupted ? most_of(interrupted) : 0);
+	size_t most = count_most_addresses(activation) +
+		      (interrupted ? count_most_addresses(interrupted) : 0);
 	uint32_t over_depth = 0;
 	uint64_t *whole, *rest;
 	struct oracle_walk walk = {.truth = truth,
@@ -301,7 +301,7 @@ bool jp_truth_walk(const struct jp_truth *truth, const struct jp_truth_activatio
 	stack->nr_whole = whole - stack->whole;
 	stack->nr_seen = 0;
 	stack->faithful = true;
-	see(&walk, ip, 0);
+	add_seen(&walk, ip, 0);
 	while (step(&walk))
 		;
 	stack->activation = activation;

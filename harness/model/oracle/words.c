@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/oracle/place.h"
 
-/* What is known while going inwards: who calls, and its frame pointer. */
+/* State while walking inwards: the caller, and its frame pointer. */
 struct words_walk {
 	const struct jp_machine_frames *frames;
-	jp_truth_word tell;
+	jp_truth_word report;
 	void *context;
 	uint64_t caller, fp;
-	bool is_known; /* @fp is */
+	bool is_known; /* @fp is valid */
 };
 
-/* In a function whose S is @entry, at @insn. */
-static void tell_frame(struct words_walk *walk, const struct jp_truth_insn *insn, uint64_t entry)
+/* Reports the frame of the function with S @entry, at @insn. */
+static void report_frame(struct words_walk *walk, const struct jp_truth_insn *insn, uint64_t entry)
 {
 	const uint64_t own = entry + walk->frames->pushed - 16;
 	const uint8_t bp = insn->bp & ~JP_INSN_MISLED;
 
-	/* Where a call pushes nothing, a function keeps it once it has a frame. */
+	/* If calls push nothing, only a function with a frame stores its return address. */
 	if (walk->frames->pushed || bp != JP_BP_CALLER)
-		walk->tell(walk->context, entry + walk->frames->return_at, walk->caller);
+		walk->report(walk->context, entry + walk->frames->return_at, walk->caller);
 	if (bp == JP_BP_CALLER)
 		return;
 	if (walk->is_known)
-		walk->tell(walk->context, own, walk->fp);
+		walk->report(walk->context, own, walk->fp);
 	walk->is_known = bp == JP_BP_OWN;
 	walk->fp = own;
 }
 
-bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word tell, void *context,
+bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word report, void *context,
 		    uint64_t *fp)
 {
 	const struct jp_truth_activation *activation = stack->activation;
 	const struct jp_truth_code *const *functions = activation->path->functions;
 	uint64_t entry = activation->sp;
 	struct words_walk walk = {.frames = stack->machine->frames,
-				  .tell = tell,
+				  .report = report,
 				  .context = context,
 				  .caller = activation->root[JP_DUMP]->frames[0],
 				  .fp = activation->bp,
@@ -43,14 +43,15 @@ bool jp_truth_words(const struct jp_truth_stack *stack, jp_truth_word tell, void
 	for (uint32_t d = 0; d < stack->depth; d++) {
 		const struct jp_truth_insn *insn = jp_truth_return_insn(functions[d]);
 
-		/* What left by a jump has nothing on the stack. */
+		/* A function that left by a jump has no frame. */
 		if (!jp_truth_leaves(functions[d])) {
-			tell_frame(&walk, insn, entry);
+			report_frame(&walk, insn, entry);
 			walk.caller = functions[d]->addr + insn->offset;
 		}
 		entry = jp_truth_next_entry(stack->machine, functions[d], entry);
 	}
-	tell_frame(&walk, jp_truth_insn_at(functions[stack->depth]->layout, stack->offset), entry);
+	report_frame(&walk, jp_truth_insn_at(functions[stack->depth]->layout, stack->offset),
+		     entry);
 	*fp = walk.fp;
 	return walk.is_known;
 }

@@ -3,13 +3,13 @@
 
 #include <string.h>
 
-/*
- * Whether @name is a file that a JIT made for its code alone and removed at once: liborc's
- * orcexec.XXXXXX, libffi's ffiXXXXXX, and what open(O_TMPFILE) gives, #INODE.
- */
+#include "harness/base/path.h"
+
+/* Returns whether @name is a file that a JIT created for its code and removed at once: liborc's
+ * orcexec.XXXXXX, libffi's ffiXXXXXX, or the #INODE of open(O_TMPFILE). */
 static bool is_temporary(const char *name)
 {
-	const char *slash = strrchr(name, '/'), *file = slash ? slash + 1 : name;
+	const char *file = jp_path_base(name);
 	const char *end = strstr(file, " (deleted)");
 	size_t length = end ? (size_t)(end - file) : 0;
 
@@ -18,8 +18,8 @@ static bool is_temporary(const char *name)
 	return length > 1 && *file == '#' && strspn(file + 1, "0123456789") == length - 1;
 }
 
-/* Whether @name is what shm_open() can make: no folder below /dev/shm, where programs may run from.
- */
+/* Returns whether shm_open() can create @name: not in a subdirectory of /dev/shm, from which
+ * programs may run. */
 static bool is_shared_memory(const char *name)
 {
 	static const char folder[] = "/dev/shm/";
@@ -44,7 +44,7 @@ enum jp_backing jp_mapping_backing(const char *name)
 		{"/anon_hugepage", JP_BACKING_HUGETLB},
 		{"[heap]", JP_BACKING_HEAP},
 		{"[stack", JP_BACKING_ANON},
-		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's, before there was memfd */
+		{"/dev/ashmem/", JP_BACKING_MEMFD}, /* Android's predecessor of memfd */
 	};
 
 	if (!*name)
@@ -71,7 +71,7 @@ bool jp_mapping_same_name(const char *one, const char *other)
 {
 	const size_t a = strlen(one), b = strlen(other), shorter = a < b ? a : b;
 
-	/* A file may be called so: of two such names one can have it twice. */
+	/* A file's own name may end with " (deleted)": then one of both names can have it twice. */
 	return memcmp(one, other, shorter) == 0 &&
 	       (a == b || jp_mapping_name_length(a < b ? other : one) == shorter);
 }

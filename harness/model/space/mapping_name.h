@@ -6,14 +6,14 @@
 
 #include "harness/format/truth/format.h"
 
-/* What a record's or a maps line's name says of the backing: "//anon", "", "[anon:x]" -> ANON,
- * "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV, "/dev/shm/NAME" -> SHM,
- * "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE ("[vdso]" too: it has call frame
- * information). */
+/* Returns the backing that the name of a mapping record or maps line shows: "//anon", "",
+ * "[anon:x]" -> ANON, "/memfd:..." -> MEMFD, "/dev/zero..." -> ZERO, "/SYSV..." -> SYSV,
+ * "/dev/shm/NAME" -> SHM, "/anon_hugepage..." -> HUGETLB, "[heap]" -> HEAP, all else FILE (also
+ * "[vdso]": it has call frame information). */
 enum jp_backing jp_mapping_backing(const char *name);
 
-/* How long @name is without the " (deleted)" that stands behind a file's from when it is removed or
- * replaced. */
+/* Returns the length of @name without the " (deleted)" that follows the name of a file that was
+ * removed or replaced. */
 size_t jp_mapping_name_length(const char *name);
-/* Whether both are one file's, before or after that. */
+/* Returns whether both names can be one file's, before or after its removal. */
 bool jp_mapping_same_name(const char *one, const char *other);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/space/mapping_name.h"
+#include "harness/base/path.h"
 #include "harness/model/space/places.h"
 
 #include <ctype.h>
@@ -17,7 +18,7 @@ enum jp_place jp_place_of(enum jp_backing backing, const char *name)
 		return JP_PLACE_ANON;
 	case JP_BACKING_MEMFD:
 		return JP_PLACE_MEMFD;
-	case JP_BACKING_SHM: /* a path too, and programs run from there */
+	case JP_BACKING_SHM: /* a path too, from which programs may run */
 	case JP_BACKING_FILE:
 		return *name == '/' ? JP_PLACE_FILE : JP_PLACE_OTHER;
 	default:
@@ -25,12 +26,12 @@ enum jp_place jp_place_of(enum jp_backing backing, const char *name)
 	}
 }
 
-/* libc or ld.so, of glibc old and new and of musl: where threads and programs begin. */
+/* Returns whether @path is libc or ld.so of glibc or musl, where threads and programs start. */
 static bool is_runtime(const char *path)
 {
 	static const char *const starts[] = {"libc.so", "libc.musl", "ld-linux",
 					     "ld-musl", "ld64.so",   "ld.so"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (strncmp(name, starts[i], strlen(starts[i])) == 0)
@@ -95,7 +96,7 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 	found->root = false;
 	found->note = 0;
 	found->name = NULL;
-	/* Data is mapped too (perf record -d tells of it), and no code is there. */
+	/* perf record -d also records data mappings, which have no code. */
 	if (!mapped || !(mapping->prot & JP_PROT_EXEC))
 		return;
 	found->name = mapping->name;
@@ -104,9 +105,9 @@ void jp_places_look_up(struct jp_places *places, const struct jp_places_process 
 		      (process->program && strcmp(mapping->name, process->program) == 0);
 }
 
-static void new_epoch(struct jp_places *places, struct jp_places_process *process)
+static void start_epoch(struct jp_places *places, struct jp_places_process *process)
 {
-	if (!++places->epochs) { /* after 2^32 changes: what the cache holds could be mistaken */
+	if (!++places->epochs) { /* overflow: old entries could be mistaken for new ones */
 		memset(places->stretches, 0, sizeof(places->stretches));
 		places->epochs = 1;
 	}
@@ -118,38 +119,38 @@ void jp_places_check(struct jp_places *places, struct jp_places_process *process
 	uint64_t generation = jp_replay_generation(places->replay, process->pid);
 
 	if (!process->epoch || generation != process->generation)
-		new_epoch(places, process);
+		start_epoch(places, process);
 	process->generation = generation;
 	process->checked = places->applied;
 }
 
-/* Whether the file @path is called as the process is; the kernel cuts such names. */
-static bool is_called(const char *path, const char *comm)
+/* Returns whether process name @comm, which the kernel cuts, is the name of the file @path. */
+static bool is_named_after(const char *path, const char *comm)
 {
 	enum { COMM_MOST = 15 };
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *name = jp_path_base(path);
 	size_t length = strlen(comm);
 
 	return length && strncmp(name, comm, length) == 0 &&
 	       (length == COMM_MOST || !name[length] || strcmp(name + length, " (deleted)") == 0);
 }
 
-/* The main program is what was exec'ed, which maps it before all else. Of a process that ran
- * already it is the file that it is called after, and where there is none, the first one told. */
+/* Sets the main program: the file that exec maps first. If the process ran before the capture, it
+ * is the file with the process's name, or else the first mapped file. */
 static void note_program(struct jp_places *places, struct jp_places_process *process,
 			 const char *name)
 {
-	bool called = is_called(name, jp_replay_comm(places->replay, process->pid));
+	bool called = is_named_after(name, jp_replay_comm(places->replay, process->pid));
 
 	if (process->program_known || (process->program && !called))
 		return;
 	process->program = name;
 	process->program_known = process->execs || called;
-	new_epoch(places, process);
+	start_epoch(places, process);
 }
 
-/* After @event was applied, so that the replay keeps the name. */
-static int see_map(struct jp_places *places, const struct jp_event *event)
+/* Call after @event was applied: the replay owns the name. */
+static int handle_map(struct jp_places *places, const struct jp_event *event)
 {
 	enum jp_place place = jp_place_of(jp_mapping_backing(event->map.name), event->map.name);
 	struct jp_places_process *process;
@@ -160,7 +161,7 @@ static int see_map(struct jp_places *places, const struct jp_event *event)
 	process = jp_places_of(places, event->pid);
 	if (!process)
 		return -ENOMEM;
-	/* A program may be in memory alone (memfd_create and fexecve): exec maps it first. */
+	/* Exec may map a program from memory alone (memfd_create and fexecve). */
 	if (process->program_known || !(event->map.prot & JP_PROT_EXEC) ||
 	    (place != JP_PLACE_FILE && (place != JP_PLACE_MEMFD || !process->execs)))
 		return 0;
@@ -170,7 +171,7 @@ static int see_map(struct jp_places *places, const struct jp_event *event)
 	return 0;
 }
 
-static int see_fork(struct jp_places *places, const struct jp_event *event)
+static int handle_fork(struct jp_places *places, const struct jp_event *event)
 {
 	const struct jp_places_process *parent;
 	struct jp_places_process *child;
@@ -187,13 +188,13 @@ static int see_fork(struct jp_places *places, const struct jp_event *event)
 	child = jp_places_of(places, event->pid);
 	if (!child)
 		return -ENOMEM;
-	/* As the replay: what perf synthesized at time 0 does not undo what is known. */
+	/* As in the replay, a FORK that perf synthesized at time 0 does not undo what is known. */
 	if (event->time == 0 && child->program)
 		return 0;
 	child->program = event->task.there ? NULL : program;
 	child->program_known = !event->task.there && known;
 	child->execs = false;
-	new_epoch(places, child);
+	start_epoch(places, child);
 	return 0;
 }
 
@@ -207,9 +208,9 @@ int jp_places_apply(struct jp_places *places, const struct jp_event *event)
 	places->applied++;
 	switch (event->type) {
 	case JP_EVENT_MAP:
-		return see_map(places, event);
+		return handle_map(places, event);
 	case JP_EVENT_FORK:
-		return see_fork(places, event);
+		return handle_fork(places, event);
 	case JP_EVENT_COMM:
 		process = jp_places_of(places, event->pid);
 		if (!process)

@@ -7,43 +7,44 @@
 #include "harness/base/map.h"
 #include "harness/model/space/replay.h"
 
-/* Where an address lies, by the name of the executable mapping; there is no code in others. */
+/* The kind of memory at an address, by the name of the executable mapping; other mappings have no
+ * code. */
 enum jp_place {
 	JP_PLACE_FILE,  /* a path */
 	JP_PLACE_ANON,  /* //anon, [anon:...], [stack], no name */
 	JP_PLACE_MEMFD, /* /memfd:... */
 	JP_PLACE_OTHER, /* vDSO, heap, /dev/zero, SysV, hugetlb, the kernel's own mappings */
 	JP_PLACE_UNMAPPED,
-	JP_PLACE_KERNEL, /* of a sampled address only: not the user's */
-	JP_PLACE_GUEST,  /* the same: a virtual machine's */
+	JP_PLACE_KERNEL, /* only of a sampled address: the kernel's */
+	JP_PLACE_GUEST,  /* only of a sampled address: a virtual machine's */
 	JP_PLACES,
-	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* those that a mapping record can have */
+	JP_MAP_PLACES = JP_PLACE_UNMAPPED, /* places that a mapping record can have */
 };
 extern const char *const jp_place_text[JP_PLACES];
 
-/* What the names of mappings tell of a process. */
+/* A process, as the names of its mappings show it. */
 struct jp_places_process {
 	uint32_t pid;
-	const char *program; /* the file of the main program */
-	bool program_known;  /* that is no guess */
-	bool execs;          /* its exec was seen */
-	/* What follows serves the looking up. */
-	uint64_t generation; /* of its address space when @epoch was drawn */
-	uint64_t checked;    /* number of records applied by then */
-	uint32_t epoch;      /* names this state of this address space in the cache */
+	const char *program; /* file of the main program */
+	bool program_known;  /* @program is certain */
+	bool execs;          /* its exec is recorded */
+	/* State of the cache. */
+	uint64_t generation; /* of its address space when @epoch was assigned */
+	uint64_t checked;    /* number of records applied at the last check */
+	uint32_t epoch;      /* identifies this state of this address space in the cache */
 };
 
-/* A stretch of one address space, mapped or not, as an address in it was last looked up. */
+/* A cached range of one address space, mapped or not. */
 struct jp_stretch {
 	uint64_t start, size;
-	const char *name; /* of its mapping; lives as long as the replay; NULL: there is none */
+	const char *name; /* of its mapping; valid as long as the replay; NULL: unmapped */
 	uint32_t epoch;   /* 0: free */
 	uint8_t place;    /* enum jp_place */
-	uint8_t note;     /* what a caller made of it; 0: nothing yet */
-	bool root;        /* threads and programs begin there: main program, libc, ld.so */
+	uint8_t note;     /* the caller's own value; 0: not set yet */
+	bool root;        /* threads and programs start there: main program, libc, ld.so */
 };
 
-/* Where the addresses of a capture without truth lie, cached. */
+/* Cached lookup of addresses in a capture without truth. */
 struct jp_places {
 	struct jp_replay *replay;
 	struct jp_map processes; /* struct jp_places_process *, by pid */
@@ -55,19 +56,20 @@ struct jp_places {
 
 struct jp_places *jp_places_new(struct jp_replay *replay);
 void jp_places_free(struct jp_places *places);
-/* Applies @event, which is no sample, to the replay. 0 or -ENOMEM. */
+/* Applies @event, which is not a sample, to the replay. Returns 0 or -ENOMEM. */
 int jp_places_apply(struct jp_places *places, const struct jp_event *event);
-/* The process called @pid, made where it is new; stays where it is. NULL: no memory. */
+/* Returns process @pid, created if it is new; it never moves. Returns NULL if there is no
+ * memory. */
 struct jp_places_process *jp_places_of(struct jp_places *places, uint32_t pid);
 enum jp_place jp_place_of(enum jp_backing backing, const char *name);
-/* Draws a new epoch if the address space of @process has changed since it was last looked at. */
+/* Assigns a new epoch if the address space of @process changed since the last check. */
 void jp_places_check(struct jp_places *places, struct jp_places_process *process);
-/* The slow way, into @found. */
+/* Looks @addr up in the replay and fills @found. */
 void jp_places_look_up(struct jp_places *places, const struct jp_places_process *process,
 		       uint64_t addr, struct jp_stretch *found);
 
-/* Whether @sample is of a guest, of whose mappings nothing here tells, or of a task that was gone
- * already, whose pid is -1: what such samples hold is none of any process. */
+/* Returns whether @sample belongs to no known process: it is from a guest, whose mappings are not
+ * recorded, or from a task that had exited (pid -1). */
 static inline bool jp_places_none(const struct jp_event *sample)
 {
 	const enum jp_cpu_mode mode = jp_event_cpu_mode(sample);
@@ -76,8 +78,8 @@ static inline bool jp_places_none(const struct jp_event *sample)
 	       sample->pid == UINT32_MAX;
 }
 
-/* The stretch that holds @addr; @process was checked since the last event was applied. Valid until
- * the next call. No stretch holds what looks like a context marker. */
+/* Returns the range with @addr, valid until the next call. Call jp_places_check() for @process
+ * after each applied event. No range includes the values of context markers. */
 static inline struct jp_stretch *
 jp_places_at(struct jp_places *places, const struct jp_places_process *process, uint64_t addr)
 {

@@ -4,22 +4,21 @@
 #include "harness/base/map.h"
 #include "harness/format/event.h"
 
-/*
- * Which process is in which address space, over time: what fork, vfork, clone(CLONE_VM), exec, exit
- * and the reuse of a pid mean is here, for whatever is kept of a process. A pid names another
- * incarnation after each of them.
- */
+/* Tracks which processes share an address space over time: applies fork, vfork, clone(CLONE_VM),
+ * exec, exit and the reuse of pids to any per-process data. After each of them a pid means a new
+ * incarnation. */
 struct jp_process {
 	uint32_t pid;
-	struct jp_process *shares, *shared_by; /* the next in the same address space, round; back */
+	struct jp_process *shares, *shared_by; /* ring of the processes in the same address space */
 };
 
-/* What becomes of what is kept. Each returns 0, or what jp_processes_apply() is to return. */
+/* Rules for the per-process data. Each returns 0 or an error for jp_processes_apply(). */
 struct jp_process_rules {
-	size_t size; /* of what is kept, all zero at first; begins with struct jp_process */
-	/* The incarnation is over, and what it had is gone: nobody shares it any more. */
+	size_t size; /* bytes of the data, which begins with struct jp_process and starts as zeros
+		      */
+	/* Ends the incarnation and drops its data, which no process shares any more. */
 	int (*end)(void *context, struct jp_process *process, const struct jp_event *event);
-	/* @child has what @parent has: a copy; or, if they share, the same from now on. */
+	/* Gives @child a copy of @parent's data, or, if they share a space, the same data. */
 	int (*inherit)(void *context, struct jp_process *child, struct jp_process *parent,
 		       const struct jp_event *event);
 };
@@ -31,14 +30,15 @@ struct jp_processes {
 	struct jp_process *last;
 };
 
-/* NULL: none was made yet. Processes stay where they are, and are never removed. */
+/* Returns process @pid, or NULL if there is none yet. Processes never move and are never
+ * removed. */
 struct jp_process *jp_processes_find(struct jp_processes *processes, uint32_t pid);
-/* The same, made; NULL: no memory. */
+/* Returns process @pid, created if it is new, or NULL if there is no memory. */
 struct jp_process *jp_processes_at(struct jp_processes *processes, uint32_t pid);
-/* The event's own process, as EXEC, COMM with exec, FORK (but of a thread) and END leave it; other
- * events change nothing. 0, -ENOMEM, or what a rule returned. */
+/* Applies EXEC, COMM with exec, FORK (except of a thread) and END to the event's process; ignores
+ * other events. Returns 0, -ENOMEM, or the error of a rule. */
 int jp_processes_apply(struct jp_processes *processes, const struct jp_event *event);
-/* Each once, in no order: *@at starts as 0. */
+/* Returns each process once, in no order, then NULL; *@at starts as 0. */
 struct jp_process *jp_processes_next(const struct jp_processes *processes, size_t *at);
-/* What they keep is freed before. */
+/* The caller frees the processes' own data first. */
 void jp_processes_free(struct jp_processes *processes);

@@ -8,22 +8,23 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-/* Small nodes keep an insertion cheap wherever it falls, and a copy on write small. */
+/* Small nodes keep insertions and copies on write cheap. */
 enum { FEWEST = 2, MOST = 16, MOST_BYTES = 192 };
 
-/* What every range begins with. */
+/* Start of every range. */
 struct extent {
 	uint64_t start, end;
 };
 
-/* Of a B+ tree: it holds ranges, or nodes. A copy shares those that it did not change. */
+/* A node of a B+ tree with ranges or child nodes. A copy shares the nodes that it did not
+ * change. */
 struct ranges_node {
 	size_t refs;
-	uint32_t level, count, capacity; /* level: 0 where it holds ranges; count: never 0 */
+	uint32_t level, count, capacity; /* level: 0 for ranges; count: never 0 */
 	uint64_t words[];
 };
 
-/* Beside the node stands where the last range below it ends: the search reads nothing else. */
+/* A child with the end of its last range, so that a search reads no grandchildren. */
 struct ranges_child {
 	uint64_t end;
 	struct ranges_node *node;
@@ -52,7 +53,7 @@ struct jp_ranges *jp_ranges_share(struct jp_ranges *ranges)
 	return ranges;
 }
 
-static struct ranges_child *children(const struct ranges_node *node)
+static struct ranges_child *get_children(const struct ranges_node *node)
 {
 	return (struct ranges_child *)node->words;
 }
@@ -62,7 +63,7 @@ static void free_node(struct ranges_node *node)
 	if (--node->refs)
 		return;
 	for (size_t i = 0; node->level && i < node->count; i++)
-		free_node(children(node)[i].node);
+		free_node(get_children(node)[i].node);
 	free(node);
 }
 
@@ -75,51 +76,53 @@ void jp_ranges_free(struct jp_ranges *ranges)
 	free(ranges);
 }
 
-static size_t size_in(const struct jp_range_kind *kind, const struct ranges_node *node)
+static size_t get_item_size(const struct jp_range_kind *kind, const struct ranges_node *node)
 {
 	return node->level ? sizeof(struct ranges_child) : kind->size;
 }
 
-/* The range, or the struct ranges_child. */
-static void *at(const struct jp_range_kind *kind, const struct ranges_node *node, size_t index)
+/* Returns range or struct ranges_child @index of @node. */
+static void *get_item(const struct jp_range_kind *kind, const struct ranges_node *node,
+		      size_t index)
 {
-	return (char *)node->words + index * size_in(kind, node);
+	return (char *)node->words + index * get_item_size(kind, node);
 }
 
-static struct extent *range_at(const struct jp_range_kind *kind, const struct ranges_node *node,
-			       size_t index)
+static struct extent *get_range(const struct jp_range_kind *kind, const struct ranges_node *node,
+				size_t index)
 {
-	return at(kind, node, index);
+	return get_item(kind, node, index);
 }
 
-static uint64_t last_end(const struct jp_range_kind *kind, const struct ranges_node *node)
+static uint64_t get_last_end(const struct jp_range_kind *kind, const struct ranges_node *node)
 {
-	return node->level ? children(node)[node->count - 1].end
-			   : range_at(kind, node, node->count - 1)->end;
+	return node->level ? get_children(node)[node->count - 1].end
+			   : get_range(kind, node, node->count - 1)->end;
 }
 
-/* Of what @node holds, the first that ends above @addr; its count: none does. */
-static size_t find(const struct jp_range_kind *kind, const struct ranges_node *node, uint64_t addr)
+/* Returns the index of the first item of @node that ends above @addr, or its count. */
+static size_t find_item(const struct jp_range_kind *kind, const struct ranges_node *node,
+			uint64_t addr)
 {
 	size_t i;
 
 	if (node->level)
-		jp_search(i, node->count, children(node)[i].end <= addr);
+		jp_search(i, node->count, get_children(node)[i].end <= addr);
 	else
-		jp_search(i, node->count, range_at(kind, node, i)->end <= addr);
+		jp_search(i, node->count, get_range(kind, node, i)->end <= addr);
 	return i;
 }
 
 void *jp_ranges_from(const struct jp_ranges *ranges, uint64_t addr)
 {
 	const struct ranges_node *node = ranges->root;
-	size_t i = node ? find(ranges->kind, node, addr) : 0;
+	size_t i = node ? find_item(ranges->kind, node, addr) : 0;
 
 	while (node && node->level && i < node->count) {
-		node = children(node)[i].node;
-		i = find(ranges->kind, node, addr);
+		node = get_children(node)[i].node;
+		i = find_item(ranges->kind, node, addr);
 	}
-	return node && i < node->count ? at(ranges->kind, node, i) : NULL;
+	return node && i < node->count ? get_item(ranges->kind, node, i) : NULL;
 }
 
 void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
@@ -128,23 +131,23 @@ void *jp_ranges_before(const struct jp_ranges *ranges, uint64_t addr)
 	size_t last = 0;
 
 	while (node) {
-		const size_t i = find(ranges->kind, node, addr);
+		const size_t i = find_item(ranges->kind, node, addr);
 
 		if (i) {
 			before = node;
 			last = i - 1;
 		}
-		node = node->level && i < node->count ? children(node)[i].node : NULL;
+		node = node->level && i < node->count ? get_children(node)[i].node : NULL;
 	}
 	while (before && before->level) {
-		before = children(before)[last].node;
+		before = get_children(before)[last].node;
 		last = before->count - 1;
 	}
-	return before ? at(ranges->kind, before, last) : NULL;
+	return before ? get_item(ranges->kind, before, last) : NULL;
 }
 
-static struct ranges_node *new_node(const struct jp_range_kind *kind, uint32_t level,
-				    size_t capacity)
+static struct ranges_node *make_node(const struct jp_range_kind *kind, uint32_t level,
+				     size_t capacity)
 {
 	const size_t size = level ? sizeof(struct ranges_child) : kind->size;
 	struct ranges_node *node = malloc(sizeof(*node) + capacity * size);
@@ -154,8 +157,8 @@ static struct ranges_node *new_node(const struct jp_range_kind *kind, uint32_t l
 	return node;
 }
 
-/* Makes *@ranges the only reference; its nodes may be shared still. */
-static int own(struct jp_ranges **ranges)
+/* Makes *@ranges exclusive; its nodes may stay shared. Returns 0 or -ENOMEM. */
+static int make_exclusive(struct jp_ranges **ranges)
 {
 	struct jp_ranges *old = *ranges, *copy;
 
@@ -172,8 +175,8 @@ static int own(struct jp_ranges **ranges)
 	return 0;
 }
 
-/* The node in *@place, alone and with a capacity of @capacity at least, which is one more than its
- * count or less; NULL: no memory. What is below may be shared still. */
+/* Makes the node in *@place exclusive, with at least @capacity, which is at most its count + 1. Its
+ * children may stay shared. Returns the node, or NULL if there is no memory. */
 static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ranges_node **place,
 				    size_t capacity)
 {
@@ -182,14 +185,15 @@ static struct ranges_node *own_node(const struct jp_range_kind *kind, struct ran
 
 	if (!shared && node->capacity >= capacity)
 		return node;
-	fresh = new_node(kind, node->level,
-			 shared ? jp_max(capacity, node->count) : jp_min(2 * node->capacity, MOST));
+	fresh = make_node(kind, node->level,
+			  shared ? jp_max(capacity, node->count)
+				 : jp_min(2 * node->capacity, MOST));
 	if (!fresh)
 		return NULL;
 	fresh->count = node->count;
-	memcpy(fresh->words, node->words, node->count * size_in(kind, node));
+	memcpy(fresh->words, node->words, node->count * get_item_size(kind, node));
 	for (size_t i = 0; shared && node->level && i < node->count; i++)
-		children(node)[i].node->refs++;
+		get_children(node)[i].node->refs++;
 	if (shared)
 		node->refs--;
 	else
@@ -201,71 +205,70 @@ void *jp_ranges_own(struct jp_ranges **ranges, uint64_t addr)
 {
 	struct ranges_node **place, *node;
 
-	if (!jp_ranges_from(*ranges, addr) || own(ranges))
+	if (!jp_ranges_from(*ranges, addr) || make_exclusive(ranges))
 		return NULL;
 	for (place = &(*ranges)->root; (node = own_node((*ranges)->kind, place, 0));) {
-		const size_t i = find((*ranges)->kind, node, addr);
+		const size_t i = find_item((*ranges)->kind, node, addr);
 
 		if (!node->level)
-			return at((*ranges)->kind, node, i);
-		place = &children(node)[i].node;
+			return get_item((*ranges)->kind, node, i);
+		place = &get_children(node)[i].node;
 	}
 	return NULL;
 }
 
-/* Of a @node that is alone, and has the capacity. */
+/* Inserts an item into an exclusive @node with enough capacity. */
 static void *insert_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
-	memmove(at(kind, node, index + 1), at(kind, node, index),
-		(node->count - index) * size_in(kind, node));
+	memmove(get_item(kind, node, index + 1), get_item(kind, node, index),
+		(node->count - index) * get_item_size(kind, node));
 	node->count++;
-	return at(kind, node, index);
+	return get_item(kind, node, index);
 }
 
 static void remove_at(const struct jp_range_kind *kind, struct ranges_node *node, size_t index)
 {
 	node->count--;
-	memmove(at(kind, node, index), at(kind, node, index + 1),
-		(node->count - index) * size_in(kind, node));
+	memmove(get_item(kind, node, index), get_item(kind, node, index + 1),
+		(node->count - index) * get_item_size(kind, node));
 }
 
-/* Divides the full node @i of @parent, where another range is to begin at @addr. Addresses mostly
- * ascend, or descend, as mmap() gives them: what is full nearly stays so then; else half of it
- * moves. */
+/* Splits the full child @i of @parent before a range is inserted at @addr. mmap() mostly gives
+ * ascending or descending addresses: then the old node stays almost full. Else half of it moves. */
 static int split(const struct jp_range_kind *kind, struct ranges_node *parent, size_t i,
 		 uint64_t addr)
 {
-	struct ranges_node *full = own_node(kind, &children(parent)[i].node, 0), *next;
-	const size_t where = full ? find(kind, full, addr) : 0;
+	struct ranges_node *full = own_node(kind, &get_children(parent)[i].node, 0), *next;
+	const size_t where = full ? find_item(kind, full, addr) : 0;
 	const size_t kept = !where ? 1 : where >= MOST - 1 ? MOST - 1 : MOST / 2;
 
-	next = full ? new_node(kind, full->level, MOST - kept + 1) : NULL;
+	next = full ? make_node(kind, full->level, MOST - kept + 1) : NULL;
 	if (!next)
 		return -ENOMEM;
 	next->count = MOST - kept;
-	memcpy(next->words, at(kind, full, kept), next->count * size_in(kind, full));
+	memcpy(next->words, get_item(kind, full, kept), next->count * get_item_size(kind, full));
 	full->count = kept;
-	children(parent)[i].end = last_end(kind, full);
+	get_children(parent)[i].end = get_last_end(kind, full);
 	*(struct ranges_child *)insert_at(kind, parent, i + 1) =
-		(struct ranges_child){last_end(kind, next), next};
+		(struct ranges_child){get_last_end(kind, next), next};
 	return 0;
 }
 
 static int add_root(struct jp_ranges *ranges)
 {
 	struct ranges_node *old = ranges->root;
-	struct ranges_node *root = new_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
+	struct ranges_node *root = make_node(ranges->kind, old ? old->level + 1 : 0, FEWEST);
 
 	if (!root)
 		return -ENOMEM;
 	if (old)
 		*(struct ranges_child *)insert_at(ranges->kind, root, 0) =
-			(struct ranges_child){last_end(ranges->kind, old), old};
+			(struct ranges_child){get_last_end(ranges->kind, old), old};
 	ranges->root = root;
 	return 0;
 }
 
-/* Where nothing lies. Full nodes are divided on the way down: there is room above each. */
+/* Inserts @range into a gap. Splits full nodes on the way down, so each parent has room. */
 static int insert(struct jp_ranges *ranges, const struct extent *range)
 {
 	const struct jp_range_kind *kind = ranges->kind;
@@ -274,65 +277,65 @@ static int insert(struct jp_ranges *ranges, const struct extent *range)
 	if ((!ranges->root || ranges->root->count == MOST) && add_root(ranges))
 		return -ENOMEM;
 	for (place = &ranges->root; (node = own_node(kind, place, (*place)->count + 1));) {
-		size_t i = find(kind, node, range->start);
+		size_t i = find_item(kind, node, range->start);
 
 		if (!node->level) {
 			memcpy(insert_at(kind, node, i), range, kind->size);
 			return 0;
 		}
-		/* Behind all: at the end of the last one. */
+		/* Behind all items: append to the last child. */
 		i = jp_min(i, node->count - 1);
-		if (children(node)[i].node->count == MOST) {
+		if (get_children(node)[i].node->count == MOST) {
 			if (split(kind, node, i, range->start))
 				return -ENOMEM;
-			i = jp_min(find(kind, node, range->start), i + 1);
+			i = jp_min(find_item(kind, node, range->start), i + 1);
 		}
-		children(node)[i].end = jp_max(children(node)[i].end, range->end);
-		place = &children(node)[i].node;
+		get_children(node)[i].end = jp_max(get_children(node)[i].end, range->end);
+		place = &get_children(node)[i].node;
 	}
 	return -ENOMEM;
 }
 
-/* The first range below @node that ends above @addr ends at @end now, or is gone. All on the way to
- * it is alone. */
-static void shorten(const struct jp_range_kind *kind, struct ranges_node *node, uint64_t addr,
-		    uint64_t end)
+/* Moves the end of the first range below @node that ends above @addr to @end, or removes the range
+ * if it becomes empty. All nodes on the path are exclusive. */
+static void shorten_in_node(const struct jp_range_kind *kind, struct ranges_node *node,
+			    uint64_t addr, uint64_t end)
 {
-	const size_t i = find(kind, node, addr);
+	const size_t i = find_item(kind, node, addr);
 	bool gone;
 
 	if (node->level) {
-		struct ranges_child *child = &children(node)[i];
+		struct ranges_child *child = &get_children(node)[i];
 
-		shorten(kind, child->node, addr, end);
+		shorten_in_node(kind, child->node, addr, end);
 		gone = !child->node->count;
 		if (gone)
 			free(child->node);
 		else
-			child->end = last_end(kind, child->node);
+			child->end = get_last_end(kind, child->node);
 	} else {
-		gone = range_at(kind, node, i)->start >= end;
-		range_at(kind, node, i)->end = end;
+		gone = get_range(kind, node, i)->start >= end;
+		get_range(kind, node, i)->end = end;
 	}
 	if (gone)
 		remove_at(kind, node, i);
 }
 
-/* The same in all, which are alone on the way. */
-static void cut(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
+/* Does the same from the root, and removes the root if it is no longer needed. */
+static void shorten_first(struct jp_ranges *ranges, uint64_t addr, uint64_t end)
 {
 	struct ranges_node *root = ranges->root;
 
-	shorten(ranges->kind, root, addr, end);
+	shorten_in_node(ranges->kind, root, addr, end);
 	if (!root->count)
 		ranges->root = NULL;
 	else if (root->level && root->count == 1)
-		ranges->root = children(root)[0].node;
+		ranges->root = get_children(root)[0].node;
 	if (ranges->root != root)
 		free(root);
 }
 
-static void begin_at(const struct jp_range_kind *kind, struct extent *range, uint64_t start)
+static void advance_start(const struct jp_range_kind *kind, struct extent *range, uint64_t start)
 {
 	uint64_t by = start - range->start;
 
@@ -341,15 +344,15 @@ static void begin_at(const struct jp_range_kind *kind, struct extent *range, uin
 		kind->advance(range, by);
 }
 
-/* A hole in one range: what is behind it becomes another. */
-static int pierce(struct jp_ranges *ranges, const struct extent *range, uint64_t start,
-		  uint64_t end)
+/* Cuts [@start, @end) out of @range; the rest behind it becomes a new range. */
+static int cut_hole(struct jp_ranges *ranges, const struct extent *range, uint64_t start,
+		    uint64_t end)
 {
 	uint64_t behind[MOST_BYTES / sizeof(uint64_t)];
 
 	memcpy(behind, range, ranges->kind->size);
-	begin_at(ranges->kind, (struct extent *)behind, end);
-	cut(ranges, start, start);
+	advance_start(ranges->kind, (struct extent *)behind, end);
+	shorten_first(ranges, start, start);
 	return insert(ranges, (struct extent *)behind);
 }
 
@@ -362,11 +365,11 @@ int jp_ranges_clear(struct jp_ranges **ranges, uint64_t start, uint64_t end)
 		if (!range)
 			return -ENOMEM;
 		if (range->end <= end)
-			cut(*ranges, start, start);
+			shorten_first(*ranges, start, start);
 		else if (range->start < start)
-			return pierce(*ranges, range, start, end);
+			return cut_hole(*ranges, range, start, end);
 		else
-			begin_at((*ranges)->kind, range, end);
+			advance_start((*ranges)->kind, range, end);
 	}
 	return 0;
 }
@@ -384,7 +387,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 		return 0;
 	failed = jp_ranges_clear(ranges, range->start, range->end);
 	if (failed || !kind->same)
-		return failed ?: own(ranges) ?: insert(*ranges, range);
+		return failed ?: make_exclusive(ranges) ?: insert(*ranges, range);
 	before = jp_ranges_before(*ranges, range->start);
 	after = jp_ranges_from(*ranges, range->end);
 	if (before && before->end == range->start && kind->same(before, range))
@@ -392,7 +395,7 @@ int jp_ranges_put(struct jp_ranges **ranges, const void *fresh)
 	if (after && after->start == range->end && kind->same(range, after))
 		range->end = after->end;
 	return jp_ranges_clear(ranges, range->start, range->end)
-		       ?: own(ranges) ?: insert(*ranges, range);
+		       ?: make_exclusive(ranges) ?: insert(*ranges, range);
 }
 
 static bool same_value(const void *one, const void *next)

@@ -14,26 +14,27 @@
 struct mapped_space {
 	struct jp_process process;
 	struct jp_ranges *ranges; /* struct jp_mapping; NULL: none yet */
-	struct jp_mapping *last;  /* found last; NULL: none */
+	struct jp_mapping *last;  /* last found mapping, or NULL */
 	uint64_t generation;
-	uint64_t event, before;  /* number of the event that changed it last; generation then */
+	uint64_t event,
+		before; /* number of the last event that changed it; generation before that event */
 	struct jp_extent change; /* by that event */
-	char comm[64]; /* 16 of the kernel's own, up to 64 of a kworker in /proc/PID/comm */
+	char comm[64];           /* 16 in the kernel; up to 64 for a kworker in /proc/PID/comm */
 };
 
 struct jp_replay {
 	struct jp_processes processes;
 	struct jp_text_pool texts;  /* names and build ids are few and repeat */
-	const struct jp_text *kept; /* last */
+	const struct jp_text *kept; /* last interned text */
 	uint64_t generations, events;
 };
 
-static int end(void *context, struct jp_process *process, const struct jp_event *event);
-static int inherit(void *context, struct jp_process *child, struct jp_process *parent,
-		   const struct jp_event *event);
+static int end_process(void *context, struct jp_process *process, const struct jp_event *event);
+static int inherit_mappings(void *context, struct jp_process *child, struct jp_process *parent,
+			    const struct jp_event *event);
 
 static const struct jp_process_rules rules = {
-	.size = sizeof(struct mapped_space), .end = end, .inherit = inherit};
+	.size = sizeof(struct mapped_space), .end = end_process, .inherit = inherit_mappings};
 
 struct jp_replay *jp_replay_new(void)
 {
@@ -60,12 +61,13 @@ void jp_replay_free(struct jp_replay *replay)
 	free(replay);
 }
 
-/* @size bytes of @bytes, kept once; NULL: no memory. A NUL stands behind them. */
-static const char *keep(struct jp_replay *replay, const void *bytes, size_t size)
+/* Returns the only copy of the @size bytes @bytes, followed by a NUL, or NULL if there is no
+ * memory. */
+static const char *intern(struct jp_replay *replay, const void *bytes, size_t size)
 {
 	const struct jp_text *text = replay->kept;
 
-	/* Records of one kind follow each other. */
+	/* Consecutive records often have the same text. */
 	if (!text || text->size != size || memcmp(text->bytes, bytes, size) != 0)
 		text = replay->kept = jp_text_keep(&replay->texts, bytes, size);
 	return text ? text->bytes : NULL;
@@ -73,12 +75,12 @@ static const char *keep(struct jp_replay *replay, const void *bytes, size_t size
 
 const char *jp_replay_text(struct jp_replay *replay, const char *text)
 {
-	return keep(replay, text, strlen(text));
+	return intern(replay, text, strlen(text));
 }
 
 static struct mapped_space *find_space(const struct jp_replay *replay, uint32_t pid)
 {
-	/* A lookup notes what was found last, and changes nothing else. */
+	/* A lookup changes only the cached last process. */
 	return (struct mapped_space *)jp_processes_find((struct jp_processes *)&replay->processes,
 							pid);
 }
@@ -93,8 +95,8 @@ static struct mapped_space *make_space(struct jp_replay *replay, uint32_t pid)
 	return space;
 }
 
-static void changed(struct jp_replay *replay, struct mapped_space *space, uint64_t start,
-		    uint64_t end)
+static void note_change(struct jp_replay *replay, struct mapped_space *space, uint64_t start,
+			uint64_t end)
 {
 	if (space->event != replay->events) {
 		space->event = replay->events;
@@ -107,7 +109,7 @@ static void changed(struct jp_replay *replay, struct mapped_space *space, uint64
 	space->last = NULL;
 }
 
-/* What sticks out behind what was cut stays, its file offset moved along. */
+/* The rest of a mapping keeps its file offsets. */
 static void advance(void *range, uint64_t by)
 {
 	struct jp_mapping *mapping = range;
@@ -118,14 +120,14 @@ static void advance(void *range, uint64_t by)
 static const struct jp_range_kind mappings = {.size = sizeof(struct jp_mapping),
 					      .advance = advance};
 
-/* An inode's number may be given to another file once the first is gone. */
+/* Inode numbers are reused after a file is removed. */
 static bool same_generation(uint64_t one, uint64_t other)
 {
 	return !one || !other || one == other;
 }
 
-/* The synthesized and the live record of one mapping are one: known since the first. */
-static bool is_one(const struct jp_mapping *known, const struct jp_mapping *mapping)
+/* A synthesized and a live record describe one mapping, known since the first of them. */
+static bool is_same_mapping(const struct jp_mapping *known, const struct jp_mapping *mapping)
 {
 	return known->start == mapping->start && known->end == mapping->end &&
 	       known->pgoff == mapping->pgoff && known->ino == mapping->ino &&
@@ -134,9 +136,9 @@ static bool is_one(const struct jp_mapping *known, const struct jp_mapping *mapp
 	       same_generation(known->gen, mapping->gen);
 }
 
-/* @same takes what @mapping says beyond it. 0 or -ENOMEM. */
-static int join(struct jp_replay *replay, struct mapped_space *space, struct jp_mapping *same,
-		const struct jp_mapping *mapping)
+/* Adds to @same what only @mapping contains. Returns 0 or -ENOMEM. */
+static int join_mapping(struct jp_replay *replay, struct mapped_space *space,
+			struct jp_mapping *same, const struct jp_mapping *mapping)
 {
 	if (same->pid == mapping->pid && (same->gen || !mapping->gen) &&
 	    (!mapping->build_id || same->build_id == mapping->build_id))
@@ -145,12 +147,11 @@ static int join(struct jp_replay *replay, struct mapped_space *space, struct jp_
 	if (!same)
 		return -ENOMEM;
 	same->pid = mapping->pid;
-	/* Or it is another file of that number, which only now is told: whoever looked the old one
-	 * up must look again. */
+	/* The generation may also reveal another file with that inode: drop the cached file. */
 	if (!same->gen && mapping->gen) {
 		same->gen = mapping->gen;
 		same->file = NULL;
-		changed(replay, space, same->start, same->end);
+		note_change(replay, space, same->start, same->end);
 	}
 	if (mapping->build_id) {
 		same->build_id = mapping->build_id;
@@ -177,7 +178,7 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 	if (event->kernel_map || mapping.end <= mapping.start)
 		return 0;
 	space = make_space(replay, pid);
-	mapping.name = keep(replay, event->map.name, strlen(event->map.name));
+	mapping.name = intern(replay, event->map.name, strlen(event->map.name));
 	if (!space || !mapping.name)
 		return -ENOMEM;
 	if (event->map.has_identity) {
@@ -187,19 +188,19 @@ static int apply_map_to(struct jp_replay *replay, uint32_t pid, const struct jp_
 		mapping.gen = event->map.gen;
 	}
 	if (event->map.build_id && event->map.build_id_size <= 20) {
-		mapping.build_id = (const unsigned char *)keep(replay, event->map.build_id,
-							       event->map.build_id_size);
+		mapping.build_id = (const unsigned char *)intern(replay, event->map.build_id,
+								 event->map.build_id_size);
 		if (!mapping.build_id)
 			return -ENOMEM;
 		mapping.build_id_size = event->map.build_id_size;
 	}
 	same = jp_replay_find(replay, pid, mapping.start);
-	if (same && is_one(same, &mapping))
-		return join(replay, space, same, &mapping);
+	if (same && is_same_mapping(same, &mapping))
+		return join_mapping(replay, space, same, &mapping);
 	if (!space->ranges && !(space->ranges = jp_ranges_of(&mappings)))
 		return -ENOMEM;
 	mapping.backing = jp_mapping_backing(mapping.name);
-	changed(replay, space, mapping.start, mapping.end);
+	note_change(replay, space, mapping.start, mapping.end);
 	return jp_ranges_put(&space->ranges, &mapping);
 }
 
@@ -215,18 +216,18 @@ static int apply_map(struct jp_replay *replay, const struct jp_event *event)
 	return failed;
 }
 
-static int end(void *context, struct jp_process *process, const struct jp_event *event)
+static int end_process(void *context, struct jp_process *process, const struct jp_event *event)
 {
 	struct mapped_space *space = (struct mapped_space *)process;
 
 	jp_ranges_free(space->ranges);
 	space->ranges = NULL;
-	changed(context, space, 0, UINT64_MAX);
+	note_change(context, space, 0, UINT64_MAX);
 	return 0;
 }
 
-static int inherit(void *context, struct jp_process *process, struct jp_process *from,
-		   const struct jp_event *event)
+static int inherit_mappings(void *context, struct jp_process *process, struct jp_process *from,
+			    const struct jp_event *event)
 {
 	struct mapped_space *child = (struct mapped_space *)process,
 			    *parent = (struct mapped_space *)from;
@@ -254,8 +255,8 @@ static int apply_fork(struct jp_replay *replay, const struct jp_event *event)
 {
 	const struct mapped_space *child = find_space(replay, event->pid);
 
-	/* perf synthesizes FORK at time 0 for tasks that exist: their maps may stand in the file
-	 * before it, and are the better knowledge. */
+	/* perf synthesizes FORK at time 0 for existing tasks. Their maps may precede it in the file
+	 * and are more reliable. */
 	if (event->time == 0 && child && child->ranges && jp_ranges_from(child->ranges, 0))
 		return 0;
 	return jp_processes_apply(&replay->processes, event);
@@ -272,7 +273,7 @@ static int apply_protect(struct jp_replay *replay, const struct jp_event *event)
 
 		if (!old || old->start >= end)
 			break;
-		if (addr < old->start) /* nothing that is known lies before it */
+		if (addr < old->start)
 			addr = old->start;
 		next = old->end < end ? old->end : end;
 		one.map.addr = addr;
@@ -318,7 +319,7 @@ int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event)
 		return apply_comm(replay, event);
 	case JP_EVENT_FORK:
 		return apply_fork(replay, event);
-	default: /* not EXIT: other threads may go on after the first */
+	default: /* not EXIT: other threads may outlive the main thread */
 		return jp_processes_apply(&replay->processes, event);
 	}
 }
@@ -330,7 +331,7 @@ int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_
 	if (!space || addr + len <= addr)
 		return 0;
 	do {
-		changed(replay, space, addr, addr + len);
+		note_change(replay, space, addr, addr + len);
 		if (space->ranges && jp_ranges_clear(&space->ranges, addr, addr + len))
 			return -ENOMEM;
 		space = (struct mapped_space *)space->process.shares;

@@ -4,56 +4,56 @@
 #include "harness/format/event.h"
 #include "harness/format/truth/format.h"
 
-/*
- * Events replayed into the address spaces of processes over time. The kernel's rules: fork
- * inherits (copy; the same space with clone(CLONE_VM), which only the truth tells from a fork),
- * exec and exit purge, threads share, the latest record of a range wins and cuts what lay there
- * before, a FORK synthesized at time 0 does not erase what is known, a synthesized and a live
- * record of one mapping are one.
- */
+/* Replays events into the address spaces of processes over time, by the kernel's rules: fork copies
+ * (clone(CLONE_VM) shares, which only the truth shows), exec and exit purge, threads share, and a
+ * later record replaces earlier mappings in its range. A FORK synthesized at time 0 does not erase
+ * what is known. A synthesized and a live record of one mapping count once. */
 struct jp_mapping {
 	uint64_t start, end, pgoff;
 	uint64_t since; /* time of the record; 0: unknown */
 	uint64_t at;    /* file offset of the record */
-	uint32_t pid;   /* of the record: a forked child keeps its parent's */
+	uint32_t pid;   /* of the record; a forked child keeps its parent's */
 	uint32_t maj, min;
-	uint64_t ino, gen;             /* gen 0: not told, as by what is synthesized */
+	uint64_t ino, gen;             /* gen 0: unknown, as in synthesized records */
 	uint8_t prot;                  /* enum jp_prot */
 	uint32_t flags;                /* MAP_*, as recorded */
-	enum jp_backing backing;       /* from the name, jp_mapping_backing() */
-	const char *name;              /* as recorded; lives as long as the replay */
+	enum jp_backing backing;       /* by jp_mapping_backing() */
+	const char *name;              /* as recorded; valid as long as the replay */
 	const unsigned char *build_id; /* 20 bytes max, NULL: none */
 	uint8_t build_id_size;
-	void *file; /* for the unwinder's use: its cached object of this mapping */
+	void *file; /* the unwinder's cached object of this mapping */
 };
 
 struct jp_replay;
 struct jp_replay *jp_replay_new(void);
 void jp_replay_free(struct jp_replay *replay);
 
-/* Applies an event that changes mappings or processes, seen or of the truth; others are ignored.
- * Non-executable mappings cut what they cover and are kept with their prot. -ENOMEM at worst. */
+/* Applies an event of a capture or a truth that changes mappings or processes; ignores others.
+ * Non-executable mappings replace what they cover and are kept. Returns 0 or -ENOMEM. */
 int jp_replay_apply(struct jp_replay *replay, const struct jp_event *event);
-/* Removes [@addr, @addr + @len) of @pid: for streams that know unmapping, such as the truth. */
+/* Removes [@addr, @addr + @len) of @pid, for streams with unmapping, such as the truth. Returns 0
+ * or -ENOMEM. */
 int jp_replay_cut(struct jp_replay *replay, uint32_t pid, uint64_t addr, uint64_t len);
-/* The next one, round, of the pids that share @pid's space; @pid itself where none does. */
+/* Returns the next pid in the ring of processes that share @pid's space; @pid itself if none
+ * does. */
 uint32_t jp_replay_sharing(const struct jp_replay *replay, uint32_t pid);
-/* The mapping of @pid that covers @addr, or NULL. Constant time for an address near the last ones
- * asked for. The pointer lives until the next jp_replay_apply() or jp_replay_cut(). */
+/* Returns the mapping of @pid that covers @addr, valid until the next jp_replay_apply() or
+ * jp_replay_cut(), or NULL. Takes constant time near the last found address. */
 struct jp_mapping *jp_replay_find(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* The same, or where nothing covers @addr the first one above it. */
+/* Does the same, but returns the first mapping above @addr if none covers it. */
 struct jp_mapping *jp_replay_from(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* The last mapping that ends at @addr or below, or NULL. */
+/* Returns the last mapping that ends at @addr or below, or NULL. */
 struct jp_mapping *jp_replay_before(struct jp_replay *replay, uint32_t pid, uint64_t addr);
-/* The process's name (last COMM of its main thread), "" where unknown. */
+/* Returns the process's name (last COMM of its main thread), or "". */
 const char *jp_replay_comm(const struct jp_replay *replay, uint32_t pid);
-/* @text, kept for the life of @replay; NULL: no memory. */
+/* Returns a copy of @text that is valid as long as @replay, or NULL if there is no memory. */
 const char *jp_replay_text(struct jp_replay *replay, const char *text);
-/* Changes whenever the space of @pid does; for caches outside. */
+/* Returns a number that changes with the space of @pid; for the callers' caches. */
 uint64_t jp_replay_generation(const struct jp_replay *replay, uint32_t pid);
-/* Where it changed since its generation was @since: all of it, unless that was the last one before
- * the last event that changed it. Empty: it did not. */
+/* The range of a change. */
 struct jp_extent {
 	uint64_t start, end;
 };
+/* Returns the range of @pid's space that changed since generation @since: empty if none did; all of
+ * it if more than the last event changed it. */
 struct jp_extent jp_replay_changed(const struct jp_replay *replay, uint32_t pid, uint64_t since);

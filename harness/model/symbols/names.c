@@ -10,7 +10,7 @@
 #include "harness/format/jit/perf_map.h"
 #include "harness/model/symbols/symbol_file.h"
 
-/* MAP_HUGETLB, as records hold it: perf takes such mappings for anonymous whatever their name. */
+/* MAP_HUGETLB in mapping records: perf considers such mappings anonymous whatever their name. */
 #define HUGETLB 0x40000
 
 const char *const jp_name_how_text[JP_NAME_HOWS] = {
@@ -31,23 +31,23 @@ const char *const jp_name_how_text[JP_NAME_HOWS] = {
 	[JP_NAME_NO_SYMBOL] = "no-symbol",
 };
 
-/* A file that mapping records name: one of those with the same path. */
+/* A file of mapping records; `next` has the same path. */
 struct named_file {
 	struct named_file *next;
 	struct jp_build_id id;
-	uint32_t residence; /* of whose mount namespace */
+	uint32_t residence; /* jp_file_finder_residence() of its process */
 	bool injected;
 	struct jp_symbol_file file;
 };
 
 struct named_process {
-	struct jp_perf_map *map; /* NULL: none */
-	int missing;             /* why, as jp_file_find_map() */
+	struct jp_perf_map *map;
+	int missing; /* 0, or the error of jp_file_find_map() */
 };
 
 struct jp_names {
 	struct jp_file_finder *finder;
-	struct jp_text_pool paths; /* value: the files of that path */
+	struct jp_text_pool paths; /* value: struct named_file list */
 	struct jp_map processes;   /* pid -> struct named_process */
 };
 
@@ -82,8 +82,8 @@ void jp_names_free(struct jp_names *names)
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static struct named_file *load(struct jp_names *names, struct jp_text *path,
-			       const struct jp_build_id *id, uint32_t pid, uint32_t residence)
+static struct named_file *load_file(struct jp_names *names, struct jp_text *path,
+				    const struct jp_build_id *id, uint32_t pid, uint32_t residence)
 {
 	const struct jp_wanted_file wanted = {.path = path->bytes, .id = *id, .pid = pid};
 	struct named_file *file = calloc(1, sizeof(*file));
@@ -97,8 +97,8 @@ static struct named_file *load(struct jp_names *names, struct jp_text *path,
 	return file;
 }
 
-/* The file behind @mapping, looked for once; NULL: no memory. */
-static const struct named_file *file_of(struct jp_names *names, const struct jp_mapping *mapping)
+/* Returns the file of @mapping, loaded once, or NULL if there is no memory. */
+static const struct named_file *find_file(struct jp_names *names, const struct jp_mapping *mapping)
 {
 	const uint32_t residence = jp_file_finder_residence(names->finder, mapping->pid);
 	struct jp_text *path = jp_text_keep(&names->paths, mapping->name, strlen(mapping->name));
@@ -117,10 +117,10 @@ static const struct named_file *file_of(struct jp_names *names, const struct jp_
 		if (file->residence == residence && file->id.size == id.size &&
 		    memcmp(file->id.bytes, id.bytes, id.size) == 0)
 			return file;
-	return load(names, path, &id, mapping->pid, residence);
+	return load_file(names, path, &id, mapping->pid, residence);
 }
 
-static enum jp_name_how why_no_file(int missing)
+static enum jp_name_how classify_missing(int missing)
 {
 	switch (missing) {
 	case -ENOENT:
@@ -137,13 +137,13 @@ static enum jp_name_how why_no_file(int missing)
 static struct jp_name find_in_file(const struct named_file *named, const struct jp_mapping *mapping,
 				   uint64_t addr)
 {
-	/* The kernel gives the vDSO's place in memory for an offset; perf passes over it. */
+	/* Records have the vDSO's address as its offset; perf ignores it. */
 	const uint64_t pgoff = *mapping->name == '[' ? 0 : mapping->pgoff;
 	const struct jp_symbol_file *file = &named->file;
 	const struct jp_elf_symbol *symbol;
 
 	if (file->missing)
-		return (struct jp_name){.how = why_no_file(file->missing)};
+		return (struct jp_name){.how = classify_missing(file->missing)};
 	if (file->not_elf)
 		return (struct jp_name){.how = JP_NAME_NO_ELF};
 	if (file->broken)
@@ -158,7 +158,7 @@ static struct jp_name find_in_file(const struct named_file *named, const struct 
 
 /* --- perf maps ---------------------------------------------------------------------------- */
 
-static const struct named_process *process_of(struct jp_names *names, uint32_t pid)
+static const struct named_process *find_process(struct jp_names *names, uint32_t pid)
 {
 	struct named_process *process = jp_map_find(&names->processes, pid);
 	struct jp_found_file found;
@@ -179,7 +179,7 @@ static const struct named_process *process_of(struct jp_names *names, uint32_t p
 
 const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int *missing)
 {
-	const struct named_process *process = process_of(names, pid);
+	const struct named_process *process = find_process(names, pid);
 
 	if (missing)
 		*missing = process ? process->missing : -ENOMEM;
@@ -188,7 +188,7 @@ const struct jp_perf_map *jp_names_map(struct jp_names *names, uint32_t pid, int
 
 static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t addr)
 {
-	const struct named_process *process = process_of(names, pid);
+	const struct named_process *process = find_process(names, pid);
 	struct jp_name name = {.how = JP_NAME_MAP};
 
 	if (!process || !process->map) {
@@ -205,7 +205,7 @@ static struct jp_name find_in_map(struct jp_names *names, uint32_t pid, uint64_t
 
 /* --- names -------------------------------------------------------------------------------- */
 
-/* Whether perf takes @mapping for anonymous memory, and asks the perf map for names in it:
+/* Returns whether perf considers @mapping anonymous and reads names from the perf map:
  * is_anon_memory() and is_no_dso_memory() (tools/perf/util/map.c), 5.10 to 7.3. */
 static bool is_anonymous(const struct jp_mapping *mapping)
 {
@@ -222,7 +222,7 @@ static bool is_anonymous(const struct jp_mapping *mapping)
 	return false;
 }
 
-/* Memory that has a name, but no file of it. */
+/* Returns whether @mapping has a name but no file. */
 static bool has_no_file(const struct jp_mapping *mapping)
 {
 	return mapping->backing == JP_BACKING_FILE
@@ -236,7 +236,7 @@ bool jp_names_injected(struct jp_names *names, const struct jp_mapping *mapping)
 
 	if (is_anonymous(mapping) || has_no_file(mapping))
 		return false;
-	file = file_of(names, mapping);
+	file = find_file(names, mapping);
 	return file && file->injected && !file->file.missing;
 }
 
@@ -249,15 +249,15 @@ struct jp_name jp_names_find(struct jp_names *names, const struct jp_mapping *ma
 	if (!mapping)
 		return (struct jp_name){.how = JP_NAME_NO_MAPPING};
 	if (is_anonymous(mapping))
-		/* perf names the map when it meets the record: a child has its parent's. */
+		/* perf chooses the map when it reads the record: a child uses its parent's. */
 		return find_in_map(names, mapping->pid, addr);
 	if (has_no_file(mapping))
 		return (struct jp_name){.how = JP_NAME_NOT_ANONYMOUS};
-	file = file_of(names, mapping);
+	file = find_file(names, mapping);
 	if (!file)
 		return (struct jp_name){.how = JP_NAME_NO_FILE};
 	name = find_in_file(file, mapping, addr);
-	/* Of a run's other files nothing is known. */
+	/* A run directory does not contain other files. */
 	if (name.how == JP_NAME_NO_FILE &&
 	    (mapping->backing != JP_BACKING_FILE || jp_file_finder_is_of_run(names->finder)))
 		name.how = JP_NAME_NOT_ANONYMOUS;

@@ -3,29 +3,29 @@
 
 #include "harness/format/elf/elf_file.h"
 
-/* Files of one mapping, closed in the end. */
+/* Open files for one mapping. */
 struct held {
 	struct jp_found_file files[2];
 	size_t count;
-	const struct jp_found_file *symbols, *runtime; /* two of them, or one for both */
+	const struct jp_found_file *symbols, *runtime; /* two of the files, or one for both */
 };
 
-static struct jp_elf_input input_of(const struct jp_found_file *found)
+static struct jp_elf_input make_input(const struct jp_found_file *found)
 {
 	return (struct jp_elf_input){found->fd, found->image, found->size};
 }
 
-/* What the file itself says of where its symbols are: its link, into @link, and its build id where
- * the capture has none. */
-static void learn(struct jp_file_finder *finder, struct jp_wanted_file *wanted, char *link,
-		  size_t size)
+/* Reads from the file itself its debug link, into @link, and its build id if the capture has
+ * none. */
+static void read_links(struct jp_file_finder *finder, struct jp_wanted_file *wanted, char *link,
+		       size_t size)
 {
 	struct jp_found_file found;
 	struct jp_elf_input input;
 
 	if (jp_file_find(finder, wanted, JP_FILE_ITSELF, &found, NULL))
 		return;
-	input = input_of(&found);
+	input = make_input(&found);
 	if (jp_elf_debuglink(&input, link, size))
 		wanted->link = link;
 	if (!wanted->id.size &&
@@ -34,8 +34,9 @@ static void learn(struct jp_file_finder *finder, struct jp_wanted_file *wanted, 
 	jp_found_file_close(&found);
 }
 
-/* Whether it is kept, for one of both or both. */
-static bool hold(struct held *held, const struct jp_found_file *found, struct jp_elf_tables tables)
+/* Keeps @found for symbols, as the file that ran, or both. Returns whether it is needed. */
+static bool keep_file(struct held *held, const struct jp_found_file *found,
+		      struct jp_elf_tables tables)
 {
 	const bool symbols = tables.symtab && !held->symbols;
 	const bool runtime = tables.dynsym && !held->runtime;
@@ -48,10 +49,8 @@ static bool hold(struct held *held, const struct jp_found_file *found, struct jp
 	return symbols || runtime;
 }
 
-/*
- * perf's dso__load() (tools/perf/util/symbol.c): of all places, the first file with a .symtab has
- * the symbols, the first with a .dynsym is the one that ran.
- */
+/* Follows perf's dso__load() (tools/perf/util/symbol.c): the first file with a .symtab has the
+ * symbols, the first with a .dynsym is the one that ran. */
 static void find_files(struct held *held, struct jp_symbol_file *file,
 		       struct jp_file_finder *finder, const struct jp_wanted_file *wanted)
 {
@@ -67,11 +66,11 @@ static void find_files(struct held *held, struct jp_symbol_file *file,
 			break;
 		any = true;
 		place = found->place + 1;
-		input = input_of(found);
+		input = make_input(found);
 		tables = jp_elf_tables(&input);
 		file->not_elf = !tables.elf;
 		file->broken = tables.cut_short;
-		if (!hold(held, found, tables))
+		if (!keep_file(held, found, tables))
 			jp_found_file_close(found);
 	}
 	if (any)
@@ -86,11 +85,11 @@ void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *fin
 	struct held held = {0};
 	char link[256];
 
-	learn(finder, &wanted, link, sizeof(link));
+	read_links(finder, &wanted, link, sizeof(link));
 	find_files(&held, file, finder, &wanted);
 	if (held.count) {
-		symbols = input_of(held.symbols ?: held.runtime);
-		runtime = input_of(held.runtime ?: held.symbols);
+		symbols = make_input(held.symbols ?: held.runtime);
+		runtime = make_input(held.runtime ?: held.symbols);
 		file->symtab = held.symbols;
 		file->not_elf = false;
 		file->broken = jp_elf_symbols(&symbols, &runtime, &file->symbols, NULL);

@@ -4,14 +4,14 @@
 #include "harness/format/elf/elf_symbols.h"
 #include "harness/model/files/file_finder.h"
 
-/* The symbols of one file that was mapped, from wherever perf would take them. */
+/* The symbols of one mapped file, from the places where perf searches. */
 struct jp_symbol_file {
-	int missing; /* 0, or why there is no such file, as jp_file_find() */
-	bool symtab; /* it was not stripped */
+	int missing; /* 0, or the error of jp_file_find() */
+	bool symtab; /* it is not stripped */
 	bool not_elf;
-	bool broken; /* it is cut short, or its symbols cannot be read */
+	bool broken; /* truncated, or its symbols are unreadable */
 	struct jp_elf_symbols symbols;
 };
-/* @file is all zero. @recorded->id: where the capture knows it, else all zero. */
+/* Loads @recorded into @file, which must be all zero. @recorded->id is all zero if unknown. */
 void jp_symbol_file_load(struct jp_symbol_file *file, struct jp_file_finder *finder,
 			 const struct jp_wanted_file *recorded);

@@ -18,9 +18,8 @@ struct jp_call_sites {
 	struct jp_map known; /* enum call_site, by address and file */
 };
 
-/* Of a function from its entry on: longer ones are not read. No machine's direct call is longer
- * than LONGEST_CALL. Emitted code is called in few places: of a file made to have many, the first
- * are. */
+/* LONGEST: bytes read from a function's entry on. LONGEST_CALL: longest direct call of any machine.
+ * MOST: call sites cached; emitted code has few callers, and a hostile file gets no more. */
 enum { LONGEST = 4096, LONGEST_CALL = 5, MOST = 4096 };
 
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder)
@@ -39,7 +38,8 @@ void jp_call_sites_free(struct jp_call_sites *sites)
 	free(sites);
 }
 
-/* Bytes of @mapping's file from @offset on; 0: none can be read. */
+/* Reads up to @size bytes of @mapping's file at @offset. Returns the number of bytes, 0 on
+ * error. */
 static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 			const struct jp_elf_entry *entry, uint64_t offset, unsigned char *code,
 			size_t size)
@@ -57,9 +57,9 @@ static size_t read_code(struct jp_call_sites *sites, const struct jp_mapping *ma
 	return size;
 }
 
-/* Whether the function whose first @size bytes are @code, at @vaddr, links a frame at once, and
- * returns wherever it gives that up. */
-static bool frames_all(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
+/* Returns whether the function at @vaddr, with the first @size bytes @code, links a frame at its
+ * entry and returns at each place where it drops the frame. */
+static bool keeps_frame(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *code, size_t size)
 {
 	const struct jp_machine *machine = jp_cfi_machine(cfi);
 	bool linked = true;
@@ -73,7 +73,7 @@ static bool frames_all(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *
 
 		if (linked && !now && !machine->frames->returns(code + at, size - at))
 			return false;
-		/* Behind a return there is more of it, or another function. */
+		/* Code behind a return belongs to another part or function. */
 		if (!linked && !now)
 			return true;
 		linked = now;
@@ -81,7 +81,8 @@ static bool frames_all(struct jp_cfi *cfi, uint64_t vaddr, const unsigned char *
 	return false;
 }
 
-static bool look(struct jp_call_sites *sites, const struct jp_mapping *mapping, uint64_t addr)
+static bool inspect_site(struct jp_call_sites *sites, const struct jp_mapping *mapping,
+			 uint64_t addr)
 {
 	const struct jp_elf_entry *entry = jp_elf_store_get(sites->store, mapping);
 	const struct jp_machine *machine = entry && entry->cfi ? jp_cfi_machine(entry->cfi) : NULL;
@@ -101,7 +102,7 @@ static bool look(struct jp_call_sites *sites, const struct jp_mapping *mapping, 
 		return false;
 	vaddr = jp_cfi_vaddr(entry->cfi, target);
 	size = read_code(sites, mapping, entry, target, code, sizeof(code));
-	return vaddr != UINT64_MAX && frames_all(entry->cfi, vaddr, code, size);
+	return vaddr != UINT64_MAX && keeps_frame(entry->cfi, vaddr, code, size);
 }
 
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
@@ -114,6 +115,6 @@ bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_map
 	if (!known)
 		return false;
 	if (*known == UNSEEN_SITE)
-		*known = look(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
+		*known = inspect_site(sites, mapping, addr) ? FRAME_BEHIND : NOTHING_KNOWN;
 	return *known == FRAME_BEHIND;
 }

@@ -8,15 +8,13 @@ struct jp_elf_store;
 struct jp_file_finder;
 struct jp_mapping;
 
-/* What the code of a file says of calls that return to it, cached by address. */
+/* Cached analysis of the calls in a file's code. */
 struct jp_call_sites;
-/* Both are the caller's. NULL: no memory. */
+/* @store and @finder stay the caller's. Returns NULL if there is no memory. */
 struct jp_call_sites *jp_call_sites_new(struct jp_elf_store *store, struct jp_file_finder *finder);
 void jp_call_sites_free(struct jp_call_sites *sites);
-/*
- * Whether what called back to @addr in @mapping was a function of the same file that had a frame
- * for as long as it ran: the call names it, and it gives its frame up to return, never to go on
- * elsewhere. Then it has a frame in each whole chain that comes through @addr.
- */
+/* Returns whether each whole chain through return address @addr in @mapping must contain another
+ * frame of the same file: the call there is a direct call of a function of the file that keeps a
+ * frame until it returns, and never leaves by a jump. */
 bool jp_call_sites_frame_behind(struct jp_call_sites *sites, const struct jp_mapping *mapping,
 				uint64_t addr);

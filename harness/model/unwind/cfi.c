@@ -13,8 +13,9 @@
 #include "harness/model/machine/machine.h"
 
 enum {
-	MAX_OPS = 256, /* operations of one expression */
-	PAGE = 65536,  /* the largest page of any machine: segments are mapped from its start */
+	MAX_OPS = 256, /* operations per expression */
+	PAGE = 65536,  /* largest page of any machine, in bytes; segments are mapped from a page's
+			  start */
 };
 
 struct jp_cfi {
@@ -29,8 +30,8 @@ _Static_assert((int)JP_OP_ROT == DW_OP_rot && (int)JP_OP_PLUS == DW_OP_plus &&
 		       (int)JP_OP_JUMP == DW_OP_skip && (int)JP_OP_CFA == DW_OP_call_frame_cfa,
 	       "the numbers are DWARF's");
 
-/* One DWARF operation in our spelling. False: call frames do not use it. */
-static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
+/* Translates a DWARF operation. Returns false if call frames do not use it. */
+static bool translate_op(const Dwarf_Op *from, struct jp_cfi_op *to)
 {
 	*to = (struct jp_cfi_op){.kind = from->atom, .value = from->number};
 	switch (from->atom) {
@@ -39,7 +40,7 @@ static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 	case DW_OP_abs ... DW_OP_plus:
 	case DW_OP_shl ... DW_OP_skip:
 	case DW_OP_call_frame_cfa:
-		return true; /* one spelling, which is ours too */
+		return true; /* same number */
 	case DW_OP_lit0 ... DW_OP_lit31:
 		to->kind = JP_OP_PUSH;
 		to->value = from->atom - DW_OP_lit0;
@@ -83,12 +84,13 @@ static bool translate(const Dwarf_Op *from, struct jp_cfi_op *to)
 	}
 }
 
-/* Turns byte offsets of jumps into indexes of operations; @where: those of @from. */
+/* Converts the byte offsets of jumps to indexes of operations; @where: new index of each of
+ * @from. */
 static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_Op *from,
 		       size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		/* The operand is two bytes and counts from what follows them. */
+		/* The operand has two bytes and is relative to the next operation. */
 		int64_t target = (int64_t)from[i].offset + 3 + (int16_t)from[i].number;
 		size_t to;
 
@@ -96,7 +98,8 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 			continue;
 		for (to = 0; to < count && (int64_t)from[to].offset != target; to++)
 			;
-		/* Into an operand, or before the start; behind the last one is the end. */
+		/* A jump into an operand or before the start is invalid; one behind the last
+		 * operation ends. */
 		if (to == count && target <= (int64_t)from[count - 1].offset)
 			return false;
 		ops[where[i]].value = where[to];
@@ -104,7 +107,7 @@ static bool link_jumps(struct jp_cfi_op *ops, const size_t *where, const Dwarf_O
 	return true;
 }
 
-/* The index of the expression, or -1: it has an unknown operation. */
+/* Returns the index of the added expression, or -1 if an operation is unknown. */
 static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, size_t count)
 {
 	struct jp_cfi_op ops[2 * MAX_OPS];
@@ -117,7 +120,7 @@ static int32_t add_expression(struct jp_cfi_rows *rows, const Dwarf_Op *from, si
 		if (from[i].atom == DW_OP_plus_uconst) {
 			ops[nr_ops++] = (struct jp_cfi_op){JP_OP_PUSH, 0, from[i].number};
 			ops[nr_ops++] = (struct jp_cfi_op){.kind = JP_OP_PLUS};
-		} else if (from[i].atom != DW_OP_nop && !translate(&from[i], &ops[nr_ops++])) {
+		} else if (from[i].atom != DW_OP_nop && !translate_op(&from[i], &ops[nr_ops++])) {
 			return -1;
 		}
 	}
@@ -132,7 +135,7 @@ static bool is_small(uint64_t number)
 	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
 }
 
-/* libdw's description of a place, or (@value) of a value, as a rule. */
+/* Converts libdw's description of a location, or of a @value, to a rule. */
 static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *ops, size_t count,
 				    bool value)
 {
@@ -146,7 +149,7 @@ static struct jp_cfi_rule make_rule(struct jp_cfi_rows *rows, const Dwarf_Op *op
 		rule.offset = ops[1].number;
 		return rule;
 	}
-	if (count == 1 && value && translate(&ops[0], &op) && op.kind == JP_OP_REG &&
+	if (count == 1 && value && translate_op(&ops[0], &op) && op.kind == JP_OP_REG &&
 	    is_small(op.value)) {
 		rule.kind = JP_RULE_REG;
 		rule.reg = op.reg;
@@ -168,7 +171,8 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 
 	if (dwarf_frame_register(frame, reg, mem, &ops, &count))
 		return rule;
-	if (count == 0) { /* libdw: no operations are "same value", or, at @mem, "undefined" */
+	if (count ==
+	    0) { /* libdw: no operations mean "same value", or, with @mem returned, "undefined" */
 		rule.kind = ops == mem ? JP_RULE_LOST : JP_RULE_KEPT;
 	} else if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
 		rule.kind = JP_RULE_REG;
@@ -186,14 +190,14 @@ static struct jp_cfi_rule register_rule(struct jp_cfi_rows *rows, Dwarf_Frame *f
 	return rule;
 }
 
-/* What the caller's stack pointer is where no rule gives another. */
-static bool is_cfa(const struct jp_cfi_rule *rule)
+/* Returns whether a stack pointer's rule gives the CFA, its default. */
+static bool gives_cfa(const struct jp_cfi_rule *rule)
 {
 	return rule->kind == JP_RULE_KEPT || rule->kind == JP_RULE_LOST ||
 	       (rule->kind == JP_RULE_CFA && !rule->offset);
 }
 
-/* Whether all of @rules, which are @row's, are AT_CFA. */
+/* Returns whether @row is a direct step, and stores the bounds of the offsets of its @rules. */
 static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules, unsigned sp)
 {
 	int64_t low = rules->offset, high = low;
@@ -211,9 +215,9 @@ static bool find_direct(struct jp_cfi_row *row, const struct jp_cfi_rule *rules,
 	return row->kind == JP_ROW_STEP && row->cfa.kind == JP_RULE_REG && row->sp_is_cfa;
 }
 
-/* The row of @frame, its rules appended. */
-static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row, int return_address,
-		 bool signal)
+/* Fills @row from @frame and appends its rules. */
+static void fill_row(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
+		     int return_address, bool signal)
 {
 	const struct jp_machine *machine = cfi->machine;
 	struct jp_cfi_rows *rows = &cfi->rows;
@@ -228,7 +232,7 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	if (row->cfa.kind == JP_RULE_UNKNOWN || row->cfa.kind == JP_RULE_CFA ||
 	    return_address < 0 || return_address >= JP_REGS)
 		return;
-	/* The return address comes first: without it there is no step. */
+	/* The return address is the first rule: no step is possible without it. */
 	rule = register_rule(rows, frame, return_address);
 	if (rule.kind == JP_RULE_LOST)
 		row->kind = JP_ROW_END;
@@ -245,9 +249,9 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 		if (reg == machine->ip)
 			continue;
 		rule = register_rule(rows, frame, reg);
-		/* Where there is no rule, the machine's convention holds; libdw's own idea of it
-		 * has rax in rbx's place (backends/x86_64_cfi.c, elfutils 0.188). */
-		if (reg == machine->sp && is_cfa(&rule)) {
+		/* A register without a rule follows the machine's calling convention. libdw's own
+		 * defaults confuse rbx and rax (backends/x86_64_cfi.c, elfutils 0.188). */
+		if (reg == machine->sp && gives_cfa(&rule)) {
 			row->sp_is_cfa = true;
 			continue;
 		}
@@ -267,10 +271,10 @@ static void fill(struct jp_cfi *cfi, Dwarf_Frame *frame, struct jp_cfi_row *row,
 	row->direct = find_direct(row, &rows->rules[row->first], machine->sp);
 }
 
-/* Asks libdw once for each address. All addresses of a range share the rules of its last one; the
- * first one is unsafe: after DW_CFA_restore_state libdw's start is too low. */
-static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr,
-					      struct jp_cfi_row *row)
+/* Compiles the row of @vaddr with libdw, once per address. All addresses of a range share the row
+ * of the last address: libdw's range start is too low after DW_CFA_restore_state. */
+static __attribute__((noinline)) void compile_row(struct jp_cfi *cfi, uint64_t vaddr,
+						  struct jp_cfi_row *row)
 {
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start, end = 0;
@@ -287,7 +291,7 @@ static __attribute__((noinline)) void compile(struct jp_cfi *cfi, uint64_t vaddr
 		if (last)
 			*row = *last;
 		else
-			fill(cfi, frame, row, return_address, signal);
+			fill_row(cfi, frame, row, return_address, signal);
 		if (!last && end > vaddr)
 			jp_cfi_rows_put(&cfi->rows, end - 1, row);
 		free(frame);
@@ -303,7 +307,7 @@ const struct jp_cfi_rows *jp_cfi_row_at(struct jp_cfi *cfi, uint64_t vaddr, stru
 	if (known)
 		*row = *known;
 	else
-		compile(cfi, vaddr, row);
+		compile_row(cfi, vaddr, row);
 	return &cfi->rows;
 }
 
@@ -314,7 +318,7 @@ enum jp_cfi_answer jp_cfi_step(struct jp_cfi *cfi, uint64_t vaddr, struct jp_reg
 	struct jp_cfi_row compiled;
 
 	if (!row) {
-		compile(cfi, vaddr, &compiled);
+		compile_row(cfi, vaddr, &compiled);
 		row = &compiled;
 	}
 	return jp_cfi_rows_step(&cfi->rows, row, cfi->machine->sp, regs, load, context);
@@ -330,7 +334,7 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 		if (offset >= segment->offset && offset - segment->offset < segment->size)
 			return offset - segment->offset + segment->vaddr;
 	}
-	/* Mappings start and end at pages, segments do not. */
+	/* Mappings start and end at page boundaries, segments do not. */
 	for (size_t i = 0; i < image->nr_code; i++) {
 		const struct jp_elf_segment *segment = &image->code[i];
 		uint64_t first = segment->offset & ~(uint64_t)(PAGE - 1);
@@ -341,7 +345,7 @@ uint64_t jp_cfi_vaddr(const struct jp_cfi *cfi, uint64_t offset)
 	return UINT64_MAX;
 }
 
-/* Takes over *@image of jp_elf_extract() or jp_elf_wrap(), also where it fails. */
+/* Opens @image and owns it, also on failure. Returns NULL and a message on error. */
 static struct jp_cfi *open_made(struct jp_elf_image *image, struct jp_error *err)
 {
 	struct jp_cfi *cfi = calloc(1, sizeof(*cfi));

@@ -3,7 +3,7 @@
 
 enum {
 	DEPTH = 32,
-	MAX_STEPS = 512, /* an expression may jump backwards for ever */
+	MAX_STEPS = 512, /* operations; an expression may loop for ever */
 };
 
 struct word_stack {
@@ -45,8 +45,8 @@ static bool compare(uint8_t kind, int64_t a, int64_t b, uint64_t *result)
 	}
 }
 
-/* @under op @top; false where there is no such operation. */
-static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
+/* Computes @under op @top. Returns false for an unknown operation. */
+static bool apply_binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 {
 	int64_t a = under, b = top;
 
@@ -93,8 +93,8 @@ static bool binary(uint8_t kind, uint64_t under, uint64_t top, uint64_t *result)
 	}
 }
 
-/* Operations that change the stack only. */
-static bool arrange(const struct jp_cfi_op *op, struct word_stack *stack)
+/* Applies an operation that only needs the stack. Returns false if it is unknown or invalid. */
+static bool apply_stack_op(const struct jp_cfi_op *op, struct word_stack *stack)
 {
 	uint64_t *top, word;
 
@@ -134,7 +134,7 @@ static bool arrange(const struct jp_cfi_op *op, struct word_stack *stack)
 		*top = ~*top;
 		return true;
 	default:
-		if (stack->depth < 2 || !binary(op->kind, top[-1], top[0], &top[-1]))
+		if (stack->depth < 2 || !apply_binary(op->kind, top[-1], top[0], &top[-1]))
 			return false;
 		stack->depth--;
 		return true;
@@ -180,7 +180,7 @@ enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 				at = op->value - 1; /* the loop adds it again */
 			break;
 		default:
-			good = arrange(op, &stack);
+			good = apply_stack_op(op, &stack);
 			break;
 		}
 		if (!good)

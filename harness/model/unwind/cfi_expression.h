@@ -7,21 +7,21 @@
 #include "harness/model/machine/machine.h"
 
 enum jp_cfi_answer {
-	JP_CFI_STEPPED, /* regs are the caller's: ip and sp are known */
-	JP_CFI_END,     /* the return address is undefined here: the outermost frame */
-	JP_CFI_NONE,    /* no rule for this address */
-	JP_CFI_STACK,   /* the dump ends before what the rule needs */
-	JP_CFI_SIGNAL,  /* stepped out of a signal's frame: regs are the interrupted ones, and their
-			 * ip is no return address: look it up as it is, not - 1 */
+	JP_CFI_STEPPED, /* regs are the caller's; ip and sp are known */
+	JP_CFI_END,     /* outermost frame: the return address is undefined */
+	JP_CFI_NONE,    /* no usable rule for this address */
+	JP_CFI_STACK,   /* the dump lacks memory that the rule reads */
+	JP_CFI_SIGNAL,  /* stepped out of a signal frame: regs are the interrupted ones, so look up
+			   their ip without - 1 */
 };
 
-/* DWARF expressions of call frame information (PLT stubs, signal frames, realigned stacks), with
- * one spelling for each operation. The numbers are DWARF's. */
+/* Operations of DWARF expressions in call frame information (PLT stubs, signal frames, realigned
+ * stacks), in one canonical form each. The numbers are DWARF's. */
 enum jp_cfi_op_kind {
 	JP_OP_PUSH = 0x10, /* @value */
 	JP_OP_DUP = 0x12,
 	JP_OP_DROP = 0x13,
-	JP_OP_PICK = 0x15, /* the @value-th below the top */
+	JP_OP_PICK = 0x15, /* item @value below the top */
 	JP_OP_SWAP = 0x16,
 	JP_OP_ROT = 0x17,
 	JP_OP_ABS = 0x19,
@@ -38,14 +38,14 @@ enum jp_cfi_op_kind {
 	JP_OP_SHR,
 	JP_OP_SHRA,
 	JP_OP_XOR,
-	JP_OP_JUMP_IF, /* as JUMP where the top is not zero */
+	JP_OP_JUMP_IF, /* JUMP if the top is not zero */
 	JP_OP_EQ,
 	JP_OP_GE,
 	JP_OP_GT,
 	JP_OP_LE,
 	JP_OP_LT,
 	JP_OP_NE,
-	JP_OP_JUMP,        /* to the @value-th operation */
+	JP_OP_JUMP,        /* to operation @value */
 	JP_OP_REG = 0x92,  /* register @reg + @value */
 	JP_OP_LOAD = 0x94, /* @value bytes */
 	JP_OP_CFA = 0x9c,
@@ -57,8 +57,9 @@ struct jp_cfi_op {
 	uint64_t value;
 };
 
-/* STEPPED: *@result is the top of the stack in the end; NONE: the expression is broken or needs an
- * unknown register; STACK: it loads what the dump does not hold. */
+/* Evaluates an expression. Returns STEPPED and the final top of the stack in *@result; NONE if the
+ * expression is invalid or needs an unknown register; STACK if it loads memory that the dump
+ * lacks. */
 enum jp_cfi_answer jp_cfi_evaluate(const struct jp_cfi_op *ops, size_t count,
 				   const struct jp_regs *regs, uint64_t cfa, jp_stack_load load,
 				   void *context, uint64_t *result);

@@ -4,44 +4,44 @@
 #include "harness/base/map.h"
 #include "harness/model/unwind/cfi_expression.h"
 
-/* Compiled call frame information: the rules at one address, in a map by address. */
+/* Compiled call frame information: the rules at each address. */
 
-/* How one thing of the caller is found. */
+/* How a value of the caller is computed. */
 enum jp_cfi_rule_kind {
 	JP_RULE_CFA,     /* the CFA + offset is the value */
 	JP_RULE_AT_CFA,  /* the value lies at the CFA + offset */
 	JP_RULE_REG,     /* register + offset */
 	JP_RULE_EXPR,    /* the expression's result is the value */
-	JP_RULE_AT_EXPR, /* the value lies where the expression says */
+	JP_RULE_AT_EXPR, /* the value is stored at the expression's result */
 	JP_RULE_LOST,    /* undefined */
-	JP_RULE_UNKNOWN, /* none that we support */
+	JP_RULE_UNKNOWN, /* unsupported */
 	JP_RULE_KEPT,    /* unchanged */
 };
 
 struct jp_cfi_rule {
 	uint8_t kind;
-	uint8_t target; /* the caller's register that it gives */
-	uint8_t reg;    /* JP_RULE_REG: from this one */
+	uint8_t target; /* register of the caller */
+	uint8_t reg;    /* JP_RULE_REG: register of the callee */
 	int32_t offset; /* or the index of the expression */
 };
 
 enum jp_cfi_row_kind { JP_ROW_NONE, JP_ROW_END, JP_ROW_STEP, JP_ROW_SIGNAL };
 
 struct jp_cfi_row {
-	uint32_t first; /* of @count rules; the first of them gives the ip */
-	uint32_t kept;  /* registers that stay known and unchanged */
+	uint32_t first; /* index of @count rules; the first is for the ip */
+	uint32_t kept;  /* mask of registers that stay known and unchanged */
 	struct jp_cfi_rule cfa;
 	uint8_t count;
 	uint8_t kind;
-	bool sp_is_cfa; /* the caller's stack pointer is the CFA, of which there is no rule */
-	bool direct;    /* a step whose CFA is a register's, and all of whose rules are AT_CFA: */
-	int32_t low;    /* the lowest of their offsets */
-	uint32_t span;  /* from there to the highest */
-	uint64_t given; /* the registers that it gives */
+	bool sp_is_cfa; /* the caller's stack pointer is the CFA */
+	bool direct;    /* the CFA is a register's, and all rules are AT_CFA: */
+	int32_t low;    /* their lowest offset */
+	uint32_t span;  /* distance to the highest */
+	uint64_t given; /* mask of registers with a rule */
 };
 
 struct jp_cfi_expression {
-	uint32_t first, count; /* of the operations */
+	uint32_t first, count; /* operations */
 };
 
 struct jp_cfi_rows {
@@ -55,15 +55,15 @@ struct jp_cfi_rows {
 };
 
 void jp_cfi_rows_free(struct jp_cfi_rows *rows);
-/* Without memory the row is not kept. */
+/* Caches @row, unless there is no memory. */
 void jp_cfi_rows_put(struct jp_cfi_rows *rows, uint64_t vaddr, const struct jp_cfi_row *row);
-/* False: no memory. */
+/* Returns false if there is no memory. */
 bool jp_cfi_rows_add_rule(struct jp_cfi_rows *rows, struct jp_cfi_rule rule);
-/* The index of the expression, or -1: no memory. */
+/* Returns the index of the expression, or -1 if there is no memory. */
 int32_t jp_cfi_rows_add_expression(struct jp_cfi_rows *rows, const struct jp_cfi_op *ops,
 				   size_t count);
 
-/* The row of @vaddr, or NULL. */
+/* Returns the cached row of @vaddr, or NULL. */
 static inline const struct jp_cfi_row *jp_cfi_rows_find(const struct jp_cfi_rows *rows,
 							uint64_t vaddr)
 {
@@ -104,11 +104,9 @@ static inline enum jp_cfi_answer jp_cfi_rule_apply(const struct jp_cfi_rows *row
 	}
 }
 
-/*
- * Compilers do not describe that an epilogue restored a register: its rule still names the slot
- * that it was popped from, which lies below sp and so in no dump. (Never the return address: it
- * would lead back to where the walk is.)
- */
+/* Returns whether @rule may be ignored because an epilogue has popped its register, which compilers
+ * do not describe: the rule names a slot below sp, which no dump holds. Never applied to the return
+ * address, which would lead back to the same frame. */
 static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const struct jp_regs *regs,
 				      uint64_t cfa, unsigned sp)
 {
@@ -116,13 +114,13 @@ static inline bool jp_cfi_rule_popped(const struct jp_cfi_rule *rule, const stru
 	       regs->known & UINT64_C(1) << rule->target;
 }
 
-/* One step by @row; @sp: the stack pointer's index. Here, so that @load may be a part of it. */
+/* Steps by @row; @sp: number of the stack pointer. Inline, so that @load can be inlined. */
 static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows,
 						  const struct jp_cfi_row *row, unsigned sp,
 						  struct jp_regs *regs, jp_stack_load load,
 						  void *context)
 {
-	/* Of all rows together there may be none. */
+	/* No row may have any rule. */
 	const struct jp_cfi_rule *rules = rows->rules ? &rows->rules[row->first] : NULL;
 	uint64_t values[JP_REGS + 1], cfa;
 	enum jp_cfi_answer answer;
@@ -135,7 +133,7 @@ static inline enum jp_cfi_answer jp_cfi_rows_step(const struct jp_cfi_rows *rows
 	answer = jp_cfi_rule_apply(rows, &row->cfa, regs, 0, load, context, &cfa);
 	if (answer != JP_CFI_STEPPED)
 		return answer;
-	/* Rules refer to the callee's registers: read all before changing any. A register that
+	/* Rules use the callee's registers, so read all values before changing any. A register that
 	 * cannot be read becomes unknown; without the ip there is no step. */
 	for (unsigned i = 0; i < row->count; i++) {
 		answer = jp_cfi_rule_apply(rows, &rules[i], regs, cfa, load, context, &values[i]);

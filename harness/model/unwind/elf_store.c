@@ -17,24 +17,24 @@
 
 enum { MAX_INDEX = 64 << 20 };
 
-/* A file that was looked up. */
+/* A looked-up file. */
 struct entry {
-	struct jp_elf_entry found; /* first: it is what callers hold */
-	struct entry *next;        /* of the same path */
+	struct jp_elf_entry found; /* first member: callers hold pointers to it */
+	struct entry *next;        /* with the same path */
 	uint64_t ino, gen;
 	struct jp_build_id id;
 	const char *path;
-	struct jp_text *text; /* the same */
+	struct jp_text *text; /* @path in the pool */
 	struct jp_error error;
 };
 
 struct jp_elf_store {
 	char *dir;
-	struct jp_file_finder *finder; /* NULL: the run directory alone */
-	char *index;                   /* the text that lines point into */
+	struct jp_file_finder *finder; /* NULL: only the run directory */
+	char *index;                   /* text of the lines */
 	struct jp_elf_line *lines;
 	size_t nr_lines, capacity;
-	struct jp_text_pool paths; /* value: the entries of each */
+	struct jp_text_pool paths; /* value: list of entries */
 };
 
 static bool is_hex(const char *text)
@@ -44,8 +44,8 @@ static bool is_hex(const char *text)
 	return size >= 2 && size <= 40 && size % 2 == 0 && !text[size];
 }
 
-/* A newline in a path stands as \012, a backslash as \134. */
-static void decode(char *path)
+/* Decodes \012 to a newline and \134 to a backslash. */
+static void decode_path(char *path)
 {
 	char *to = path;
 
@@ -89,7 +89,7 @@ static bool parse_inode(const char *text, struct jp_elf_line *line)
 	return !text[line->snapshot];
 }
 
-/* "#DIGEST ", or a path at once, as older captures wrote it. */
+/* "#DIGEST ", or nothing in older captures. */
 static bool parse_digest(char **text, struct jp_elf_line *line)
 {
 	const char *at = *text;
@@ -102,7 +102,7 @@ static bool parse_digest(char **text, struct jp_elf_line *line)
 	return line->digested;
 }
 
-/* Skips malformed lines: a look-up of what they would have named reports it missing. */
+/* Skips malformed lines: their files are reported as missing when they are looked up. */
 static void parse_index(struct jp_elf_store *store)
 {
 	char *rest = store->index, *at;
@@ -117,7 +117,7 @@ static void parse_index(struct jp_elf_store *store)
 		    !parse_digest(&at, &line) || !*at)
 			continue;
 		line.path = at;
-		decode(line.path);
+		decode_path(line.path);
 		added = jp_array_push(&store->lines, &store->nr_lines, &store->capacity);
 		if (!added)
 			return;
@@ -125,7 +125,7 @@ static void parse_index(struct jp_elf_store *store)
 	}
 }
 
-/* Of a run's elf/ or a case's folder; any other folder the finder looks through. */
+/* Reads the index of a run's elf/, or of an elf/ itself. Any other folder is left to the finder. */
 static int read_index(struct jp_elf_store *store, const char *dir)
 {
 	char path[4096];
@@ -142,7 +142,7 @@ static int read_index(struct jp_elf_store *store, const char *dir)
 	}
 	if (!store->index)
 		return 0;
-	/* No path holds a NUL: drop that line, keep the next. */
+	/* A path has no NUL: split there, so that only one line is malformed. */
 	for (size_t i = 0; i < size; i++)
 		if (!store->index[i])
 			store->index[i] = '\n';
@@ -186,7 +186,7 @@ static bool same_id(const struct jp_build_id *id, const struct jp_build_id *othe
 	return id->size == other->size && memcmp(id->bytes, other->bytes, id->size) == 0;
 }
 
-/* Opens elf/BUILDID; the file must be what its name says. */
+/* Opens elf/BUILDID, and checks that the file has that build id. */
 static struct jp_cfi *open_saved(const struct jp_elf_store *store, const char *build_id,
 				 struct jp_error *err)
 {
@@ -229,7 +229,7 @@ int jp_elf_store_check(const struct jp_elf_store *store, const struct jp_elf_lin
 		       line->build_id);
 }
 
-/* The name of a removed file ends with " (deleted)"; the inode identifies it. */
+/* A removed file's name ends with " (deleted)", but the inode is the same. */
 static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
 {
 	if (entry->ino && entry->ino == line->ino)
@@ -237,8 +237,8 @@ static bool same_path(const struct jp_elf_line *line, const struct entry *entry)
 	return strcmp(line->path, entry->path) == 0;
 }
 
-static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct entry *entry,
-			       struct jp_error *err)
+static struct jp_cfi *open_from_dir(const struct jp_elf_store *store, const struct entry *entry,
+				    struct jp_error *err)
 {
 	char text[41];
 
@@ -247,7 +247,7 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	for (size_t i = 0; i < store->nr_lines; i++) {
 		const struct jp_elf_line *line = &store->lines[i];
 
-		/* Old records without identity have the path alone. */
+		/* Old records without an inode have only the path. */
 		if (same_path(line, entry) && (!entry->ino || entry->ino == line->ino) &&
 		    (!line->gen || (entry->gen ? entry->gen == line->gen : line->snapshot)))
 			return open_saved(store, line->build_id, err);
@@ -256,9 +256,9 @@ static struct jp_cfi *from_dir(const struct jp_elf_store *store, const struct en
 	return NULL;
 }
 
-/* The first file with call frame information: a separate file of symbols has none. */
-static struct jp_cfi *from_finder(const struct jp_elf_store *store, const struct entry *entry,
-				  uint32_t pid, struct jp_error *err)
+/* Opens the first file with call frame information; a separate file of symbols has none. */
+static struct jp_cfi *open_from_finder(const struct jp_elf_store *store, const struct entry *entry,
+				       uint32_t pid, struct jp_error *err)
 {
 	const struct jp_wanted_file wanted = {
 		.path = entry->path, .id = entry->id, .ino = entry->ino, .pid = pid};
@@ -320,9 +320,9 @@ struct jp_elf_entry *jp_elf_store_get(struct jp_elf_store *store, const struct j
 	if (!entry)
 		return NULL;
 	if (store->dir)
-		entry->found.cfi = from_dir(store, entry, &entry->error);
+		entry->found.cfi = open_from_dir(store, entry, &entry->error);
 	if (!entry->found.cfi && store->finder)
-		entry->found.cfi = from_finder(store, entry, mapping->pid, &entry->error);
+		entry->found.cfi = open_from_finder(store, entry, mapping->pid, &entry->error);
 	if (entry->found.cfi)
 		jp_fail(&entry->error, ENOEXEC, "%s: of another machine", entry->path);
 	return &entry->found;

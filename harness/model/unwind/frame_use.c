@@ -47,9 +47,9 @@ enum jp_frame_use jp_frame_use(struct jp_elf_store *store, const struct jp_mappi
 
 bool jp_frame_kept(struct jp_elf_store *store, const struct jp_mapping *mapping)
 {
-	/* Without frame pointers a function has a register lead to its frame only where the frame's
-	 * size is not known: few do. Some of any program are written by hand, or of a library that
-	 * was linked in. */
+	/* Built without frame pointers, only functions with a frame of variable size have one: few.
+	 * But even files with frame pointers contain assembly, and code of other libraries. So
+	 * require one in PART. */
 	enum { PART = 4 };
 	const struct jp_elf_entry *entry = jp_elf_store_get(store, mapping);
 	size_t functions = 0, framed = 0;

@@ -11,13 +11,13 @@
 #include "harness/format/jit/jit_frames.h"
 
 enum {
-	ALIGN = 16,          /* of a function among the others */
-	PACK_MOST = 1 << 30, /* bytes of code with tables: distances in them have 32 bits */
-	ANCESTORS = 64,      /* that are asked for code of a process */
-	BELOW_MOST = 1024,   /* starts below an address that are looked at: bounds a hostile dump */
+	ALIGN = 16,          /* bytes between the starts of functions */
+	PACK_MOST = 1 << 30, /* bytes of code with tables: tables have 32-bit distances */
+	ANCESTORS = 64,      /* generations of ancestors searched for inherited code */
+	BELOW_MOST = 1024,   /* starts examined below an address: bounds a hostile jitdump */
 };
 
-/* The start of a process: as a copy of @parent, or (0) as a new program. */
+/* The start of a process as a copy of @parent, or (0) as a new program. */
 struct start {
 	uint32_t pid, parent;
 	uint64_t time; /* 0: unknown */
@@ -25,12 +25,12 @@ struct start {
 
 struct jp_jit_cfi {
 	const struct jp_code_loads *loads;
-	uint64_t *reach; /* for loads[i]: the largest end of loads[..i] of the same pid */
-	/* For loads[i]: where its code lies in @cfi, all functions one behind the other; 0: its
-	 * tables are of no use. */
+	uint64_t *reach; /* for loads[i]: the largest end in loads[..i] of the same pid */
+	/* For loads[i]: address of its code in @cfi, which has all functions one behind the other;
+	 * 0: its tables are unusable. */
 	uint64_t *vaddr;
 	struct jp_cfi *cfi;   /* NULL: no tables */
-	struct start *starts; /* in the order of time */
+	struct start *starts; /* sorted by time */
 	size_t nr_starts, capacity;
 	uint16_t machine;
 	bool built;
@@ -87,8 +87,8 @@ int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event)
 	return 0;
 }
 
-/* The last start of @pid, or NULL. */
-static const struct start *start_of(const struct jp_jit_cfi *jit, uint32_t pid)
+/* Returns the last start of @pid, or NULL. */
+static const struct start *find_last_start(const struct jp_jit_cfi *jit, uint32_t pid)
 {
 	for (size_t i = jit->nr_starts; i; i--)
 		if (jit->starts[i - 1].pid == pid)
@@ -103,9 +103,9 @@ static bool is_behind(const struct jp_code_load *load, uint32_t pid, uint64_t ad
 	return load->addr != addr ? load->addr > addr : load->time > time;
 }
 
-/* The first of loads[..high) of @pid that lies behind (@addr, @time). */
-static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pid, uint64_t addr,
-		     uint64_t time)
+/* Returns the index of the first of loads[..high) that sorts behind (@pid, @addr, @time). */
+static size_t find_first_behind(const struct jp_code_loads *loads, size_t high, uint32_t pid,
+				uint64_t addr, uint64_t time)
 {
 	size_t i;
 
@@ -113,21 +113,21 @@ static size_t behind(const struct jp_code_loads *loads, size_t high, uint32_t pi
 	return i;
 }
 
-/* The load that @pid itself published. */
-static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
-				      uint64_t time)
+/* Returns the load at @addr that @pid itself published until @time, or NULL. */
+static const struct jp_code_load *find_own_load(const struct jp_jit_cfi *jit, uint32_t pid,
+						uint64_t addr, uint64_t time)
 {
 	const struct jp_code_loads *loads = jit->loads;
 	const struct jp_code_load *latest = NULL;
-	size_t at = behind(loads, loads->count, pid, addr, UINT64_MAX);
+	size_t at = find_first_behind(loads, loads->count, pid, addr, UINT64_MAX);
 
-	/* From the nearest start below @addr downwards, as long as anything there reaches up to it.
-	 * What was loaded last lies over the others. */
+	/* Search downwards from the nearest start below @addr while any load there reaches @addr.
+	 * The last one loaded covers the others. */
 	for (int below = 0; below < BELOW_MOST && at && loads->loads[at - 1].pid == pid &&
 			    jit->reach[at - 1] > addr;
 	     below++) {
 		uint64_t start = loads->loads[at - 1].addr;
-		size_t later = behind(loads, at, pid, start, time);
+		size_t later = find_first_behind(loads, at, pid, start, time);
 
 		if (later) {
 			const struct jp_code_load *load = &loads->loads[later - 1];
@@ -136,7 +136,7 @@ static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid
 			    (!latest || load->time > latest->time))
 				latest = load;
 		}
-		at = start ? behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
+		at = start ? find_first_behind(loads, at, pid, start - 1, UINT64_MAX) : 0;
 	}
 	return latest;
 }
@@ -144,23 +144,23 @@ static const struct jp_code_load *own(const struct jp_jit_cfi *jit, uint32_t pid
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time)
 {
-	const struct jp_code_load *load = own(jit, pid, addr, time);
+	const struct jp_code_load *load = find_own_load(jit, pid, addr, time);
 
 	for (int i = 0; !load && jit->loads->count && i < ANCESTORS; i++) {
-		const struct start *start = start_of(jit, pid);
+		const struct start *start = find_last_start(jit, pid);
 
 		if (!start || !start->parent)
 			break;
 		pid = start->parent;
 		time = start->time && start->time < time ? start->time : time;
-		load = own(jit, pid, addr, time);
+		load = find_own_load(jit, pid, addr, time);
 	}
 	return load;
 }
 
-/* Makes one file's tables of all functions, as inject does: libdw finds a rule among a hundred
+/* Combines the tables of all functions as inject does, since libdw finds a rule among a hundred
  * thousand functions as fast as in one. */
-static void build(struct jp_jit_cfi *jit)
+static void build_tables(struct jp_jit_cfi *jit)
 {
 	const struct jp_code_loads *loads = jit->loads;
 	struct jp_jit_frames frames = {0};
@@ -168,7 +168,7 @@ static void build(struct jp_jit_cfi *jit)
 	struct jp_jit_function function = {0};
 
 	jit->built = true;
-	/* The records depend on the address of .eh_frame. */
+	/* Tables contain distances to .eh_frame, so assign the code's addresses first. */
 	for (size_t i = 0; i < loads->count; i++) {
 		const struct jp_code_load *load = &loads->loads[i];
 
@@ -211,7 +211,7 @@ static void build(struct jp_jit_cfi *jit)
 bool jp_jit_cfi_has_tables(struct jp_jit_cfi *jit, const struct jp_code_load *load)
 {
 	if (!jit->built && load->eh_frame)
-		build(jit);
+		build_tables(jit);
 	return load->eh_frame && jit->cfi && jit->vaddr[load - jit->loads->loads];
 }
 

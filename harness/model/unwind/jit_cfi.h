@@ -8,27 +8,25 @@
 #include "harness/format/jit/code_loads.h"
 #include "harness/format/event.h"
 
-/*
- * Unwind information of emitted code: the UNWINDING_INFO of jitdumps, found by process, address and
- * time. Parsed on first use.
- */
+/* Unwind information of emitted code from the UNWINDING_INFO of jitdumps, found by process, address
+ * and time. Parsed on first use. */
 struct jp_jit_cfi;
-/* @loads must outlive it. NULL: no memory. */
+/* @loads must outlive the result. Returns NULL if there is no memory. */
 struct jp_jit_cfi *jp_jit_cfi_new(const struct jp_code_loads *loads, uint16_t machine);
 void jp_jit_cfi_free(struct jp_jit_cfi *jit);
 
-/* Takes FORK and COMM events in the order of time: a forked process inherits what its parent had
- * published by then, until it execs. 0 or -ENOMEM. */
+/* Applies FORK and COMM events, in order of time: a forked process inherits its parent's code until
+ * it calls exec. Returns 0 or -ENOMEM. */
 int jp_jit_cfi_apply(struct jp_jit_cfi *jit, const struct jp_event *event);
-/* The function of @pid at @addr at @time, by the dumps, or NULL. A function ends where another is
- * loaded over its start. */
+/* Returns the function of @pid at @addr at @time in the jitdumps, or NULL. A later function
+ * replaces an earlier one whose start it covers. */
 const struct jp_code_load *jp_jit_cfi_at(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr,
 					 uint64_t time);
-/* Whether @load comes with usable tables. */
+/* Returns whether @load has usable tables. */
 bool jp_jit_cfi_has_tables(struct jp_jit_cfi *jit, const struct jp_code_load *load);
-/* As jp_cfi_step(), for @addr in @load. */
+/* Steps like jp_cfi_step(), at @addr in @load. */
 enum jp_cfi_answer jp_jit_cfi_step(struct jp_jit_cfi *jit, const struct jp_code_load *load,
 				   uint64_t addr, struct jp_regs *regs, jp_stack_load read,
 				   void *context);
-/* Functions with unusable tables. */
+/* Returns the number of functions with unusable tables. */
 uint64_t jp_jit_cfi_bad(const struct jp_jit_cfi *jit);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "harness/model/unwind/known_steps.h"
 
-/* Whether @step is that of @addr in @space, which is not 0, and its rules need the CFA alone. */
+/* Returns whether @step is the step of @addr in @space, which is not 0, and needs only the CFA. */
 static inline bool is_direct(const struct jp_known_step *step, uint64_t addr, uint64_t space)
 {
 	return step->addr == addr && step->space == space && step->row.direct;
 }
 
-static inline uint16_t guess_at(uint64_t sp)
+static inline uint16_t index_guess(uint64_t sp)
 {
 	return sp / 8 % JP_KNOWN_STEPS;
 }
 
-/* Makes the guess for @sp right for @addr; false: no step is known. */
-static bool find(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
+/* Corrects the guess for @sp. Returns false if no step of @addr is known. */
+static bool find_step(struct jp_known_steps *steps, uint64_t space, uint64_t addr, uint64_t sp)
 {
-	struct jp_step_guess *guess = &steps->guesses[guess_at(sp)];
+	struct jp_step_guess *guess = &steps->guesses[index_guess(sp)];
 	const struct jp_known_step *step = jp_known_step_at(steps, addr);
 
 	if (is_direct(&steps->list[guess->step], addr, space))
@@ -26,7 +26,7 @@ static bool find(struct jp_known_steps *steps, uint64_t space, uint64_t addr, ui
 	return true;
 }
 
-static inline uint64_t load(const unsigned char *bytes)
+static inline uint64_t load_word(const unsigned char *bytes)
 {
 	uint64_t value;
 
@@ -34,7 +34,7 @@ static inline uint64_t load(const unsigned char *bytes)
 	return value;
 }
 
-/* Whether all that @row reads is in @dump, which holds a word at least. */
+/* Returns whether @dump, which has at least one word, has all that @row reads. */
 static inline bool is_dumped(const struct jp_stack_dump *dump, const struct jp_cfi_row *row,
 			     uint64_t cfa)
 {
@@ -50,11 +50,11 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 {
 	const unsigned sp_at = regs->machine->sp, ip_at = regs->machine->ip;
 	const unsigned pushed = regs->machine->frames->pushed;
-	/* A copy: for all that the compiler knows, @regs may be a part of what pointers lead to. */
+	/* A copy: the compiler must assume that @regs aliases *@from. */
 	const struct jp_stack_dump dump = *from;
 	uint64_t sp = regs->r[sp_at], addr = regs->r[ip_at] - called, known = regs->known;
 	uint64_t rise = called || pushed ? pushed : 1;
-	uint16_t at = guess_at(sp), before = at;
+	uint16_t at = index_guess(sp), before = at;
 	uint64_t *frame = frames, *const end = frames + size;
 
 	if (!space || dump.size < sizeof(uint64_t))
@@ -66,10 +66,10 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 		uint64_t cfa = sp, caller;
 
 		if (!is_direct(step, addr, space)) {
-			if (!find(steps, space, addr, sp))
+			if (!find_step(steps, space, addr, sp))
 				break;
-			if (at != guess_at(sp))
-				at = steps->guesses[before].caller = guess_at(sp);
+			if (at != index_guess(sp))
+				at = steps->guesses[before].caller = index_guess(sp);
 			step = &steps->list[steps->guesses[at].step];
 		}
 		before = at;
@@ -84,13 +84,13 @@ uint32_t jp_known_steps_walk(struct jp_known_steps *steps, uint64_t space, struc
 			break;
 		rule = &step->rows->rules[step->row.first];
 		bytes = dump.bytes + (cfa - dump.sp);
-		caller = load(bytes + rule->offset);
+		caller = load_word(bytes + rule->offset);
 		if (!caller)
 			break;
 		*frame++ = caller;
 		for (unsigned left = step->row.count; --left;) {
 			rule++;
-			regs->r[rule->target] = load(bytes + rule->offset);
+			regs->r[rule->target] = load_word(bytes + rule->offset);
 		}
 		known = (known & step->row.kept) | step->row.given;
 		addr = caller - 1;

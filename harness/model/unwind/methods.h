@@ -6,14 +6,14 @@
 
 #include "harness/format/truth/format.h"
 
-/* The method's name: the last part of its metrics' names. */
+/* Returns the method's name, which is the last part of its metrics' names. */
 const char *jp_method_name(enum jp_method method);
-/* A short description. */
+/* Returns a short description. */
 const char *jp_method_text(enum jp_method method);
-/* How it walks native frames: JP_CHAIN or JP_DUMP, which the truth holds. */
+/* Returns which native frames of the truth the method finds: those of JP_CHAIN or JP_DUMP. */
 enum jp_method jp_method_root(enum jp_method method);
 
-/* The methods of a case that names none: a bit each. */
+/* Mask of the methods of a case that names none. */
 #define JP_METHODS_USUAL (UINT32_C(1) << JP_CHAIN | UINT32_C(1) << JP_DUMP)
-/* "chain,dump_fp" as bits; 0 where one is unknown, or named twice. */
+/* Parses a list like "chain,dump_fp" to a mask. Returns 0 if a method is unknown or repeated. */
 uint32_t jp_methods_parse(const char *list);

@@ -5,14 +5,14 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The dumped stack: the only memory of the process that there is. */
+/* The stack dump of a sample, the only memory of the process in a capture. */
 struct jp_stack_dump {
 	const unsigned char *bytes;
 	uint64_t sp, size;
-	uint64_t missed; /* the last address that was asked for and is not there */
+	uint64_t missed; /* last address that was read and is not in the dump */
 };
 
-/* A jp_stack_load; here, so that it may be a part of its callers. */
+/* A jp_stack_load, inline for its callers. */
 static inline bool jp_stack_dump_load(void *context, uint64_t addr, uint64_t *value)
 {
 	struct jp_stack_dump *dump = context;

@@ -9,32 +9,32 @@
 #include "harness/model/unwind/known_steps.h"
 #include "harness/model/machine/machine.h"
 
-/* Stacks that signals may have been taken on, one from the other; no program has so many. */
+/* Bound on the nested signal stacks of a walk. */
 enum { MOST_FALLS = 64 };
-/* How far above sp a frame may be: what a stack may grow to by default. */
+/* Bytes; a frame may be as far above sp as a stack may grow by default. */
 enum { MOST_STACK = 8 << 20 };
 
 struct jp_unwinder {
 	struct jp_elf_store *store;
-	struct jp_jit_cfi *jit; /* NULL: nothing is known of emitted code */
+	struct jp_jit_cfi *jit; /* NULL: no unwind information of emitted code */
 	uint64_t max_stack;
 	bool frame_pointers;
 	struct jp_known_steps steps;
 };
 
-/* What one walk stands on. */
+/* State of one walk. */
 struct unwinding {
 	struct jp_unwinder *unwinder;
 	struct jp_replay *replay;
 	const struct jp_event *sample;
-	const struct jp_machine *machine; /* the registers' */
+	const struct jp_machine *machine; /* machine of the registers */
 	struct jp_regs regs;
 	struct jp_stack_dump dump;
-	uint64_t space; /* the generation of the address space */
+	uint64_t space; /* generation of the address space */
 	bool in_file;   /* the last address is in a file */
-	bool called;    /* regs' ip is a return address: the call stands before it */
-	unsigned falls; /* steps out of signal frames that did not rise */
-	bool by_cfi;    /* the last step was one by call frame information */
+	bool called;    /* regs' ip is a return address, behind the call */
+	unsigned falls; /* steps out of signal frames that did not go upwards */
+	bool by_cfi;    /* the last step used call frame information */
 	enum jp_unwind_stop stop;
 	uint64_t where;
 };
@@ -98,25 +98,25 @@ void jp_unwinder_max_stack(struct jp_unwinder *unwinder, uint64_t addresses)
 	unwinder->max_stack = addresses;
 }
 
-static bool stop(struct unwinding *walk, enum jp_unwind_stop why)
+static bool stop_walk(struct unwinding *walk, enum jp_unwind_stop why)
 {
 	walk->stop = why;
 	return false;
 }
 
-/* What the dump does not hold was needed. @bad: that is no place for a caller's frame to be. */
-static bool stop_beyond(struct unwinding *walk, enum jp_unwind_stop bad)
+/* Stops because memory outside of the dump was needed; @bad: if no caller's frame can be there. */
+static bool stop_beyond_dump(struct unwinding *walk, enum jp_unwind_stop bad)
 {
 	const struct jp_stack_dump *dump = &walk->dump;
 
 	if (dump->missed < dump->sp || dump->missed - dump->sp > MOST_STACK)
-		return stop(walk, bad);
-	/* The kernel faults nothing in: it stops at the first page that is not there. */
-	return stop(walk, dump->size < walk->sample->sample.stack_asked ? JP_UNWIND_DUMP_SHORT
-									: JP_UNWIND_DUMP_END);
+		return stop_walk(walk, bad);
+	/* The kernel stops the dump at the first page that is not in memory. */
+	return stop_walk(walk, dump->size < walk->sample->sample.stack_asked ? JP_UNWIND_DUMP_SHORT
+									     : JP_UNWIND_DUMP_END);
 }
 
-/* One step by the frame-pointer rule; false: walk->stop says why there is none. */
+/* Steps by the frame-pointer rule. Returns false and sets walk->stop if it cannot. */
 static bool step_frame(struct unwinding *walk)
 {
 	switch (walk->machine->frames->step(&walk->regs, jp_stack_dump_load, &walk->dump)) {
@@ -125,16 +125,16 @@ static bool step_frame(struct unwinding *walk)
 		walk->by_cfi = false;
 		return true;
 	case JP_FRAME_BEYOND:
-		return stop_beyond(walk, JP_UNWIND_BAD_FRAME);
+		return stop_beyond_dump(walk, JP_UNWIND_BAD_FRAME);
 	case JP_FRAME_END:
-		return stop(walk, JP_UNWIND_ROOT);
+		return stop_walk(walk, JP_UNWIND_ROOT);
 	default:
-		return stop(walk, JP_UNWIND_BAD_FRAME);
+		return stop_walk(walk, JP_UNWIND_BAD_FRAME);
 	}
 }
 
-/* What a step by call frame information came to. */
-static bool take_answer(struct unwinding *walk, enum jp_cfi_answer answer)
+/* Handles the answer of a step by call frame information. Returns whether it stepped. */
+static bool handle_cfi_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 {
 	switch (answer) {
 	case JP_CFI_STEPPED:
@@ -143,15 +143,15 @@ static bool take_answer(struct unwinding *walk, enum jp_cfi_answer answer)
 		walk->by_cfi = true;
 		return true;
 	case JP_CFI_END:
-		return stop(walk, JP_UNWIND_ROOT);
+		return stop_walk(walk, JP_UNWIND_ROOT);
 	case JP_CFI_STACK:
-		return stop_beyond(walk, JP_UNWIND_BAD_CFI);
+		return stop_beyond_dump(walk, JP_UNWIND_BAD_CFI);
 	default:
-		return stop(walk, JP_UNWIND_NO_CFI);
+		return stop_walk(walk, JP_UNWIND_NO_CFI);
 	}
 }
 
-static struct jp_elf_entry *file_of(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
+static struct jp_elf_entry *find_file(struct jp_unwinder *unwinder, struct jp_mapping *mapping)
 {
 	if (!mapping->file)
 		mapping->file = jp_elf_store_get(unwinder->store, mapping);
@@ -177,32 +177,33 @@ bool jp_unwinder_lacks_file(struct jp_unwinder *unwinder, struct jp_replay *repl
 
 	if (!mapping || mapping->backing != JP_BACKING_FILE)
 		return false;
-	entry = file_of(unwinder, mapping);
+	entry = find_file(unwinder, mapping);
 	return !entry || !entry->cfi;
 }
 
-/* The rules for @addr in @mapping of a file. */
+/* Stores the rules for @addr in a file's @mapping in @step. Returns false and sets walk->stop on
+ * error. */
 static bool find_rules(struct unwinding *walk, struct jp_mapping *mapping, uint64_t addr,
 		       struct jp_known_step *step)
 {
-	struct jp_elf_entry *entry = file_of(walk->unwinder, mapping);
+	struct jp_elf_entry *entry = find_file(walk->unwinder, mapping);
 	uint64_t vaddr;
 
 	if (!entry || !entry->cfi || jp_cfi_machine(entry->cfi) != walk->machine) {
 		if (entry)
 			entry->stops++;
-		return stop(walk, JP_UNWIND_NO_ELF);
+		return stop_walk(walk, JP_UNWIND_NO_ELF);
 	}
 	vaddr = jp_cfi_vaddr(entry->cfi, addr - mapping->start + mapping->pgoff);
 	if (vaddr == UINT64_MAX)
-		return stop(walk, JP_UNWIND_NO_CFI);
+		return stop_walk(walk, JP_UNWIND_NO_CFI);
 	*step = (struct jp_known_step){.addr = addr, .space = walk->space};
 	step->rows = jp_cfi_row_at(entry->cfi, vaddr, &step->row);
 	return true;
 }
 
-/* Whether a call may return to @ip: it must lie in code, and where the dumps show that code it must
- * stand behind a call. */
+/* Returns whether a call may return to @ip: it must be in code, behind a call if a jitdump has the
+ * code's bytes. */
 static bool is_return(struct unwinding *walk, uint64_t ip)
 {
 	const struct jp_unwinder *unwinder = walk->unwinder;
@@ -218,8 +219,8 @@ static bool is_return(struct unwinding *walk, uint64_t ip)
 	       walk->machine->frames->after_call(code->code, ip - code->addr);
 }
 
-/* One step by the emitter's unwind information; NO_CFI where there is none. Wrong information shows
- * where it leads to no code. */
+/* Steps by the emitter's unwind information; NO_CFI if there is none. A step that leads to no code
+ * reveals wrong information. */
 static bool step_jit(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_unwinder *unwinder = walk->unwinder;
@@ -229,19 +230,19 @@ static bool step_jit(struct unwinding *walk, uint64_t addr)
 	if (unwinder->jit)
 		code = jp_jit_cfi_at(unwinder->jit, walk->sample->pid, addr, walk->sample->time);
 	if (!code)
-		return stop(walk, JP_UNWIND_NO_CFI);
-	if (!take_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs,
-					       jp_stack_dump_load, &walk->dump)))
+		return stop_walk(walk, JP_UNWIND_NO_CFI);
+	if (!handle_cfi_answer(walk, jp_jit_cfi_step(unwinder->jit, code, addr, &walk->regs,
+						     jp_stack_dump_load, &walk->dump)))
 		return false;
 	ip = walk->regs.r[walk->machine->ip];
 	if (is_return(walk, ip))
 		return true;
 	walk->where = ip;
-	return stop(walk, JP_UNWIND_BAD_CFI);
+	return stop_walk(walk, JP_UNWIND_BAD_CFI);
 }
 
-/* One step by call frame information. */
-static bool by_cfi(struct unwinding *walk, uint64_t addr)
+/* Steps by call frame information. */
+static bool step_by_cfi(struct unwinding *walk, uint64_t addr)
 {
 	struct jp_known_step *step = jp_known_step_at(&walk->unwinder->steps, addr);
 	struct jp_mapping *mapping;
@@ -250,20 +251,21 @@ static bool by_cfi(struct unwinding *walk, uint64_t addr)
 	if (!jp_known_step_is(step, addr, walk->space)) {
 		mapping = jp_replay_find(walk->replay, walk->sample->pid, addr);
 		if (!mapping)
-			return stop(walk, JP_UNWIND_UNMAPPED);
+			return stop_walk(walk, JP_UNWIND_UNMAPPED);
 		walk->in_file = mapping->backing == JP_BACKING_FILE;
 		if (!walk->in_file)
 			return step_jit(walk, addr);
 		if (!find_rules(walk, mapping, addr, step))
 			return false;
 	}
-	return take_answer(walk, jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
+	return handle_cfi_answer(walk,
+				 jp_cfi_rows_step(step->rows, &step->row, walk->machine->sp,
 						  &walk->regs, jp_stack_dump_load, &walk->dump));
 }
 
-static bool by_either(struct unwinding *walk, uint64_t addr)
+static bool step_by_either(struct unwinding *walk, uint64_t addr)
 {
-	if (by_cfi(walk, addr))
+	if (step_by_cfi(walk, addr))
 		return true;
 	if (walk->in_file ? walk->unwinder->frame_pointers && (walk->stop == JP_UNWIND_NO_ELF ||
 							       walk->stop == JP_UNWIND_NO_CFI)
@@ -272,50 +274,50 @@ static bool by_either(struct unwinding *walk, uint64_t addr)
 	return false;
 }
 
-/* From the frame at regs' ip to its caller's, by the mapping there. */
+/* Steps with @by from the frame at regs' ip to its caller's. */
 static inline bool step_mapped(struct unwinding *walk,
 			       bool (*by)(struct unwinding *walk, uint64_t addr))
 {
 	const struct jp_machine *machine = walk->machine;
 	uint64_t addr = walk->regs.r[machine->ip] - walk->called, sp = walk->regs.r[machine->sp];
-	/* A leaf may have kept its return address in a register: vfork() does. */
+	/* A leaf function may keep its return address in a register, as vfork() does. */
 	uint64_t pushed = walk->called ? machine->frames->pushed : 0, caller_sp, unused;
 
 	walk->where = addr;
 	if (!by(walk, addr))
 		return false;
 	if (walk->regs.r[machine->ip] == 0)
-		return stop(walk, JP_UNWIND_ROOT);
-	/* Each step must rise, or the walk would never end. But a signal's handler may run on a
-	 * stack of its own: the interrupted one is then outside the dump. */
+		return stop_walk(walk, JP_UNWIND_ROOT);
+	/* Each step must go upwards, or the walk might never end. But a signal handler may run on
+	 * its own stack: then the interrupted frame is outside of the dump. */
 	caller_sp = walk->regs.r[machine->sp];
 	if (caller_sp < sp + pushed &&
 	    (walk->called || jp_stack_dump_load(&walk->dump, caller_sp, &unused)))
-		return stop(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
+		return stop_walk(walk, walk->by_cfi ? JP_UNWIND_BAD_CFI : JP_UNWIND_BAD_FRAME);
 	if (caller_sp <= sp && !walk->called && ++walk->falls > MOST_FALLS)
-		return stop(walk, JP_UNWIND_BAD_CFI);
+		return stop_walk(walk, JP_UNWIND_BAD_CFI);
 	return true;
 }
 
 static bool step_hybrid(struct unwinding *walk)
 {
-	return step_mapped(walk, by_either);
+	return step_mapped(walk, step_by_either);
 }
 
 static bool step_cfi(struct unwinding *walk)
 {
-	return step_mapped(walk, by_cfi);
+	return step_mapped(walk, step_by_cfi);
 }
 
-/* The kernel's rule: ignores mappings. */
+/* Steps by the kernel's rule, which ignores mappings. */
 static bool step_fp(struct unwinding *walk)
 {
 	walk->where = walk->regs.r[walk->machine->ip];
 	return step_frame(walk);
 }
 
-/* The known steps from here on: how many. */
-static uint32_t make_known(struct unwinding *walk, uint64_t *frames, uint32_t size)
+/* Makes all known steps from here. Returns their number. */
+static uint32_t walk_known_steps(struct unwinding *walk, uint64_t *frames, uint32_t size)
 {
 	const uint32_t count = jp_known_steps_walk(&walk->unwinder->steps, walk->space, &walk->regs,
 						   walk->called, &walk->dump, frames, size);
@@ -351,7 +353,8 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 		}
 		capacity[out->count++] = walk->regs.r[machine->ip];
 		if (step != step_fp)
-			out->count += make_known(walk, capacity + out->count, size - out->count);
+			out->count +=
+				walk_known_steps(walk, capacity + out->count, size - out->count);
 	} while (walk->dump.bytes && step(walk));
 	out->stop = walk->stop;
 	out->where = walk->where;
@@ -359,14 +362,14 @@ static void walk_dump(struct unwinding *walk, bool (*step)(struct unwinding *wal
 		   sample->sample.stack_size == sample->sample.stack_asked;
 }
 
-static void take_chain(const struct unwinding *walk, struct jp_unwound *out)
+static void read_chain(const struct unwinding *walk, struct jp_unwound *out)
 {
 	const struct jp_event *sample = walk->sample;
 	uint64_t nr_addresses = 0;
 
 	out->count = jp_event_user_chain(sample, &out->frames);
 	out->stop = JP_UNWIND_KERNEL;
-	/* The kernel's own frames of a sample count too. */
+	/* Kernel frames count too. */
 	for (uint64_t i = 0; i < sample->sample.nr_chain && !sample->sample.chain_deferred; i++)
 		nr_addresses += sample->sample.chain[i] < JP_CONTEXT_MAX;
 	if (sample->sample.chain_deferred && !sample->sample.deferred)
@@ -392,7 +395,7 @@ void jp_unwind(struct jp_unwinder *unwinder, struct jp_replay *replay,
 	if (steps[method])
 		walk_dump(&walk, steps[method], capacity, size, out);
 	else
-		take_chain(&walk, out);
+		read_chain(&walk, out);
 }
 
 enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
@@ -403,7 +406,7 @@ enum jp_unwind_stop jp_unwind_chain_stop(struct jp_unwinder *unwinder,
 	uint64_t capacity[256];
 	struct jp_unwound own = {.frames = capacity};
 
-	/* An empty dump does not explain anything. */
+	/* An empty dump explains nothing. */
 	if (chain->stop != JP_UNWIND_KERNEL || !sample->sample.stack_size || !chain->count ||
 	    chain->count > sizeof(capacity) / sizeof(*capacity))
 		return chain->stop;

@@ -175,6 +175,9 @@ static void paths(void)
 	      "one that does not: '%s'", err.text);
 	check(jp_path_build(path, sizeof(path), NULL, "%200d", 1) == -ENAMETOOLONG && !path[0],
 	      "nobody need hear of it");
+	check(!strcmp(jp_path_base("/some/dir/name"), "name") &&
+		      !strcmp(jp_path_base("name"), "name") && !*jp_path_base("/some/dir/"),
+	      "the part behind the last slash");
 }
 
 static void order(void)

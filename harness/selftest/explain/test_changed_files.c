@@ -33,7 +33,7 @@ static bool changed(uint64_t addr, const char *headed, struct timespec recorded)
 	struct jp_changed_files *files = jp_changed_files_new(spaces, finder, recorded);
 	bool found;
 
-	if (!finder || !files || jp_file_finder_see(finder, &event))
+	if (!finder || !files || jp_file_finder_add_build_id(finder, &event))
 		exit(99);
 	found = jp_changed_files_has(files, jp_replay_find(spaces, PID, addr));
 	jp_changed_files_free(files);

@@ -195,7 +195,7 @@ class Walks(Recording):
         found = self.causes()
         self.assertEqual([(cause, found[cause]["share"]) for cause in found],
                          [("jit-no-frame-pointer", 0.5), ("depth-limit", 0.5)])
-        self.assertIn("cannot tell", found["jit-no-frame-pointer"]["evidence"][2])
+        self.assertIn("does not show which", found["jit-no-frame-pointer"]["evidence"][2])
 
     def test_depth_that_is_whole(self) -> None:
         self.sample(*([ANON + 8] * 126), ROOT, count=100)

@@ -464,7 +464,7 @@ class Files(Explained):
         self.header("ab" * 20)
         os.truncate(self.library, 0x1000)
         found = self.expect("missing-file", file="/lib/made.so")
-        self.assertIn("no whole ELF file", found["evidence"][1])
+        self.assertIn("not a complete ELF file", found["evidence"][1])
 
     def test_replaced(self) -> None:
         self.header("cd" * 20)

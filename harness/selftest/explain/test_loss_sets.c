@@ -19,12 +19,12 @@ static void among(int sideband, int samples, int sideband_then, double wanted)
 	struct jp_lost state = {0};
 
 	for (int i = 0; i < sideband; i++)
-		jp_lost_see(&state, &comm);
+		jp_lost_handle(&state, &comm);
 	for (int i = 0; i < samples; i++)
-		jp_lost_see(&state, &sample);
+		jp_lost_handle(&state, &sample);
 	for (int i = 0; i < sideband_then; i++)
-		jp_lost_see(&state, &comm);
-	jp_lost_see(&state, &lost);
+		jp_lost_handle(&state, &comm);
+	jp_lost_handle(&state, &lost);
 	check(state.among == wanted && state.records[true] == LOST,
 	      "behind %d others, %d samples and %d others %g of %d were samples", sideband, samples,
 	      sideband_then, state.among, LOST);

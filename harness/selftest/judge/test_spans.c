@@ -48,16 +48,17 @@ static void list(const struct jp_spans *spans)
 
 static void told(const struct jp_spans *spans)
 {
-	check(jp_spans_told(spans, PID, 0x1000, 20, 20) && jp_spans_told(spans, PID, 0x2fff, 0, 20),
+	check(jp_spans_has_opened(spans, PID, 0x1000, 20, 20) &&
+		      jp_spans_has_opened(spans, PID, 0x2fff, 0, 20),
 	      "told when it opened, from its first byte to its last");
-	check(!jp_spans_told(spans, PID, 0xfff, 0, 100) &&
-		      !jp_spans_told(spans, PID, 0x3000, 0, 100),
+	check(!jp_spans_has_opened(spans, PID, 0xfff, 0, 100) &&
+		      !jp_spans_has_opened(spans, PID, 0x3000, 0, 100),
 	      "and of nothing beside it");
-	check(!jp_spans_told(spans, PID, 0x2000, 0, 19) &&
-		      !jp_spans_told(spans, PID, 0x2000, 21, 100),
+	check(!jp_spans_has_opened(spans, PID, 0x2000, 0, 19) &&
+		      !jp_spans_has_opened(spans, PID, 0x2000, 21, 100),
 	      "nor before or after");
-	check(!jp_spans_told(spans, PID, 0x8000, 0, 100), "nor of what is not executable");
-	check(!jp_spans_told(spans, PID, 0x9000, 0, 100), "nor of what is no act");
+	check(!jp_spans_has_opened(spans, PID, 0x8000, 0, 100), "nor of what is not executable");
+	check(!jp_spans_has_opened(spans, PID, 0x9000, 0, 100), "nor of what is no act");
 }
 
 enum { ACTS = 400, PAGES = 40, PAGE = 0x1000 };

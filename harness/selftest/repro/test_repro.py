@@ -327,7 +327,7 @@ class Hostile(Packing):
 
     def test_other_names_of_a_file(self) -> None:
         self.replace("maps", os.link, self.place("mine"))
-        self.refused("maps: has 2 names")
+        self.refused("maps: has 2 hard links")
 
     def test_fifo(self) -> None:
         self.replace("capture", os.mkfifo)

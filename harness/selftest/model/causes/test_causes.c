@@ -293,7 +293,7 @@ static void told_from(void)
 		struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
 					       .info = {.enabled = 100, .slack = table[i].slack}};
 		uint64_t from =
-			jp_evidence_told_from(&evidence, PID, table[i].before, table[i].after);
+			jp_evidence_known_from(&evidence, PID, table[i].before, table[i].after);
 
 		check(from == table[i].from, "what came in %d to %d is told from %d on",
 		      (int)table[i].before, (int)table[i].after, (int)from);
@@ -322,11 +322,11 @@ static void told_windows(void)
 		bool told;
 
 		strcpy(evidence.intervals.gate, rows[i].gate);
-		told = jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
+		told = jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
 		check(told == !!rows[i].to && (!told || (from == rows[i].from && to == rows[i].to)),
 		      "gate '%s': pid %u is told of from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
-		check(!jp_evidence_told_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
+		check(!jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
 		      "and no other time");
 	}
 }

@@ -84,28 +84,28 @@ static void by_header(void)
 		.map = {.name = "/some", .build_id = bytes, .build_id_size = sizeof(bytes)}};
 	const struct jp_build_id *id;
 
-	check(!jp_file_finder_see(finder, &event), "the header tells of a build id");
+	check(!jp_file_finder_add_build_id(finder, &event), "the header tells of a build id");
 	id = jp_file_finder_build_id(finder, "/some");
 	check(id && id->size == 3 && id->bytes[2] == 3, "it is known by the path");
 	check(!jp_file_finder_build_id(finder, "/other"), "and no other");
 	event.kernel_map = true;
 	event.map.name = "[kernel.kallsyms]";
-	check(!jp_file_finder_see(finder, &event) &&
+	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      !jp_file_finder_build_id(finder, "[kernel.kallsyms]"),
 	      "the kernel's is left out");
 	event.kernel_map = false;
 	event.map.name = "/some";
 	event.map.build_id_size = 21;
-	check(!jp_file_finder_see(finder, &event) &&
+	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 3,
 	      "one that is too long is none");
 	event.map.build_id_size = 2;
-	check(!jp_file_finder_see(finder, &event) &&
+	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 2,
 	      "the last one counts");
 	event.type = JP_EVENT_MAP;
 	event.map.build_id_size = 1;
-	check(!jp_file_finder_see(finder, &event) &&
+	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 2,
 	      "another record tells of none");
 }
