@@ -2,7 +2,7 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* Code in private anonymous memory: what most JITs do, and .NET with W^X off. */
+/* Code in private anonymous memory, as in most JITs and in .NET without W^X. */
 static struct jp_plan plan = JP_PLAN();
 static const char *const protects[] = {"rwx", "flip", NULL};
 static unsigned protect;

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Code that uses the frame pointer's register for something else, as much code does that was built
- * without frame pointers: what the kernel's rule then reads may be nothing, may lead round for
- * ever, downwards, or through data.
- */
+/* Code that uses the frame pointer's register for other data, as code built without frame pointers
+ * does. The kernel's frame-pointer rule then reads nothing, a cycle, a chain that leads downwards,
+ * or data. */
 #include <errno.h>
 #include <string.h>
 
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* {next, "return address"} each: what bp points to. */
+/* Fake frames for bp: {next, "return address"} each. */
 static uint64_t cycle[2][2], down[4][2], data[16];
 
-static void lay_out(void)
+static void fill_frames(void)
 {
 	for (int i = 0; i < 2; i++) {
 		cycle[i][0] = (uintptr_t)cycle[!i];
-		cycle[i][1] = (uintptr_t)lay_out + i; /* looks like a caller */
+		cycle[i][1] = (uintptr_t)fill_frames + i; /* looks like a return address */
 	}
 	for (int i = 0; i < 4; i++) {
 		down[i][0] = i ? (uintptr_t)down[i - 1] : 0;
-		down[i][1] = (uintptr_t)lay_out + 16 + i;
+		down[i][1] = (uintptr_t)fill_frames + 16 + i;
 	}
 	for (int i = 0; i < 16; i++)
 		data[i] = UINT64_C(0x9e3779b97f4a7c15) * (i + 1);
@@ -29,7 +27,7 @@ static void lay_out(void)
 
 static const struct word {
 	const char *name;
-	uint64_t value; /* unless @at */
+	uint64_t value; /* used if @at is NULL */
 	const void *at;
 } words[] = {
 	{"zero", 0, NULL},   {"number", 40961, NULL}, {"wild", 0xdeadbeefcafebabe, NULL},
@@ -44,8 +42,8 @@ static int make_paths(struct jp_mix *mix, const struct word *word)
 	return jp_mix_paths(mix, paths, word->at ? (uintptr_t)word->at : word->value);
 }
 
-/* One more of those that are wanted; the last is the library's. */
-static int take_word(const struct jp_option *option, const char *text, struct jp_error *err)
+/* Marks the word @text in the option's array, whose last element stands for the library. */
+static int select_word(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	bool *marked = option->context;
 	int n = 0;
@@ -70,7 +68,7 @@ static int run(int argc, char **argv)
 	static struct jp_mix mix;
 	int ret, all = !memchr(wanted, true, sizeof(wanted));
 
-	lay_out();
+	fill_frames();
 	ret = jp_mix_make(&mix, &kind);
 	for (int n = 0; n < WORDS && !ret; n++)
 		if (all || wanted[n])
@@ -81,14 +79,14 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--bp", .take = take_word, .context = wanted,
-	 .help = "zero, number, wild (no address at all), cycle, down, data, or library: its code "
-		 "does it; may be repeated (all of them)"},
+	{"--bp", .take = select_word, .context = wanted,
+	 .help = "zero, number, wild (no valid address), cycle, down, data, or library (its code "
+		 "misuses bp); may be repeated (all of them)"},
 	{0}};
 
 static const struct jp_workload bad_chain = {
 	.name = "bad_chain",
-	.help = "bp is no frame pointer: zero, a number, round, downwards, data",
+	.help = "bp is no frame pointer: zero, a number, a cycle, downwards, data",
 	.options = options,
 	.run = run,
 };

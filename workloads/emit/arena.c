@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static void show(struct jp_arena *arena)
+static void copy_addresses(struct jp_arena *arena)
 {
 	arena->write = arena->region.write;
 	arena->exec = arena->region.exec;
@@ -29,7 +29,7 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 		      ?: jp_region_map_at(&arena->region, prots[protect], at);
 	if (ret)
 		jp_region_close(&arena->region);
-	show(arena);
+	copy_addresses(arena);
 	return ret;
 }
 
@@ -60,7 +60,7 @@ int jp_arena_remap(struct jp_arena *arena, size_t size)
 {
 	int ret = jp_region_remap(&arena->region, size);
 
-	show(arena);
+	copy_addresses(arena);
 	return ret;
 }
 

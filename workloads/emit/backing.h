@@ -22,8 +22,7 @@ struct jp_region {
 
 /* A kind of memory that code lies in. */
 struct jp_backing_kind {
-	const char *name; /* value of --backing= */
-	const char *help;
+	const char *name;        /* value of --backing= */
 	enum jp_backing backing; /* value in the truth */
 	int flags;               /* flags for mmap() */
 	/* Opens the backing, with @name if each region has a file of its own. NULL: there is

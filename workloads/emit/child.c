@@ -11,8 +11,7 @@
 
 #include "workloads/emit/thread.h"
 
-/* All that live: a forked child drops its copies of their descriptors, else nobody's end of file
- * would ever come. */
+/* All living children; see workloads/emit/child.h. */
 static struct jp_child *alive;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

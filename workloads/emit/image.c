@@ -18,7 +18,7 @@ enum { BUILD_ID = 20 };
 
 int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 {
-	/* By the thread: the maps of a process whose main thread has left are empty. */
+	/* /proc/self/maps is empty once the main thread has exited. */
 	FILE *maps = fopen("/proc/thread-self/maps", "re");
 	uint64_t start = 0, end = 0, inode = 0;
 	unsigned major = 0, minor = 0;
@@ -49,7 +49,7 @@ struct program {
 	char build_id[2 * BUILD_ID + 1];
 };
 
-static void take_note(const unsigned char *at, size_t size, struct program *program)
+static void read_notes(const unsigned char *at, size_t size, struct program *program)
 {
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)at;
@@ -68,8 +68,8 @@ static void take_note(const unsigned char *at, size_t size, struct program *prog
 	}
 }
 
-/* The first one that is told of is the program. */
-static int on_image(struct dl_phdr_info *info, size_t size, void *context)
+/* The first image is the program; the return value 1 ends the iteration. */
+static int read_image(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct program *program = context;
 
@@ -80,7 +80,7 @@ static int on_image(struct dl_phdr_info *info, size_t size, void *context)
 		if (header->p_type == PT_LOAD && header->p_flags & PF_X)
 			program->text = addr;
 		if (header->p_type == PT_NOTE)
-			take_note((const void *)(uintptr_t)addr, header->p_memsz, program);
+			read_notes((const void *)(uintptr_t)addr, header->p_memsz, program);
 	}
 	return 1;
 }
@@ -94,7 +94,7 @@ int jp_image_record_program(void)
 	if (length < 0)
 		return -errno;
 	name[length] = '\0';
-	dl_iterate_phdr(on_image, &program);
+	dl_iterate_phdr(read_image, &program);
 	return jp_image_record(program.text, name, program.build_id);
 }
 

@@ -60,9 +60,9 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return ret;
 }
 
-/* One function of a shape and word serves all paths. */
-static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
-		   const struct jp_function **function)
+/* Finds the function of @shape and @word, which all paths share, or emits it. */
+static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
+			const struct jp_function **function)
 {
 	for (unsigned i = 0; i < mix->nr_functions; i++) {
 		const struct jp_function *one = &mix->functions[i];
@@ -75,9 +75,9 @@ static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return jp_mix_emit(mix, shape, word, function);
 }
 
-/* The @nth of @shape, counted round. */
-static int native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
-		  const struct jp_function **function)
+/* Finds the library's @nth function of @shape, modulo their number. */
+static int find_native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
+		       const struct jp_function **function)
 {
 	unsigned count = 0;
 
@@ -113,8 +113,8 @@ int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint
 			break;
 		}
 		shape = letter - letters;
-		ret = ours ? emitted(mix, shape, word, &order[i])
-			   : native(mix, shape, used[shape]++, &order[i]);
+		ret = ours ? find_or_emit(mix, shape, word, &order[i])
+			   : find_native(mix, shape, used[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;
