@@ -176,7 +176,7 @@ def read_version(name: str) -> str:
     return answer.removeprefix("version ")
 
 
-def test_profiler(name: str, scratch: str) -> str:
+def check_profiler(name: str, scratch: str) -> str:
     """Tests one profiler. Returns a summary. Raises RuntimeError if the profiler is wrong."""
     title = "%s %s" % (name, read_version(name))
     home = os.path.join(scratch, name)
@@ -212,7 +212,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         for number, name in enumerate(options.name, 1):
             try:
-                print("ok %d %s" % (number, test_profiler(name, scratch)), flush=True)
+                print("ok %d %s" % (number, check_profiler(name, scratch)), flush=True)
                 tried += 1
             except Missing as reason:
                 print("ok %d %s # SKIP %s" % (number, name, reason), flush=True)
