@@ -110,7 +110,7 @@ def run_mutants(options: argparse.Namespace) -> int:
     every, known = choice.list_mutants(TREE), survivors.read(TREE)
     gone = survivors.find_stale(every, known)
     for file, function, old, _ in gone:
-        print("%s: %s %s(): no such mutant any more: %s" % (survivors.PATH, file, function, old))
+        print("%s: %s %s(): this mutant is gone: %s" % (survivors.PATH, file, function, old))
     chosen = choice.choose(every, options.count)
     if options.only:
         chosen = [one for one in every if any(matches_place(one, text) for text in options.only)]

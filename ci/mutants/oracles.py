@@ -29,7 +29,7 @@ FILE = 1 << 30  # largest file to write, bytes; unit tests, which make holes of 
 
 
 class Done(NamedTuple):
-    said: str  # digest of the whole output, or why there is none
+    answer: str  # digest of the whole output, or why there is none
     seconds: float
 
 
@@ -89,17 +89,17 @@ class Oracle:
             again = shutil.copy(binary, other)
             for name in ("objects", "profiler"):
                 os.symlink(os.path.join(os.path.dirname(binary), name), os.path.join(other, name))
-            if self.ask(again, other, 600) != self.expected.said:
+            if self.ask(again, other, 600) != self.expected.answer:
                 raise Unusable("%s: two runs of the unchanged program differ" % self.name)
 
     def find_killer(self, binary: str, scratch: str) -> str:
         """Returns the part of the oracle that notices the mutant, or ""."""
         assert self.expected
         timeout = LEAST_S + FACTOR * self.expected.seconds
-        if self.ask(binary, scratch, timeout) == self.expected.said:
+        if self.ask(binary, scratch, timeout) == self.expected.answer:
             return ""
         # If the machine changed meanwhile, each mutant would seem to be noticed.
-        if self.ask(self.plain, scratch, timeout) != self.expected.said:
+        if self.ask(self.plain, scratch, timeout) != self.expected.answer:
             raise Unusable("%s: the answer for the unchanged program has changed" % self.name)
         return self.name
 
@@ -141,8 +141,8 @@ class Judged(Oracle):
         results = remove_file(os.path.join(scratch, "results.jsonl"))
         status, output = run([binary, "judge", "--results", "results.jsonl", self.top], timeout,
                              scratch)
-        said = files.read_bytes(results) if os.path.exists(results) else b""
-        return digest(b"%r" % status, output, said)
+        answer = files.read_bytes(results) if os.path.exists(results) else b""
+        return digest(b"%r" % status, output, answer)
 
 
 class Tampered(Judged):
@@ -214,8 +214,8 @@ class Injected(Oracle):
         inodes."""
         if not os.path.exists(out):
             return []
-        _, said = run([binary, "judge", "--json", out], timeout, scratch)
-        parts = [b"%d" % os.path.getsize(out), said]
+        _, answer = run([binary, "judge", "--json", out], timeout, scratch)
+        parts = [b"%d" % os.path.getsize(out), answer]
         for folder, _, names in sorted(os.walk(self.folder)):
             parts += [files.read_bytes(os.path.join(folder, name)) for name in sorted(names)
                       if name != "out.data"]
@@ -238,7 +238,7 @@ class Unit(Oracle):
     def learn_expected(self, binary: str, scratch: str) -> None:
         super().learn_expected(binary, scratch)
         assert self.expected
-        if not self.expected.said.startswith("0 "):
+        if not self.expected.answer.startswith("0 "):
             print("%s fails for the unchanged program" % self.name)
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:

@@ -27,7 +27,7 @@ class Script(Oracle):
         super().__init__(name)
         self.tree, self.methods = tree, list[str]()
         self.passed: dict[tuple[str, ...], bool] = {}
-        self.said = b""
+        self.output = b""
 
     def learn_expected(self, binary: str, scratch: str) -> None:
         """Expects that the test passes; does not run it, since only some methods may be used."""
@@ -36,7 +36,7 @@ class Script(Oracle):
     def find_killer(self, binary: str, scratch: str) -> str:
         if self.ask(binary, scratch, TIMEOUT_S) == "0":
             return ""
-        found = FAILED.search(self.said)
+        found = FAILED.search(self.output)
         if found:
             self.methods = ["%s.%s" % (found.group(2).decode(), found.group(1).decode())]
         asked = tuple(self.methods)
@@ -46,7 +46,7 @@ class Script(Oracle):
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         module = "harness.selftest." + self.name.removesuffix(".py")
-        status, self.said = run(
+        status, self.output = run(
             [sys.executable, "-m", "unittest", "-f",
              *([".".join((module, method)) for method in self.methods] or [module])],
             TIMEOUT_S, self.tree, make_environment(binary))

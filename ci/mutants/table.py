@@ -113,9 +113,9 @@ def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[sur
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
     late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
-    said = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
+    measured = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
         "%s noticed %d" % one for one in by.most_common(8)))
-    text = HEAD % (textwrap.fill(said, 100), "folder") + \
+    text = HEAD % (textwrap.fill(measured, 100), "folder") + \
         render_rows(chosen, progress, known, False) + \
         "\n| operator | made | killed | explained | survived |\n" \
         "|---|---|---|---|---|\n" + render_rows(chosen, progress, known, True)
