@@ -189,8 +189,8 @@ class Rounds:
 
 
 def complete_answer(answer: str, old_answer: str) -> str:
-    """Completes a new @answer by what a run does not contain: the profiler's version, its CPU time
-    and the watched time."""
+    """Completes a new @answer by figures that a run does not contain: the profiler's version, its
+    CPU time and the watched time."""
     new, old = json.loads(answer), json.loads(old_answer)
     for row, before in zip(new["workloads"], old["workloads"], strict=True):
         row.update((key, before[key]) for key in ("cpu_ns", "watched_ns") if key in before)
