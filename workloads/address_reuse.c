@@ -38,7 +38,7 @@ static int fill_heap(void)
 	if (!ret && reuse.how != OVERWRITE)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
-		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_show(heap, page, 0);
+		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_schedule(heap, page, 0);
 	return ret;
 }
 
@@ -46,9 +46,10 @@ static int map_heap(void *at)
 {
 	struct jp_code_heap *heap = &reuse.heap;
 
-	return jp_region_map_at(
-		&heap->region,
-		reuse.how == OVERWRITE ? jp_code_heap_both(heap) : jp_code_heap_writable(heap), at);
+	return jp_region_map_at(&heap->region,
+				reuse.how == OVERWRITE ? jp_code_heap_prot_all(heap)
+						       : jp_code_heap_prot_write(heap),
+				at);
 }
 
 static int act_reuse(void *context, const char *arg)
@@ -68,7 +69,8 @@ static int act_reuse(void *context, const char *arg)
 	if (!ret && reuse.how == UNMAP)
 		ret = map_heap(at);
 	else if (!ret && reuse.how == FLIP)
-		ret = jp_region_protect(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
+		ret = jp_region_protect(&heap->region, 0, heap->pages,
+					jp_code_heap_prot_write(heap));
 	if (!ret)
 		ret = fill_heap();
 	jp_schedule_open_group(&heap->schedule, 0);
@@ -97,8 +99,8 @@ static const struct jp_option options[] = {
 	{"--how", .number = &reuse.how, .words = hows,
 	 .help = "into the same memory, RWX; or RX to RW and back; or other memory mapped at the "
 		 "same address (overwrite)"},
-	{.more = jp_code_heap_rows, .context = &reuse.heap},
-	{.help = "step reuse: what happens every period"},
+	{.more = jp_code_heap_options, .context = &reuse.heap},
+	{.help = "step reuse: done every period as well"},
 	{0}};
 
 static const struct jp_workload address_reuse = {

@@ -75,7 +75,7 @@ static int run(int argc, char **argv)
 			ret = make_paths(&mix, &words[n]);
 	if (!ret && (all || wanted[WORDS]))
 		ret = jp_mix_paths(&mix, native, 0);
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {

@@ -49,24 +49,25 @@ static int prepare_unit(unsigned first)
 	struct jp_code_heap *heap = &growth.heap;
 
 	if (growth.manner == MMAP)
-		return jp_region_map(&heap->region, first, growth.unit, jp_code_heap_both(heap));
+		return jp_region_map(&heap->region, first, growth.unit,
+				     jp_code_heap_prot_all(heap));
 	if (growth.manner == RESERVE)
 		return jp_region_protect(&heap->region, first, growth.unit,
-					 jp_code_heap_writable(heap));
+					 jp_code_heap_prot_write(heap));
 	return 0;
 }
 
-enum { WRITE, LOAD, SHOW };
+enum { WRITE, LOAD, SCHEDULE };
 
-/* Performs @what on each page of the unit. */
-static int process_pages(unsigned first, int what)
+/* Performs @operation on each page of the unit. */
+static int process_pages(unsigned first, int operation)
 {
 	int ret = 0;
 
 	for (unsigned page = first; page < first + growth.unit && !ret; page++)
-		ret = what == WRITE  ? jp_code_heap_write(&growth.heap, page, 0)
-		      : what == LOAD ? jp_code_heap_load(&growth.heap, page)
-				     : jp_code_heap_show(&growth.heap, page, 0);
+		ret = operation == WRITE  ? jp_code_heap_write(&growth.heap, page, 0)
+		      : operation == LOAD ? jp_code_heap_load(&growth.heap, page)
+					  : jp_code_heap_schedule(&growth.heap, page, 0);
 	return ret;
 }
 
@@ -92,7 +93,7 @@ static int grow_unit(void *context, unsigned n)
 					PROT_READ | PROT_EXEC);
 	if (!ret && growth.manner != LATE_MPROTECT)
 		ret = process_pages(first, LOAD);
-	return ret ?: process_pages(first, SHOW);
+	return ret ?: process_pages(first, SCHEDULE);
 }
 
 static int act_grow(void *context, const char *arg)
@@ -110,7 +111,7 @@ static int begin(void *context)
 	if (!ret && growth.manner != MMAP)
 		ret = jp_region_map(&heap->region, 0, heap->pages,
 				    growth.manner == RESERVE ? PROT_NONE
-							     : jp_code_heap_writable(heap));
+							     : jp_code_heap_prot_write(heap));
 	while (!ret && growth.grown < start)
 		ret = grow_unit(NULL, 0);
 	return ret;
@@ -140,8 +141,8 @@ static const struct jp_option options[] = {
 		 "then RX (mmap)"},
 	{"--unit", .value = "N", .number = &growth.unit, .least = 1, .most = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
-	{.more = jp_code_heap_rows, .context = &growth.heap},
-	{.help = "step grow: what happens every period"},
+	{.more = jp_code_heap_options, .context = &growth.heap},
+	{.help = "step grow: done every period as well"},
 	{0}};
 
 static const struct jp_workload coalesced_growth = {

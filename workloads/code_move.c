@@ -68,16 +68,16 @@ static int begin(void *context)
 {
 	struct jp_code_heap *heap = &moving.heap;
 	int ret = jp_code_heap_open(heap)
-			  ?: jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
+			  ?: jp_region_map_at(&heap->region, jp_code_heap_prot_all(heap), NULL);
 
 	if (!ret && moving.how == COPY)
 		ret = jp_code_heap_open_region(heap, &moving.other);
 	if (!ret && moving.how == COPY)
-		ret = jp_region_map_at(&moving.other, jp_code_heap_both(heap), NULL);
+		ret = jp_region_map_at(&moving.other, jp_code_heap_prot_all(heap), NULL);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_write(heap, page, 0)
 			      ?: jp_code_heap_load(heap, page)
-			      ?: jp_code_heap_show(heap, page, 0);
+			      ?: jp_code_heap_schedule(heap, page, 0);
 	return ret;
 }
 
@@ -92,8 +92,8 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {{"--how", .number = &moving.how, .words = hows,
 					    .help = "by the runtime, or by the kernel (copy)"},
-					   {.more = jp_code_heap_rows, .context = &moving.heap},
-					   {.help = "step move: what happens every period"},
+					   {.more = jp_code_heap_options, .context = &moving.heap},
+					   {.help = "step move: done every period as well"},
 					   {0}};
 
 static const struct jp_workload code_move = {

@@ -81,7 +81,7 @@ static int make_coroutine(int number)
 	context->uc_stack.ss_sp = stack;
 	context->uc_stack.ss_size = STACK;
 	context->uc_link = NULL;
-	jp_arch_outermost(context);
+	jp_arch_clear_fp(context);
 	makecontext(context, (void (*)(void))run_coroutine, 1, number);
 	return 0;
 }
@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 	} else if (!ret) {
 		ret = make_coroutines();
 	}
-	return jp_mix_run_by(argv[0], &scene.mix, next_path, NULL, ret);
+	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
 }
 
 static const struct jp_option options[] = {

@@ -24,7 +24,7 @@ static int make_paths(struct jp_mix *mix, const char *round)
 		for (unsigned d = 0; d < depth - end; d++)
 			spelling[d] = round[(d + i) % length];
 		strcpy(spelling + depth - end, ends[i]);
-		ret = jp_mix_path(mix, spelling, 0, TURNS);
+		ret = jp_mix_path(mix, spelling, 0, TURNS, NULL);
 	}
 	return ret;
 }
@@ -37,7 +37,7 @@ static int run(int argc, char **argv)
 	static struct jp_mix mix;
 	int ret = jp_mix_make(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
 
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {

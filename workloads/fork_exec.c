@@ -12,6 +12,7 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/gate.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/noexec.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
@@ -74,11 +75,10 @@ static int map_guards(const struct jp_arena *arena)
 static int __attribute__((noinline)) replace_program(const char *other)
 {
 	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int ret = jp_image_program(self);
 
-	if (length < 0)
-		return -errno;
-	self[length] = '\0';
+	if (ret)
+		return ret;
 	return unlink(self) ? -errno : jp_folder_copy(other, self);
 }
 
@@ -205,7 +205,7 @@ static int run(int argc, char **argv)
 		return 2;
 	}
 	/* Only views write code through another mapping. */
-	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_denied())
+	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (scene.task) {
 		ret = scene.task <= scene.tasks ? run_benchmark() : 0;

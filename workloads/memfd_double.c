@@ -45,7 +45,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--deny", .set = &deny, .help = "a seccomp filter makes memfd_create fail with EPERM"},
-	{.more = jp_plan_rows, .context = &plan},
+	{.more = jp_plan_options, .context = &plan},
 	{0}};
 
 static const struct jp_workload memfd_double = {

@@ -48,8 +48,8 @@ static int run(int argc, char **argv)
 	if (!ret && word == STALE)
 		ret = make_stale_word(&mix, &kind.word);
 	if (!ret)
-		ret = jp_mix_library(&mix, &kind) ?: jp_mix_paths(&mix, paths, 0);
-	return jp_mix_run(argv[0], &mix, ret);
+		ret = jp_mix_add_library(&mix, &kind) ?: jp_mix_paths(&mix, paths, 0);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {
@@ -57,7 +57,7 @@ static const struct jp_option options[] = {
 	 .help = "the library's call frame information: right, partly (of one of its functions), "
 		 "none, wrong (right)"},
 	{"--word", .value = "WHAT", .number = &word, .words = words,
-	 .help = "what wrong information takes for the return address: zero, data, or a stale "
+	 .help = "the return address in wrong information: zero, data, or a stale "
 		 "address "
 		 "(zero)"},
 	{0}};

@@ -148,7 +148,7 @@ static int run(int argc, char **argv)
 	const char *folder;
 	int ret = 0;
 
-	if (need && jp_image_openable())
+	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	/* By default, exclude places that not every machine supports or that the kernel shows
 	 * ambiguously. */
@@ -180,7 +180,7 @@ static const struct jp_option options[] = {
 	{"--blank", .set = &scene.wanted[0], .help = "blanks"},
 	{"--newline", .set = &scene.wanted[1], .help = "a newline"},
 	{"--backslash", .set = &scene.wanted[2], .help = "backslashes"},
-	{"--octal", .set = &scene.wanted[3], .help = "what looks like an escaped newline"},
+	{"--octal", .set = &scene.wanted[3], .help = "a text like an escaped newline"},
 	{"--deleted", .set = &scene.wanted[4], .help = "a name that ends with (deleted)"},
 	{"--bytes", .set = &scene.wanted[5], .help = "no UTF-8"},
 	{"--long", .set = &scene.wanted[6], .help = "4000 characters"},

@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
 			incarnations.count);
 		return 2;
 	}
-	if (jp_handshake_denied())
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	/* Run two before "ready", to find out whether the machine supports it. */
 	ret = start_incarnation(NULL) ?: start_incarnation(NULL);

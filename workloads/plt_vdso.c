@@ -61,12 +61,12 @@ static int find_clock(struct jp_function *function)
 					 .cfi_status = JP_CFI_RIGHT,
 					 .code = (uintptr_t)found,
 					 .size = symbol->st_size};
-	ret = jp_measure(function->code, function->size, call_clock, &emitted);
+	ret = jp_measure_function(function->code, function->size, call_clock, &emitted);
 	if (ret)
 		return ret;
 	jp_clock_around_vdso();
 	record_mapping();
-	jp_emit_measured(function, &emitted, "__vdso_clock_gettime");
+	jp_emit_record_measured(function, &emitted, "__vdso_clock_gettime");
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static int make_vdso_paths(struct jp_mix *mix)
 
 	/* A call takes as long as some iterations. */
 	for (int i = 0; paths[i] && !ret; i++)
-		ret = jp_mix_path_to(mix, paths[i], clock.code, 100000, &clock);
+		ret = jp_mix_path(mix, paths[i], clock.code, 100000, &clock);
 	return ret;
 }
 
@@ -107,7 +107,7 @@ static int run(int argc, char **argv)
 						 ? "ptrace of an own child"
 						 : "a clock_gettime() in the vDSO that makes no "
 						   "calls of its own");
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {

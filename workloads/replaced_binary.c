@@ -115,7 +115,7 @@ static int run(int argc, char **argv)
 {
 	int ret;
 
-	if (need && jp_image_openable())
+	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
 	ret = prepare() ?: jp_handshake_rounds(replace_target, NULL);

@@ -87,7 +87,7 @@ static int run(int argc, char **argv)
 
 	if (once)
 		return run_briefly(crowd.life);
-	if (jp_handshake_denied())
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
 		ret = replace_oldest(NULL);
@@ -104,7 +104,7 @@ static const struct jp_option options[] = {
 	{"--life", .value = "MS", .number = &crowd.life, .help = "duration of each process (50)"},
 	{"--count", .value = "N", .number = &crowd.count,
 	 .help = "processes before \"ready\"; more follow (0)"},
-	{"--then-none", .set = &then_none, .help = "start no more after those of --count"},
+	{"--then-none", .set = &then_none, .help = "start no further processes after --count"},
 	{"--once", .set = &once, .help = "run as one of these processes"},
 	{0}};
 

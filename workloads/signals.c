@@ -46,9 +46,9 @@ static void handle_signal(int signal, siginfo_t *info, void *context)
 	if (jp_handshake_stopping())
 		return;
 	/* Interrupted native code may hold any lock: run no path on top of it. */
-	jp_arch_interrupted(context, &ip, &sp);
+	jp_arch_read_interrupted(context, &ip, &sp);
 	if (is_emitted(ip)) {
-		paused = jp_path_interrupted(ip, sp, scene.own_stack);
+		paused = jp_path_interrupt(ip, sp, scene.own_stack);
 		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
 		set_timer();
 		jp_path_resume(paused);
@@ -112,8 +112,8 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = jp_mix_paths(&scene.mix, outer, 0);
 	for (int i = 0; inner[i] && !ret; i++)
-		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS);
-	return jp_mix_run_by(argv[0], &scene.mix, next_path, NULL, ret);
+		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS, NULL);
+	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
 }
 
 static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,

@@ -9,20 +9,19 @@
 
 #include "harness/base/trusted_path.h"
 #include "workloads/emit/folder.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
 /* Stores the path of program @name next to the running program. Returns 0 or -errno. */
 static int find_program(char path[PATH_MAX], const char *name)
 {
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char *end, real[PATH_MAX];
 	struct jp_error err;
-	int failed;
+	int failed = jp_image_program(path);
 
-	if (length < 0)
-		return -errno;
-	path[length] = '\0';
+	if (failed)
+		return failed;
 	end = strrchr(path, '/') + 1;
 	if (end - path + strlen(name) >= PATH_MAX)
 		return -ENAMETOOLONG;

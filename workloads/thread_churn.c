@@ -33,7 +33,7 @@ static void *run_worker(void *context)
 	for (unsigned i = 0; !ret && i < churn.runs; i++)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
-		ret = jp_program_end(&program);
+		jp_program_end(&program);
 	return (void *)(intptr_t)ret;
 }
 
@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
 	pthread_t thread;
 	int ret;
 
-	if (jp_handshake_denied())
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	churn.main = pthread_self();
 	ret = jp_thread_make(&thread, run_without_main, NULL);

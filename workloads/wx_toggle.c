@@ -13,7 +13,7 @@
 
 /* A code heap that is never writable and executable at once: to add code, its pages change from RX
  * to RW and back. The kernel reports only the change back, for the whole mapping, which includes
- * code older than the record. Runtimes differ in what threads do meanwhile. */
+ * code older than the record. Runtimes differ in how they treat threads meanwhile. */
 enum stop {
 	SAFEPOINT,  /* all threads wait outside of emitted code */
 	FAULT,      /* threads continue; a thread that faults waits in a signal handler */
@@ -85,7 +85,7 @@ static int publish_fresh(void)
 		unsigned page = get_first_page(toggling.group) + *filled;
 
 		ret = jp_code_heap_load(&toggling.heap, page)
-			      ?: jp_code_heap_show(&toggling.heap, page, toggling.group);
+			      ?: jp_code_heap_schedule(&toggling.heap, page, toggling.group);
 	}
 	return ret;
 }
@@ -99,7 +99,7 @@ static int toggle_pages(void)
 	int ret = 0;
 
 	for (unsigned page = from; page < from + pages && !ret; page += each)
-		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_writable(heap));
+		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_prot_write(heap));
 	if (!ret)
 		ret = jp_code_heap_compile(heap, write_program, NULL);
 	for (unsigned page = from; page < from + pages && !ret; page += each)
@@ -136,7 +136,7 @@ static int begin(void *context)
 	int ret = jp_code_heap_open(heap)
 			  ?: jp_region_reserve(&heap->region)
 			  ?: jp_region_map(&heap->region, 0, heap->pages,
-					   jp_code_heap_writable(heap));
+					   jp_code_heap_prot_write(heap));
 
 	for (unsigned i = 0; i < groups * ((count_group_pages() + 1) / 2) && !ret; i++) {
 		toggling.group = i % groups;
@@ -171,8 +171,8 @@ static const struct jp_option options[] = {
 	{"--stop", .number = &toggling.stop, .words = stops,
 	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
 		 "without threads change (safepoint)"},
-	{.more = jp_code_heap_rows, .context = &toggling.heap},
-	{.help = "step toggle: what happens every period"},
+	{.more = jp_code_heap_options, .context = &toggling.heap},
+	{.help = "step toggle: done every period as well"},
 	{0}};
 
 static const struct jp_workload wx_toggle = {

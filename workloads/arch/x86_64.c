@@ -384,14 +384,14 @@ const struct jp_arch_elf jp_arch_elf = {
 
 /* The kernel's perf_callchain_user() of arch/x86 checks only that @fp is a user address. It allows
  * chains that lead downwards. */
-int jp_arch_follows(uint64_t fp, uint64_t from)
+int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
 
 	return fp <= user_end - 2 * sizeof(fp);
 }
 
-void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
+void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 {
 	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
 
@@ -399,12 +399,12 @@ void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 	*sp = regs[REG_RSP];
 }
 
-void jp_arch_outermost(void *ucontext)
+void jp_arch_clear_fp(void *ucontext)
 {
 	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RBP] = 0;
 }
 
-int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
+int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
 {
 	struct user_regs_struct regs;
 

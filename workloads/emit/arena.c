@@ -33,8 +33,8 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 	return ret;
 }
 
-void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, size_t first,
-		     size_t count)
+void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,
+			 size_t count)
 {
 	*arena = (struct jp_arena){.write = region->write + first * region->page,
 				   .exec = region->exec + first * region->page,
@@ -64,9 +64,8 @@ int jp_arena_remap(struct jp_arena *arena, size_t size)
 	return ret;
 }
 
-int jp_arena_unmap(struct jp_arena *arena)
+void jp_arena_unmap(struct jp_arena *arena)
 {
 	jp_region_close(&arena->region);
 	memset(arena, 0, sizeof(*arena));
-	return 0;
 }

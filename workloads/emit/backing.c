@@ -242,11 +242,6 @@ const struct jp_backing_kind *jp_backing_find(const char *name)
 	return kind->name ? kind : NULL;
 }
 
-const char *jp_backing_missing(const struct jp_backing_kind *kind, int error)
-{
-	return error && error == kind->error ? kind->missing : NULL;
-}
-
 bool jp_backing_has_views(const struct jp_backing_kind *kind)
 {
 	return kind->open == open_views;

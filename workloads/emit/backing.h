@@ -40,9 +40,6 @@ struct jp_backing_kind {
 extern const struct jp_backing_kind jp_backing_kinds[];
 /* Returns the kind that --backing= names, or NULL. */
 const struct jp_backing_kind *jp_backing_find(const char *name);
-/* Returns what this machine lacks for @kind if @error (-errno) shows that it lacks it, else
- * NULL. */
-const char *jp_backing_missing(const struct jp_backing_kind *kind, int error);
 /* Returns whether code is written at another address than it runs at. */
 bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or

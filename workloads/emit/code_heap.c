@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +23,7 @@ static int parse_backing(const struct jp_option *option, const char *text, struc
 		       : jp_fail(err, EINVAL, "--backing=%s: no such backing (see --help)", text);
 }
 
-const struct jp_option *jp_code_heap_rows(void *context)
+const struct jp_option *jp_code_heap_options(void *context)
 {
 	struct jp_code_heap *heap = context;
 	static struct jp_option rows[6];
@@ -39,7 +38,7 @@ const struct jp_option *jp_code_heap_rows(void *context)
 		 .help = "pages of the heap; each holds one program"},
 		{"--period", .value = "MS", .number = &heap->period, .most = 3600000,
 		 .help = "time between two steps; 0: only on request (50)"},
-		{.more = jp_path_rows, .context = &heap->plan},
+		{.more = jp_path_options, .context = &heap->plan},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
@@ -66,7 +65,7 @@ int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned varian
 	struct jp_program *program = &heap->programs[page];
 	int ret;
 
-	jp_arena_within(&program->arena, &heap->region, page, 1);
+	jp_arena_use_region(&program->arena, &heap->region, page, 1);
 	ret = jp_program_write(program, variant);
 	return ret == -ENOSPC ? -E2BIG : ret; /* for steps, -ENOSPC means that the heap is full */
 }
@@ -77,21 +76,21 @@ int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
 		       ?: jp_program_make_paths(&heap->programs[page], &heap->plan);
 }
 
-int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group)
+int jp_code_heap_schedule(struct jp_code_heap *heap, unsigned page, unsigned group)
 {
 	const struct jp_program *program = &heap->programs[page];
 
 	return jp_schedule_add(&heap->schedule, group, program->paths, program->nr_paths);
 }
 
-int jp_code_heap_writable(const struct jp_code_heap *heap)
+int jp_code_heap_prot_write(const struct jp_code_heap *heap)
 {
-	return PROT_READ | (jp_region_views(&heap->region) ? 0 : PROT_WRITE);
+	return PROT_READ | (jp_backing_has_views(heap->backing) ? 0 : PROT_WRITE);
 }
 
-int jp_code_heap_both(const struct jp_code_heap *heap)
+int jp_code_heap_prot_all(const struct jp_code_heap *heap)
 {
-	return jp_code_heap_writable(heap) | PROT_EXEC;
+	return jp_code_heap_prot_write(heap) | PROT_EXEC;
 }
 
 struct compiler {
@@ -153,8 +152,8 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	jp_schedule_open(&heap->schedule);
 	ret = begin(context);
 	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
-		ret = jp_schedule_thread(&heap->schedule);
-	missing = jp_backing_missing(heap->backing, ret);
+		ret = jp_schedule_start_thread(&heap->schedule);
+	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
 	if (!ret)
 		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, context);
 	jp_path_stop(NULL);

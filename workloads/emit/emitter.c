@@ -160,7 +160,7 @@ static void record_frames(struct jp_function *function)
 		function->frames = jp_truth_frames(function->cfi_status, function->word, detour, 0);
 }
 
-int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
+int jp_emit_set_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
 {
 	uint64_t at = function->code + function->word_at - (uintptr_t)arena->exec;
 
@@ -172,7 +172,7 @@ int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t 
 	return 0;
 }
 
-int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
+int jp_emit_record(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
 {
 	struct jp_emitted emitted;
 	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted);
@@ -186,8 +186,8 @@ int jp_emit_found(struct jp_function *function, const char *name, uint64_t befor
 	return 0;
 }
 
-void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
-		      const char *name)
+void jp_emit_record_measured(struct jp_function *function, const struct jp_emitted *emitted,
+			     const char *name)
 {
 	uint64_t now = jp_clock_now();
 
@@ -269,9 +269,4 @@ int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uin
 	after = jp_clock_now();
 	jp_truth_code_move(before, after, function->id, to);
 	return 0;
-}
-
-void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)
-{
-	jp_truth_code_unload(before, after, function->id);
 }

@@ -35,7 +35,7 @@ void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 	uint64_t frame[1][2], from = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && jp_arch_follows(fp, from) &&
+	while (walk->count < JP_WALK_MOST && jp_arch_accepts_frame(fp, from) &&
 	       jp_frame_read(&fp, frame, 1) == 1) {
 		walk->at[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];

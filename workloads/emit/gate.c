@@ -27,7 +27,7 @@ static int report_failure(const char *what, const char *why)
 }
 
 /* Opens the FIFO @path. Follows no symbolic link: through the link of another user we would write
- * to a file of ours or trust what that user wrote. */
+ * to a file of ours or trust that user's text. */
 static int open_fifo(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -2,7 +2,6 @@
 #include "workloads/emit/workload.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/thread.h"
 
@@ -96,11 +96,6 @@ void jp_handshake_hold(void)
 			;
 	close(current.hold_fd);
 	current.hold_fd = -1;
-}
-
-uint64_t jp_handshake_seed(void)
-{
-	return current.seed;
 }
 
 int jp_handshake_stopping(void)
@@ -275,7 +270,7 @@ int jp_handshake_skip(const char *why)
 	return EXIT_SUCCESS;
 }
 
-bool jp_handshake_denied(void)
+bool jp_handshake_skip_denied(void)
 {
 	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
 
@@ -288,7 +283,7 @@ bool jp_handshake_denied(void)
 
 int jp_handshake_status(const char *workload, int failed)
 {
-	if (failed == -EACCES && jp_handshake_denied())
+	if (failed == -EACCES && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
@@ -299,13 +294,11 @@ int jp_handshake_exec(const char *extra)
 {
 	char self[PATH_MAX], resumed[48];
 	size_t count = 0, kept = 0;
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char **argv;
-	int ret;
+	int ret = jp_image_program(self);
 
-	if (length < 0)
-		return -errno;
-	self[length] = '\0';
+	if (ret)
+		return ret;
 	while (current.argv[count])
 		count++;
 	argv = calloc(count + 3, sizeof(*argv));

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,16 @@
 #include "harness/format/truth/write.h"
 
 enum { BUILD_ID = 20 };
+
+int jp_image_program(char path[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
 
 int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 {
@@ -89,28 +98,26 @@ int jp_image_record_program(void)
 {
 	struct program program = {0};
 	char name[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", name, sizeof(name) - 1);
+	int ret = jp_image_program(name);
 
-	if (length < 0)
-		return -errno;
-	name[length] = '\0';
+	if (ret)
+		return ret;
 	dl_iterate_phdr(read_image, &program);
 	return jp_image_record(program.text, name, program.build_id);
 }
 
-int jp_image_openable(void)
+int jp_image_check_open(void)
 {
 	DIR *folder = opendir("/proc/self/map_files");
 	struct dirent *entry;
 	int ret = folder ? -ENOENT : -errno;
 
 	while (ret == -ENOENT && (entry = readdir(folder))) {
-		int fd = *entry->d_name == '.'
-				 ? -1
-				 : openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+		int fd;
 
 		if (*entry->d_name == '.')
 			continue;
+		fd = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
 		ret = fd < 0 ? -errno : 0;
 		if (fd >= 0)
 			close(fd);

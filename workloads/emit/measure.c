@@ -95,7 +95,7 @@ static int step_child(struct run *run)
 			return -errno;
 		if (!WIFSTOPPED(status))
 			return 0;
-		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp)
+		ret = jp_arch_read_traced(run->child, &place.ip, &place.sp, &place.bp)
 			      ?: record_step(run, &place);
 	}
 	kill(run->child, SIGKILL);
@@ -126,7 +126,8 @@ static int trace_calls(struct run *run, void (*call)(void))
 	return step_child(run);
 }
 
-int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted)
+int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
+			struct jp_emitted *emitted)
 {
 	struct run run = {.code = code, .size = size, .emitted = emitted};
 	const int cpu = sched_getcpu();

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
@@ -20,7 +21,7 @@
 
 /* Layout of the file, as linkers lay it out: the first segment has headers, note and call frame
  * information; the second has the text, at an address that differs from its file offset; the third
- * has what the loader writes to. */
+ * has the data that the loader changes. */
 enum {
 	PAGE = 4096,
 	FRAMES = PAGE / 2,     /* file offset of .eh_frame */
@@ -146,7 +147,7 @@ static size_t add_table(struct maker *maker)
 /* Derives the build id from the text, so that no two files share a build id. */
 static void add_id(struct maker *maker, struct file *file, unsigned variant)
 {
-	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_seed() ^ (uint64_t)variant << 32;
+	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_setup()->seed ^ (uint64_t)variant << 32;
 
 	for (size_t i = 0; i < TEXT_ROOM; i++)
 		hash = (hash ^ maker->bytes[TEXT + i]) * 0x100000001b3;
@@ -210,17 +211,11 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 
 static int write_file(const char *path, const unsigned char *bytes)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755), ret = 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755), ret;
 
 	if (fd < 0)
 		return -errno;
-	for (size_t done = 0; done < FILE_SIZE && !ret;) {
-		ssize_t written = write(fd, bytes + done, FILE_SIZE - done);
-
-		if (written < 0 && errno != EINTR)
-			ret = -errno;
-		done += written > 0 ? written : 0;
-	}
+	ret = jp_file_write(fd, bytes, FILE_SIZE);
 	if (close(fd) && !ret)
 		ret = -errno;
 	if (ret)
@@ -274,7 +269,7 @@ static int record_code(const struct jp_object *object, const char *path, uint64_
 		function->code += loaded->addr - object->text_addr;
 		snprintf(name, sizeof(name), "object_%.8s_%s_%d", object->build_id,
 			 jp_shape_text(function->shape), i);
-		ret = jp_emit_found(function, name, before, after);
+		ret = jp_emit_record(function, name, before, after);
 		if (ret)
 			return ret;
 		if (function->shape == JP_SHAPE_LEAF)

@@ -18,9 +18,8 @@ enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
 /* A thread's native frames above its emitted code, and its current activation. */
 struct native {
-	uint32_t root[JP_ROOTS]; /* ids in the truth; 0: not recorded */
-	uint64_t bp, caller; /* bp and return address of the frame of jp_arch_enter() for which the
-				roots are valid */
+	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
+	uint64_t bp, caller;        /* of the frame of jp_arch_enter() to which the roots belong */
 	struct jp_frame_walk chain; /* frames from that frame upwards */
 	struct jp_truth_entry activation;
 	uint64_t over;  /* address of the interrupted instruction; 0: none */
@@ -73,7 +72,8 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 {
 	static atomic_uint made;
 	unsigned number = atomic_fetch_add(&made, 1);
-	uint64_t random = jp_handshake_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
+	uint64_t random = jp_handshake_setup()->seed * 0xd1342543de82ef95 + number, about,
+		 repeat = 1;
 	uint32_t *ids;
 
 	if (!depth || depth > MOST_DEPTH)
@@ -124,8 +124,7 @@ void jp_path_free(struct jp_path *path)
 struct backtrace {
 	uint64_t frames[MOST_FRAMES];
 	uint32_t count;
-	uint64_t caller; /* return address of the first frame to record: the frames below it are our
-			    own */
+	uint64_t caller; /* return address of the first frame to record, above our own */
 	int begun;
 	uint64_t until; /* frames from this address upwards are not recorded */
 };
@@ -181,7 +180,7 @@ static bool chain_changed(uint64_t fp)
 		return true;
 	/* The page where the rule ended may have become readable. The zero page never does. */
 	return chain->count < JP_WALK_MOST && next >= 4096 &&
-	       jp_arch_follows(next, chain->count ? chain->at[chain->count - 1] : 0) &&
+	       jp_arch_accepts_frame(next, chain->count ? chain->at[chain->count - 1] : 0) &&
 	       jp_frame_read(&next, frames, 1) == 1;
 }
 
@@ -274,7 +273,7 @@ struct jp_paused *jp_path_pause(void)
 	return paused;
 }
 
-struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
+struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart)
 {
 	struct jp_paused *paused = pause_activation(JP_LEAVE_INTERRUPTED, ip, sp);
 

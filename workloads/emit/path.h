@@ -36,7 +36,7 @@ void jp_path_call_out(struct jp_path *path, void (*out)(void));
 struct jp_paused;
 /* Call in a signal handler that interrupted emitted code at @ip with stack pointer @sp. @apart: the
  * handler has a stack of its own. Exits if there is no memory. */
-struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart);
+struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart);
 /* Call in the function that jp_path_call_out() calls. Exits if there is no memory. */
 struct jp_paused *jp_path_pause(void);
 void jp_path_resume(struct jp_paused *paused);

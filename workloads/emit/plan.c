@@ -39,7 +39,7 @@ static int take_shapes(const struct jp_option *option, const char *text, struct 
 	return 0;
 }
 
-const struct jp_option *jp_path_rows(void *context)
+const struct jp_option *jp_path_options(void *context)
 {
 	struct jp_plan *plan = context;
 	static struct jp_option rows[5];
@@ -58,12 +58,12 @@ const struct jp_option *jp_path_rows(void *context)
 	return memcpy(rows, filled, sizeof(filled));
 }
 
-const struct jp_option *jp_plan_rows(void *context)
+const struct jp_option *jp_plan_options(void *context)
 {
 	struct jp_plan *plan = context;
 	static struct jp_option rows[5];
 	const struct jp_option filled[] = {
-		{.more = jp_path_rows, .context = plan},
+		{.more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
 		 .help = "arenas with their own code; threads are spread over them (1)"},
 		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
@@ -111,9 +111,9 @@ static int act_unmap(void *context, const char *arg)
 		return ret;
 	jp_path_stop(oldest->paths);
 	scene->oldest = oldest->next;
-	ret = jp_program_end(oldest);
+	jp_program_end(oldest);
 	free(oldest);
-	return ret;
+	return 0;
 }
 
 static int act_remap(void *context, const char *arg)

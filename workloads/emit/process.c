@@ -21,7 +21,7 @@
 
 enum { SHARED_STACK = 1 << 20 };
 
-/* Ends a forked child, after it completed what it published. */
+/* Completes the files of publishers and ends a forked child. */
 static void __attribute__((noreturn)) exit_child(int status)
 {
 	jp_maps_mark();
@@ -138,14 +138,6 @@ int jp_process_reap(struct jp_child *process)
 	return jp_child_reap(process, process->forked);
 }
 
-int jp_process_stop(struct jp_child *process)
-{
-	if (!process->pid)
-		return 0;
-	jp_process_send_stop(process);
-	return jp_process_reap(process) ? -ECHILD : 0;
-}
-
 int jp_process_stop_all(struct jp_child *processes, size_t count)
 {
 	int failed = 0;
@@ -156,6 +148,11 @@ int jp_process_stop_all(struct jp_child *processes, size_t count)
 		if (processes[i].pid)
 			failed |= jp_process_reap(&processes[i]);
 	return failed ? -ECHILD : 0;
+}
+
+int jp_process_stop(struct jp_child *process)
+{
+	return jp_process_stop_all(process, 1);
 }
 
 int jp_process_kill(struct jp_child *process)

@@ -19,7 +19,7 @@ const char *jp_birth_text(enum jp_birth birth);
 /* Returns the value for @text, or JP_BIRTHS if there is none. */
 enum jp_birth jp_birth_find(const char *text);
 
-/* What a fork can request beyond fork(2). */
+/* Properties of a child that fork(2) cannot set. */
 struct jp_fork {
 	int namespaces; /* CLONE_NEW*; CLONE_NEWPID requires jp_truth_outside() before */
 	pid_t pid;      /* pid of the child in its namespace; 0: any */

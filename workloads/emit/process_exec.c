@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/thread.h"
@@ -59,17 +60,13 @@ static char *add_placeholder(struct jp_arguments *arguments)
 static int find_file(struct next_image *image, const char *file)
 {
 	static const char program[] = "/proc/self/exe";
-	ssize_t length;
 
-	if (file)
-		length = snprintf(image->file, sizeof(image->file), "%s", file);
-	else
-		length = readlink(program, image->file, sizeof(image->file) - 1);
-	if (length < 0 || length >= (ssize_t)sizeof(image->file))
+	if (file && strlen(file) >= sizeof(image->file))
 		return -ENAMETOOLONG;
-	image->file[length] = '\0';
-	if (!file && access(image->file, X_OK)) /* replaced or removed since our start */
-		strcpy(image->file, program);
+	if (file)
+		strcpy(image->file, file);
+	else if (jp_image_program(image->file) || access(image->file, X_OK))
+		strcpy(image->file, program); /* replaced or removed since our start */
 	return 0;
 }
 
@@ -92,9 +89,9 @@ static int describe_image(struct next_image *image, const char *file, const char
 	image->started = add_placeholder(arguments);
 	image->by = add_placeholder(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
-	if (jp_publish_how())
-		jp_arguments_add(arguments, "--publish=%s", jp_publish_how());
-	if (jp_publish_how() && jp_publish_dir())
+	if (jp_publish_choice())
+		jp_arguments_add(arguments, "--publish=%s", jp_publish_choice());
+	if (jp_publish_choice() && jp_publish_dir())
 		jp_arguments_add(arguments, "--publish-dir=%s", jp_publish_dir());
 	jp_arguments_add_all(arguments, (char *const *)argv + 1);
 	return arguments->failed ? -ENOMEM : find_file(image, file);

@@ -40,7 +40,7 @@ int jp_process_wait_ready(struct jp_child *process)
 		return ret;
 	if (!strncmp(line, "ready ", 6))
 		return 0;
-	if (!strncmp(line, "skip ", 5) && jp_handshake_denied())
+	if (!strncmp(line, "skip ", 5) && jp_handshake_skip_denied())
 		exit(EXIT_SUCCESS);
 	fprintf(stderr, "jitproof workload: a child sent '%s'; expected 'ready PID'\n", line);
 	return -EPROTO;

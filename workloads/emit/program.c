@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/publish.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
@@ -193,7 +192,7 @@ int jp_program_move(struct jp_program *program)
 void jp_program_unload(struct jp_program *program, uint64_t before, uint64_t after)
 {
 	for (size_t i = 0; i < program->nr_functions; i++)
-		jp_emit_unload(&program->functions[i], before, after);
+		jp_truth_code_unload(before, after, program->functions[i].id);
 	for (size_t i = 0; i < program->nr_paths; i++)
 		jp_path_free(&program->paths[i]);
 	free(program->functions);
@@ -203,12 +202,12 @@ void jp_program_unload(struct jp_program *program, uint64_t before, uint64_t aft
 	program->nr_functions = program->nr_paths = 0;
 }
 
-int jp_program_end(struct jp_program *program)
+void jp_program_end(struct jp_program *program)
 {
 	uint64_t before = jp_clock_now();
-	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
 
+	if (program->arena.exec)
+		jp_arena_unmap(&program->arena);
 	jp_program_unload(program, before, jp_clock_now());
 	memset(program, 0, sizeof(*program));
-	return ret;
 }

@@ -31,8 +31,8 @@ struct jp_plan {
 	}
 /* Return the command-line options of the struct jp_plan @plan: all of them, or only those about
  * paths. */
-const struct jp_option *jp_plan_rows(void *plan);
-const struct jp_option *jp_path_rows(void *plan);
+const struct jp_option *jp_plan_options(void *plan);
+const struct jp_option *jp_path_options(void *plan);
 
 /* Maps an arena, emits functions into it and makes paths of them. Returns 0 or -errno. */
 int jp_program_make(struct jp_program *program, const struct jp_plan *plan);
@@ -52,16 +52,16 @@ void jp_program_unload(struct jp_program *program, uint64_t before, uint64_t aft
 
 /* Moves the code to another address by mremap(). No thread may run it. Returns 0 or -errno. */
 int jp_program_move(struct jp_program *program);
-/* Unmaps the code and frees the program. No thread may run it. Returns 0 or -errno. */
-int jp_program_end(struct jp_program *program);
+/* Unmaps the code and frees the program. No thread may run it. */
+void jp_program_end(struct jp_program *program);
 
 /*
  * Runs programs of @plan until the handshake ends, with the steps
- * 	map	makes a program and a thread that runs it
- * 	unmap	stops the threads of the oldest program and unmaps it
- * 	remap	stops its threads, moves it and starts as many threads again
- * 	thread	starts one more thread in the oldest program
- * 	exec	the process starts again with new code; ARG is an additional option
+ *	map	makes a program and a thread that runs it
+ *	unmap	stops the threads of the oldest program and unmaps it
+ *	remap	stops its threads, moves it and starts as many threads again
+ *	thread	starts one more thread in the oldest program
+ *	exec	the process starts again with new code; ARG is an additional option
  * Returns the exit status.
  */
 int jp_plan_run(const char *workload, const struct jp_plan *plan);

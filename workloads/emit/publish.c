@@ -162,7 +162,7 @@ void jp_publish_children(const char *how)
 	for_children = how;
 }
 
-const char *jp_publish_how(void)
+const char *jp_publish_choice(void)
 {
 	return for_children ? for_children : chosen;
 }

@@ -15,28 +15,27 @@ struct jp_published {
 	uint32_t index;        /* the function's id in the truth */
 	const void *unwinding; /* .eh_frame and .eh_frame_hdr, or NULL */
 	size_t unwinding_size, unwinding_hdr_size;
-	size_t unwinding_mapped; /* bytes of @unwinding that are also in the process's memory, from
-				    the end of the code, rounded up to 8 */
+	/* Bytes of @unwinding that are also in memory, from the end of the code rounded up to 8. */
+	size_t unwinding_mapped;
 };
 
 struct jp_publisher {
 	const char *name; /* "map", "jitdump" */
 	const char *help;
-	const char *faults; /* names of faults that it can make on request, separated by blanks;
-			       NULL: none */
+	const char *faults; /* faults that it can make, separated by blanks; NULL: none */
 	/* Each returns 0 or -errno. open: @fault NULL makes no fault; -EPERM if the fault needs
 	 * root. */
 	int (*open)(const char *dir, const char *fault);
 	int (*load)(const struct jp_published *code);
-	int (*move)(const struct jp_published *code,
-		    uint64_t from); /* NULL: the format has no moves */
+	/* NULL: the format has no moves. */
+	int (*move)(const struct jp_published *code, uint64_t from);
 	int (*close)(void);
 };
 
 /* Returns the place of @fault in @faults (a publisher's list), 1 for the first; 0 for NULL. */
 unsigned jp_publish_fault(const char *faults, const char *fault);
 
-/* What a publisher adds to names and code if its format has room. */
+/* Data that a publisher adds to names and code if its format has room. */
 enum jp_publish_extra {
 	JP_PUBLISH_DEBUG = 1,       /* lines of an invented source file */
 	JP_PUBLISH_DEBUG_SHORT = 2, /* the same, with the file's name written once */
@@ -59,7 +58,7 @@ int jp_publish_forked(void);
 void jp_publish_children(const char *how);
 /* Return how and where a child that is a new image publishes, for its command line; NULL: it does
  * not publish. */
-const char *jp_publish_how(void);
+const char *jp_publish_choice(void);
 const char *jp_publish_dir(void);
 /* Publish code that was loaded or moved (from address @from). Threads may call at the same time.
  * Return 0 or -errno. */

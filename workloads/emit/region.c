@@ -65,7 +65,7 @@ static void record_map(uint64_t before, const struct jp_region *region, unsigned
 
 /* Reserves @size bytes of inaccessible memory at an address aligned to the region's pages and
  * stores the address in *@got. A guard page on either side stays inaccessible: a mapping beyond it
- * could otherwise merge with ours or share its anon_vma, and what the kernel reports would be
+ * could otherwise merge with ours or share its anon_vma, and the kernel's records would be
  * random. */
 static int reserve_space(struct jp_region *region, size_t size, unsigned char **got)
 {
@@ -97,11 +97,6 @@ int jp_region_reserve(struct jp_region *region)
 	ret = reserve_space(region, region->size, &region->exec);
 	region->reserved = !ret;
 	return ret;
-}
-
-int jp_region_views(const struct jp_region *region)
-{
-	return jp_backing_has_views(region->kind);
 }
 
 /* Maps pages by the kind's own call and gives them @prot, because not every call takes a
@@ -190,7 +185,7 @@ int jp_region_unmap(struct jp_region *region)
 
 int jp_region_remap(struct jp_region *region, size_t size)
 {
-	int views = jp_region_views(region);
+	int views = jp_backing_has_views(region->kind);
 	unsigned char *target;
 	uint64_t before;
 	void *moved;
@@ -221,7 +216,7 @@ int jp_region_remap(struct jp_region *region, size_t size)
 
 void jp_region_close(struct jp_region *region)
 {
-	if (region->kind && jp_region_views(region) && region->write)
+	if (region->kind && jp_backing_has_views(region->kind) && region->write)
 		unmap_range(region->write, region->size);
 	/* Only up to @reached: mprotect() fails where nothing is mapped, after it changed what
 	 * precedes. */

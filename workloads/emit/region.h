@@ -18,8 +18,6 @@ int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind 
 /* Reserves address space for the whole region, so that parts can be mapped one by one (the heap
  * needs no reservation). Returns 0 or -errno. */
 int jp_region_reserve(struct jp_region *region);
-/* Returns whether code is written at another address than it runs at. */
-int jp_region_views(const struct jp_region *region);
 /* Map @count pages from page @first on with @prot (PROT_*), or the whole region at address @at
  * (NULL: anywhere). Without a reservation only the whole region can be mapped. Return 0 or
  * -errno. */

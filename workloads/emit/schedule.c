@@ -108,7 +108,7 @@ static const struct jp_path *next_path(void *context, size_t turn)
 	return path;
 }
 
-int jp_schedule_thread(struct jp_schedule *schedule)
+int jp_schedule_start_thread(struct jp_schedule *schedule)
 {
 	struct jp_scheduled *thread = calloc(1, sizeof(*thread));
 

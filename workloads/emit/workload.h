@@ -21,17 +21,15 @@ struct jp_workload {
 /*
  * The handshake between a workload and its watcher: lines on the control descriptor (default:
  * standard input) and on the ready descriptor (default: standard output):
- * 	<- "ready PID"			once code is loaded and all threads run
- * 	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
- * 	-> "stop" (or end of file, SIGTERM, SIGINT): the workload joins its threads and exits
- * 	<- "skip WHY"			instead of "ready": the machine lacks WHY
+ *	<- "ready PID"			once code is loaded and all threads run
+ *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
+ *	-> "stop" (or end of file, SIGTERM, SIGINT): the workload joins its threads and exits
+ *	<- "skip WHY"			instead of "ready": the machine lacks WHY
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
 	int (*act)(void *context, const char *arg);
 };
-/* Returns the value of --seed, with which loop lengths vary. */
-uint64_t jp_handshake_seed(void);
 /* Sends "ready", then runs requested steps until "stop". Returns 0. A step with a NULL name ends
  * @steps; @steps may be NULL. */
 int jp_handshake(const struct jp_step *steps, void *context);
@@ -46,15 +44,15 @@ int jp_handshake_rounds(int (*round)(void *context), void *context);
 int jp_handshake_skip(const char *why);
 /* Skips the case if PR_SET_MDWE makes the kernel refuse written memory that becomes executable
  * (map_deny_write_exec(); files can still be mapped executable). Returns whether it did. */
-bool jp_handshake_denied(void);
+bool jp_handshake_skip_denied(void);
 /* Prints the error @failed (-errno; 0: none) and returns the workload's exit status. */
 int jp_handshake_status(const char *workload, int failed);
 /* Returns whether threads should stop. Threads call it between two paths. */
 int jp_handshake_stopping(void);
 /* Parameters that `jitproof workload` sets before it runs the workload. */
 struct jp_handshake_setup {
-	char **argv; /* command line as typed, which an exec repeats */
-	uint64_t seed;
+	char **argv;              /* command line as typed, which an exec repeats */
+	uint64_t seed;            /* value of --seed, with which loop lengths vary */
 	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
 	int hold_fd;              /* -1: no watcher opens a witness */
 	int resumed;              /* this image is the result of a step "exec" */
