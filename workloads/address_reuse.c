@@ -100,7 +100,7 @@ static const struct jp_option options[] = {
 	 .help = "into the same memory, RWX; or RX to RW and back; or other memory mapped at the "
 		 "same address (overwrite)"},
 	{.more = jp_code_heap_options, .context = &reuse.heap},
-	{.help = "step reuse: done every period as well"},
+	{.help = "step reuse: also done every period"},
 	{0}};
 
 static const struct jp_workload address_reuse = {

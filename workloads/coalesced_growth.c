@@ -142,7 +142,7 @@ static const struct jp_option options[] = {
 	{"--unit", .value = "N", .number = &growth.unit, .least = 1, .most = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
 	{.more = jp_code_heap_options, .context = &growth.heap},
-	{.help = "step grow: done every period as well"},
+	{.help = "step grow: also done every period"},
 	{0}};
 
 static const struct jp_workload coalesced_growth = {

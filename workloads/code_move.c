@@ -93,7 +93,7 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {{"--how", .number = &moving.how, .words = hows,
 					    .help = "by the runtime, or by the kernel (copy)"},
 					   {.more = jp_code_heap_options, .context = &moving.heap},
-					   {.help = "step move: done every period as well"},
+					   {.help = "step move: also done every period"},
 					   {0}};
 
 static const struct jp_workload code_move = {

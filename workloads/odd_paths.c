@@ -18,7 +18,7 @@
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
-enum { LONG = 4000, MOST = 16 };
+enum { LONG = 4000 };
 
 struct odd_place {
 	const char *word; /* option without -- */
@@ -115,11 +115,9 @@ static int start_place(unsigned at, const char *folder)
 
 	if (ret || !places[at].program || scene.libraries)
 		return ret;
-	/* The interesting part is the end of the name. */
+	/* The end of the name matters. */
 	snprintf(program, sizeof(program), "%s/program of %s",
-		 make_path(at, folder, path) || !scene.merged || places[at].name ? folder
-										 : scene.merged,
-		 places[at].name ? places[at].name : "layers");
+		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
 	return jp_folder_copy("/proc/self/exe", program)
 		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
 		       ?: jp_process_wait_ready(&scene.programs[at]);

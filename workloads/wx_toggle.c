@@ -172,7 +172,7 @@ static const struct jp_option options[] = {
 	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
 		 "without threads change (safepoint)"},
 	{.more = jp_code_heap_options, .context = &toggling.heap},
-	{.help = "step toggle: done every period as well"},
+	{.help = "step toggle: also done every period"},
 	{0}};
 
 static const struct jp_workload wx_toggle = {

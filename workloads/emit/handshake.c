@@ -105,23 +105,11 @@ int jp_handshake_stopping(void)
 
 static void __attribute__((format(printf, 1, 2))) send_line(const char *fmt, ...)
 {
-	char line[512];
 	va_list ap;
-	int length;
 
 	va_start(ap, fmt);
-	length = vsnprintf(line, sizeof(line), fmt, ap);
+	vdprintf(current.ready_fd, fmt, ap);
 	va_end(ap);
-	if (length >= (int)sizeof(line))
-		length = sizeof(line) - 1;
-	for (int done = 0; done < length;) {
-		ssize_t written = write(current.ready_fd, line + done, length - done);
-
-		if (written < 0 && errno != EINTR)
-			return;
-		if (written > 0)
-			done += written;
-	}
 }
 
 /* Returns whether @time (ns) has passed; else stores the remaining time in *@left. */
@@ -133,10 +121,10 @@ static bool has_passed(uint64_t time, struct timespec *left)
 	return now >= time;
 }
 
-/* Waits for one line. Returns false when it is time to leave. Stores an empty line once @beat (ns;
+/* Waits for one line. Returns false when it is time to leave. Stores an empty line once @due (ns;
  * 0: never) has passed. Reads single bytes, because after an exec the bytes behind the line belong
  * to the next image. */
-static bool read_command(char *line, size_t size, uint64_t beat)
+static bool read_command(char *line, size_t size, uint64_t due)
 {
 	struct pollfd control = {.fd = current.control_fd, .events = POLLIN};
 	struct timespec left;
@@ -150,11 +138,11 @@ static bool read_command(char *line, size_t size, uint64_t beat)
 		char byte;
 		ssize_t got;
 
-		if (beat && !used && has_passed(beat, &left)) {
+		if (due && !used && has_passed(due, &left)) {
 			*line = '\0';
 			return true;
 		}
-		if (ppoll(&control, 1, beat && !used ? &left : NULL, &open) <= 0)
+		if (ppoll(&control, 1, due && !used ? &left : NULL, &open) <= 0)
 			continue;
 		got = read(current.control_fd, &byte, 1);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -206,7 +194,7 @@ int jp_handshake(const struct jp_step *steps, void *context)
 
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context)
 {
-	uint64_t beat = period ? jp_clock_now() + period : 0;
+	uint64_t due = period ? jp_clock_now() + period : 0;
 	char line[256];
 	int ret = 0;
 
@@ -215,16 +203,16 @@ int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *conte
 		send_line("done exec\n");
 	else
 		send_line("ready %d\n", getpid());
-	while (!ret && read_command(line, sizeof(line), beat) && strcmp(line, "stop")) {
+	while (!ret && read_command(line, sizeof(line), due) && strcmp(line, "stop")) {
 		if (*line) {
 			run_step(steps, context, line);
 			continue;
 		}
-		if (!beat)
+		if (!due)
 			continue;
 		ret = steps[0].act(context, NULL);
 		(ret ? jp_maps_mark : jp_maps_mark_seldom)();
-		beat = ret ? 0 : jp_clock_now() + period;
+		due = ret ? 0 : jp_clock_now() + period;
 		ret = ret == -ENOSPC ? 0 : ret;
 	}
 	atomic_store(&stopping, 1);

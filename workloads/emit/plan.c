@@ -52,7 +52,7 @@ const struct jp_option *jp_path_options(void *context)
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
 		{"--turns", .value = "N", .wide = &plan->turns, .least = 1, .most = UINT32_MAX,
-		 .help = "loop turns of one run of a path (700000, about 1 ms)"},
+		 .help = "loop iterations of one run of a path (700000, about 1 ms)"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));

@@ -21,19 +21,19 @@ struct thread_args {
 	void *context;
 	uint64_t before;
 	uint32_t by;
-	struct made *made;
+	struct known_thread *known;
 	sem_t taken;
 };
 
 /* A thread whose end the truth does not record yet. */
-struct made {
-	struct made *next;
+struct known_thread {
+	struct known_thread *next;
 	pthread_t thread;
 	pid_t tid; /* in our pid namespace */
 	struct jp_truth_task_ids ids;
 	bool joined;
 };
-static struct made *all;
+static struct known_thread *known_threads;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *run_thread(void *arg)
@@ -42,8 +42,8 @@ static void *run_thread(void *arg)
 	void *(*body)(void *context) = args->body, *context = args->context, *result;
 
 	jp_truth_thread_start(args->before, args->by);
-	args->made->ids = jp_truth_self();
-	args->made->tid = syscall(SYS_gettid);
+	args->known->ids = jp_truth_self();
+	args->known->tid = syscall(SYS_gettid);
 	sem_post(&args->taken);
 	result = body(context);
 	jp_truth_thread_exit();
@@ -54,23 +54,24 @@ static void *run_thread(void *arg)
  * (exit_mm() wakes us), so each new thread and each join checks again. Call with the lock held. */
 static void record_gone_threads(void)
 {
-	for (struct made **at = &all; *at;) {
-		struct made *one = *at;
+	for (struct known_thread **at = &known_threads; *at;) {
+		struct known_thread *entry = *at;
 
-		if (!one->joined || !syscall(SYS_tgkill, getpid(), one->tid, 0) || errno != ESRCH) {
-			at = &one->next;
+		if (!entry->joined || !syscall(SYS_tgkill, getpid(), entry->tid, 0) ||
+		    errno != ESRCH) {
+			at = &entry->next;
 			continue;
 		}
-		jp_truth_gone(one->ids.pid, one->ids.tid);
-		*at = one->next;
-		free(one);
+		jp_truth_gone(entry->ids.pid, entry->ids.tid);
+		*at = entry->next;
+		free(entry);
 	}
 }
 
 void jp_thread_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	all = NULL;
+	known_threads = NULL;
 }
 
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context)
@@ -79,8 +80,8 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 	pthread_attr_t attr;
 	int error;
 
-	args.made = calloc(1, sizeof(*args.made));
-	if (!args.made)
+	args.known = calloc(1, sizeof(*args.known));
+	if (!args.known)
 		return -ENOMEM;
 	sem_init(&args.taken, 0, 0);
 	pthread_attr_init(&attr);
@@ -92,13 +93,13 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 		;
 	sem_destroy(&args.taken);
 	if (error) {
-		free(args.made);
+		free(args.known);
 		return -error;
 	}
-	args.made->thread = *thread;
+	args.known->thread = *thread;
 	pthread_mutex_lock(&lock);
-	args.made->next = all;
-	all = args.made;
+	args.known->next = known_threads;
+	known_threads = args.known;
 	record_gone_threads();
 	pthread_mutex_unlock(&lock);
 	return 0;
@@ -106,15 +107,15 @@ int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *contex
 
 void jp_thread_join(pthread_t thread, void **result)
 {
-	struct made *one;
+	struct known_thread *entry;
 
 	pthread_join(thread, result);
 	pthread_mutex_lock(&lock);
-	one = all;
-	while (one && (one->joined || !pthread_equal(one->thread, thread)))
-		one = one->next;
-	if (one)
-		one->joined = true;
+	entry = known_threads;
+	while (entry && (entry->joined || !pthread_equal(entry->thread, thread)))
+		entry = entry->next;
+	if (entry)
+		entry->joined = true;
 	record_gone_threads();
 	pthread_mutex_unlock(&lock);
 }
