@@ -61,15 +61,13 @@ const struct jp_option *jp_path_options(void *context)
 const struct jp_option *jp_plan_options(void *context)
 {
 	struct jp_plan *plan = context;
-	static struct jp_option rows[5];
+	static struct jp_option rows[4];
 	const struct jp_option filled[] = {
 		{.more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
 		 .help = "arenas with their own code; threads are spread over them (1)"},
 		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
 		 .help = "small mappings beside the code, to make /proc/PID/maps long (0)"},
-		{"--late", .value = "N", .number = &plan->late, .most = 1024,
-		 .help = "further arenas that are mapped, filled and run later (0)"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
@@ -167,21 +165,6 @@ static int map_small_pages(unsigned count)
 	return 0;
 }
 
-/* Makes programs while others run, and runs each on this thread for a while before the next. */
-static int run_late(struct plan_scene *scene)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; i < scene->plan->late && !ret && !jp_handshake_stopping(); i++) {
-		struct jp_program *program;
-
-		ret = add_program(scene, &program);
-		for (unsigned n = 0; !ret && n < 64 && !jp_handshake_stopping(); n++)
-			jp_path_run(&program->paths[n % program->nr_paths]);
-	}
-	return ret;
-}
-
 int jp_plan_run(const char *workload, const struct jp_plan *plan)
 {
 	static const struct jp_step steps[] = {
@@ -199,8 +182,6 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 		ret = jp_path_thread(program->paths, program->nr_paths);
 		program = program->next ? program->next : scene.oldest;
 	}
-	if (!ret)
-		ret = run_late(&scene);
 	ret = jp_path_serve(workload, ret, steps, &scene);
 	while ((program = scene.oldest)) {
 		scene.oldest = program->next;

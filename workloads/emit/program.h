@@ -20,7 +20,7 @@ struct jp_plan {
 	enum jp_protect protect;
 	const char *name;        /* name of the memfd for JP_PROTECT_VIEWS */
 	enum jp_protect instead; /* used if @protect fails with EPERM (memfd denied) */
-	unsigned programs, threads, depth, mappings, late;
+	unsigned programs, threads, depth, mappings;
 	enum jp_shape shapes[64]; /* of each path, outermost first; a deeper path repeats them */
 	unsigned nr_shapes;       /* 0: the usual mix */
 	uint64_t turns;           /* loop iterations of one run of a path */
