@@ -5,14 +5,12 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
 
-/*
- * Generations of code at one address: all of it goes, and other code, of other sizes and shapes,
- * comes to where it was. What an address means depends on the time.
- */
+/* Replaces all code by other code, of other sizes and shapes, at the same address. The meaning of
+ * an address depends on the time. */
 enum how {
-	OVERWRITE, /* the memory stays, RWX: the kernel reports nothing at all */
-	FLIP,      /* the memory stays, and goes from RX to RW and back */
-	UNMAP,     /* the memory goes too, and other is mapped at the same address */
+	OVERWRITE, /* the memory stays, RWX: the kernel reports nothing */
+	FLIP,      /* the memory stays and changes from RX to RW and back */
+	UNMAP,     /* the memory is unmapped, and other memory is mapped there */
 };
 static const char *const hows[] = {"overwrite", "flip", "unmap", NULL};
 
@@ -21,7 +19,7 @@ static struct {
 	unsigned how, generation;
 } reuse = {.heap = JP_CODE_HEAP(1)};
 
-static int compile_one(void *context, unsigned n)
+static int compile_pages(void *context, unsigned n)
 {
 	int ret = 0;
 
@@ -30,27 +28,28 @@ static int compile_one(void *context, unsigned n)
 	return ret;
 }
 
-/* Fills the memory, which is writable, with the next generation. */
-static int fill(void)
+/* Fills the writable memory with the next generation. */
+static int fill_heap(void)
 {
 	struct jp_code_heap *heap = &reuse.heap;
-	int ret = jp_code_heap_compile(heap, compile_one, NULL);
+	int ret = jp_code_heap_compile(heap, compile_pages, NULL);
 
 	reuse.generation++;
 	if (!ret && reuse.how != OVERWRITE)
 		ret = jp_region_protect(&heap->region, 0, heap->pages, PROT_READ | PROT_EXEC);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
-		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_show(heap, page, 0);
+		ret = jp_code_heap_load(heap, page) ?: jp_code_heap_schedule(heap, page, 0);
 	return ret;
 }
 
-static int map(void *at)
+static int map_heap(void *at)
 {
 	struct jp_code_heap *heap = &reuse.heap;
 
-	return jp_region_map_at(
-		&heap->region,
-		reuse.how == OVERWRITE ? jp_code_heap_both(heap) : jp_code_heap_writable(heap), at);
+	return jp_region_map_at(&heap->region,
+				reuse.how == OVERWRITE ? jp_code_heap_prot_all(heap)
+						       : jp_code_heap_prot_write(heap),
+				at);
 }
 
 static int act_reuse(void *context, const char *arg)
@@ -66,20 +65,21 @@ static int act_reuse(void *context, const char *arg)
 	if (reuse.how == UNMAP)
 		ret = jp_region_unmap(&heap->region);
 	for (unsigned page = 0; page < heap->pages; page++)
-		jp_program_unloaded(&heap->programs[page], before, jp_clock_now());
+		jp_program_unload(&heap->programs[page], before, jp_clock_now());
 	if (!ret && reuse.how == UNMAP)
-		ret = map(at);
+		ret = map_heap(at);
 	else if (!ret && reuse.how == FLIP)
-		ret = jp_region_protect(&heap->region, 0, heap->pages, jp_code_heap_writable(heap));
+		ret = jp_region_protect(&heap->region, 0, heap->pages,
+					jp_code_heap_prot_write(heap));
 	if (!ret)
-		ret = fill();
+		ret = fill_heap();
 	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
 }
 
 static int begin(void *context)
 {
-	return jp_code_heap_open(&reuse.heap) ?: map(NULL) ?: fill();
+	return jp_code_heap_open(&reuse.heap) ?: map_heap(NULL) ?: fill_heap();
 }
 
 static int run(int argc, char **argv)
@@ -97,10 +97,10 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--how", .number = &reuse.how, .words = hows,
-	 .help = "into the same memory, RWX; or RX to RW and back; or into other memory mapped at "
-		 "the same address (overwrite)"},
-	{.more = jp_code_heap_rows, .context = &reuse.heap},
-	{.help = "step reuse: what happens every period"},
+	 .help = "into the same memory, RWX; or RX to RW and back; or other memory mapped at the "
+		 "same address (overwrite)"},
+	{.more = jp_code_heap_options, .context = &reuse.heap},
+	{.help = "step reuse: also done every period"},
 	{0}};
 
 static const struct jp_workload address_reuse = {

@@ -2,7 +2,7 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* Code in private anonymous memory: what most JITs do, and .NET with W^X off. */
+/* Code in private anonymous memory, as in most JITs and in .NET without W^X. */
 static struct jp_plan plan = JP_PLAN();
 static const char *const protects[] = {"rwx", "flip", NULL};
 static unsigned protect;
@@ -16,7 +16,7 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {{"--protect", .number = &protect, .words = protects,
 					    .help = "writable and executable at once, or written "
 						    "and then made executable by mprotect (rwx)"},
-					   {.more = jp_plan_rows, .context = &plan},
+					   {.more = jp_plan_options, .context = &plan},
 					   {0}};
 
 static const struct jp_workload anon_exec = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Frames that are larger than any stack dump, of emitted code and of a library's. */
+/* Frames of emitted code and of a library that are larger than any stack dump. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* More than the frames of any of the paths. */
+/* More bytes than the frames of any path use. */
 enum { MOST_STACK = 2 << 20 };
 
 static const char *const touched[] = {"fhfe", "fle", "hfNe", "lHfe", "fFhHlf", "fNhN", NULL};
@@ -23,7 +23,7 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--hollow", .set = &sparse, .help = "most of their pages are never touched"}, {0}};
+	{"--hollow", .set = &sparse, .help = "leave most pages of the frames untouched"}, {0}};
 
 static const struct jp_workload big_frames = {
 	.name = "big_frames",

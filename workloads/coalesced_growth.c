@@ -6,17 +6,15 @@
 
 #include "workloads/emit/code_heap.h"
 
-/*
- * A code heap that grows page by page while threads run all of it. The kernel reports the whole of
- * the mapping that a new page has become part of: a record that covers code which is older than
- * itself.
- */
+/* A code heap that grows page by page while threads run all of it. For each new page the kernel
+ * reports the whole mapping that the page became part of: the record covers code that is older than
+ * the record. */
 enum direction { UP, DOWN, HOLES };
 enum manner {
-	MMAP,          /* the new page is mapped beside the old ones */
-	MPROTECT,      /* it is there, RW, and made RX */
-	LATE_MPROTECT, /* the same, but its code is told of before */
-	RESERVE,       /* it is there, PROT_NONE, made RW, then RX */
+	MMAP,          /* maps the new page next to the old ones */
+	MPROTECT,      /* makes an existing RW page RX */
+	LATE_MPROTECT, /* the same, but publishes the code before that */
+	RESERVE,       /* makes an existing PROT_NONE page RW, then RX */
 };
 static const char *const directions[] = {"up", "down", "holes", NULL};
 static const char *const manners[] = {"mmap", "mprotect", "late-mprotect", "reserve", NULL};
@@ -24,54 +22,56 @@ static const char *const manners[] = {"mmap", "mprotect", "late-mprotect", "rese
 static struct {
 	struct jp_code_heap heap;
 	unsigned direction, manner;
-	unsigned unit;  /* pages of one growth */
+	unsigned unit;  /* pages per step */
 	unsigned grown; /* units so far */
 	pthread_mutex_t lock;
 } growth = {.heap = JP_CODE_HEAP(16), .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Where the @number-th unit lies. */
-static unsigned place(unsigned number)
+/* Returns the position of the @number-th unit, in units. */
+static unsigned locate_unit(unsigned number)
 {
 	unsigned units = growth.heap.pages / growth.unit, even = (units + 1) / 2;
 
 	switch (growth.direction) {
 	case DOWN:
 		return units - 1 - number;
-	case HOLES: /* first every other one, then what lies between */
+	case HOLES: /* first every other unit, then those in between */
 		return number < even ? 2 * number : 2 * (number - even) + 1;
 	default:
 		return number;
 	}
 }
 
-/* Memory for it: one after the other, as the program break wants it. */
-static int prepare(unsigned first)
+/* Makes the unit's memory writable. Units come one after the other, as the program break
+ * requires. */
+static int prepare_unit(unsigned first)
 {
 	struct jp_code_heap *heap = &growth.heap;
 
 	if (growth.manner == MMAP)
-		return jp_region_map(&heap->region, first, growth.unit, jp_code_heap_both(heap));
+		return jp_region_map(&heap->region, first, growth.unit,
+				     jp_code_heap_prot_all(heap));
 	if (growth.manner == RESERVE)
 		return jp_region_protect(&heap->region, first, growth.unit,
-					 jp_code_heap_writable(heap));
+					 jp_code_heap_prot_write(heap));
 	return 0;
 }
 
-enum { WRITE, LOAD, SHOW };
+enum { WRITE, LOAD, SCHEDULE };
 
-/* Does @what to each page of the unit. */
-static int each_page(unsigned first, int what)
+/* Performs @operation on each page of the unit. */
+static int process_pages(unsigned first, int operation)
 {
 	int ret = 0;
 
 	for (unsigned page = first; page < first + growth.unit && !ret; page++)
-		ret = what == WRITE  ? jp_code_heap_write(&growth.heap, page, 0)
-		      : what == LOAD ? jp_code_heap_load(&growth.heap, page)
-				     : jp_code_heap_show(&growth.heap, page, 0);
+		ret = operation == WRITE  ? jp_code_heap_write(&growth.heap, page, 0)
+		      : operation == LOAD ? jp_code_heap_load(&growth.heap, page)
+					  : jp_code_heap_schedule(&growth.heap, page, 0);
 	return ret;
 }
 
-static int grow_one(void *context, unsigned n)
+static int grow_unit(void *context, unsigned n)
 {
 	unsigned first;
 	int ret = 0;
@@ -79,26 +79,26 @@ static int grow_one(void *context, unsigned n)
 	pthread_mutex_lock(&growth.lock);
 	if (growth.grown == growth.heap.pages / growth.unit)
 		ret = -ENOSPC;
-	first = place(growth.grown) * growth.unit;
+	first = locate_unit(growth.grown) * growth.unit;
 	if (!ret)
-		ret = prepare(first);
+		ret = prepare_unit(first);
 	growth.grown += !ret;
 	pthread_mutex_unlock(&growth.lock);
 	if (!ret)
-		ret = each_page(first, WRITE);
+		ret = process_pages(first, WRITE);
 	if (!ret && growth.manner == LATE_MPROTECT)
-		ret = each_page(first, LOAD);
+		ret = process_pages(first, LOAD);
 	if (!ret && growth.manner != MMAP)
 		ret = jp_region_protect(&growth.heap.region, first, growth.unit,
 					PROT_READ | PROT_EXEC);
 	if (!ret && growth.manner != LATE_MPROTECT)
-		ret = each_page(first, LOAD);
-	return ret ?: each_page(first, SHOW);
+		ret = process_pages(first, LOAD);
+	return ret ?: process_pages(first, SCHEDULE);
 }
 
 static int act_grow(void *context, const char *arg)
 {
-	return jp_code_heap_compile(&growth.heap, grow_one, NULL);
+	return jp_code_heap_compile(&growth.heap, grow_unit, NULL);
 }
 
 static int begin(void *context)
@@ -111,9 +111,9 @@ static int begin(void *context)
 	if (!ret && growth.manner != MMAP)
 		ret = jp_region_map(&heap->region, 0, heap->pages,
 				    growth.manner == RESERVE ? PROT_NONE
-							     : jp_code_heap_writable(heap));
+							     : jp_code_heap_prot_write(heap));
 	while (!ret && growth.grown < start)
-		ret = grow_one(NULL, 0);
+		ret = grow_unit(NULL, 0);
 	return ret;
 }
 
@@ -135,14 +135,14 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--direction", .number = &growth.direction, .words = directions,
-	 .help = "where the next page lies: above, below, between two (up)"},
+	 .help = "where the next page is: above, below, between two (up)"},
 	{"--manner", .number = &growth.manner, .words = manners,
-	 .help = "mapped RWX; or RW, then RX; or so, published while RW; or PROT_NONE, then RW, "
+	 .help = "mapped RWX; RW, then RX; the same, published while RW; or PROT_NONE, then RW, "
 		 "then RX (mmap)"},
 	{"--unit", .value = "N", .number = &growth.unit, .least = 1, .most = 4096,
 	 .help = "pages at a time (1; late-mprotect: a quarter)"},
-	{.more = jp_code_heap_rows, .context = &growth.heap},
-	{.help = "step grow: what happens every period"},
+	{.more = jp_code_heap_options, .context = &growth.heap},
+	{.help = "step grow: also done every period"},
 	{0}};
 
 static const struct jp_workload coalesced_growth = {

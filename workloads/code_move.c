@@ -5,33 +5,30 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
 
-/*
- * Code that comes to lie elsewhere while the process runs: copied by the runtime, or moved by
- * mremap(), of which the kernel makes no record.
- */
+/* Code that moves while the process runs: the runtime copies it, or mremap() moves it, which the
+ * kernel does not record. */
 enum move_how { COPY, REMAP };
 static const char *const hows[] = {"copy", "mremap", NULL};
 
 static struct {
 	struct jp_code_heap heap;
-	struct jp_region other; /* COPY: where the code is not */
+	struct jp_region other; /* COPY: the region without code */
 	unsigned how;
 	uint64_t before;
 } moving = {.heap = JP_CODE_HEAP(2), .other = {.fd = -1}};
 
-static int moved(unsigned page, const struct jp_region *to)
+static int record_move(unsigned page, const struct jp_region *to)
 {
 	struct jp_program *program = &moving.heap.programs[page];
 
 	program->arena.write = to->write + page * to->page;
-	return jp_program_moved(program, (uintptr_t)to->exec + page * to->page, moving.before,
-				jp_clock_now());
+	return jp_program_record_move(program, (uintptr_t)to->exec + page * to->page, moving.before,
+				      jp_clock_now());
 }
 
-static int copy_one(void *context, unsigned n)
+static int copy_pages(void *context, unsigned n)
 {
 	const struct jp_code_heap *heap = &moving.heap;
-
 	int ret = 0;
 
 	for (unsigned page = n; page < heap->pages && !ret; page += heap->compilers) {
@@ -40,12 +37,12 @@ static int copy_one(void *context, unsigned n)
 		memcpy(to, heap->region.exec + page * heap->region.page,
 		       heap->programs[page].arena.used);
 		__builtin___clear_cache((char *)to, (char *)to + heap->region.page);
-		ret = moved(page, &moving.other);
+		ret = record_move(page, &moving.other);
 	}
 	return ret;
 }
 
-/* All threads are outside: a path that was entered ends where it was entered. */
+/* All threads must be outside: a running path returns to the old addresses. */
 static int act_move(void *context, const char *arg)
 {
 	struct jp_code_heap *heap = &moving.heap;
@@ -55,13 +52,13 @@ static int act_move(void *context, const char *arg)
 	jp_schedule_close_group(&heap->schedule, 0);
 	moving.before = jp_clock_now();
 	if (moving.how == COPY) {
-		ret = jp_code_heap_compile(heap, copy_one, NULL);
+		ret = jp_code_heap_compile(heap, copy_pages, NULL);
 		heap->region = moving.other;
 		moving.other = from;
 	} else {
 		ret = jp_region_remap(&heap->region, heap->region.size);
 		for (unsigned page = 0; page < heap->pages && !ret; page++)
-			ret = moved(page, &heap->region);
+			ret = record_move(page, &heap->region);
 	}
 	jp_schedule_open_group(&heap->schedule, 0);
 	return ret;
@@ -71,33 +68,32 @@ static int begin(void *context)
 {
 	struct jp_code_heap *heap = &moving.heap;
 	int ret = jp_code_heap_open(heap)
-			  ?: jp_region_map_at(&heap->region, jp_code_heap_both(heap), NULL);
+			  ?: jp_region_map_at(&heap->region, jp_code_heap_prot_all(heap), NULL);
 
 	if (!ret && moving.how == COPY)
 		ret = jp_code_heap_open_region(heap, &moving.other);
 	if (!ret && moving.how == COPY)
-		ret = jp_region_map_at(&moving.other, jp_code_heap_both(heap), NULL);
+		ret = jp_region_map_at(&moving.other, jp_code_heap_prot_all(heap), NULL);
 	for (unsigned page = 0; page < heap->pages && !ret; page++)
 		ret = jp_code_heap_write(heap, page, 0)
 			      ?: jp_code_heap_load(heap, page)
-			      ?: jp_code_heap_show(heap, page, 0);
+			      ?: jp_code_heap_schedule(heap, page, 0);
 	return ret;
 }
 
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {{"move", act_move}, {NULL, NULL}};
-	int status;
+	int status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, NULL);
 
-	status = jp_code_heap_run(argv[0], &moving.heap, begin, steps, NULL);
 	jp_region_close(&moving.other);
 	return status;
 }
 
 static const struct jp_option options[] = {{"--how", .number = &moving.how, .words = hows,
 					    .help = "by the runtime, or by the kernel (copy)"},
-					   {.more = jp_code_heap_rows, .context = &moving.heap},
-					   {.help = "step move: what happens every period"},
+					   {.more = jp_code_heap_options, .context = &moving.heap},
+					   {.help = "step move: also done every period"},
 					   {0}};
 
 static const struct jp_workload code_move = {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Several stacks on one thread: emitted code calls a native yield(), and goes on when it is its
- * turn again; or emitted code runs on a managed stack of its own, as runtimes have it that grow or
- * move their stacks, and what called it is on the thread's.
- */
+/* Several stacks on one thread. Either emitted code calls a native function that switches to
+ * another coroutine, or (--managed) emitted code runs on a stack of its own, as in runtimes that
+ * grow or move their stacks, while its caller is on the thread's stack. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +16,14 @@ enum { STACK = 256 << 10, COROUTINES = 3, PATHS = 3, YIELDS = 5 };
 
 static struct {
 	struct jp_mix mix;
-	ucontext_t contexts[COROUTINES]; /* 0: the thread itself */
+	ucontext_t contexts[COROUTINES]; /* [0]: the thread itself */
 	unsigned now;
 } scene;
 
 static bool executable;
 
-/* Stacks in executable memory: each word of them may be taken for the address of code. */
+/* Maps a stack in executable memory: each of its words could be taken for an address of code.
+ * Returns NULL on failure. */
 static char *map_executable_stack(size_t page)
 {
 	struct jp_region region;
@@ -36,7 +35,8 @@ static char *map_executable_stack(size_t page)
 	return (char *)region.write;
 }
 
-/* Nothing lies right above it: a dump ends where it ends. */
+/* Maps a stack. The page above it is inaccessible, so that a dump ends at its top. Returns NULL on
+ * failure. */
 static char *map_stack(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
@@ -46,14 +46,13 @@ static char *map_stack(void)
 		return map_executable_stack(page);
 	stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
 	if (stack == MAP_FAILED || mprotect(stack + STACK, page, PROT_NONE))
 		return NULL;
 	return stack;
 }
 
-/* Called from a path: the next one goes on. */
-static void yield(void)
+/* Called from a path: switches to the next coroutine. */
+static void switch_coroutine(void)
 {
 	struct jp_paused *paused = jp_path_pause();
 	unsigned from = scene.now;
@@ -66,7 +65,7 @@ static void yield(void)
 	jp_path_resume(paused);
 }
 
-static void coroutine(int number)
+static void run_coroutine(int number)
 {
 	for (unsigned turn = number;; turn++)
 		jp_path_run(&scene.mix.paths[turn % PATHS]);
@@ -82,8 +81,8 @@ static int make_coroutine(int number)
 	context->uc_stack.ss_sp = stack;
 	context->uc_stack.ss_size = STACK;
 	context->uc_link = NULL;
-	jp_arch_outermost(context);
-	makecontext(context, (void (*)(void))coroutine, 1, number);
+	jp_arch_clear_fp(context);
+	makecontext(context, (void (*)(void))run_coroutine, 1, number);
 	return 0;
 }
 
@@ -97,16 +96,17 @@ static int make_coroutines(void)
 		struct jp_path *path = &scene.mix.paths[i];
 		uint64_t more = path->steps[0].repeat / YIELDS + 1;
 
-		/* A switch takes much longer than a call: fewer of them, of as much work. */
+		/* A switch takes much longer than a call: make fewer calls with the same total
+		 * work. */
 		for (uint32_t d = 0; d < path->depth; d++)
 			path->steps[d].before *= more;
 		path->steps[0].repeat = YIELDS;
-		jp_path_call_out(path, yield);
+		jp_path_call_out(path, switch_coroutine);
 	}
 	return ret;
 }
 
-static const struct jp_path *next(void *context, size_t turn)
+static const struct jp_path *next_path(void *context, size_t turn)
 {
 	return &scene.mix.paths[turn % PATHS];
 }
@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 	} else if (!ret) {
 		ret = make_coroutines();
 	}
-	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
+	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
 }
 
 static const struct jp_option options[] = {

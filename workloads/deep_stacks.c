@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stacks that are deeper than what the kernel keeps of a chain, or than what it dumps. */
+/* Stacks that are deeper than the kernel's limit for a callchain or than a stack dump. */
 #include <string.h>
 
 #include "workloads/emit/mix.h"
@@ -7,7 +7,11 @@
 
 enum { MOST = 2000, TURNS = 700000 };
 
-static int make_paths(struct jp_mix *mix, unsigned depth, const char *round)
+static unsigned depth = 300;
+static bool large;
+
+/* Makes paths of `depth` functions that repeat the letters of @round. */
+static int make_paths(struct jp_mix *mix, const char *round)
 {
 	static const char *const ends[] = {"e", "f", "lN"};
 	size_t length = strlen(round);
@@ -20,13 +24,10 @@ static int make_paths(struct jp_mix *mix, unsigned depth, const char *round)
 		for (unsigned d = 0; d < depth - end; d++)
 			spelling[d] = round[(d + i) % length];
 		strcpy(spelling + depth - end, ends[i]);
-		ret = jp_mix_path(mix, spelling, 0, TURNS);
+		ret = jp_mix_path(mix, spelling, 0, TURNS, NULL);
 	}
 	return ret;
 }
-
-static unsigned depth = 300;
-static bool large;
 
 static int run(int argc, char **argv)
 {
@@ -34,23 +35,20 @@ static int run(int argc, char **argv)
 		.shapes = {JP_SHAPE_FP, JP_SHAPE_NO_FP, JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_FP,
 			   JP_SHAPE_REALIGN, JP_SHAPE_OTHER_BP, JP_SHAPE_LEAF}};
 	static struct jp_mix mix;
-	int ret;
+	int ret = jp_mix_make(&mix, &kind) ?: make_paths(&mix, large ? "gFlfF" : "fllFf");
 
-	ret = jp_mix_make(&mix, &kind);
-	if (!ret)
-		ret = make_paths(&mix, depth, large ? "gFlfF" : "fllFf");
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {
 	{"--depth", .value = "N", .number = &depth, .least = 4, .most = MOST,
 	 .help = "functions in a path (300)"},
-	{"--large", .set = &large, .help = "every fifth with 3 KiB of locals"},
+	{"--large", .set = &large, .help = "every fifth function has 3 KiB of locals"},
 	{0}};
 
 static const struct jp_workload deep_stacks = {
 	.name = "deep_stacks",
-	.help = "deeper than a chain may be, or than a dump is",
+	.help = "stacks deeper than a callchain or a stack dump",
 	.options = options,
 	.run = run,
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * One file at two addresses in one process, by dlopen() and dlmopen(); unloaded and loaded again,
- * in all orders, with code running in each copy between.
- */
+/* Loads one file at two addresses of a process by dlopen() and dlmopen(). Unloads the first copy
+ * and loads it again, with code running in each copy in between. */
 #include "workloads/emit/folder.h"
 #include "workloads/emit/object.h"
 #include "workloads/emit/workload.h"
@@ -14,34 +12,34 @@ static struct {
 	char path[JP_FOLDER_PATH];
 } scene;
 
-static void use(const struct jp_loaded *loaded)
+static void run_paths(const struct jp_loaded *loaded)
 {
 	for (int i = 0; i < RUNS; i++)
 		jp_path_run(&loaded->paths[i % JP_OBJECT_PATHS]);
 }
 
-/* Both are there; the first goes; the second; and the first one comes back. */
-static int round_of(void *context)
+/* Runs both copies, then the second alone, then both again. */
+static int reload_library(void *context)
 {
 	struct jp_loaded one, two;
 	int ret = jp_object_load(&scene.object, scene.path, 0, &one);
 
 	if (ret)
 		return ret;
-	use(&one);
+	run_paths(&one);
 	ret = jp_object_load(&scene.object, scene.path, 1, &two);
 	if (ret)
 		return ret;
-	use(&one);
-	use(&two);
+	run_paths(&one);
+	run_paths(&two);
 	ret = jp_object_unload(&one);
-	use(&two);
+	run_paths(&two);
 	if (!ret)
 		ret = jp_object_load(&scene.object, scene.path, 0, &one);
 	if (ret)
 		return ret;
-	use(&one);
-	use(&two);
+	run_paths(&one);
+	run_paths(&two);
 	return jp_object_unload(&two) ?: jp_object_unload(&one);
 }
 
@@ -49,8 +47,8 @@ static int run(int argc, char **argv)
 {
 	int ret = jp_folder_path(scene.path, "library.so")
 			  ?: jp_object_write(&scene.object, scene.path, 0, NULL)
-			  ?: round_of(NULL)
-			  ?: jp_handshake_rounds(round_of, NULL);
+			  ?: reload_library(NULL)
+			  ?: jp_handshake_rounds(reload_library, NULL);
 
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);

@@ -12,12 +12,13 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/folder.h"
 #include "workloads/emit/gate.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/noexec.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* How a benchmark runner comes by its processes; after the births of workloads/emit/process.h. */
+/* How a benchmark runner creates its processes: enum jp_birth, or by exec alone. */
 enum { HOW_EXEC = JP_BIRTHS };
 
 static struct {
@@ -27,12 +28,10 @@ static struct {
 	enum jp_protect protect;
 } scene = {.tasks = 5, .busy = 100, .how = JP_BIRTH_FORK_EXEC, .protect = JP_PROTECT_RWX};
 
-/*
- * Runs the paths of all @programs in turn, for @ms of its own CPU time: as many samples come on a
- * machine that is busy. While a host stops the machine that time passes and no sample comes: a run
- * counts for a part of it at most.
- */
-static void run_for(const struct jp_program *programs, size_t count, unsigned ms)
+/* Runs the paths of all @programs in turn for @ms of its own CPU time, so that a busy machine gets
+ * as many samples. CPU time also passes without samples while a host stops the machine, so each run
+ * counts only up to a limit. */
+static void run_programs(const struct jp_program *programs, size_t count, unsigned ms)
 {
 	enum { LEAST_RUNS = 32 };
 	const uint64_t enough = ms * JP_NS_PER_MS;
@@ -49,9 +48,9 @@ static void run_for(const struct jp_program *programs, size_t count, unsigned ms
 	}
 }
 
-/* Keeps what is mapped next away from @arena: the kernel would make one mapping of both, and the
- * record of the younger one would tell of the older one too. */
-static int keep_apart(const struct jp_arena *arena)
+/* Maps a guard page on either side of @arena. Otherwise the kernel could merge it with a later
+ * mapping, whose record would then cover the older code too. */
+static int map_guards(const struct jp_arena *arena)
 {
 	const size_t size = sysconf(_SC_PAGESIZE);
 	unsigned char *const sides[] = {arena->exec - size, arena->exec + arena->size};
@@ -62,7 +61,7 @@ static int keep_apart(const struct jp_arena *arena)
 				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
 		if (page == MAP_FAILED && errno == EEXIST)
-			continue; /* something is there already */
+			continue; /* a neighbour exists already */
 		if (page == MAP_FAILED)
 			return -errno;
 		jp_truth_map(before, jp_clock_now(),
@@ -71,22 +70,21 @@ static int keep_apart(const struct jp_arena *arena)
 	return 0;
 }
 
-/* Another program now stands at the path from which this one was started. (Not inlined: stack dumps
- * of the benchmark need not hold these buffers.) */
+/* Replaces the file of the running program by @other. Not inlined, so that the benchmark's stack
+ * dumps do not contain these buffers. */
 static int __attribute__((noinline)) replace_program(const char *other)
 {
 	char self[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	int ret = jp_image_program(self);
 
-	if (length < 0)
-		return -errno;
-	self[length] = '\0';
+	if (ret)
+		return ret;
 	return unlink(self) ? -errno : jp_folder_copy(other, self);
 }
 
-/* One benchmark: code from before its interval and code that it makes inside of it; both run
- * before, inside and after. */
-static int benchmark(void)
+/* Runs one benchmark with code from before its interval and code made inside the interval. Both run
+ * before, inside and after the interval. */
+static int run_benchmark(void)
 {
 	struct jp_plan plan = JP_PLAN();
 	struct jp_program programs[2];
@@ -94,8 +92,7 @@ static int benchmark(void)
 
 	plan.protect = plan.instead = scene.protect;
 	plan.name = "benchmark";
-	/* Many runs of a path in an interval, on slow machines too: both programs have their half
-	 * of it. */
+	/* Short runs, so that both programs run often in the interval even on slow machines. */
 	plan.turns = 100000;
 	if (scene.replace)
 		ret = replace_program(scene.replace);
@@ -103,23 +100,23 @@ static int benchmark(void)
 		ret = jp_program_make(&programs[0], &plan);
 	if (ret)
 		return ret;
-	run_for(programs, 1, scene.busy / 8);
-	ret = keep_apart(&programs[0].arena)
+	run_programs(programs, 1, scene.busy / 8);
+	ret = map_guards(&programs[0].arena)
 		      ?: jp_gate_open(scene.gate)
 		      ?: jp_gate_announce()
 		      ?: jp_gate_start()
 		      ?: jp_program_make(&programs[1], &plan);
 	if (ret)
 		return ret;
-	run_for(programs, 2, scene.busy);
+	run_programs(programs, 2, scene.busy);
 	ret = jp_gate_stop();
-	run_for(programs, 2, scene.busy / 8);
+	run_programs(programs, 2, scene.busy / 8);
 	jp_program_end(&programs[1]);
 	jp_program_end(&programs[0]);
 	return ret;
 }
 
-/* A copy of this program beside the truth, to be started and replaced. */
+/* Copies this program next to the truth, to be started and replaced. Stores the path. */
 static int copy_program(char *path, size_t size, unsigned task)
 {
 	if (snprintf(path, size, "%s.%u", jp_handshake_setup()->truth, task) >= (int)size)
@@ -159,7 +156,7 @@ static int run_task(unsigned task)
 	return ret > 0 ? -ECHILD : ret;
 }
 
-/* Without a fork between two: each task becomes the next. */
+/* Makes this process the next task, without a fork. */
 static int become_next(void)
 {
 	char next[32];
@@ -168,7 +165,7 @@ static int become_next(void)
 	return jp_handshake_exec(next);
 }
 
-static int chain(void *context)
+static int start_chain(void *context)
 {
 	return become_next() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -179,7 +176,8 @@ static int run_tasks(void)
 	int ret = 0;
 
 	if (scene.how == HOW_EXEC) {
-		ret = jp_process_fork(&process, NULL, chain, NULL) ?: jp_process_reap(&process);
+		ret = jp_process_fork(&process, NULL, start_chain, NULL)
+			      ?: jp_process_reap(&process);
 		return ret > 0 ? -ECHILD : ret;
 	}
 	for (unsigned task = 1; task <= scene.tasks && !ret && !jp_handshake_stopping(); task++)
@@ -187,7 +185,7 @@ static int run_tasks(void)
 	return ret;
 }
 
-static int take_how(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_how(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	scene.how = jp_birth_find(text);
 	if (scene.how != JP_BIRTHS || !strcmp(text, "exec"))
@@ -206,11 +204,11 @@ static int run(int argc, char **argv)
 		fprintf(stderr, "jitproof workload %s: --replace needs a new process\n", argv[0]);
 		return 2;
 	}
-	/* Only views have other memory for writing. */
-	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_denied())
+	/* Only views write code through another mapping. */
+	if (scene.protect != JP_PROTECT_VIEWS && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (scene.task) {
-		ret = scene.task <= scene.tasks ? benchmark() : 0;
+		ret = scene.task <= scene.tasks ? run_benchmark() : 0;
 		if (!ret && scene.how == HOW_EXEC && scene.task < scene.tasks)
 			ret = become_next();
 	} else {
@@ -222,20 +220,20 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--how", .take = take_how,
+	{"--how", .take = parse_how,
 	 .help = "fork+exec, vfork+exec, posix_spawn, thread-exec, or exec: without a fork, each "
 		 "task becomes the next (fork+exec)"},
 	{"--tasks", .value = "N", .number = &scene.tasks, .least = 1, .most = 10000,
-	 .help = "processes, one after the other (5); then it is \"ready\""},
+	 .help = "processes, one after the other, before \"ready\" (5)"},
 	{"--busy", .value = "MS", .number = &scene.busy, .most = 60000,
-	 .help = "CPU time of each inside its interval; an eighth of it before and after (100)"},
+	 .help = "CPU time of each inside its interval; an eighth of that before and after (100)"},
 	{"--task", .number = &scene.task, .most = 10001},
 	{"--gate", .value = "PREFIX", .text = &scene.gate,
-	 .help = "announces itself at the FIFOs PREFIX.ctl and PREFIX.ack ($JITPROOF_GATE)"},
+	 .help = "reports to the FIFOs PREFIX.ctl and PREFIX.ack ($JITPROOF_GATE)"},
 	{"--protect", .number = &scene.protect, .words = protects,
 	 .help = "how it makes code executable (rwx)"},
 	{"--replace", .value = "FILE", .text = &scene.replace,
-	 .help = "each program file is replaced by FILE while it runs"},
+	 .help = "replace each program file by FILE while it runs"},
 	{0}};
 
 static const struct jp_workload fork_exec = {

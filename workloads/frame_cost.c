@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What a frame pointer costs: the same calls with one and without, turn and turn about. Says at its
- * end how long either took.
- */
+/* Measures the cost of frame pointers: runs the same calls with and without them, alternately, and
+ * prints the times at the end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +12,16 @@
 
 enum {
 	DEPTH = 9,
-	REPEAT = 4, /* each function calls the next one so often: 87,381 calls in one run */
+	REPEAT = 4, /* calls of the next function by each function: 87,381 calls in one run */
 	CALLS = 87381,
 	MOST_PAIRS = 1 << 16,
 };
 
-/* One of the two: every function of one shape. */
+/* One of the two variants: all functions have one shape. */
 struct frame_side {
 	struct jp_arena arena;
 	struct jp_path path;
-	uint64_t total; /* ns of the CPU */
+	uint64_t total; /* CPU time, ns */
 };
 
 static struct {
@@ -33,7 +31,7 @@ static struct {
 	size_t nr_ratios;
 } scene = {.turns = 1};
 
-static int make(struct frame_side *side, enum jp_shape shape, unsigned turns)
+static int make_side(struct frame_side *side, enum jp_shape shape, unsigned turns)
 {
 	struct jp_function function;
 	const struct jp_function *order[DEPTH];
@@ -54,52 +52,52 @@ static int make(struct frame_side *side, enum jp_shape shape, unsigned turns)
 	return ret;
 }
 
-/* The thread's own time: a machine that is busy otherwise must not count. */
-static uint64_t own_time(void)
+/* Returns the thread's CPU time in ns, which other load does not change. */
+static uint64_t read_cpu_time(void)
 {
 	return jp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static uint64_t measure(struct frame_side *side)
+static uint64_t measure_side(struct frame_side *side)
 {
-	uint64_t began = own_time(), took;
+	uint64_t began = read_cpu_time(), took;
 
 	jp_path_run(&side->path);
-	took = own_time() - began;
+	took = read_cpu_time() - began;
 	side->total += took;
 	return took;
 }
 
-static int round_of(void *context)
+static int measure_pair(void *context)
 {
 	uint64_t with, without;
 
 	if (scene.nr_ratios % 2) {
-		without = measure(&scene.without);
-		with = measure(&scene.with);
+		without = measure_side(&scene.without);
+		with = measure_side(&scene.with);
 	} else {
-		with = measure(&scene.with);
-		without = measure(&scene.without);
+		with = measure_side(&scene.with);
+		without = measure_side(&scene.without);
 	}
 	if (scene.nr_ratios < MOST_PAIRS)
 		scene.ratios[scene.nr_ratios++] = (double)with / without;
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double one = *(const double *)a, other = *(const double *)b;
 
 	return (one > other) - (one < other);
 }
 
-static void tell(void)
+static void print_times(void)
 {
 	size_t count = scene.nr_ratios;
 
 	if (!count)
 		return;
-	qsort(scene.ratios, count, sizeof(*scene.ratios), by_value);
+	qsort(scene.ratios, count, sizeof(*scene.ratios), compare_doubles);
 	printf("%zu pairs of %d calls of %u turns: with a frame pointer / without, 5 %%, median, "
 	       "95 %%: %.3f %.3f %.3f; %.2f and %.2f ns a call\n",
 	       count, CALLS, 2 * scene.turns, scene.ratios[count / 20], scene.ratios[count / 2],
@@ -112,21 +110,21 @@ static int run(int argc, char **argv)
 	int ret;
 
 	scene.ratios = calloc(MOST_PAIRS, sizeof(*scene.ratios));
-	ret = scene.ratios ? make(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
+	ret = scene.ratios ? make_side(&scene.with, JP_SHAPE_FP, scene.turns) : -ENOMEM;
 	if (!ret)
-		ret = make(&scene.without, JP_SHAPE_NO_FP, scene.turns)
-			      ?: jp_handshake_rounds(round_of, NULL);
-	tell();
+		ret = make_side(&scene.without, JP_SHAPE_NO_FP, scene.turns)
+			      ?: jp_handshake_rounds(measure_pair, NULL);
+	print_times();
 	jp_path_free(&scene.with.path);
 	jp_path_free(&scene.without.path);
 	free(scene.ratios);
 	return jp_handshake_status(argv[0], ret);
 }
 
-static const struct jp_option options[] = {{"--turns", .value = "N", .number = &scene.turns,
-					    .least = 1, .most = 1000000,
-					    .help = "of each of a function's two loops (1)"},
-					   {0}};
+static const struct jp_option options[] = {
+	{"--turns", .value = "N", .number = &scene.turns, .least = 1, .most = 1000000,
+	 .help = "iterations of each of a function's two loops (1)"},
+	{0}};
 
 static const struct jp_workload frame_cost = {
 	.name = "frame_cost",

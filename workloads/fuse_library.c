@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A library that lies in a FUSE file system, in a mount namespace of its own: how images of
- * rootless containers are served. The mount belongs to a user; the kernel lets nobody else in, root
- * neither.
- */
+/* A library in a FUSE file system in a mount namespace of its own, as images of rootless containers
+ * are served. The mount belongs to a user, and the kernel denies access to everyone else, even
+ * root. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -12,7 +10,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -33,14 +30,15 @@ static const char name_of_file[] = "library.so";
 static struct {
 	struct jp_object object;
 	char mount[JP_FOLDER_PATH];
-	int fd;   /* of the file system */
-	int file; /* what it serves */
+	int fd;   /* connection to the kernel, /dev/fuse */
+	int file; /* the served library */
 	uid_t user;
 	atomic_int over;
 } scene = {.fd = -1, .file = -1};
 
-/* Sends @size bytes, or @error (-errno), as the answer to @request. */
-static void answer(const struct fuse_in_header *request, int error, const void *data, size_t size)
+/* Answers @request with @size bytes of @data, or with @error (-errno). */
+static void send_answer(const struct fuse_in_header *request, int error, const void *data,
+			size_t size)
 {
 	static char out[ROOM];
 	struct fuse_out_header header = {
@@ -49,12 +47,12 @@ static void answer(const struct fuse_in_header *request, int error, const void *
 	memcpy(out, &header, sizeof(header));
 	if (size)
 		memcpy(out + sizeof(header), data, size);
-	/* The request may have been given up meanwhile. */
+	/* The requester may have given up. */
 	if (write(scene.fd, out, header.len) < 0 && errno != ENOENT && errno != ENODEV)
 		perror("jitproof workload fuse_library: answer");
 }
 
-static struct fuse_attr attributes_of(uint64_t node)
+static struct fuse_attr get_attributes(uint64_t node)
 {
 	struct fuse_attr attr = {.ino = node,
 				 .nlink = 1,
@@ -71,28 +69,28 @@ static struct fuse_attr attributes_of(uint64_t node)
 	return attr;
 }
 
-static void look_up(const struct fuse_in_header *request, const char *name)
+static void answer_lookup(const struct fuse_in_header *request, const char *name)
 {
 	const struct fuse_entry_out entry = {.nodeid = NODE,
 					     .entry_valid = 3600,
 					     .attr_valid = 3600,
-					     .attr = attributes_of(NODE)};
+					     .attr = get_attributes(NODE)};
 
 	if (request->nodeid == FUSE_ROOT_ID && !strcmp(name, name_of_file))
-		answer(request, 0, &entry, sizeof(entry));
+		send_answer(request, 0, &entry, sizeof(entry));
 	else
-		answer(request, -ENOENT, NULL, 0);
+		send_answer(request, -ENOENT, NULL, 0);
 }
 
-static void give_bytes(const struct fuse_in_header *request, const struct fuse_read_in *in)
+static void answer_read(const struct fuse_in_header *request, const struct fuse_read_in *in)
 {
 	static char block[BLOCK];
 	ssize_t got = pread(scene.file, block, in->size < BLOCK ? in->size : BLOCK, in->offset);
 
-	answer(request, got < 0 ? -errno : 0, block, got < 0 ? 0 : got);
+	send_answer(request, got < 0 ? -errno : 0, block, got < 0 ? 0 : got);
 }
 
-static void serve(const struct fuse_in_header *request)
+static void answer_request(const struct fuse_in_header *request)
 {
 	const void *in = request + 1;
 	const struct fuse_init_out init = {.major = FUSE_KERNEL_VERSION,
@@ -102,42 +100,42 @@ static void serve(const struct fuse_in_header *request)
 					   .max_background = 8,
 					   .congestion_threshold = 8};
 	const struct fuse_attr_out attr = {.attr_valid = 3600,
-					   .attr = attributes_of(request->nodeid)};
+					   .attr = get_attributes(request->nodeid)};
 	const struct fuse_open_out opened = {.open_flags = FOPEN_KEEP_CACHE};
 
 	switch (request->opcode) {
 	case FUSE_INIT:
-		answer(request, 0, &init, sizeof(init));
+		send_answer(request, 0, &init, sizeof(init));
 		break;
 	case FUSE_LOOKUP:
-		look_up(request, in);
+		answer_lookup(request, in);
 		break;
 	case FUSE_GETATTR:
-		answer(request, 0, &attr, sizeof(attr));
+		send_answer(request, 0, &attr, sizeof(attr));
 		break;
 	case FUSE_OPEN:
 	case FUSE_OPENDIR:
-		answer(request, 0, &opened, sizeof(opened));
+		send_answer(request, 0, &opened, sizeof(opened));
 		break;
 	case FUSE_READ:
-		give_bytes(request, in);
+		answer_read(request, in);
 		break;
 	case FUSE_FLUSH:
 	case FUSE_RELEASE:
 	case FUSE_RELEASEDIR:
-		answer(request, 0, NULL, 0);
+		send_answer(request, 0, NULL, 0);
 		break;
-	case FUSE_FORGET: /* want no answer */
+	case FUSE_FORGET: /* expect no answer */
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
 		break;
 	default:
-		answer(request, -ENOSYS, NULL, 0);
+		send_answer(request, -ENOSYS, NULL, 0);
 	}
 }
 
-/* Until its last mount is gone, or nobody needs it. */
-static void *serve_all(void *context)
+/* Serves requests until the last mount is gone or run_child() stops it. */
+static void *serve_requests(void *context)
 {
 	static char request[ROOM];
 
@@ -149,8 +147,8 @@ static void *serve_all(void *context)
 			continue;
 		got = read(scene.fd, request, sizeof(request));
 		if (got >= (ssize_t)sizeof(struct fuse_in_header))
-			serve((const struct fuse_in_header *)request);
-		/* ENOENT: given up before we read it; EPERM: it is not mounted yet. */
+			answer_request((const struct fuse_in_header *)request);
+		/* ENOENT: the requester gave up; EPERM: not mounted yet. */
 		else if (got < 0 && errno != EINTR && errno != EAGAIN && errno != ENOENT &&
 			 errno != EPERM)
 			break;
@@ -158,9 +156,9 @@ static void *serve_all(void *context)
 	return NULL;
 }
 
-/* Another user, with what root may do: the file system asks who one is, everything else what one
- * may do. */
-static int become(uid_t user)
+/* Becomes @user but keeps root's capabilities: the file system checks the user, everything else
+ * checks capabilities. Returns 0 or -errno. */
+static int become_user(uid_t user)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
@@ -175,7 +173,7 @@ static int become(uid_t user)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-static int mount_own(void)
+static int mount_image(void)
 {
 	char options[128];
 
@@ -187,18 +185,18 @@ static int mount_own(void)
 	return 0;
 }
 
-/* The process whose library it is. */
-static int inside(void *context)
+/* Runs the process that mounts and uses the library. */
+static int use_library(void *context)
 {
 	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
 	struct jp_loaded loaded;
 	char path[4200];
-	int ret = mount_own();
+	int ret = mount_image();
 
 	snprintf(path, sizeof(path), "%s/%s", scene.mount, name_of_file);
 	if (!ret)
-		ret = become(scene.user)
+		ret = become_user(scene.user)
 			      ?: jp_object_load(&scene.object, path, 0, &loaded)
 			      ?: jp_program_make(&program, &plan)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS)
@@ -206,10 +204,10 @@ static int inside(void *context)
 	return jp_path_serve("fuse_library: inside", ret, NULL, NULL);
 }
 
-/* Its exit status is errno. */
+/* Returns errno as exit status. */
 static int try_mount(void *context)
 {
-	return -mount_own();
+	return -mount_image();
 }
 
 static int prepare(void)
@@ -227,8 +225,8 @@ static int prepare(void)
 	return 0;
 }
 
-/* What the machine lacks, or NULL. */
-static const char *missing(void)
+/* Returns the feature that the machine lacks, or NULL. Opens scene.fd. */
+static const char *find_missing(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
 	struct jp_child process;
@@ -241,7 +239,7 @@ static const char *missing(void)
 		ret = jp_process_reap(&process);
 	if (scene.fd >= 0)
 		close(scene.fd);
-	/* That connection went with its mount. */
+	/* The connection ended with its mount. */
 	scene.fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (!ret)
 		return NULL;
@@ -250,13 +248,13 @@ static const char *missing(void)
 	return why;
 }
 
-static int run_inside(void)
+static int run_child(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWNS};
 	struct jp_child process = {0};
 	pthread_t server;
-	int ret = jp_process_fork(&process, &fork, inside, NULL)
-			  ?: jp_thread_make(&server, serve_all, NULL);
+	int ret = jp_process_fork(&process, &fork, use_library, NULL)
+			  ?: jp_thread_make(&server, serve_requests, NULL);
 
 	if (ret)
 		return ret;
@@ -279,9 +277,9 @@ static int run(int argc, char **argv)
 	if (other)
 		scene.user = OTHER_USER;
 	ret = prepare();
-	why = ret ? NULL : missing();
+	why = ret ? NULL : find_missing();
 	if (!ret && !why)
-		ret = run_inside();
+		ret = run_child();
 	jp_folder_remove();
 	if (why)
 		return jp_handshake_skip(why);
@@ -290,7 +288,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--user", .set = &other, .words = (const char *const[]){"other", NULL},
-	 .help = "it belongs to another user: root is not let in"},
+	 .help = "the mount belongs to another user, which excludes root"},
 	{0}};
 
 static const struct jp_workload fuse_library = {

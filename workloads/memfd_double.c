@@ -10,8 +10,8 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* From here on memfd_create() fails with EPERM, as in a container with a strict profile. A system
- * call of another ABI of this machine keeps its own number and is let through. */
+/* Makes memfd_create() fail with EPERM from now on, as in a container with a strict profile. The
+ * filter checks only this ABI's system call number. Returns 0 or -errno. */
 static int deny_memfd(void)
 {
 	struct sock_filter code[] = {
@@ -28,8 +28,8 @@ static int deny_memfd(void)
 	return 0;
 }
 
-/* One memfd shown twice, writable and executable: .NET with W^X on. Where memfd_create() is denied
- * it falls back to anonymous memory that is both. */
+/* A memfd that is mapped twice, writable and executable, as in .NET with W^X. If memfd_create() is
+ * denied, the code is in anonymous memory that is both, as in .NET. */
 static struct jp_plan plan =
 	JP_PLAN(.protect = JP_PROTECT_VIEWS, .name = "doublemapper", .instead = JP_PROTECT_RWX);
 static bool deny;
@@ -45,7 +45,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_option options[] = {
 	{"--deny", .set = &deny, .help = "a seccomp filter makes memfd_create fail with EPERM"},
-	{.more = jp_plan_rows, .context = &plan},
+	{.more = jp_plan_options, .context = &plan},
 	{0}};
 
 static const struct jp_workload memfd_double = {

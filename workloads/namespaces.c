@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Processes in pid and mount namespaces, nested as often as one likes: each has a number of its own
- * inside, a /proc of its own, and a file system where nobody outside can look: there lies the
- * library whose code it runs. The truth has the numbers of the outside, as the capture has.
- */
+/* Processes in nested pid and mount namespaces. Each has its own pid inside, its own /proc, and a
+ * file system that is invisible outside and contains the library whose code it runs. The truth has
+ * the pids of the outer namespace, like the capture. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,8 +23,8 @@
 static struct {
 	struct jp_plan plan;
 	const char *folder;
-	unsigned depth; /* namespaces from here on down */
-	bool user;      /* a user namespace around them: we are not root */
+	unsigned depth; /* remaining levels of namespaces */
+	bool user;      /* also create a user namespace: we are not root */
 	uid_t uid;
 	gid_t gid;
 } scene = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP), .depth = 1};
@@ -43,7 +41,7 @@ static int write_text(const char *path, const char *text)
 	return ret;
 }
 
-/* Who we were outside is root inside; nobody else is there. */
+/* Maps our user to root inside and no other user. Returns 0 or -errno. */
 static int map_user(void)
 {
 	char text[64];
@@ -56,8 +54,8 @@ static int map_user(void)
 	return ret ?: write_text("/proc/self/gid_map", text);
 }
 
-/* A file system and a /proc that only this namespace has. */
-static int mount_own(const char *folder)
+/* Mounts a file system and a /proc for this namespace alone. Returns 0 or -errno. */
+static int mount_private(const char *folder)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("inside", folder, "tmpfs", 0, "mode=0755") ||
@@ -66,19 +64,20 @@ static int mount_own(const char *folder)
 	return 0;
 }
 
-static int inside(void *context);
+static int run_nested(void *context);
 
-static int go_down(struct jp_child *process)
+static int start_nested(struct jp_child *process)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS};
 
 	if (scene.user)
 		fork.namespaces |= CLONE_NEWUSER;
-	return jp_process_fork(process, &fork, inside, NULL) ?: jp_process_wait_ready(process);
+	return jp_process_fork(process, &fork, run_nested, NULL) ?: jp_process_wait_ready(process);
 }
 
-/* The first process of a namespace: code in anonymous memory, and in a file of this place. */
-static int inside(void *context)
+/* Runs the first process of a namespace, with code in anonymous memory and in a file that only this
+ * namespace has. */
+static int run_nested(void *context)
 {
 	struct jp_child deeper = {0};
 	struct jp_program program;
@@ -88,15 +87,15 @@ static int inside(void *context)
 	int ret = scene.user ? map_user() : 0;
 
 	if (!ret)
-		ret = mount_own(scene.folder);
-	scene.user = false; /* root of this one from here on down */
+		ret = mount_private(scene.folder);
+	scene.user = false; /* we are root in the namespaces below */
 	snprintf(path, sizeof(path), "%.4000s/library%u.so", scene.folder, scene.depth);
 	if (!ret)
 		ret = jp_object_write(&object, path, scene.depth, NULL)
 			      ?: jp_object_load(&object, path, 0, &loaded)
 			      ?: jp_program_make(&program, &scene.plan);
 	if (!ret && --scene.depth)
-		ret = go_down(&deeper); /* while no other thread is here */
+		ret = start_nested(&deeper); /* before this process has other threads */
 	if (!ret)
 		ret = jp_path_thread(program.paths, program.nr_paths)
 			      ?: jp_path_thread(loaded.paths, JP_OBJECT_PATHS);
@@ -104,22 +103,22 @@ static int inside(void *context)
 	return jp_process_stop(&deeper) ? EXIT_FAILURE : ret;
 }
 
-/* Its exit status is errno. */
-static int try_inside(void *context)
+/* Returns errno as exit status. */
+static int try_mounts(void *context)
 {
 	int ret = scene.user ? map_user() : 0;
 
-	return ret ? -ret : -mount_own(scene.folder);
+	return ret ? -ret : -mount_private(scene.folder);
 }
 
-/* Whether namespaces can be had at all; else errno. */
+/* Checks whether namespaces can be created. Returns 0 or errno. */
 static int try_namespaces(void)
 {
 	struct jp_fork fork = {.namespaces = CLONE_NEWPID | CLONE_NEWNS |
 					     (scene.user ? CLONE_NEWUSER : 0)};
 	struct jp_child process;
 
-	return -jp_process_fork(&process, &fork, try_inside, NULL) ?: jp_process_reap(&process);
+	return -jp_process_fork(&process, &fork, try_mounts, NULL) ?: jp_process_reap(&process);
 }
 
 static int run(int argc, char **argv)
@@ -145,7 +144,7 @@ static int run(int argc, char **argv)
 		return jp_handshake_skip(why);
 	}
 	if (!ret)
-		ret = go_down(&process);
+		ret = start_nested(&process);
 	if (!ret)
 		jp_handshake(NULL, NULL);
 	ret = jp_process_stop(&process) ?: ret;
@@ -154,7 +153,8 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {{"--depth", .value = "N", .number = &scene.depth,
-					    .least = 1, .most = 15, .help = "nested so deep (1)"},
+					    .least = 1, .most = 15,
+					    .help = "levels of namespaces (1)"},
 					   {0}};
 
 static const struct jp_workload namespaces = {

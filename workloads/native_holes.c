@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Emitted code calls a library that was built without frame pointers, and the library calls emitted
- * code: what libffi's closures and callbacks look like. What is said of the library's frames is
- * right, is missing, or is wrong as hand-written assembly has it.
- */
+/* Emitted code calls a library that was built without frame pointers, and the library calls emitted
+ * code, like closures and callbacks of libffi. Call frame information of the library's frames is
+ * right, missing, or wrong as in hand-written assembly. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
-/* In a function that forgets its frame, the word that is taken for the return address. */
+/* Content of the word that wrong call frame information takes for the return address. */
 enum hole_word { ZERO, DATA, STALE };
 
 static const char *const holes[] = {"fNlNe", "fOfNfe", "lNnOfe", "fFlLfO", "nOlNOfNf", NULL};
 static const char *const misled[] = {"fMfe", "fMlMfe", "lMnMf", "fFlMNf", "nMrFM", NULL};
 
-/* What a function that is in none of the paths would be returned to. */
-static int stale_word(struct jp_mix *mix, uint64_t *word)
+/* Stores the return address of a call in a function that is on no path. */
+static int make_stale_word(struct jp_mix *mix, uint64_t *word)
 {
 	const struct jp_function *function;
 	int ret = jp_mix_emit(mix, JP_SHAPE_LARGE, 0, &function);
@@ -48,10 +46,10 @@ static int run(int argc, char **argv)
 		kind.word = 0x5ca1ab1e;
 	ret = jp_mix_open(&mix);
 	if (!ret && word == STALE)
-		ret = stale_word(&mix, &kind.word);
+		ret = make_stale_word(&mix, &kind.word);
 	if (!ret)
-		ret = jp_mix_library(&mix, &kind) ?: jp_mix_paths(&mix, paths, 0);
-	return jp_mix_run(argv[0], &mix, ret);
+		ret = jp_mix_add_library(&mix, &kind) ?: jp_mix_paths(&mix, paths, 0);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {
@@ -59,7 +57,9 @@ static const struct jp_option options[] = {
 	 .help = "the library's call frame information: right, partly (of one of its functions), "
 		 "none, wrong (right)"},
 	{"--word", .value = "WHAT", .number = &word, .words = words,
-	 .help = "the return address where it is wrong: zero, data, or a stale one (zero)"},
+	 .help = "the return address in wrong information: zero, data, or a stale "
+		 "address "
+		 "(zero)"},
 	{0}};
 
 static const struct jp_workload native_holes = {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Names that parsers trip over: blanks, a newline, a backslash, a file that is really called
- * "... (deleted)", 4,000 characters, and a file system in layers, where what stat() says of a file
- * is not what its mapping says. In each place a library with code that runs, and a program.
- */
+/* Names that confuse parsers: blanks, a newline, a backslash, a file really called "... (deleted)",
+ * 4,000 characters, and an overlay file system, where stat() of a file differs from its mapping.
+ * Each place has a library whose code runs, and some also a program. */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -20,12 +18,12 @@
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
-enum { LONG = 4000, MOST = 16 };
+enum { LONG = 4000 };
 
 struct odd_place {
-	const char *word; /* on the command line */
-	const char *name; /* NULL: made by hand */
-	bool program;     /* a program of that name is run too */
+	const char *word; /* option without -- */
+	const char *name; /* NULL: make_path() builds it */
+	bool program;     /* also run a program of that name */
 };
 
 static const struct odd_place places[] = {
@@ -44,11 +42,11 @@ static struct {
 	struct jp_loaded loaded[PLACES];
 	struct jp_child programs[PLACES];
 	bool wanted[PLACES];
-	bool libraries;     /* no programs */
-	const char *merged; /* where the layers are mounted */
+	bool libraries;     /* run no programs */
+	const char *merged; /* mount point of the overlay; NULL: none */
 } scene;
 
-/* A path of LONG characters below @folder: folders of 255. */
+/* Creates directories and stores a path of LONG characters below @folder. Returns 0 or -errno. */
 static int make_long(const char *folder, char *path)
 {
 	size_t length = snprintf(path, PATH_MAX, "%s", folder);
@@ -67,7 +65,8 @@ static int make_long(const char *folder, char *path)
 	return 0;
 }
 
-/* In a mount namespace of our own: nothing stays behind, whatever becomes of us. */
+/* Mounts an overlay below @folder, in a mount namespace of our own so that it disappears with this
+ * process. Returns 0 or -errno. */
 static int mount_layers(const char *folder)
 {
 	static const char *const names[] = {"lower", "upper", "work", "merged"};
@@ -91,7 +90,7 @@ static int mount_layers(const char *folder)
 	return 0;
 }
 
-static int place_at(unsigned at, const char *folder, char *path)
+static int make_path(unsigned at, const char *folder, char *path)
 {
 	const struct odd_place *place = &places[at];
 
@@ -104,29 +103,27 @@ static int place_at(unsigned at, const char *folder, char *path)
 	return 0;
 }
 
-static int settle(unsigned at, const char *folder)
+static int start_place(unsigned at, const char *folder)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
 	char path[PATH_MAX], program[PATH_MAX + 16];
 	struct jp_object object;
-	int ret = place_at(at, folder, path)
+	int ret = make_path(at, folder, path)
 			  ?: jp_object_write(&object, path, at, NULL)
 			  ?: jp_object_load(&object, path, 0, &scene.loaded[at])
 			  ?: jp_path_thread(scene.loaded[at].paths, JP_OBJECT_PATHS);
 
 	if (ret || !places[at].program || scene.libraries)
 		return ret;
-	/* The end of the name is what counts. */
+	/* The end of the name matters. */
 	snprintf(program, sizeof(program), "%s/program of %s",
-		 place_at(at, folder, path) || !scene.merged || places[at].name ? folder
-										: scene.merged,
-		 places[at].name ? places[at].name : "layers");
+		 places[at].name ? folder : scene.merged, places[at].name ?: "layers");
 	return jp_folder_copy("/proc/self/exe", program)
 		       ?: jp_process_exec(&scene.programs[at], JP_BIRTH_FORK_EXEC, program, argv)
 		       ?: jp_process_wait_ready(&scene.programs[at]);
 }
 
-static int end_all(void)
+static int stop_all(void)
 {
 	int failed;
 
@@ -149,9 +146,10 @@ static int run(int argc, char **argv)
 	const char *folder;
 	int ret = 0;
 
-	if (need && jp_image_openable())
+	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
-	/* Not those that not every machine can, or that the kernel tells ambiguously. */
+	/* By default, exclude places that not every machine supports or that the kernel shows
+	 * ambiguously. */
 	for (unsigned at = 0; at < PLACES && !any; at++)
 		scene.wanted[at] =
 			strcmp(places[at].word, "overlay") && strcmp(places[at].word, "octal");
@@ -168,32 +166,32 @@ static int run(int argc, char **argv)
 	}
 	for (unsigned at = 0; at < PLACES && !ret; at++)
 		if (scene.wanted[at])
-			ret = settle(at, folder);
+			ret = start_place(at, folder);
 	if (!ret)
 		jp_handshake(NULL, NULL);
-	ret = end_all() ?: ret;
+	ret = stop_all() ?: ret;
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
-	{.help = "Which of them (all but octal and overlay):"},
+	{.help = "Names to use (all but octal and overlay):"},
 	{"--blank", .set = &scene.wanted[0], .help = "blanks"},
 	{"--newline", .set = &scene.wanted[1], .help = "a newline"},
 	{"--backslash", .set = &scene.wanted[2], .help = "backslashes"},
-	{"--octal", .set = &scene.wanted[3], .help = "what looks like an escaped newline"},
+	{"--octal", .set = &scene.wanted[3], .help = "a text like an escaped newline"},
 	{"--deleted", .set = &scene.wanted[4], .help = "a name that ends with (deleted)"},
 	{"--bytes", .set = &scene.wanted[5], .help = "no UTF-8"},
 	{"--long", .set = &scene.wanted[6], .help = "4000 characters"},
-	{"--overlay", .set = &scene.wanted[7], .help = "in an overlay"},
+	{"--overlay", .set = &scene.wanted[7], .help = "a file in an overlay"},
 	{.help = "And:"},
 	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
-	 .help = "only where files can be opened that no path leads to"},
-	{"--no-programs", .set = &scene.libraries, .help = "only libraries, in one process"},
+	 .help = "skip where files cannot be opened by /proc/PID/map_files"},
+	{"--no-programs", .set = &scene.libraries, .help = "run only libraries, in one process"},
 	{0}};
 
 static const struct jp_workload odd_paths = {
 	.name = "odd_paths",
-	.help = "libraries and programs whose paths parsers trip over",
+	.help = "libraries and programs whose paths confuse parsers",
 	.options = options,
 	.run = run,
 };

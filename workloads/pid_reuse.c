@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * One pid, many lives: each has code of its own, at places of its own, with functions of its own.
- * Whoever looks a pid up at the end finds the last life, or none. clone3(2) takes the pid where it
- * is permitted: CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN, v5.5 and v5.9.
- */
+/* One pid, many processes after each other, each with its own code at its own addresses. A profiler
+ * that looks up the pid at the end finds the last process or none. clone3(2) sets the pid, which
+ * needs CAP_CHECKPOINT_RESTORE (v5.9) or CAP_SYS_ADMIN (v5.5). */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,19 +15,19 @@ enum { LIFE_NS = 60000000 };
 
 static struct {
 	pid_t pid;
-	unsigned number, count; /* count 0: without end */
+	unsigned number, count; /* count 0: no limit */
 } incarnations;
 
-struct body {
+struct state {
 	struct jp_program program;
 	size_t ran;
 };
 
-static int run_next(void *context)
+static int run_next_path(void *context)
 {
-	struct body *body = context;
+	struct state *state = context;
 
-	jp_path_run(&body->program.paths[body->ran++ % body->program.nr_paths]);
+	jp_path_run(&state->program.paths[state->ran++ % state->program.nr_paths]);
 	return 0;
 }
 
@@ -38,39 +36,38 @@ static bool is_last(void)
 	return incarnations.count && incarnations.number + 1 == incarnations.count;
 }
 
-static int life(void *context)
+static int run_incarnation(void *context)
 {
 	static const enum jp_protect protects[] = {JP_PROTECT_FLIP, JP_PROTECT_RWX,
 						   JP_PROTECT_VIEWS};
 	struct jp_plan plan = JP_PLAN();
-	struct body body = {0};
+	struct state state = {0};
 
 	plan.name = "life";
 	plan.protect = protects[incarnations.number % 3];
 	plan.depth = 5 + incarnations.number % 5;
-	if (jp_program_make(&body.program, &plan))
+	if (jp_program_make(&state.program, &plan))
 		return EXIT_FAILURE;
 	if (is_last())
-		return jp_handshake_rounds(run_next, &body) ? EXIT_FAILURE : EXIT_SUCCESS;
-	jp_paths_run(body.program.paths, body.program.nr_paths, LIFE_NS);
-	/* Its mappings end with it. */
+		return jp_handshake_rounds(run_next_path, &state) ? EXIT_FAILURE : EXIT_SUCCESS;
+	jp_paths_run(state.program.paths, state.program.nr_paths, LIFE_NS);
 	return EXIT_SUCCESS;
 }
 
-/* One life more; the last one goes on as long as we do. */
-static int live_again(void *context)
+/* Runs the next process. The last one runs until the handshake ends. */
+static int start_incarnation(void *context)
 {
 	struct jp_fork wanted = {.pid = incarnations.pid};
 	struct jp_child process;
-	int ret = jp_process_fork(&process, &wanted, life, NULL);
+	int ret = jp_process_fork(&process, &wanted, run_incarnation, NULL);
 
-	if (ret == -EEXIST) { /* someone else has it now: another one then */
+	if (ret == -EEXIST) { /* another process has the pid now: use a new pid */
 		incarnations.pid = 0;
 		return 0;
 	}
 	if (!ret && is_last()) {
 		ret = jp_process_wait_ready(&process) ?: jp_handshake(NULL, NULL);
-		jp_process_tell_stop(&process);
+		jp_process_send_stop(&process);
 	}
 	if (ret)
 		return ret;
@@ -88,29 +85,29 @@ static int run(int argc, char **argv)
 			incarnations.count);
 		return 2;
 	}
-	if (jp_handshake_denied())
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
-	/* Two lives before it is ready: that they can be is known then. */
-	ret = live_again(NULL) ?: live_again(NULL);
+	/* Run two before "ready", to find out whether the machine supports it. */
+	ret = start_incarnation(NULL) ?: start_incarnation(NULL);
 	if (ret == -EPERM || ret == -ENOSYS)
 		return jp_handshake_skip(ret == -EPERM ? "clone3 with set_tid: EPERM "
 							 "(CAP_CHECKPOINT_RESTORE)"
 						       : "clone3: ENOSYS");
 	while (!ret && incarnations.number < incarnations.count)
-		ret = live_again(NULL);
+		ret = start_incarnation(NULL);
 	if (!ret && !incarnations.count)
-		ret = jp_handshake_rounds(live_again, NULL);
+		ret = jp_handshake_rounds(start_incarnation, NULL);
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
 	{"--lives", .value = "N", .number = &incarnations.count,
-	 .help = "3 or more: so many, the last as long as it is watched (0: no end)"},
+	 .help = "number of processes, 3 or more; the last runs while it is watched (0: no limit)"},
 	{0}};
 
 static const struct jp_workload pid_reuse = {
 	.name = "pid_reuse",
-	.help = "one pid, one life after another, each with code of its own",
+	.help = "one pid, many processes after each other, each with its own code",
 	.options = options,
 	.run = run,
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Emitted code calls through stubs, as of a procedure linkage table, and into the vDSO: code that
- * nobody mapped from a file.
- */
+/* Emitted code calls through stubs, like those of a procedure linkage table, and into the vDSO,
+ * code that no process mapped from a file. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -26,8 +24,8 @@ static void call_clock(void)
 	own_clock(CLOCK_MONOTONIC, &time);
 }
 
-/* The kernel mapped it, long ago. */
-static void tell_mapping(void)
+/* Records the mapping of the vDSO, which the kernel created. */
+static void record_mapping(void)
 {
 	const uint64_t page = sysconf(_SC_PAGESIZE);
 	uint64_t base = getauxval(AT_SYSINFO_EHDR), end = 0, now = jp_clock_now();
@@ -45,7 +43,8 @@ static void tell_mapping(void)
 						.name = jp_truth_text("[vdso]")});
 }
 
-/* 0; -ENOTSUP: this kernel's vDSO has none, or one that cannot be measured; or -errno. */
+/* Finds the vDSO's clock_gettime(), measures and records it. Returns 0, -errno, or -ENOTSUP if the
+ * vDSO has none or it cannot be measured. */
 static int find_clock(struct jp_function *function)
 {
 	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
@@ -62,24 +61,24 @@ static int find_clock(struct jp_function *function)
 					 .cfi_status = JP_CFI_RIGHT,
 					 .code = (uintptr_t)found,
 					 .size = symbol->st_size};
-	ret = jp_measure(function->code, function->size, call_clock, &emitted);
+	ret = jp_measure_function(function->code, function->size, call_clock, &emitted);
 	if (ret)
 		return ret;
 	jp_clock_around_vdso();
-	tell_mapping();
-	jp_emit_measured(function, &emitted, "__vdso_clock_gettime");
+	record_mapping();
+	jp_emit_record_measured(function, &emitted, "__vdso_clock_gettime");
 	return 0;
 }
 
-static int vdso_paths(struct jp_mix *mix)
+static int make_vdso_paths(struct jp_mix *mix)
 {
 	static const char *const paths[] = {"fc", "lnfc", "fNfc", NULL};
 	static struct jp_function clock;
 	int ret = find_clock(&clock);
 
-	/* A call takes as long as some turns. */
+	/* A call takes as long as some iterations. */
 	for (int i = 0; paths[i] && !ret; i++)
-		ret = jp_mix_path_to(mix, paths[i], clock.code, 100000, &clock);
+		ret = jp_mix_path(mix, paths[i], clock.code, 100000, &clock);
 	return ret;
 }
 
@@ -98,8 +97,8 @@ static int run(int argc, char **argv)
 		kind.frames = JP_FRAMES_LAST;
 	ret = jp_mix_make(&mix, &kind);
 	if (!ret)
-		ret = vdso ? vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
-	/* It begins again whenever the kernel's clock ticks. */
+		ret = vdso ? make_vdso_paths(&mix) : jp_mix_paths(&mix, paths, 0);
+	/* clock_gettime() restarts whenever the kernel updates the clock. */
 	if (ret == -ETIME)
 		return jp_handshake_skip(
 			"steps so fast that the vDSO's clock_gettime() comes to an end");
@@ -108,13 +107,13 @@ static int run(int argc, char **argv)
 						 ? "ptrace of an own child"
 						 : "a clock_gettime() in the vDSO that makes no "
 						   "calls of its own");
-	return jp_mix_run(argv[0], &mix, ret);
+	return jp_mix_run(argv[0], &mix, NULL, ret);
 }
 
 static const struct jp_option options[] = {
 	{"--vdso", .set = &vdso, .help = "into the vDSO's clock_gettime()"},
 	{"--cfi", .set = &partly, .words = (const char *const[]){"partly", NULL},
-	 .help = "the stubs come without call frame information"},
+	 .help = "the stubs have no call frame information"},
 	{0}};
 
 static const struct jp_workload plt_vdso = {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Prefork: children run code that their parent compiled before it forked them, then compile their
- * own. Every second one makes the inherited arena writable and executable again in between, as a
- * JIT does that patches it: the same range, said once more under another pid.
- */
+/* Children run code that their parent compiled before the fork, then compile their own. Every
+ * second child makes the inherited arena writable and executable again in between, as a JIT does to
+ * patch code: the kernel reports the same range again under another pid. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,10 +22,10 @@ static struct {
 	struct jp_program inherited;
 	struct child *oldest;
 	unsigned born;
-	bool toggles; /* the next child does */
+	bool toggles; /* the next child toggles the inherited arena */
 } family = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP)};
 
-static int protect(struct jp_arena *arena, int prot, unsigned recorded)
+static int protect_arena(struct jp_arena *arena, int prot, unsigned recorded)
 {
 	uint64_t before = jp_clock_now();
 
@@ -37,31 +35,31 @@ static int protect(struct jp_arena *arena, int prot, unsigned recorded)
 	return 0;
 }
 
-/* No thread may run in it. */
-static int toggle(struct jp_arena *arena)
+/* Makes the arena writable and executable again. No thread may run in it. Returns 0 or -errno. */
+static int toggle_arena(struct jp_arena *arena)
 {
-	return protect(arena, PROT_READ | PROT_WRITE, JP_PROT_READ | JP_PROT_WRITE)
-		       ?: protect(arena, PROT_READ | PROT_EXEC, JP_PROT_READ | JP_PROT_EXEC);
+	return protect_arena(arena, PROT_READ | PROT_WRITE, JP_PROT_READ | JP_PROT_WRITE)
+		       ?: protect_arena(arena, PROT_READ | PROT_EXEC, JP_PROT_READ | JP_PROT_EXEC);
 }
 
 static int act_toggle(void *context, const char *arg)
 {
 	unsigned threads = jp_path_stop(family.inherited.paths);
-	int ret = toggle(&family.inherited.arena);
+	int ret = toggle_arena(&family.inherited.arena);
 
 	for (unsigned i = 0; i < threads && !ret; i++)
 		ret = jp_path_thread(family.inherited.paths, family.inherited.nr_paths);
 	return ret;
 }
 
-/* Before it is killed: one that is killed while it writes tears the truth. */
+/* Prepares for SIGKILL: a process killed while it writes leaves a torn record. */
 static int act_rest(void *context, const char *arg)
 {
 	jp_path_stop(NULL);
 	return 0;
 }
 
-static int child(void *context)
+static int run_child(void *context)
 {
 	static const struct jp_step steps[] = {
 		{"toggle", act_toggle}, {"rest", act_rest}, {NULL, NULL}};
@@ -70,7 +68,7 @@ static int child(void *context)
 
 	for (size_t i = 0; i < inherited->nr_paths; i++)
 		jp_path_run(&inherited->paths[i]);
-	ret = family.toggles ? toggle(&inherited->arena) : 0;
+	ret = family.toggles ? toggle_arena(&inherited->arena) : 0;
 	if (!ret)
 		ret = jp_program_make(&own, &family.plan)
 			      ?: jp_path_thread(inherited->paths, inherited->nr_paths)
@@ -86,7 +84,7 @@ static int act_fork(void *context, const char *arg)
 	if (!fresh)
 		return -ENOMEM;
 	family.toggles = family.born++ % 2;
-	ret = jp_process_fork(&fresh->process, NULL, child, NULL)
+	ret = jp_process_fork(&fresh->process, NULL, run_child, NULL)
 		      ?: jp_process_wait_ready(&fresh->process);
 	while (*at)
 		at = &(*at)->next;
@@ -94,7 +92,7 @@ static int act_fork(void *context, const char *arg)
 	return ret;
 }
 
-/* The oldest child goes the hard way. */
+/* Kills the oldest child. */
 static int act_kill(void *context, const char *arg)
 {
 	struct child *oldest = family.oldest;
@@ -116,7 +114,7 @@ static int stop_children(void)
 	int failed = 0;
 
 	for (struct child *at = family.oldest; at; at = at->next)
-		jp_process_tell_stop(&at->process);
+		jp_process_send_stop(&at->process);
 	while (family.oldest) {
 		struct child *oldest = family.oldest;
 
@@ -128,7 +126,7 @@ static int stop_children(void)
 	return failed ? -ECHILD : 0;
 }
 
-static int toggle_all(void *context, const char *arg)
+static int toggle_children(void *context, const char *arg)
 {
 	int ret = 0;
 
@@ -142,10 +140,9 @@ static unsigned children = 3;
 static int run(int argc, char **argv)
 {
 	static const struct jp_step steps[] = {
-		{"fork", act_fork}, {"kill", act_kill}, {"toggle", toggle_all}, {NULL, NULL}};
-	int ret = 0;
+		{"fork", act_fork}, {"kill", act_kill}, {"toggle", toggle_children}, {NULL, NULL}};
+	int ret = jp_program_make(&family.inherited, &family.plan);
 
-	ret = jp_program_make(&family.inherited, &family.plan);
 	for (unsigned i = 0; i < children && !ret; i++)
 		ret = act_fork(NULL, NULL);
 	if (!ret)
@@ -160,9 +157,10 @@ static int run(int argc, char **argv)
 }
 
 static const struct jp_option options[] = {
-	{"--children", .value = "N", .number = &children, .help = "forked before it is ready (3)"},
-	{.help = "Steps: fork (one child more), kill (the oldest), toggle (W^X in each child)"},
-	{.more = jp_plan_rows, .context = &family.plan},
+	{"--children", .value = "N", .number = &children,
+	 .help = "children to fork before \"ready\" (3)"},
+	{.help = "Steps: fork (one more child), kill (the oldest), toggle (W^X in each child)"},
+	{.more = jp_plan_options, .context = &family.plan},
 	{0}};
 
 static const struct jp_workload prefork = {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * What runs is replaced on disk, as a package upgrade does it: a library, and a program. The path
- * is the same, the inode and the build id are others; whoever opens the path afterwards gets the
- * wrong file, or none.
- */
+/* Replaces a running library or program on disk, as a package upgrade does. The path stays the
+ * same, but inode and build id change: a profiler that opens the path later reads the wrong file,
+ * or none. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,23 +14,23 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-/* A watcher that looks every tenth of a second is in time. */
+/* Enough time for a watcher that polls ten times a second. */
 enum { USE_NS = 120000000 };
 
 static struct {
 	char library[JP_FOLDER_PATH], program[JP_FOLDER_PATH], fresh[JP_FOLDER_PATH];
 	unsigned variant;
 	bool programs;
-	struct jp_program own; /* what runs meanwhile */
+	struct jp_program own; /* runs meanwhile */
 } scene;
 
-static void use(const struct jp_loaded *loaded)
+static void run_library(const struct jp_loaded *loaded)
 {
 	jp_paths_run(loaded->paths, JP_OBJECT_PATHS, USE_NS);
 }
 
-/* Puts another ELF file at @path, in one step. */
-static int replace(const char *path, struct jp_object *object)
+/* Replaces @path by another ELF file with one rename(). */
+static int replace_file(const char *path, struct jp_object *object)
 {
 	int ret = jp_object_write(object, scene.fresh, scene.variant++, NULL);
 
@@ -41,29 +39,29 @@ static int replace(const char *path, struct jp_object *object)
 	return ret;
 }
 
-/* The old one runs on while the new one is there, then while it is loaded beside it. */
+/* Runs the old library while its file is replaced, and while both libraries are loaded. */
 static int replace_library(void)
 {
 	struct jp_object object;
 	struct jp_loaded old, new;
-	int ret =
-		replace(scene.library, &object) ?: jp_object_load(&object, scene.library, 0, &old);
+	int ret = replace_file(scene.library, &object)
+			  ?: jp_object_load(&object, scene.library, 0, &old);
 
 	if (ret)
 		return ret;
-	use(&old);
-	ret = replace(scene.library, &object);
+	run_library(&old);
+	ret = replace_file(scene.library, &object);
 	if (ret)
 		return ret;
-	use(&old);
+	run_library(&old);
 	ret = jp_object_load(&object, scene.library, 1, &new);
 	if (ret)
 		return ret;
-	use(&new);
-	use(&old);
+	run_library(&new);
+	run_library(&old);
 	if (unlink(scene.library))
 		return -errno;
-	use(&new);
+	run_library(&new);
 	return jp_object_unload(&old) ?: jp_object_unload(&new);
 }
 
@@ -72,7 +70,7 @@ static void run_own(void)
 	jp_paths_run(scene.own.paths, scene.own.nr_paths, USE_NS);
 }
 
-/* The child runs on while its program is another, and then none. */
+/* Runs a child whose program file is first replaced, then deleted. */
 static int replace_program(void)
 {
 	static const char *const argv[] = {"anon_exec", NULL};
@@ -85,7 +83,7 @@ static int replace_program(void)
 	if (ret)
 		return ret;
 	run_own();
-	ret = replace(scene.program, &object);
+	ret = replace_file(scene.program, &object);
 	run_own();
 	if (!ret && unlink(scene.program))
 		ret = -errno;
@@ -93,7 +91,7 @@ static int replace_program(void)
 	return jp_process_stop(&process) ?: ret;
 }
 
-static int replace_one(void *context)
+static int replace_target(void *context)
 {
 	return scene.programs ? replace_program() : replace_library();
 }
@@ -117,18 +115,18 @@ static int run(int argc, char **argv)
 {
 	int ret;
 
-	if (need && jp_image_openable())
+	if (need && jp_image_check_open())
 		return jp_handshake_skip(JP_IMAGE_CLOSED);
 	scene.programs = what != 0;
-	ret = prepare() ?: jp_handshake_rounds(replace_one, NULL);
+	ret = prepare() ?: jp_handshake_rounds(replace_target, NULL);
 	jp_folder_remove();
 	return jp_handshake_status(argv[0], ret);
 }
 
 static const struct jp_option options[] = {
-	{"--what", .number = &what, .words = whats, .help = "what is replaced (library)"},
+	{"--what", .number = &what, .words = whats, .help = "what to replace (library)"},
 	{"--need", .set = &need, .words = (const char *const[]){"map_files", NULL},
-	 .help = "only where a deleted file can be opened"},
+	 .help = "skip where a deleted file cannot be opened"},
 	{0}};
 
 static const struct jp_workload replaced_binary = {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * clone(CLONE_VM) without CLONE_THREAD: one address space under two pids. The child runs what the
- * parent compiled, then compiles something itself, which the parent runs after it.
- */
+/* clone(CLONE_VM) without CLONE_THREAD: two pids share an address space. The child runs code that
+ * the parent compiled, then compiles code that the parent runs afterwards. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,37 +15,38 @@ static struct {
 	struct jp_program first, second;
 } scene = {.plan = JP_PLAN(.protect = JP_PROTECT_FLIP)};
 
-static void use(const struct jp_program *program)
+static void run_program(const struct jp_program *program)
 {
 	jp_paths_run(program->paths, program->nr_paths, USE_NS);
 }
 
-static int borrower(void *context)
+static int run_borrower(void *context)
 {
-	use(&scene.first);
+	run_program(&scene.first);
 	if (jp_program_make(&scene.second, &scene.plan))
 		return EXIT_FAILURE;
-	use(&scene.second);
+	run_program(&scene.second);
 	return EXIT_SUCCESS;
 }
 
-static int round_of(void *context)
+static int lend_space(void *context)
 {
 	int ret;
 
-	use(&scene.first);
-	ret = jp_process_share(borrower, NULL);
+	run_program(&scene.first);
+	ret = jp_process_share(run_borrower, NULL);
 	if (ret)
 		return ret < 0 ? ret : -ECHILD;
-	use(&scene.second);
-	return jp_program_end(&scene.second);
+	run_program(&scene.second);
+	jp_program_end(&scene.second);
+	return 0;
 }
 
 static int run(int argc, char **argv)
 {
-	int ret;
+	int ret =
+		jp_program_make(&scene.first, &scene.plan) ?: jp_handshake_rounds(lend_space, NULL);
 
-	ret = jp_program_make(&scene.first, &scene.plan) ?: jp_handshake_rounds(round_of, NULL);
 	jp_program_end(&scene.first);
 	return jp_handshake_status(argv[0], ret);
 }

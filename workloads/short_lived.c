@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Processes of 50 ms, hundreds of them: each compiles code of its own, runs it and is gone before
- * anyone could ask it anything. They come by every way there is; every eighth is killed.
- */
+/* Hundreds of processes of 50 ms. Each compiles its own code, runs it and exits before a profiler
+ * can query it. They start in every possible way, and every eighth is killed. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,37 +11,35 @@
 #include "workloads/emit/workload.h"
 
 enum { WIDTH = 4, MS = 1000000 };
-#define ENDLESS UINT64_C(20000000000) /* turns: some ten seconds at least */
+#define ENDLESS UINT64_C(20000000000) /* loop iterations: at least about ten seconds */
 
 static struct {
-	unsigned life, count; /* ms, before it is ready */
+	unsigned life, count; /* ms; number of processes before "ready" */
 	unsigned born;
 	struct jp_child one[WIDTH];
 } crowd = {.life = 50};
 
-/* One of them: in the process that lives so shortly. */
-static int live(unsigned ms)
+/* Makes and runs a program for @ms. Returns the exit status. */
+static int run_briefly(unsigned ms)
 {
 	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
-	int ret;
+	int ret = jp_program_make(&program, &plan);
 
-	ret = jp_program_make(&program, &plan);
 	if (ret)
 		return jp_handshake_status("short_lived", ret);
 	jp_paths_run(program.paths, program.nr_paths, (uint64_t)ms * MS);
-	/* Its mappings end with it. */
 	return EXIT_SUCCESS;
 }
 
-static int forked(void *context)
+static int run_forked(void *context)
 {
-	return live(crowd.life);
+	return run_briefly(crowd.life);
 }
 
-/* Lives until it is killed, within a path that takes longer than anyone lets it: one that is killed
- * while it writes tears the truth. */
-static int doomed(void *context)
+/* Runs until it is killed, inside a path that never ends: a process killed while it writes leaves a
+ * torn record. */
+static int run_until_killed(void *context)
 {
 	struct jp_plan plan = JP_PLAN(.protect = JP_PROTECT_FLIP);
 	struct jp_program program;
@@ -54,7 +50,7 @@ static int doomed(void *context)
 	return jp_handshake(NULL, NULL);
 }
 
-static int bear(struct jp_child *process)
+static int start_process(struct jp_child *process)
 {
 	unsigned way = crowd.born++ % 8;
 	char life[32];
@@ -64,12 +60,13 @@ static int bear(struct jp_child *process)
 	if (way < JP_BIRTHS)
 		return jp_process_exec(process, way, NULL, argv);
 	if (way < 7)
-		return jp_process_fork(process, NULL, forked, NULL);
-	return jp_process_fork(process, NULL, doomed, NULL) ?: jp_process_wait_ready(process);
+		return jp_process_fork(process, NULL, run_forked, NULL);
+	return jp_process_fork(process, NULL, run_until_killed, NULL)
+		       ?: jp_process_wait_ready(process);
 }
 
-/* Puts a new process in the place of the one that is longest there. */
-static int next(void *context)
+/* Replaces the oldest process by a new one. Returns 0 or -errno. */
+static int replace_oldest(void *context)
 {
 	unsigned number = crowd.born;
 	struct jp_child *oldest = &crowd.one[number % WIDTH];
@@ -79,7 +76,7 @@ static int next(void *context)
 		status = jp_process_kill(oldest) == 128 + 9 ? 0 : -ECHILD;
 	else if (oldest->pid)
 		status = jp_process_reap(oldest) ? -ECHILD : 0;
-	return status ? status : bear(oldest);
+	return status ? status : start_process(oldest);
 }
 
 static bool once, then_none;
@@ -89,31 +86,31 @@ static int run(int argc, char **argv)
 	int ret = 0, status;
 
 	if (once)
-		return live(crowd.life);
-	if (jp_handshake_denied())
+		return run_briefly(crowd.life);
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	while (!ret && crowd.born < crowd.count && !jp_handshake_stopping())
-		ret = next(NULL);
+		ret = replace_oldest(NULL);
 	if (!ret && !then_none)
-		ret = jp_handshake_rounds(next, NULL);
+		ret = jp_handshake_rounds(replace_oldest, NULL);
 	status = jp_process_stop_all(crowd.one, WIDTH) ? EXIT_FAILURE : EXIT_SUCCESS;
-	/* Whoever asks for a name now asks a process that is gone. */
+	/* A profiler that looks up names now finds no process. */
 	if (!ret && then_none)
 		ret = jp_handshake(NULL, NULL);
 	return ret ? jp_handshake_status(argv[0], ret) : status;
 }
 
 static const struct jp_option options[] = {
-	{"--life", .value = "MS", .number = &crowd.life, .help = "of each (50)"},
+	{"--life", .value = "MS", .number = &crowd.life, .help = "duration of each process (50)"},
 	{"--count", .value = "N", .number = &crowd.count,
-	 .help = "so many before it is ready; then it goes on (0)"},
-	{"--then-none", .set = &then_none, .help = "it does not go on"},
-	{"--once", .set = &once, .help = "be one of them"},
+	 .help = "processes before \"ready\"; more follow (0)"},
+	{"--then-none", .set = &then_none, .help = "start no further processes after --count"},
+	{"--once", .set = &once, .help = "run as one of these processes"},
 	{0}};
 
 static const struct jp_workload short_lived = {
 	.name = "short_lived",
-	.help = "processes of 50 ms, one after another, by every way there is",
+	.help = "processes of 50 ms after each other, started in every way",
 	.options = options,
 	.run = run,
 };

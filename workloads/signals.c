@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A signal comes while emitted code runs, at any of its instructions, and its handler runs emitted
- * code in its turn: on the same stack, or on one of its own.
- */
+/* Signals interrupt emitted code at any instruction, and their handler runs emitted code itself: on
+ * the same stack or on a stack of its own. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,10 +12,11 @@
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
+/* STACK: bytes. PERIOD: ns. OUTER, INNER: number of paths. TURNS: loop iterations. */
 enum { STACK = 256 << 10, PERIOD = 3000017, OUTER = 4, INNER = 3, TURNS = 300000 };
 
 static struct {
-	struct jp_mix mix; /* paths: OUTER ones, then those of handlers */
+	struct jp_mix mix; /* paths: OUTER interrupted paths, then INNER paths of the handler */
 	bool own_stack;
 	timer_t timer;
 	size_t handled;
@@ -29,8 +28,8 @@ static int is_emitted(uint64_t ip)
 	       ip - scene.mix.loaded.addr < scene.mix.loaded.size;
 }
 
-/* The next signal: counted from here, so that what is interrupted goes on in between, however long
- * the handler takes on this machine. */
+/* Arms the timer for the next signal. Not periodic, so that interrupted code continues in between
+ * however long the handler takes. Returns 0 or -errno. */
 static int set_timer(void)
 {
 	const struct itimerspec once = {.it_value.tv_nsec = PERIOD};
@@ -38,7 +37,7 @@ static int set_timer(void)
 	return timer_settime(scene.timer, 0, &once, NULL) ? -errno : 0;
 }
 
-static void handle(int signal, siginfo_t *info, void *context)
+static void handle_signal(int signal, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	struct jp_paused *paused;
@@ -46,10 +45,10 @@ static void handle(int signal, siginfo_t *info, void *context)
 
 	if (jp_handshake_stopping())
 		return;
-	/* Native code may be inside of anything. */
-	jp_arch_interrupted(context, &ip, &sp);
+	/* Interrupted native code may hold any lock: run no path on top of it. */
+	jp_arch_read_interrupted(context, &ip, &sp);
 	if (is_emitted(ip)) {
-		paused = jp_path_interrupted(ip, sp, scene.own_stack);
+		paused = jp_path_interrupt(ip, sp, scene.own_stack);
 		jp_path_run(&scene.mix.paths[OUTER + scene.handled++ % INNER]);
 		set_timer();
 		jp_path_resume(paused);
@@ -59,8 +58,9 @@ static void handle(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Nothing lies right above it: a dump ends where it ends. */
-static int give_stack(void)
+/* Gives the handler a stack of its own. The page above it is inaccessible, so that a dump ends at
+ * its top. Returns 0 or -errno. */
+static int set_signal_stack(void)
 {
 	const size_t page = sysconf(_SC_PAGESIZE);
 	char *stack = mmap(NULL, STACK + page, PROT_READ | PROT_WRITE,
@@ -73,8 +73,8 @@ static int give_stack(void)
 	return 0;
 }
 
-/* Signals come to the thread that runs the paths. */
-static int give_timer(void)
+/* Creates the timer, whose signals go to the calling thread. Returns 0 or -errno. */
+static int create_timer(void)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
 
@@ -82,14 +82,14 @@ static int give_timer(void)
 	return timer_create(CLOCK_MONOTONIC, &event, &scene.timer) ? -errno : set_timer();
 }
 
-static const struct jp_path *next(void *context, size_t turn)
+static const struct jp_path *next_path(void *context, size_t turn)
 {
 	int ret = 0;
 
 	if (!turn && scene.own_stack)
-		ret = give_stack();
+		ret = set_signal_stack();
 	if (!turn && !ret)
-		ret = give_timer();
+		ret = create_timer();
 	if (ret)
 		exit(jp_handshake_status("signals", ret));
 	return &scene.mix.paths[turn % OUTER];
@@ -102,7 +102,8 @@ static int run(int argc, char **argv)
 			   JP_SHAPE_LONG, JP_SHAPE_NO_FP, JP_SHAPE_LEAF}};
 	static const char *const outer[] = {"flre", "fNlf", "lnfNe", "flE", NULL};
 	static const char *const inner[] = {"fle", "nfNf", "lr", NULL};
-	struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+	struct sigaction action = {.sa_sigaction = handle_signal,
+				   .sa_flags = SA_SIGINFO | SA_RESTART};
 	int ret;
 
 	if (scene.own_stack)
@@ -111,8 +112,8 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = jp_mix_paths(&scene.mix, outer, 0);
 	for (int i = 0; inner[i] && !ret; i++)
-		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS);
-	return jp_mix_run_by(argv[0], &scene.mix, next, NULL, ret);
+		ret = jp_mix_path(&scene.mix, inner[i], 0, TURNS, NULL);
+	return jp_mix_run(argv[0], &scene.mix, next_path, ret);
 }
 
 static const struct jp_option options[] = {{"--stack", .set = &scene.own_stack,

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A program that is linked statically: no dynamic loader, the C library in the program's own text.
- * What runs in it is the workload anon_exec.
- */
+/* A statically linked program: without dynamic loader, and with the C library in the program's own
+ * text. It runs the workload anon_exec. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,20 +9,19 @@
 
 #include "harness/base/trusted_path.h"
 #include "workloads/emit/folder.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/workload.h"
 
-/* It lies beside the program that runs here. 0 or -errno. */
+/* Stores the path of program @name next to the running program. Returns 0 or -errno. */
 static int find_program(char path[PATH_MAX], const char *name)
 {
-	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char *end, real[PATH_MAX];
 	struct jp_error err;
-	int failed;
+	int failed = jp_image_program(path);
 
-	if (length < 0)
-		return -errno;
-	path[length] = '\0';
+	if (failed)
+		return failed;
 	end = strrchr(path, '/') + 1;
 	if (end - path + strlen(name) >= PATH_MAX)
 		return -ENAMETOOLONG;
@@ -37,7 +34,7 @@ static int find_program(char path[PATH_MAX], const char *name)
 	return failed;
 }
 
-/* @path becomes that of a copy, which nobody else needs. */
+/* Copies the program @path and replaces @path by the path of the copy. Returns 0 or -errno. */
 static int copy_program(char path[PATH_MAX])
 {
 	char copy[JP_FOLDER_PATH] = "";
@@ -54,9 +51,8 @@ static int run(int argc, char **argv)
 	static const char *const of_child[] = {"anon_exec", NULL};
 	struct jp_child process = {0};
 	char path[PATH_MAX];
-	int ret;
+	int ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
 
-	ret = find_program(path, pie ? "jitproof-static-pie" : "jitproof-static");
 	if (ret == -ENOENT)
 		return jp_handshake_skip(
 			"a static program beside jitproof (make it where there is a "

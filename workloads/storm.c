@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -13,26 +12,26 @@
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
-/*
- * Noise beside code that is judged: pages that become executable again and again, which nobody
- * runs, and processes that end at once. It is there to fill rings: of the pages the truth has that
- * they were executable at times.
- */
+/* Noise next to judged code, to fill ring buffers: pages without code that become executable again
+ * and again, and processes that exit at once. For the pages, the truth states only that they were
+ * executable at times. */
 static struct {
-	unsigned acts, forks, threads; /* acts and forks: a second, 0: as fast as it goes, none */
+	unsigned acts, forks,
+		threads; /* acts and forks: per second; 0: acts at full speed, no forks */
 	atomic_ullong done, forked;
 } storm = {.acts = 10000, .threads = 1};
 
-/* One record of the kernel: mprotect() tells of what becomes executable, and only then. */
-static int act(unsigned char *page, size_t size)
+/* Makes the kernel write one record: mprotect() reports only memory that becomes executable.
+ * Returns 0 or -errno. */
+static int toggle_page(unsigned char *page, size_t size)
 {
 	return mprotect(page, size, PROT_READ | PROT_EXEC) || mprotect(page, size, PROT_READ)
 		       ? -errno
 		       : 0;
 }
 
-/* Ticks each millisecond; -1 where there is none: then it is not paced. */
-static int ticker(void)
+/* Returns a timer with a tick per millisecond, or -1: then nothing is paced. */
+static int open_ticker(void)
 {
 	const struct itimerspec each = {{0, 1000000}, {0, 1000000}};
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -42,36 +41,36 @@ static int ticker(void)
 	return fd;
 }
 
-/* Milliseconds since it was last asked, one at least. */
-static uint64_t ticks(int fd)
+/* Waits for the timer. Returns the milliseconds since the last call, at least 1. */
+static uint64_t read_ticks(int fd)
 {
 	uint64_t count = 0;
 
 	return read(fd, &count, sizeof(count)) == sizeof(count) ? count : 1;
 }
 
-static void *blow(void *context)
+static void *make_mappings(void *context)
 {
 	size_t size = sysconf(_SC_PAGESIZE);
-	/* A neighbour on either side, so that it never becomes part of another mapping. */
+	/* Inaccessible pages on either side keep the page from merging with another mapping. */
 	unsigned char *page = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t owed = 0, batch = 1000, before = jp_clock_now(), after;
-	int timer = storm.acts ? ticker() : -1;
+	int timer = storm.acts ? open_ticker() : -1;
 
 	while (page != MAP_FAILED && !jp_handshake_stopping()) {
 		uint64_t i = 0;
 
 		if (storm.acts) {
-			/* In thousandths: what the time that went by owes. */
-			owed += ticks(timer) * (storm.acts / storm.threads);
+			/* Thousandths of acts that are due. */
+			owed += read_ticks(timer) * (storm.acts / storm.threads);
 			batch = owed / 1000;
 			owed %= 1000;
 		}
-		while (i < batch && !act(page + size, size))
+		while (i < batch && !toggle_page(page + size, size))
 			i++;
 		atomic_fetch_add(&storm.done, i);
 	}
-	/* Each act would fill the truth: at some time in between the page was executable. */
+	/* Recording each act would fill the truth. */
 	after = jp_clock_now();
 	if (page != MAP_FAILED) {
 		jp_truth_map(before, after,
@@ -85,13 +84,13 @@ static void *blow(void *context)
 	return NULL;
 }
 
-static void *fork_on(void *context)
+static void *make_forks(void *context)
 {
-	int timer = ticker();
+	int timer = open_ticker();
 	uint64_t owed = 0;
 
 	while (!jp_handshake_stopping()) {
-		owed += ticks(timer) * storm.forks;
+		owed += read_ticks(timer) * storm.forks;
 		for (; owed >= 1000 && !jp_handshake_stopping(); owed -= 1000) {
 			const struct jp_truth_task_ids self = jp_truth_self();
 			uint64_t before = jp_clock_now();
@@ -113,7 +112,7 @@ static void *fork_on(void *context)
 	return NULL;
 }
 
-static int judged(struct jp_program *program)
+static int start_judged_code(struct jp_program *program)
 {
 	struct jp_plan plan = JP_PLAN();
 
@@ -126,14 +125,12 @@ static int run(int argc, char **argv)
 	struct jp_program program;
 	pthread_t threads[65];
 	unsigned started = 0;
-	uint64_t began;
-	int ret;
+	int ret = start_judged_code(&program);
+	uint64_t began = jp_clock_now();
 
-	ret = judged(&program);
-	began = jp_clock_now();
 	while (!ret && started < storm.threads + !!storm.forks) {
-		ret = jp_thread_make(&threads[started], started < storm.threads ? blow : fork_on,
-				     NULL);
+		ret = jp_thread_make(&threads[started],
+				     started < storm.threads ? make_mappings : make_forks, NULL);
 		started += !ret;
 	}
 	ret = jp_path_serve(argv[0], ret, NULL, NULL);
@@ -148,7 +145,7 @@ static const struct jp_option options[] = {
 	{"--acts", .value = "N", .number = &storm.acts, .most = 100000000,
 	 .help = "mapping records a second, 0: as many as it can (10000)"},
 	{"--threads", .value = "N", .number = &storm.threads, .least = 1, .most = 64,
-	 .help = "that make them (1)"},
+	 .help = "threads that make mapping records (1)"},
 	{"--forks", .value = "N", .number = &storm.forks, .most = 100000,
 	 .help = "processes a second that end at once (0)"},
 	{0}};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* System calls of emitted code and of a library: what is sampled in the kernel has a user stack
- * too. */
+/* System calls of emitted code and of a library: samples in the kernel also have a user stack. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Functions that leave by a jump to the next: what they were called by is called back by another.
- */
+/* Functions that end with a jump to the next function, which then returns to their caller. */
 #include "workloads/emit/mix.h"
 #include "workloads/emit/workload.h"
 
@@ -18,7 +17,7 @@ static int run(int argc, char **argv)
 
 static const struct jp_workload tail_calls = {
 	.name = "tail_calls",
-	.help = "functions that leave by a jump, and are on no stack then",
+	.help = "functions that jump to the next one and leave the stack",
 	.run = run,
 };
 JP_REGISTER(workload, tail_calls);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * The main thread exits first: /proc/PID/maps is empty from then on, although the process lives.
- * Its other threads come and go; each maps code, runs it and unmaps it.
- */
+/* The main thread exits first, so that /proc/PID/maps is empty although the process continues.
+ * Other threads start and exit; each maps code, runs it and unmaps it. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -26,17 +24,14 @@ static struct {
 
 /* Unmaps @program alone: otherwise another thread could map the same address at the same time, and
  * the truth would not show which of the two came first. */
-static int end_program(struct jp_program *program)
+static void end_program(struct jp_program *program)
 {
-	int ret;
-
 	pthread_mutex_lock(&churn.mapping);
-	ret = jp_program_end(program);
+	jp_program_end(program);
 	pthread_mutex_unlock(&churn.mapping);
-	return ret;
 }
 
-static void *worker(void *context)
+static void *run_worker(void *context)
 {
 	struct jp_program program;
 	int ret;
@@ -47,12 +42,12 @@ static void *worker(void *context)
 	for (unsigned i = 0; !ret && i < churn.runs; i++)
 		jp_path_run(&program.paths[i % program.nr_paths]);
 	if (!ret)
-		ret = end_program(&program);
+		end_program(&program);
 	return (void *)(intptr_t)ret;
 }
 
-/* Keeps so many workers alive: the place of the oldest goes to a new one. */
-static void *turn_over(void *context)
+/* Keeps churn.threads workers running: a new worker replaces the oldest. */
+static void *replace_workers(void *context)
 {
 	pthread_t workers[MOST];
 	unsigned alive = 0, at = 0;
@@ -71,7 +66,7 @@ static void *turn_over(void *context)
 			break;
 		if (jp_handshake_stopping() || ret)
 			continue;
-		ret = jp_thread_make(&workers[at], worker, NULL);
+		ret = jp_thread_make(&workers[at], run_worker, NULL);
 		if (!ret) {
 			at = (at + 1) % churn.threads;
 			alive++;
@@ -83,14 +78,14 @@ static void *turn_over(void *context)
 	return NULL;
 }
 
-/* What the main thread leaves behind. */
-static void *rest(void *context)
+/* Runs the process once the main thread has exited. */
+static void *run_without_main(void *context)
 {
 	pthread_t turner;
 	int ret;
 
-	pthread_join(churn.main, NULL); /* it is gone when we say that we are ready */
-	ret = jp_thread_make(&turner, turn_over, NULL);
+	pthread_join(churn.main, NULL); /* the main thread must be gone before "ready" */
+	ret = jp_thread_make(&turner, replace_workers, NULL);
 	if (ret)
 		exit(jp_handshake_status("thread_churn", ret));
 	jp_handshake(NULL, NULL);
@@ -105,26 +100,26 @@ static int run(int argc, char **argv)
 	pthread_t thread;
 	int ret;
 
-	if (jp_handshake_denied())
+	if (jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	churn.main = pthread_self();
-	ret = jp_thread_make(&thread, rest, NULL);
+	ret = jp_thread_make(&thread, run_without_main, NULL);
 	if (ret)
 		return jp_handshake_status("thread_churn", ret);
 	jp_truth_thread_exit();
 	pthread_exit(NULL);
 }
 
-static const struct jp_option options[] = {{"--threads", .value = "N", .number = &churn.threads,
-					    .least = 1, .most = MOST,
-					    .help = "at a time, at most 64 (4)"},
-					   {"--runs", .value = "N", .number = &churn.runs,
-					    .least = 1, .help = "of a path by each thread (20)"},
-					   {0}};
+static const struct jp_option options[] = {
+	{"--threads", .value = "N", .number = &churn.threads, .least = 1, .most = MOST,
+	 .help = "threads at a time, at most 64 (4)"},
+	{"--runs", .value = "N", .number = &churn.runs, .least = 1,
+	 .help = "runs of a path by each thread (20)"},
+	{0}};
 
 static const struct jp_workload thread_churn = {
 	.name = "thread_churn",
-	.help = "the main thread is gone; threads map code, run it, unmap it",
+	.help = "without main thread; other threads map code, run it, unmap it",
 	.options = options,
 	.run = run,
 };

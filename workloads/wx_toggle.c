@@ -11,15 +11,13 @@
 #include "harness/format/truth/write.h"
 #include "workloads/emit/code_heap.h"
 
-/*
- * A code heap that is never writable and executable at once: to add code, its pages go from RX to
- * RW and back. The kernel reports only the way back, for the whole mapping, over code that is older
- * than the record. What happens to the threads meanwhile is the runtime's choice.
- */
+/* A code heap that is never writable and executable at once: to add code, its pages change from RX
+ * to RW and back. The kernel reports only the change back, for the whole mapping, which includes
+ * code older than the record. Runtimes differ in how they treat threads meanwhile. */
 enum stop {
-	SAFEPOINT,  /* all of them wait outside of emitted code */
-	FAULT,      /* they go on; who faults waits in a signal handler */
-	IDLE_PAGES, /* only pages change in which there is none */
+	SAFEPOINT,  /* all threads wait outside of emitted code */
+	FAULT,      /* threads continue; a thread that faults waits in a signal handler */
+	IDLE_PAGES, /* only pages without threads change */
 };
 static const char *const stops[] = {"safepoint", "fault", "idle-pages", NULL};
 
@@ -27,34 +25,34 @@ static struct {
 	struct jp_code_heap heap;
 	unsigned stop, group;
 	unsigned filled[JP_SCHEDULE_GROUPS]; /* pages of each group that hold code */
-	unsigned fresh;                      /* of them, what is being written just now */
+	unsigned fresh;                      /* pages being written, behind the filled ones */
 	pthread_mutex_t lock;
 } toggling = {.heap = JP_CODE_HEAP(8), .lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* For the handler. */
+/* For the signal handler. */
 static const struct jp_region *guarded;
 static atomic_uint closed; /* the region is not executable */
 
-/* The groups' pages: one half each where threads are led from one to the other, else all are one's.
- */
-static unsigned group_pages(void)
+/* Returns the pages of a group: half of the heap if threads alternate between groups, else all. */
+static unsigned count_group_pages(void)
 {
 	return toggling.heap.pages / (toggling.stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1);
 }
 
-static unsigned first_page(unsigned group)
+static unsigned get_first_page(unsigned group)
 {
-	return group * group_pages();
+	return group * count_group_pages();
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static void wait_for_exec(int number, siginfo_t *info, void *context)
 {
-	static __thread uint64_t last; /* the end of the wait before: this one began later */
+	static __thread uint64_t last; /* end of the previous wait: this wait began later */
 	const uint64_t handled = jp_clock_now();
 	unsigned char *at = info->si_addr;
 
 	if (at < guarded->exec || at >= guarded->exec + guarded->size) {
-		signal(number, SIG_DFL); /* not ours: it faults again, and dies of it */
+		signal(number,
+		       SIG_DFL); /* not our memory: the fault repeats and ends the process */
 		return;
 	}
 	while (atomic_load(&closed))
@@ -63,47 +61,47 @@ static void on_fault(int number, siginfo_t *info, void *context)
 	last = jp_clock_now();
 }
 
-/* One compiler's work while the pages are writable: a program, as long as there is room. */
-static int write_one(void *context, unsigned n)
+/* Writes a program to the next free page of the group, if any. */
+static int write_program(void *context, unsigned n)
 {
 	unsigned page;
 
 	pthread_mutex_lock(&toggling.lock);
 	page = toggling.filled[toggling.group] + toggling.fresh;
-	toggling.fresh += page < group_pages();
+	toggling.fresh += page < count_group_pages();
 	pthread_mutex_unlock(&toggling.lock);
-	if (page >= group_pages())
+	if (page >= count_group_pages())
 		return 0;
-	return jp_code_heap_write(&toggling.heap, first_page(toggling.group) + page, 0);
+	return jp_code_heap_write(&toggling.heap, get_first_page(toggling.group) + page, 0);
 }
 
-/* RX again: tells of what was written, and lets threads run it. */
-static int show_fresh(void)
+/* Publishes the new code, which is executable again, and lets threads run it. */
+static int publish_fresh(void)
 {
 	unsigned *filled = &toggling.filled[toggling.group];
 	int ret = 0;
 
 	for (; toggling.fresh && !ret; toggling.fresh--, ++*filled) {
-		unsigned page = first_page(toggling.group) + *filled;
+		unsigned page = get_first_page(toggling.group) + *filled;
 
 		ret = jp_code_heap_load(&toggling.heap, page)
-			      ?: jp_code_heap_show(&toggling.heap, page, toggling.group);
+			      ?: jp_code_heap_schedule(&toggling.heap, page, toggling.group);
 	}
 	return ret;
 }
 
-/* RW, written, RX: the group's pages one by one, or the whole at once. */
-static int toggle(void)
+/* Makes pages RW, writes code, and makes them RX: page by page in the group, or the whole heap. */
+static int toggle_pages(void)
 {
 	struct jp_code_heap *heap = &toggling.heap;
 	unsigned each = toggling.stop == IDLE_PAGES ? 1 : heap->pages;
-	unsigned from = first_page(toggling.group), pages = group_pages();
+	unsigned from = get_first_page(toggling.group), pages = count_group_pages();
 	int ret = 0;
 
 	for (unsigned page = from; page < from + pages && !ret; page += each)
-		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_writable(heap));
+		ret = jp_region_protect(&heap->region, page, each, jp_code_heap_prot_write(heap));
 	if (!ret)
-		ret = jp_code_heap_compile(heap, write_one, NULL);
+		ret = jp_code_heap_compile(heap, write_program, NULL);
 	for (unsigned page = from; page < from + pages && !ret; page += each)
 		ret = jp_region_protect(&heap->region, page, each, PROT_READ | PROT_EXEC);
 	return ret;
@@ -116,33 +114,33 @@ static int act_toggle(void *context, const char *arg)
 
 	if (toggling.stop == FAULT) {
 		atomic_store(&closed, 1);
-		ret = toggle();
+		ret = toggle_pages();
 		atomic_store(&closed, 0);
 		syscall(SYS_futex, &closed, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-		return ret ?: show_fresh();
+		return ret ?: publish_fresh();
 	}
 	if (toggling.stop == IDLE_PAGES)
 		toggling.group = (toggling.group + 1) % JP_SCHEDULE_GROUPS;
 	jp_schedule_close_group(schedule, toggling.group);
-	ret = toggle() ?: show_fresh();
+	ret = toggle_pages() ?: publish_fresh();
 	jp_schedule_open_group(schedule, toggling.group);
 	return ret;
 }
 
-/* Half of the pages hold code at first. */
+/* Fills half of the pages with code. */
 static int begin(void *context)
 {
 	struct jp_code_heap *heap = &toggling.heap;
 	unsigned groups = toggling.stop == IDLE_PAGES ? JP_SCHEDULE_GROUPS : 1;
-	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	struct sigaction action = {.sa_sigaction = wait_for_exec, .sa_flags = SA_SIGINFO};
 	int ret = jp_code_heap_open(heap)
 			  ?: jp_region_reserve(&heap->region)
 			  ?: jp_region_map(&heap->region, 0, heap->pages,
-					   jp_code_heap_writable(heap));
+					   jp_code_heap_prot_write(heap));
 
-	for (unsigned i = 0; i < groups * ((group_pages() + 1) / 2) && !ret; i++) {
+	for (unsigned i = 0; i < groups * ((count_group_pages() + 1) / 2) && !ret; i++) {
 		toggling.group = i % groups;
-		ret = write_one(NULL, 0);
+		ret = write_program(NULL, 0);
 		toggling.filled[toggling.group] += toggling.fresh;
 		toggling.fresh = 0;
 	}
@@ -151,7 +149,7 @@ static int begin(void *context)
 	for (toggling.group = 0; toggling.group < groups && !ret; toggling.group++) {
 		toggling.fresh = toggling.filled[toggling.group];
 		toggling.filled[toggling.group] = 0;
-		ret = show_fresh();
+		ret = publish_fresh();
 	}
 	toggling.group = 0;
 	guarded = &heap->region;
@@ -172,9 +170,9 @@ static int run(int argc, char **argv)
 static const struct jp_option options[] = {
 	{"--stop", .number = &toggling.stop, .words = stops,
 	 .help = "threads wait outside; or fault and wait in a signal handler; or only pages "
-		 "change in which there is none (safepoint)"},
-	{.more = jp_code_heap_rows, .context = &toggling.heap},
-	{.help = "step toggle: what happens every period"},
+		 "without threads change (safepoint)"},
+	{.more = jp_code_heap_options, .context = &toggling.heap},
+	{.help = "step toggle: also done every period"},
 	{0}};
 
 static const struct jp_workload wx_toggle = {

@@ -22,12 +22,12 @@ TMT = {"PASS": "pass", "FAIL": "fail", "XPASS": "fail", "SKIP": "skip", "XFAIL":
        "ERROR": "error", "TIMEOUT": "error", "CRASH": "fail"}
 
 
-def results_of(folder: str) -> list[dict[str, Any]]:
+def read_results(folder: str) -> list[dict[str, Any]]:
     with open(os.path.join(folder, "results.jsonl"), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     whole = round(seconds)
     return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
@@ -51,7 +51,7 @@ def to_tmt(results: list[dict[str, Any]], folder: str) -> None:
     entries = []
     for result in results:
         entry = {"name": "/" + result["case"], "result": TMT[result["outcome"]],
-               "duration": duration(result["seconds"])}
+               "duration": format_duration(result["seconds"])}
         log = os.path.join(folder, result["case"], "ktap.txt")
         if os.path.exists(log):
             entry["log"] = [os.path.relpath(log, data)]
@@ -67,7 +67,7 @@ def main() -> int:
     parser.add_argument("dir", metavar="DIR")
     arguments = parser.parse_args()
     try:
-        results = results_of(arguments.dir)
+        results = read_results(arguments.dir)
         if arguments.engine == "lava":
             to_lava(results)
         else:

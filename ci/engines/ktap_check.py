@@ -41,45 +41,45 @@ class Checker:
         self.levels: list[Level] = []  # unfinished ones, outermost first
         self.closed: Level | None = None  # a finished level whose parent has no result line yet
 
-    def say(self, what: str, line: int | None = None) -> None:
+    def report(self, what: str, line: int | None = None) -> None:
         self.found.append((line or self.number, what))
 
     def version(self, depth: int, kind: str, number: str) -> None:
         if depth == 0 and self.levels:
-            self.say("a second version line at the outermost level")
+            self.report("a second version line at the outermost level")
             return
         if depth != len(self.levels):
-            self.say(f"a version line indented by {depth} levels; expected {len(self.levels)}")
+            self.report(f"a version line indented by {depth} levels; expected {len(self.levels)}")
         if self.closed:
-            self.say("subtests without their parent's result line", self.closed.line)
+            self.report("subtests without their parent's result line", self.closed.line)
             self.closed = None
         good = [("KTAP", "1")]
         if self.tap and not self.levels:
             good += [("TAP", "13"), ("TAP", "14")]
         if (kind, number) not in good:
-            self.say(f"'{kind} version {number}'; expected 'KTAP version 1'")
+            self.report(f"'{kind} version {number}'; expected 'KTAP version 1'")
         self.levels.append(Level(self.number))
 
-    def close_to(self, depth: int) -> None:
+    def close_deeper(self, depth: int) -> None:
         """Ends the levels that are nested deeper than @depth."""
         while len(self.levels) > depth + 1:
             level = self.levels.pop()
-            self.end_of(level)
+            self.check_plan(level)
             if self.closed:
-                self.say("subtests without their parent's result line", self.closed.line)
+                self.report("subtests without their parent's result line", self.closed.line)
             self.closed = level
 
-    def end_of(self, level: Level) -> None:
+    def check_plan(self, level: Level) -> None:
         if level.plan is None:
-            self.say("no plan follows this version line", level.line)
+            self.report("no plan follows this version line", level.line)
         elif level.plan != level.count:
-            self.say(f"{level.count} results; planned were {level.plan}", level.line)
+            self.report(f"{level.count} results; planned were {level.plan}", level.line)
 
     def level(self, depth: int, what: str) -> Level | None:
         if depth >= len(self.levels):
-            self.say(f"{what} indented by {depth} levels, without a version line there")
+            self.report(f"{what} indented by {depth} levels, without a version line there")
             return None
-        self.close_to(depth)
+        self.close_deeper(depth)
         return self.levels[depth]
 
     def plan(self, depth: int, first: str, last: str, rest: str) -> None:
@@ -87,11 +87,11 @@ class Checker:
         if not level:
             return
         if level.plan is not None:
-            self.say("a second plan")
+            self.report("a second plan")
         elif level.count:
-            self.say("a plan after results; expected right after the version line")
+            self.report("a plan after results; expected right after the version line")
         if first != "1" or rest or (last[0] == "0" and last != "0"):
-            self.say(f"'{first}..{last}{rest}'; expected '1..N'")
+            self.report(f"'{first}..{last}{rest}'; expected '1..N'")
         level.plan = int(last)
 
     def result(self, depth: int, word: str, number: str, rest: str | None) -> None:
@@ -100,50 +100,51 @@ class Checker:
             return
         level.count += 1
         if number != str(level.count):
-            self.say(f"result number {number}; expected {level.count}")
+            self.report(f"result number {number}; expected {level.count}")
         name, hash_sign, data = (rest or "").partition("#")
         if hash_sign and (name[-1:] not in ("", " ") or data[:1] not in ("", " ")):
-            self.say("a '#' in the description; expected ' # ' before a directive")
+            self.report("a '#' in the description; expected ' # ' before a directive")
         directive = data.split()[0] if data.split() else ""
         if hash_sign and not data.strip():
-            self.say("nothing after '#'")
+            self.report("nothing after '#'")
         if re.fullmatch(r"[A-Za-z]+:?", directive) and directive.rstrip(":").upper() in DIRECTIVES \
                 and directive not in DIRECTIVES:
-            self.say(f"directive '{directive}'; expected '{directive.rstrip(':').upper()}'")
+            self.report(f"directive '{directive}'; expected '{directive.rstrip(':').upper()}'")
         elif re.fullmatch(r"[A-Z]{3,}", directive) and directive not in DIRECTIVES:
-            self.say(f"unknown directive '{directive}'")
+            self.report(f"unknown directive '{directive}'")
         if directive in NOT_OK_ONLY and word == "ok":
-            self.say(f"ok with the directive {directive}")
+            self.report(f"ok with the directive {directive}")
         failed = word == "not ok" and directive not in FORGIVEN
         if self.closed:
             if self.closed.failed and word == "ok":
-                self.say("ok, although a subtest failed")
+                self.report("ok, although a subtest failed")
             self.closed = None
         level.failed = level.failed or failed
 
     def line(self, text: str) -> None:
         self.number += 1
         if re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
-            self.say("a control character")
+            self.report("a control character")
         bare = text.lstrip(" ")
         depth, rest = divmod(len(text) - len(bare), STEP)
         version, plan, result = VERSION.match(bare), PLAN.match(bare), RESULT.match(bare)
         if not bare or bare.startswith("#"):
             if re.match(r"# Subtest:", bare):
-                self.say("'# Subtest:' in a comment: parsers take it for the start of a subtest")
+                self.report("'# Subtest:' in a comment: parsers take it for the start of a subtest")
             return
         if bare.startswith("Bail out!"):
-            self.say("bailed out: the results are not complete")
+            self.report("bailed out: the results are not complete")
             return
         if not (version or plan or result):
-            self.say("unknown kind of line; expected '# ' before a comment")
+            self.report("unknown kind of line; expected '# ' before a comment")
             return
         if rest:
-            self.say(f"indented by {len(text) - len(bare)} blanks; expected a multiple of {STEP}")
+            self.report(f"indented by {len(text) - len(bare)} blanks; "
+                        f"expected a multiple of {STEP}")
         if version:
             self.version(depth, *version.groups())
         elif not self.levels:
-            self.say("before any version line")
+            self.report("before any version line")
         elif plan:
             self.plan(depth, *plan.groups())
         elif result:
@@ -151,12 +152,12 @@ class Checker:
 
     def end(self) -> None:
         if not self.levels:
-            self.say("no version line", 1)
+            self.report("no version line", 1)
             return
-        self.close_to(0)
+        self.close_deeper(0)
         if self.closed:
-            self.say("subtests without their parent's result line", self.closed.line)
-        self.end_of(self.levels[0])
+            self.report("subtests without their parent's result line", self.closed.line)
+        self.check_plan(self.levels[0])
 
 
 def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
@@ -166,7 +167,7 @@ def check(text: str, tap: bool = False) -> list[tuple[int, str]]:
     if lines and not lines[-1]:
         lines.pop()
     else:
-        checker.say("no newline at the end of the last line", len(lines))
+        checker.report("no newline at the end of the last line", len(lines))
     for line in lines:
         checker.line(line)
     checker.end()

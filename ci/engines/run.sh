@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds and runs the suite where an engine has put this tree, and hands the results over.
+# Builds and runs the suite in a tree that a test engine has copied, and reports the results to it.
 #	ci/engines/run.sh lava|tmt|none DIR [ARGUMENT...]
-# DIR is the new run directory; ARGUMENTs are of `jitproof run`, --set=check without any.
+# DIR: the new run directory. ARGUMENT: for `jitproof run` (default: --set=check).
 set -u
 cd "$(dirname "$0")/../.." || exit 99
 if [ $# -lt 2 ]; then

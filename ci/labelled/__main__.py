@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes captures whose cause is known because of how they were made: harness/selftest/labelled.
+"""Makes captures with a known cause for harness/selftest/labelled.
 
-Records each recipe into FOLDER/NAME: perf.data, root/ (the files that it names), label (the cause;
-then those that may come first as well), how (the commands). --pack makes the archives of the tree
-of them. A capture of a large runtime whose like is in the tree stays outside.
+Records each recipe into FOLDER/NAME: perf.data, root/ (the files that it names), label (the cause,
+then causes that may come first as well) and how (the commands). --pack makes the archives of the
+tree from them. Captures of large runtimes stay outside the tree if it has a similar one.
 
-Needs the right to profile, and the perfs of five Debian suites (ci/peer/perf_tools.py);
-a recipe whose runtime is not installed is skipped and says what installs it.
+Needs the right to profile, and the perfs of five Debian suites (ci/peer/perf_tools.py). Skips a
+recipe whose runtime is not installed and prints how to install it.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from ci.labelled.bench import Bench
 from ci.labelled.recipe import RECIPES, Recipe
 from harness.selftest.support import run_directory as rd
 
-# Each registers its recipes.
+# These modules register their recipes.
 MODULES = (of_emitters, of_programs, of_runtimes, of_servers, of_workloads)
 
 
-def make(one: Recipe, options: argparse.Namespace) -> int:
-    """Records one capture; the samples in it."""
+def record_capture(one: Recipe, options: argparse.Namespace) -> int:
+    """Records one capture. Returns the number of its samples."""
     bench = Bench(options.scratch, one.name)
     one.make(bench)
     target = os.path.join(options.folder, one.name)
@@ -51,10 +51,10 @@ def main() -> int:
     parser.add_argument("--jitproof", default="build/jitproof", help="default: %(default)s")
     parser.add_argument("--scratch", default="/tmp/labelled",
                         help="where programs run and perfs are kept (default: %(default)s)")
-    parser.add_argument("--list", action="store_true", help="only the recipes and their labels")
-    parser.add_argument("--pack", metavar="DIR", help="only make the tree's archives of FOLDER in "
-                        "DIR, in place of those that are there")
-    parser.add_argument("--add", action="store_true", help="with --pack: others stay")
+    parser.add_argument("--list", action="store_true", help="only list recipes and labels")
+    parser.add_argument("--pack", metavar="DIR", help="only make the archives of FOLDER in DIR, "
+                        "which replaces those in DIR")
+    parser.add_argument("--add", action="store_true", help="with --pack: keep the other archives")
     parser.add_argument("--only", metavar="GLOB", action="append", help="may repeat")
     parser.add_argument("folder", nargs="?", default="build/labelled", help="default: %(default)s")
     options = parser.parse_args()
@@ -73,7 +73,7 @@ def main() -> int:
     failed = made = 0
     for one in chosen:
         try:
-            samples = make(one, options)
+            samples = record_capture(one, options)
         except Missing as reason:
             print("SKIP  %-32s %s" % (one.name, reason), flush=True)
         except (OSError, RuntimeError, ValueError) as error:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a recipe records with: programs, perfs of five versions, our own recorder. Each command goes
-into the capture's file "how"."""
+"""Tools of recipes: programs, perfs of five versions and our own recorder. The capture's
+file "how" gets each command."""
 
 import os
 import shlex
@@ -15,26 +15,26 @@ from ci.base.status import Missing
 from ci.labelled import programs
 from ci.peer import perf_tools
 
-# The events and the clock that every capture has; perf's other defaults stay.
+# Clock and event of every capture; perf's other defaults stay.
 CLOCK = ("-k", "mono")
 EVENT = ("-e", "cpu-clock")
 TIMEOUT = 120
 
 
 def chains(version: str, frequency: int = 999) -> tuple[str, ...]:
-    """Words for callchains."""
+    """Returns options for callchains."""
     return (*(() if version == "ours" else ("-g",)), "-F", str(frequency))
 
 
 def dumps(version: str, size: int, frequency: int = 249) -> tuple[str, ...]:
-    """Words for stack dumps of so many bytes, and no callchains."""
+    """Returns options for stack dumps of @size bytes, without callchains."""
     if version == "ours":
         return "-F", str(frequency), "--stack", str(size), "--no-chain"
     return "-F", str(frequency), "--call-graph", "dwarf,%d" % size
 
 
-def need(program: str, package: str) -> str:
-    """The path of a program; Missing, with what installs it, where there is none."""
+def find_program(program: str, package: str) -> str:
+    """Returns the path of a program, or raises Missing with the command that installs it."""
     path = shutil.which(program)
     if not path:
         raise Missing("%s is not installed: %s" % (program, package))
@@ -42,7 +42,7 @@ def need(program: str, package: str) -> str:
 
 
 class Bench:
-    """One capture's folder: scratch for what runs, perf.data, and what was done."""
+    """The folder of one capture: scratch files, perf.data, and the steps that were done."""
 
     def __init__(self, scratch: str, name: str) -> None:
         self.scratch, self.name = scratch, name
@@ -52,10 +52,10 @@ class Bench:
         self.data = self.place("perf.data")
         self.jitproof = os.path.join(scratch, "bin", "jitproof")
         self.steps: list[str] = []
-        self.pid = self.launched = 0  # what was attached to; the recorder of what was started
-        self.extra: list[str] = []  # files that no mapping names
-        # jitdumps go where perf writes files; ours and the runtimes' own rules agree on these.
-        # Nothing of the maker's environment: stack dumps hold it.
+        self.pid = self.launched = 0  # the attached process; the recorder of a launched program
+        self.extra: list[str] = []  # files of the capture that no mapping names
+        # perf, our recorder and runtimes agree on this directory for jitdumps. Stack dumps contain
+        # the environment, so nothing of the caller's is in it.
         self.environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "DEBUGINFOD_URLS": "",
             **dict.fromkeys(("HOME", "PWD", "TMPDIR", "JITDUMPDIR"), self.folder)}
@@ -80,18 +80,18 @@ class Bench:
         return process.must(command, cwd=self.folder, env=self.environment, timeout=TIMEOUT)
 
     def build(self, name: str, source: str, *options: str, language: str = "c") -> str:
-        """Compiles a program of this module's neighbour."""
+        """Compiles @source, a program of ci/labelled/programs.py. Returns its path."""
         path = self.place(name)
         compiler = "g++" if language == "c++" else "gcc"
         command = [compiler, *options, "-x", language, "-", "-x", "none", "-o", path]
-        # Libraries follow what uses them.
+        # The linker needs libraries after the code that uses them.
         libraries = [option for option in options if option.endswith(".so")]
         command = [word for word in command if word not in libraries] + libraries
         self.note(command, "# of ci/labelled/programs.py: ")
         process.must(command, input=source, cwd=self.folder)
         return path
 
-    def chain(self, name: str = "chain", *options: str) -> str:
+    def build_chain(self, name: str = "chain", *options: str) -> str:
         return self.build(name, programs.CHAIN, "-O1", *(options or ("-fno-omit-frame-pointer",)))
 
     def workload(self, name: str, *options: str) -> list[str]:
@@ -102,28 +102,28 @@ class Bench:
         return perf_tools.find(os.path.join(self.scratch, "perf"), version).path
 
     def recorder(self, version: str, options: Sequence[str], clock: bool = True) -> list[str]:
-        """The command up to what is recorded; version "ours" is jitproof record."""
+        """Returns the command without the program to record. Version "ours" is jitproof record."""
         if version == "ours":
             return [self.jitproof, "record", *options, "-o", self.data]
         return [self.perf(version), "record", *(CLOCK if clock else ()),
                 *(() if "-e" in options else EVENT), *options, "-o", self.data]
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
-        """A program that has said that it is ready."""
+        """Starts a program and waits for its line "ready"."""
         self.note(command)
         started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=files_of_errors(self), cwd=self.folder,
+                                   stderr=open_stderr(self), cwd=self.folder,
                                    env=self.environment)
         assert started.stdout
         for line in started.stdout:
             if line.startswith(b"ready"):
                 return started
-        raise RuntimeError("%s: it ended and was not ready: %s" % (
+        raise RuntimeError("%s: it ended before it was ready: %s" % (
             command[0], files.read(self.place("stderr"), "replace")[-300:]))
 
-    def end(self, started: subprocess.Popen[bytes], patience: int) -> None:
-        """Ends a program: our workloads by their input, runtimes by force, after so many seconds.
-        The libraries that a workload makes for itself outlive it."""
+    def stop(self, started: subprocess.Popen[bytes], patience: int) -> None:
+        """Ends a program: workloads by the end of their input, runtimes by SIGTERM after @patience
+        seconds. Keeps the libraries that a workload made for itself."""
         made = [self.place(name) for name in os.listdir(self.folder) if name.startswith("files-")]
         for folder in made:
             shutil.copytree(folder, folder + ".kept")
@@ -139,14 +139,15 @@ class Bench:
     def launch(self, version: str, options: Sequence[str], command: Sequence[str],
                clock: bool = True, before: Sequence[str] = (),
                meanwhile: Callable[[], None] | None = None, inject: str = "") -> None:
-        """Records a program from its start; @before the recorder's command stands another.
-        @inject: the version that merges its jitdumps then."""
+        """Records a program from its start. @before: a command in front of the recorder's;
+        @meanwhile: called while the program runs; @inject: version that merges jitdumps
+        afterwards."""
         started = self.start([*before, *self.recorder(version, options, clock), "--", *command])
         self.launched = started.pid
         if meanwhile:
             meanwhile()
         time.sleep(1)
-        self.end(started, TIMEOUT)
+        self.stop(started, TIMEOUT)
         if started.returncode not in (0, -signal.SIGTERM):
             raise RuntimeError("exit %d: %s" % (
                 started.returncode, files.read(self.place("stderr"), "replace")[-300:]))
@@ -156,25 +157,25 @@ class Bench:
     def attach(self, version: str, options: Sequence[str], command: Sequence[str],
                seconds: float = 1.0, name: str = "",
                meanwhile: Callable[[], None] | None = None) -> None:
-        """Records a program that runs already: it, or its child called @name."""
+        """Records a running program, or its descendant called @name."""
         target = self.start(command)
-        self.pid = child(target.pid, name) if name else target.pid
+        self.pid = find_descendant(target.pid, name) if name else target.pid
         record = [*self.recorder(version, options), "-p", str(self.pid)]
         if version == "ours":
             self.note(record)
             with subprocess.Popen(record, env=self.environment, cwd=self.folder,
-                                  stderr=files_of_errors(self)) as watching:
-                time.sleep(2 + seconds)  # attaching takes its time on a busy machine
+                                  stderr=open_stderr(self)) as watching:
+                time.sleep(2 + seconds)  # attaching is slow on a busy machine
                 watching.send_signal(signal.SIGINT)
                 watching.wait(TIMEOUT)
         else:
             self.must([*record, "--", "sleep", str(seconds)])
         if meanwhile:
             meanwhile()
-        self.end(target, 2)
+        self.stop(target, 2)
 
-    def case(self, definition: str) -> None:
-        """The capture of a case of docs/expected-format.md: it acts at the moments of an attach."""
+    def record_case(self, definition: str) -> None:
+        """Records a case of docs/expected-format.md, which acts at certain moments of an attach."""
         expected, run = self.place("expected"), self.place("run")
         os.makedirs(expected)
         text = "case one check : %s\n\tlost.samples >=0\n" % definition
@@ -198,13 +199,13 @@ class Bench:
         os.replace(merged, self.data)
 
 
-def files_of_errors(bench: Bench) -> int:
-    """Where a program's complaints go."""
+def open_stderr(bench: Bench) -> int:
+    """Opens the file for the standard error of programs."""
     return os.open(bench.place("stderr"), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC)
 
 
-def child(pid: int, name: str) -> int:
-    """A descendant by its name: wrappers start the runtime that is meant."""
+def find_descendant(pid: int, name: str) -> int:
+    """Returns the pid of the descendant called @name: wrappers start the runtime as a child."""
     waiting = [pid]
     while waiting:
         pid = waiting.pop()

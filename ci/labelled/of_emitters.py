@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures of programs whose emitted code keeps frames as none of our workloads' does, and of files
+"""Captures of programs whose emitted code has frames unlike those of our workloads, and of files
 with packed symbols."""
 
 from ci.labelled import programs
 from ci.labelled.bench import Bench, chains
 from ci.labelled.recipe import recipe
 
-# Runs the code that CODE holds (x86_64), and names it in a perf map.
+# Runs the x86-64 code CODE and names it in a perf map.
 EMITTER = programs.ENDS + """
 #include <sys/mman.h>
 
@@ -48,16 +48,16 @@ int main(int argc, char **argv)
 # Counts down from 2^20 or 2^11.
 SPIN = "48 c7 c1 00 00 10 00  48 01 c8  48 ff c9  75 f8"
 SPIN_SHORTLY = SPIN.replace("00 00 10 00", "00 08 00 00")
-# Calls what follows it, which spins; neither has a frame.
+# Calls the code behind it, which spins. Neither has a frame.
 WITHOUT_FRAMES = f"48 83 ec 08  e8 05 00 00 00  48 83 c4 08  c3  {SPIN} c3"
-# Points %rbp to a frame whose caller's is itself.
+# Points %rbp to a frame that is its own caller.
 CIRCLE = ("55  48 83 ec 10  48 89 24 24  48 8d 05 00 00 00 00  48 89 44 24 08  48 89 e5 "
           f"{SPIN} 48 83 c4 10  5d  c3")
-# With a frame: spins, and calls itself as often as its argument says.
+# With a frame: spins, and calls itself as often as its argument states.
 RECURSION = f"55  48 89 e5  85 ff  74 16  {SPIN_SHORTLY}  ff cf  e8 e2 ff ff ff  5d  c3"
 
 
-def emitter(name: str, label: str, version: str, code: str) -> None:
+def add_emitter(name: str, label: str, version: str, code: str) -> None:
     @recipe(name, label)
     def make(bench: Bench) -> None:
         source = EMITTER.replace("CODE", ", ".join("0x" + byte for byte in code.split()))
@@ -65,17 +65,17 @@ def emitter(name: str, label: str, version: str, code: str) -> None:
             "emitter", source, "-O1", "-fno-omit-frame-pointer")])
 
 
-emitter("without-frames-7.3", "jit-no-frame-pointer", "7.3", WITHOUT_FRAMES)
-emitter("without-frames-ours", "jit-no-frame-pointer", "ours", WITHOUT_FRAMES)
-emitter("circle-6.1", "jit-no-frame-pointer depth-limit", "6.1", CIRCLE)
-emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
+add_emitter("without-frames-7.3", "jit-no-frame-pointer", "7.3", WITHOUT_FRAMES)
+add_emitter("without-frames-ours", "jit-no-frame-pointer", "ours", WITHOUT_FRAMES)
+add_emitter("circle-6.1", "jit-no-frame-pointer depth-limit", "6.1", CIRCLE)
+add_emitter("recursion-6.12", "depth-limit", "6.12", RECURSION)
 
 
-def packed(name: str, label: str, version: str) -> None:
-    """A program whose symbols are a compressed file in it, as Fedora's."""
+def add_packed(name: str, label: str, version: str) -> None:
+    """A program that contains its symbols as a compressed file, as in Fedora."""
     @recipe(name, label)
     def make(bench: Bench) -> None:
-        program, symbols = bench.chain(), bench.place("symbols")
+        program, symbols = bench.build_chain(), bench.place("symbols")
         bench.must(["objcopy", "--only-keep-debug", program, symbols])
         bench.must(["xz", "--format=xz", symbols])
         bench.must(["strip", "--strip-all", program])
@@ -83,5 +83,5 @@ def packed(name: str, label: str, version: str) -> None:
         bench.launch(version, chains(version), [program])
 
 
-packed("healthy-packed-7.3", "healthy", "7.3")
-packed("packed-6.1", "stripped-symbols", "6.1")
+add_packed("healthy-packed-7.3", "healthy", "7.3")
+add_packed("packed-6.1", "stripped-symbols", "6.1")

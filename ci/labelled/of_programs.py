@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Captures of compiled programs: their frame pointers, call frame information, symbols, files."""
 
-
 import struct
 from typing import Any
 
@@ -15,75 +14,75 @@ CHAINS = ("-g", "-F", "999")
 WITH_FP = ("-O1", "-fno-omit-frame-pointer")
 
 
-def program(version: str) -> None:
+def add_program(version: str) -> None:
     add("healthy-program-" + version, "healthy", lambda bench: bench.launch(
-        version, chains(version), [bench.chain()]))
+        version, chains(version), [bench.build_chain()]))
 
 
 for VERSION in ("5.10", "6.12", "7.2", "ours"):
-    program(VERSION)
+    add_program(VERSION)
 add("healthy-static-6.1", "healthy", lambda bench: bench.launch(
-    "6.1", CHAINS, [bench.chain("chain", "-static", "-fno-omit-frame-pointer")]))
+    "6.1", CHAINS, [bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")]))
 
 
-def family_of(bench: Bench) -> str:
+def build_family(bench: Bench) -> str:
     return bench.build("family", programs.FAMILY, *WITH_FP, "-pthread")
 
 
-def family(version: str) -> None:
+def add_family(version: str) -> None:
     @recipe("healthy-family-" + version, "healthy")
     def make(bench: Bench) -> None:
-        bench.launch(version, chains(version), [family_of(bench), "800", bench.chain()])
+        bench.launch(version, chains(version), [build_family(bench), "800", bench.build_chain()])
 
 
-family("6.1")
-family("ours")
+add_family("6.1")
+add_family("ours")
 
 
 @recipe("healthy-shell-7.3", "healthy")
 def shell(bench: Bench) -> None:
-    """A shell that starts one program after the other."""
-    chain = bench.chain()
+    """A shell that starts a program several times."""
+    chain = bench.build_chain()
     bench.launch("7.3", CHAINS, ["sh", "-c", "for i in 1 2 3 4; do %s 250; done" % chain])
 
 
 @recipe("healthy-short-6.1", "healthy")
 def short(bench: Bench) -> None:
-    bench.launch("6.1", ("-g", "-F", "997"), [bench.chain(), "60"])
+    bench.launch("6.1", ("-g", "-F", "997"), [bench.build_chain(), "60"])
 
 
 @recipe("healthy-idle-6.12", "healthy")
 def idle(bench: Bench) -> None:
-    chain = bench.chain()
+    chain = bench.build_chain()
     bench.launch("6.12", CHAINS, ["sh", "-c", "%s 100; sleep 1; %s 100" % (chain, chain)])
 
 
-def cplusplus(version: str, size: int) -> None:
+def add_cplusplus(version: str, size: int) -> None:
     @recipe("healthy-c++-" + version, "healthy")
     def make(bench: Bench) -> None:
         sorts = bench.build("sorts", programs.SORTS, "-O2", "-g1", language="c++")
         bench.launch(version, dumps(version, size), [sorts, "1500"])
 
 
-cplusplus("6.1", 8192)
-cplusplus("7.3", 8192)
-cplusplus("ours", 4096)
+add_cplusplus("6.1", 8192)
+add_cplusplus("7.3", 8192)
+add_cplusplus("ours", 4096)
 
 
-def deep(name: str, label: str, version: str, *options: str) -> None:
+def add_deep(name: str, label: str, version: str, *options: str) -> None:
     @recipe(name, label)
     def make(bench: Bench) -> None:
         bench.launch(version, chains(version), [
             bench.build("deep", programs.DEEP, *WITH_FP, *options)])
 
 
-# Deep, and whole; deeper than a chain may be.
-deep("healthy-deep-ours", "healthy", "ours", "-DDEPTH=90", "-DSIZE=64")
-deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
+# A deep stack that fits into a chain, and a stack that does not.
+add_deep("healthy-deep-ours", "healthy", "ours", "-DDEPTH=90", "-DSIZE=64")
+add_deep("depth-program-6.1", "depth-limit", "6.1", "-DDEPTH=300", "-DSIZE=16")
 
 
-def library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
-            *options: str) -> None:
+def add_library(name: str, version: str, use: str, label: str = "library-no-frame-pointer",
+                *options: str) -> None:
     @recipe(name, label)
     def make(bench: Bench) -> None:
         lib = bench.build("libwork.so", programs.LIBRARY, "-O2", "-shared", "-fPIC",
@@ -92,77 +91,77 @@ def library(name: str, version: str, use: str, label: str = "library-no-frame-po
         bench.launch(version, chains(version), [uses])
 
 
-library("library-leaf-6.1", "6.1", "library_leaf(n)")
-library("library-leaf-ours", "ours", "library_leaf(n)")
-library("library-loop-5.10", "5.10", "library_loop(n)")
-library("library-loop-7.3", "7.3", "library_loop(n)")
-library("library-call-6.12", "6.12", "library_call(called_back, n)")
-library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "healthy",
-        "-DFRAMES", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
+add_library("library-leaf-6.1", "6.1", "library_leaf(n)")
+add_library("library-leaf-ours", "ours", "library_leaf(n)")
+add_library("library-loop-5.10", "5.10", "library_loop(n)")
+add_library("library-loop-7.3", "7.3", "library_loop(n)")
+add_library("library-call-6.12", "6.12", "library_call(called_back, n)")
+add_library("healthy-library-6.12", "6.12", "library_call(called_back, n)", "healthy", "-DFRAMES",
+            "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer")
 
 
 @recipe("program-no-fp-7.2", "library-no-frame-pointer")
 def program_without(bench: Bench) -> None:
-    """The program itself has none, and computes in %rbp."""
+    """The program itself has no frame pointer and computes in %rbp."""
     text = programs.USES_LIBRARY.replace("USE", "library_loop(n)") + programs.LIBRARY
     bench.launch("7.2", CHAINS, [bench.build("program", text, "-O2", "-fomit-frame-pointer")])
 
 
-def deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
+def add_deep_dump(name: str, label: str, version: str, granted: int, *options: str) -> None:
     @recipe(name, label)
     def make(bench: Bench) -> None:
         deep_ = bench.build("deep", programs.DEEP, "-O1", "-fomit-frame-pointer", *options)
         bench.launch(version, dumps(version, granted), [deep_])
 
 
-deep_dump("dump-small-program-5.10", "dump-too-small", "5.10", 1024, "-DDEPTH=40", "-DSIZE=200")
-deep_dump("dump-small-program-7.3", "dump-too-small", "7.3", 4096, "-DDEPTH=20", "-DSIZE=1500")
-deep_dump("dump-small-program-ours", "dump-too-small", "ours", 2048, "-DDEPTH=60", "-DSIZE=100")
-deep_dump("dump-hollow-6.1", "empty-dump", "6.1", 16384, "-DDEPTH=2", "-DSIZE=60000",
-          "-DHOLLOW=1")
-deep_dump("dump-hollow-ours", "empty-dump", "ours", 16384, "-DDEPTH=1", "-DSIZE=40000",
-          "-DHOLLOW=1")
-deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=100")
+add_deep_dump("dump-small-program-5.10", "dump-too-small", "5.10", 1024, "-DDEPTH=40", "-DSIZE=200")
+add_deep_dump("dump-small-program-7.3", "dump-too-small", "7.3", 4096, "-DDEPTH=20", "-DSIZE=1500")
+add_deep_dump("dump-small-program-ours", "dump-too-small", "ours", 2048, "-DDEPTH=60", "-DSIZE=100")
+add_deep_dump("dump-hollow-6.1", "empty-dump", "6.1", 16384, "-DDEPTH=2", "-DSIZE=60000",
+              "-DHOLLOW=1")
+add_deep_dump("dump-hollow-ours", "empty-dump", "ours", 16384, "-DDEPTH=1", "-DSIZE=40000",
+              "-DHOLLOW=1")
+add_deep_dump("healthy-dump-7.2", "healthy", "7.2", 8192, "-DDEPTH=10", "-DSIZE=100")
 
 
-def missing(name: str, version: str, *options: str, dump: bool) -> None:
-    """What was recorded is gone when the capture is read."""
+def add_missing(name: str, version: str, *options: str, dump: bool) -> None:
+    """The recorded program is deleted before the capture is read."""
     @recipe(name, "missing-file")
     def make(bench: Bench) -> None:
         if dump:
             program = bench.build("sorts", programs.SORTS, "-O2", *options, language="c++")
             record = dumps(version, 4096)
         else:
-            program, record = bench.chain("chain", *options), chains(version)
+            program, record = bench.build_chain("chain", *options), chains(version)
         bench.launch(version, record, [program, "1000"])
         bench.must(["rm", program])
 
 
-missing("missing-program-6.1", "6.1", "-fno-omit-frame-pointer", dump=False)
-missing("missing-program-7.3", "7.3", dump=True)
-missing("missing-program-ours", "ours", dump=True)
+add_missing("missing-program-6.1", "6.1", "-fno-omit-frame-pointer", dump=False)
+add_missing("missing-program-7.3", "7.3", dump=True)
+add_missing("missing-program-ours", "ours", dump=True)
 
 
 @recipe("replaced-program-6.12", "missing-file")
 def replaced(bench: Bench) -> None:
-    """Built again between recording and reading: another build id."""
-    program = bench.chain()
+    """The program is built again between recording and reading, with another build id."""
+    program = bench.build_chain()
     bench.launch("6.12", CHAINS, [program])
     bench.must(["rm", program])
-    bench.chain("chain", "-fno-omit-frame-pointer", "-g", "-O2")
+    bench.build_chain("chain", "-fno-omit-frame-pointer", "-g", "-O2")
 
 
-def stripped(version: str, *options: str) -> None:
+def add_stripped(version: str, *options: str) -> None:
     @recipe("stripped-%s%s" % (version, "-static" if options else ""), "stripped-symbols")
     def make(bench: Bench) -> None:
-        program = bench.chain("chain", "-fno-omit-frame-pointer", *options)
+        program = bench.build_chain("chain", "-fno-omit-frame-pointer", *options)
         bench.must(["strip", "--strip-all", program])
         bench.launch(version, chains(version), [program])
 
 
-stripped("5.10")
-stripped("7.3", "-static")
-stripped("ours")
+add_stripped("5.10")
+add_stripped("7.3", "-static")
+add_stripped("ours")
 
 
 @recipe("kernel-only-6.1", "kernel-only")
@@ -173,22 +172,23 @@ def kernel_only(bench: Bench) -> None:
 
 @recipe("kernel-only-7.3", "kernel-only")
 def kernel_chains_only(bench: Bench) -> None:
-    bench.launch("7.3", ("--kernel-callchains", *CHAINS), [bench.chain()])
+    bench.launch("7.3", ("--kernel-callchains", *CHAINS), [bench.build_chain()])
 
 
-def lost_samples(version: str, *options: str) -> None:
-    """A ring that holds a few dozen samples."""
+def add_lost_samples(version: str, *options: str) -> None:
+    """A ring with room for a few dozen samples."""
     @recipe("lost-samples-" + version, "lost-samples")
     def make(bench: Bench) -> None:
-        bench.launch(version, options, [family_of(bench), "400"])
+        bench.launch(version, options, [build_family(bench), "400"])
 
 
-lost_samples("6.1", "-m", "1", "-F", "9999", "-g")
-lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
+add_lost_samples("6.1", "-m", "1", "-F", "9999", "-g")
+add_lost_samples("6.12", "-m", "2", "-F", "1999", "--call-graph", "dwarf,4096")
 
 
-def lost_records(version: str, *options: str) -> None:
-    """A ring that holds a few dozen mapping records, whose reader comes last on the only CPU."""
+def add_lost_records(version: str, *options: str) -> None:
+    """A ring with room for a few dozen mapping records, whose reader has the lowest priority on the
+    only CPU."""
     @recipe("lost-records-" + version, "lost-records")
     def make(bench: Bench) -> None:
         storm = bench.build("storm", programs.STORM, *WITH_FP)
@@ -196,18 +196,19 @@ def lost_records(version: str, *options: str) -> None:
                      before=["taskset", "-c", "0", "nice", "-n", "19"])
 
 
-lost_records("6.1", "-m", "1", "-F", "999", "-g")
-lost_records("7.3", "-m", "1", "-F", "1999", "-g")
-lost_records("ours", "--sideband-ring=4096", "-F", "999")
+add_lost_records("6.1", "-m", "1", "-F", "999", "-g")
+add_lost_records("7.3", "-m", "1", "-F", "1999", "-g")
+add_lost_records("ours", "--sideband-ring=4096", "-F", "999")
 
 SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 
 
-def throttled(version: str) -> None:
-    """Three times the samples that the kernel allows, which for that time are 30,000 a second."""
+def add_throttled(version: str) -> None:
+    """Requests three times as many samples as the kernel allows; the limit is 30,000 a second
+    meanwhile."""
     @recipe("throttled-" + version, "throttled")
     def make(bench: Bench) -> None:
-        program, before = bench.chain(), files.read(SAMPLE_RATE)
+        program, before = bench.build_chain(), files.read(SAMPLE_RATE)
         bench.steps.append("# sysctl kernel.perf_event_max_sample_rate=30000")
         files.write(SAMPLE_RATE, "30000")
         try:
@@ -216,14 +217,14 @@ def throttled(version: str) -> None:
             files.write(SAMPLE_RATE, before)
 
 
-throttled("6.1")
-throttled("5.10")
+add_throttled("6.1")
+add_throttled("5.10")
 
 
 @recipe("healthy-everything-6.1", "healthy")
 def everything(bench: Bench) -> None:
-    """System-wide; what is not ours of the machine is taken out again."""
-    bench.launch("6.1", ("-a", *CHAINS), [family_of(bench), "600"])
+    """A system-wide capture, without the records of other processes."""
+    bench.launch("6.1", ("-a", *CHAINS), [build_family(bench), "600"])
     perf = rd.PerfData.load(bench.data)
     ours = {0, 2**32 - 1} | {one.pid for one in perf.maps() if one.name.startswith(bench.folder)}
     perf.records = [one for one in perf.records if pid_of(one) in ours]
@@ -232,52 +233,52 @@ def everything(bench: Bench) -> None:
     bench.steps.append("# without the records of other processes")
 
 
-BUILD_IDS = 2  # the feature
+BUILD_IDS = 2  # number of the feature in perf.data
 
 
 def pid_of(record: Any) -> int:
-    """Whose record it is; 0 for those that are nobody's."""
+    """Returns the pid of a record; 0 if it belongs to no process."""
     if isinstance(record, rd.Sample):
         return record.pid
     return struct.unpack_from("<I", record.body)[0] if isinstance(record, rd.Side) else 0
 
 
-def delayed(version: str) -> None:
-    """perf reads /proc, waits a second, and hears of mappings only then."""
+def add_delayed(version: str) -> None:
+    """perf reads /proc, waits a second, and only then gets records of mappings."""
     @recipe("attach-window-delay-" + version, "attach-window")
     def make(bench: Bench) -> None:
         mapper = bench.build("mapper", programs.MAPPER, *WITH_FP)
         bench.attach(version, (*CHAINS, "-D", "1000"), [mapper], seconds=2)
 
 
-delayed("6.1")
-delayed("7.3")
+add_delayed("6.1")
+add_delayed("7.3")
 
 
 @recipe("missing-cut-short-6.1", "missing-file")
 def cut_short(bench: Bench) -> None:
-    """What is left of the program has its build id, and no symbols."""
-    program = bench.chain()
+    """The remaining part of the program has a build id but no symbols."""
+    program = bench.build_chain()
     bench.launch("6.1", CHAINS, [program])
     bench.must(["truncate", "-s", "4096", program])
 
 
 @recipe("missing-in-memory-6.1", "missing-file")
 def in_memory(bench: Bench) -> None:
-    """The program was never a file."""
-    program = bench.chain("chain", "-static", "-fno-omit-frame-pointer")
+    """The program is not a file."""
+    program = bench.build_chain("chain", "-static", "-fno-omit-frame-pointer")
     bench.launch("6.1", CHAINS, [bench.build("from_memory", programs.FROM_MEMORY, "-O1"), program])
 
 
 @recipe("sorted-by-libc-6.1", "library-no-frame-pointer")
 def sorted_by_libc(bench: Bench) -> None:
-    """Chains end in what libc called back: that is not where the program began."""
+    """Chains begin in a function that libc called back, not where the program began."""
     bench.launch("6.1", CHAINS, [bench.build("sorted", programs.SORTED_BY_LIBC, *WITH_FP)])
 
 
 @recipe("namespaces-6.1", "pid-namespace-map")
 def namespaces(bench: Bench) -> None:
-    """A JIT whose /tmp, with its map, nobody else sees: NAMESPACES records tell of it."""
+    """A JIT with a /tmp of its own, which hides its perf map. NAMESPACES records show that."""
     jit = bench.workload("wx_toggle", "--publish=none", "--control-fd", "none")
     bench.launch("6.1", (*CHAINS, "--namespaces"), [
         "sh", "-c", "echo ready; timeout 2 unshare -fpm %s; true" % " ".join(jit)])

@@ -6,28 +6,28 @@ import sys
 from typing import Sequence
 
 from ci.labelled import scripts
-from ci.labelled.bench import Bench, need
+from ci.labelled.bench import Bench, find_program
 from ci.labelled.of_runtimes import DUMPS, npm_binary
 from ci.labelled.recipe import recipe
 
-# Their files are large, and the tree has captures of the same cause.
+# Captures that the tree keeps: the others have large files and the same causes.
 KEPT = {"postgres-plain-6.1", "postgres-injected-7.3", "dotnet-plain-6.1"}
-# Each page of a program that a sample lies in is kept, too.
+# Few samples, because the tree keeps each page of a program that has a sample.
 CHAINS = ("-g", "-F", "199")
 
 POSTGRES = "/usr/lib/postgresql/15/bin/"
-# It refuses to run as root: to itself it is somebody else.
+# PostgreSQL refuses to run as root: a user namespace gives it another user id.
 SOMEBODY = ("unshare", "--map-user=1000", "--map-group=1000")
 
 
-def postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
-             inject: str = "") -> None:
-    """One backend without a server, which compiles all that it may."""
+def add_postgres(name: str, label: str, version: str, *options: str, record: Sequence[str] = CHAINS,
+                 inject: str = "") -> None:
+    """One backend without a server, which compiles everything that it can."""
     name = "postgres-" + name
 
     @recipe(name, label, name in KEPT)
     def make(bench: Bench) -> None:
-        folder = os.path.dirname(need(POSTGRES + "initdb", "apt-get install postgresql-15"))
+        folder = os.path.dirname(find_program(POSTGRES + "initdb", "apt-get install postgresql-15"))
         data = bench.place("data")
         bench.must([*SOMEBODY, folder + "/initdb", "--no-sync", "--no-instructions",
                     "--auth=trust", "-D", data])
@@ -40,16 +40,16 @@ def postgres(name: str, label: str, version: str, *options: str, record: Sequenc
 
 
 PUBLISHES = "jit_profiling_support=on"
-postgres("plain-6.1", "jit-no-frame-pointer no-name-source", "6.1")
-postgres("not-injected-6.12", "jit-no-frame-pointer jitdump-not-injected", "6.12", PUBLISHES)
-postgres("injected-7.3", "jit-no-frame-pointer", "7.3", PUBLISHES, inject="7.3")
-postgres("dwarf-6.1", "no-cfi-for-jit no-name-source", "6.1", record=DUMPS)
-postgres("dwarf-injected-7.3", "no-cfi-for-jit", "7.3", PUBLISHES, record=DUMPS, inject="7.3")
+add_postgres("plain-6.1", "jit-no-frame-pointer no-name-source", "6.1")
+add_postgres("not-injected-6.12", "jit-no-frame-pointer jitdump-not-injected", "6.12", PUBLISHES)
+add_postgres("injected-7.3", "jit-no-frame-pointer", "7.3", PUBLISHES, inject="7.3")
+add_postgres("dwarf-6.1", "no-cfi-for-jit no-name-source", "6.1", record=DUMPS)
+add_postgres("dwarf-injected-7.3", "no-cfi-for-jit", "7.3", PUBLISHES, record=DUMPS, inject="7.3")
 
 
-def dotnet(name: str, label: str, version: str, *settings: str,
-           record: Sequence[str] = CHAINS) -> None:
-    """A server that answers one question over and over, all of its code compiled while it runs."""
+def add_dotnet(name: str, label: str, version: str, *settings: str,
+               record: Sequence[str] = CHAINS) -> None:
+    """A server that answers the same request repeatedly; all its code is compiled at run time."""
     name = "dotnet-" + name
 
     @recipe(name, label, name in KEPT)
@@ -66,9 +66,9 @@ def dotnet(name: str, label: str, version: str, *settings: str,
 MAP, DUMP = "DOTNET_PerfMapEnabled=3", "DOTNET_PerfMapEnabled=2"
 ONE_MAPPING = "DOTNET_EnableWriteXorExecute=0"
 # The program itself is stripped.
-dotnet("plain-6.1", "no-name-source stripped-symbols", "6.1")
-dotnet("memfd-map-7.3", "map-not-read-for-memfd stripped-symbols", "7.3", MAP)
-dotnet("map-6.12", "stripped-symbols", "6.12", MAP, ONE_MAPPING)
-# A record that could not be written whole ends the dump, and its mapping.
-dotnet("dump-7.2", "no-name-source stripped-symbols", "7.2", DUMP, ONE_MAPPING)
-dotnet("dwarf-6.1", "no-cfi-for-jit stripped-symbols", "6.1", MAP, ONE_MAPPING, record=DUMPS)
+add_dotnet("plain-6.1", "no-name-source stripped-symbols", "6.1")
+add_dotnet("memfd-map-7.3", "map-not-read-for-memfd stripped-symbols", "7.3", MAP)
+add_dotnet("map-6.12", "stripped-symbols", "6.12", MAP, ONE_MAPPING)
+# The runtime ends the dump and its mapping after a record that it could not write completely.
+add_dotnet("dump-7.2", "no-name-source stripped-symbols", "7.2", DUMP, ONE_MAPPING)
+add_dotnet("dwarf-6.1", "no-cfi-for-jit stripped-symbols", "6.1", MAP, ONE_MAPPING, record=DUMPS)

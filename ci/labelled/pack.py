@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Captures as they lie in the tree: an archive each, and the large files that many of them name
-once, emptied of what no reader asks for (prune.py)."""
+"""Packs captures for the tree: an archive for each capture, and once each large file that many of
+them name, without the parts that no reader needs (prune.py)."""
 
 import collections
 import hashlib
@@ -14,69 +14,70 @@ from typing import Iterable, Iterator
 from ci.base import files
 from ci.labelled import prune, sysroot
 
-LARGE = 40_000  # bytes; from here on a file is shared
+LARGE = 40_000  # bytes; larger files are shared
 PAGE = 4096
 PRESET = 6
-FILES = "files"  # of an archive: "BLOB PATH" lines; of the folder: the shared files
+# In an archive: the file of "BLOB PATH" lines. In the folder: the directory of shared files.
+FILES = "files"
 
 
-def paths_below(root: str) -> Iterator[str]:
+def walk_paths(root: str) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         for name in sorted(names + [one for one in folders
                                     if os.path.islink(os.path.join(folder, one))]):
             yield os.path.join(folder, name)
 
 
-def digest(path: str) -> str:
+def hash_file(path: str) -> str:
     return hashlib.sha256(files.read_bytes(path)).hexdigest()[:16]
 
 
 class Packer:
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target = source, target
-        self.dumps: set[str] = set()  # shared files that a stack dump is unwound by
+        self.dumps: set[str] = set()  # shared files needed to unwind a stack dump
         self.pages: dict[str, set[int]] = collections.defaultdict(set)
-        self.paths: dict[str, str] = {}  # of each shared file, one that holds it
+        self.paths: dict[str, str] = {}  # a path of each shared file
         self.known: dict[tuple[int, int, int], str] = {}
 
-    def blob(self, path: str) -> str | None:
-        """The name of a shared file; None if it belongs into the archive."""
+    def find_shared(self, path: str) -> str | None:
+        """Returns the name of a shared file, or None if @path belongs into the archive."""
         about = os.lstat(path)
         if os.path.islink(path) or about.st_size < LARGE or "/tmp/perf-" in path or \
                 path.endswith(".dump"):
             return None
-        # The same file is read once, though it was copied for each capture.
+        # Copies of a file in several captures are read only once.
         key = (about.st_size, about.st_mtime_ns, hash(os.path.basename(path)))
         if key not in self.known:
-            self.known[key] = digest(path)
+            self.known[key] = hash_file(path)
         self.paths.setdefault(self.known[key], path)
         return self.known[key]
 
-    def capture(self, name: str) -> None:
+    def pack_capture(self, name: str) -> None:
         home = os.path.join(self.source, name)
         root = os.path.join(home, "root")
         touched = sysroot.Touched(os.path.join(home, "perf.data"))
         shared = []
         with lzma.open(os.path.join(self.target, name + ".tar.xz"), "wb", preset=PRESET) as out, \
                 tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
-            for path in paths_below(root):
+            for path in walk_paths(root):
                 inside = path[len(root):]
-                blob = self.blob(path)
+                blob = self.find_shared(path)
                 if blob:
                     shared.append("%s %s\n" % (blob, inside))
                     if touched.dumps:
                         self.dumps.add(blob)
                     self.pages[blob] |= touched.pages.get(inside, set())
                 else:
-                    archive.add(path, "root" + inside, recursive=False, filter=nobodys)
+                    archive.add(path, "root" + inside, recursive=False, filter=clear_owner)
             for part in ("perf.data", "label", "how"):
-                archive.add(os.path.join(home, part), part, filter=nobodys)
+                archive.add(os.path.join(home, part), part, filter=clear_owner)
             raw = "".join(shared).encode()
             about = tarfile.TarInfo(FILES)
             about.size = len(raw)
             archive.addfile(about, io.BytesIO(raw))
 
-    def blobs(self) -> None:
+    def write_shared(self) -> None:
         folder = os.path.join(self.target, FILES)
         os.makedirs(folder, exist_ok=True)
         for blob, path in self.paths.items():
@@ -86,39 +87,40 @@ class Packer:
             if os.path.exists(place):
                 with lzma.open(place) as packed:
                     old = packed.read()
-                if union(old, raw) == old:
+                if merge_versions(old, raw) == old:
                     continue
-                raw = union(old, raw)
+                raw = merge_versions(old, raw)
             with lzma.open(place, "wb", preset=PRESET) as out:
                 out.write(raw)
 
 
-def union(one: bytes, other: bytes) -> bytes:
-    """Of two files that were emptied of different parts."""
+def merge_versions(one: bytes, other: bytes) -> bytes:
+    """Returns the union of two versions of a file that lack different parts."""
     return (int.from_bytes(one, "little") | int.from_bytes(other, "little")).to_bytes(
         len(one), "little")
 
 
-def nobodys(about: tarfile.TarInfo) -> tarfile.TarInfo:
+def clear_owner(about: tarfile.TarInfo) -> tarfile.TarInfo:
     about.uid = about.gid = 0
     about.uname = about.gname = ""
     return about
 
 
 def pack(source: str, target: str, names: Iterable[str], add: bool) -> None:
-    """Replaces @target by archives of those captures in @source, or adds them."""
+    """Replaces @target by archives of the captures @names in @source; with @add, keeps its other
+    archives."""
     if not add:
         shutil.rmtree(target, ignore_errors=True)
     os.makedirs(target, exist_ok=True)
     packer = Packer(source, target)
     for name in names:
         if os.path.exists(os.path.join(source, name, "label")):
-            packer.capture(name)
-    packer.blobs()
+            packer.pack_capture(name)
+    packer.write_shared()
 
 
 def unpack_blob(path: str, target: str) -> None:
-    """Writes a shared file with holes where nothing is."""
+    """Unpacks a shared file, with holes for pages of zeros."""
     with lzma.open(path) as packed, open(target, "wb") as out:
         while True:
             raw = packed.read(1 << 20)
@@ -134,10 +136,12 @@ def unpack_blob(path: str, target: str) -> None:
 
 
 def unpack(folder: str, name: str, target: str, shared: str) -> None:
-    """One capture into the new folder @target; shared files are unpacked once, into @shared."""
+    """Unpacks a capture into the new folder @target. Unpacks each shared file once, into
+    @shared."""
     with lzma.open(os.path.join(folder, name + ".tar.xz")) as packed, \
             tarfile.open(fileobj=packed) as archive:
-        # The tree's own archives: one holds a FIFO, others links, as the recorded machine had them.
+        # Trust the tree's own archives: one contains a FIFO, others contain links of the recorded
+        # machine.
         setattr(archive, "extraction_filter", lambda member, path: member)
         archive.extractall(target)
     for line in files.read(os.path.join(target, FILES)).splitlines():

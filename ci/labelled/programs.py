@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The sources of the programs that are recorded. Each prints "ready" and runs until its standard
-input ends, or for as many milliseconds as its first argument says."""
+"""The sources of the recorded programs. Each prints "ready" and runs until its standard input ends,
+or for the number of milliseconds in its first argument."""
 
-# Ends with standard input or after a time; the part that all C programs share.
+# Common part of all C programs: ends with standard input or after a time.
 ENDS = """
 #include <poll.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int go_on(void)
 }
 """
 
-# What such a program does over and over, CALL, adds up.
+# Repeats CALL and sums up its results.
 MAIN = """
 int main(int argc, char **argv)
 {
@@ -58,7 +58,7 @@ __attribute__((noinline)) long inner(long n)
 }
 """
 
-# Four functions deep, each doing work of its own: with frame pointers, a healthy program.
+# A chain of four functions, each with work of its own. Healthy if built with frame pointers.
 CHAIN = ENDS + INNER + """
 __attribute__((noinline)) long middle(long n)
 {
@@ -71,7 +71,7 @@ __attribute__((noinline)) long outer(long n)
 }
 """ + MAIN.replace("CALL", "outer(100000)")
 
-# The same in threads and children, and with an exec.
+# The same in threads, in children, and after an exec.
 FAMILY = ENDS + INNER + """
 #include <pthread.h>
 #include <sys/wait.h>
@@ -111,8 +111,8 @@ int main(int argc, char **argv)
 }
 """
 
-# A library that runs code given to it, and computes by itself: in one function in %rbp, which a
-# build with frame pointers (FRAMES) cannot.
+# A library that calls a function given to it and has computations of its own. One function uses
+# %rbp unless it is built with frame pointers (FRAMES).
 LIBRARY = """
 long library_leaf(long n)
 {
@@ -166,7 +166,7 @@ __attribute__((noinline)) long caller(long n)
 }
 """ + MAIN.replace("CALL", "caller(400000)")
 
-# Calls itself DEPTH times with SIZE bytes of locals, all written unless HOLLOW.
+# Calls itself DEPTH times with SIZE bytes of locals, which it writes unless HOLLOW.
 DEEP = ENDS + """
 #ifndef HOLLOW
 #define HOLLOW 0
@@ -190,8 +190,8 @@ __attribute__((noinline)) long down(int depth, long n)
 }
 """ + MAIN.replace("CALL", "down(DEPTH, 400000)")
 
-# A piece of code in memory of its own, which the kernel cannot merge with other: a loop of some
-# 1 ms with a frame pointer, named in a perf map.
+# A piece of code in memory that the kernel cannot merge with other memory: a loop of about 1 ms
+# with a frame pointer, named in a perf map.
 PIECES = ENDS + """
 #include <sys/mman.h>
 
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Maps each piece in a storm of mapping records, of which a small ring holds only some.
+# Maps each piece amid many other mapping records, of which a small ring loses some.
 STORM = PIECES + """
 static void storm(char *page)
 {
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 }
 """
 
-# C++ as it is built by default: no frame pointers, call frame information everywhere.
+# C++ with the usual options: no frame pointers, call frame information everywhere.
 SORTS = """
 #include <algorithm>
 #include <chrono>
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Runs the program that it is given from memory: a program that is no file.
+# Runs its argument, a program, from memory, so that the program has no file.
 FROM_MEMORY = """
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -355,7 +355,7 @@ int main(int argc, char **argv)
 }
 """
 
-# Computes in what qsort() of a library without frame pointers calls back.
+# Computes in a function that qsort() calls back, from a library without frame pointers.
 SORTED_BY_LIBC = ENDS + """
 volatile long sum;
 

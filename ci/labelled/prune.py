@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Empties an ELF file of what no reader of a capture asks for, at the same size and places: what
-stays are headers, notes, symbols, call frame information, and the pages that samples lie in."""
+"""Zeroes the parts of an ELF file that no reader of a capture needs, without changing sizes and
+offsets. Headers, notes, symbols, call frame information and pages with samples stay."""
 
 import struct
 from typing import Iterable
@@ -9,7 +9,8 @@ PAGE = 4096
 KEPT = (".note", ".symtab", ".strtab", ".dynsym", ".dynstr", ".shstrtab", ".eh_frame",
         ".gnu_debuglink", ".gnu_debugdata", ".dynamic", ".plt", ".comment")
 SYMBOL = 24
-# Bytes: of more symbols, those near samples stay; of more call frame information, what is needed.
+# Bytes: of larger symbol tables, only symbols near samples stay; larger call frame information
+# stays only if it is needed.
 MUCH = 400_000
 NOBITS = 8
 
@@ -21,7 +22,7 @@ class Section:
         self.name = name
 
 
-def sections_of(raw: bytes) -> list[Section]:
+def read_sections(raw: bytes) -> list[Section]:
     at, = struct.unpack_from("<Q", raw, 40)
     size, count, names = struct.unpack_from("<HHH", raw, 58)
     if not at or not count:
@@ -35,8 +36,8 @@ def sections_of(raw: bytes) -> list[Section]:
     return [Section(one, name(one[0])) for one in fields]
 
 
-def place_of(raw: bytes, address: int) -> int | None:
-    """Where in the file an address of a loaded segment lies."""
+def find_offset(raw: bytes, address: int) -> int | None:
+    """Returns the file offset of an address in a loaded segment, or None."""
     at, = struct.unpack_from("<Q", raw, 32)
     size, count = struct.unpack_from("<HH", raw, 54)
     for i in range(count):
@@ -48,12 +49,12 @@ def place_of(raw: bytes, address: int) -> int | None:
 
 def prune_symbols(raw: bytes, new: bytearray, table: Section, strings: Section,
                   pages: set[int]) -> None:
-    """Keeps the symbols of sampled pages, with their names; the others become empty."""
+    """Keeps only the symbols of sampled pages and their names."""
     new[table.offset:table.offset + table.size] = bytes(table.size)
     new[strings.offset:strings.offset + strings.size] = bytes(strings.size)
     for at in range(table.offset, table.offset + table.size, SYMBOL):
         name, _, _, _, value, size = struct.unpack_from("<IBBHQQ", raw, at)
-        place = place_of(raw, value)
+        place = find_offset(raw, value)
         if place is None or not any(page in pages for page in
                                     range(place // PAGE, (place + size) // PAGE + 1)):
             continue
@@ -64,8 +65,8 @@ def prune_symbols(raw: bytes, new: bytearray, table: Section, strings: Section,
 
 
 def prune(raw: bytes, pages: Iterable[int], dumps: bool) -> bytes:
-    """The file with all else zero. @dumps: stacks are unwound by it, and need all of its call frame
-    information."""
+    """Returns the file with everything else zero. @dumps: stack dumps are unwound by it, which
+    needs all of its call frame information."""
     new, pages = bytearray(len(raw)), set(pages)
 
     def keep(start: int, size: int) -> None:
@@ -85,7 +86,7 @@ def prune(raw: bytes, pages: Iterable[int], dumps: bool) -> bytes:
     at, = struct.unpack_from("<Q", raw, 40)
     size, count = struct.unpack_from("<HH", raw, 58)
     keep(at, size * count)
-    sections = sections_of(raw)
+    sections = read_sections(raw)
     for one in sections:
         if one.kind != NOBITS and one.name.startswith(KEPT):
             if dumps or one.size < MUCH or not one.name.startswith(".eh_frame"):

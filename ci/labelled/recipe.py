@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recipes: how a capture is made whose cause is known because it was made so."""
+"""Recipes: each makes a capture whose cause is known from the way it is made."""
 
 from typing import Callable, NamedTuple
 
@@ -11,23 +11,23 @@ HEALTHY = "healthy"
 
 class Recipe(NamedTuple):
     name: str
-    label: tuple[str, ...]  # the main cause first, then those that may tie with it
+    label: tuple[str, ...]  # the main cause first, then causes that may tie with it
     make: Make
-    kept: bool  # in the tree
+    kept: bool  # whether the tree keeps the capture
 
 
 RECIPES: dict[str, Recipe] = {}
 
 
 def add(name: str, label: str, make: Make, kept: bool = True) -> None:
-    """@label: one or more ids of docs/explain.md, or "healthy"."""
+    """Registers a recipe. @label: one or more ids of docs/explain.md, or "healthy"."""
     if name in RECIPES:
         raise ValueError("two recipes are named " + name)
     RECIPES[name] = Recipe(name, tuple(label.split()), make, kept)
 
 
 def recipe(name: str, label: str, kept: bool = True) -> Callable[[Make], Make]:
-    """Registers the function as what makes a capture."""
+    """Registers the decorated function as a recipe."""
     def register(make: Make) -> Make:
         add(name, label, make, kept)
         return make

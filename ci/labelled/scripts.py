@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the real runtimes run: the same three functions in each language. Each script prints "ready"
-when it is warm, and runs for as many milliseconds as its argument says."""
+"""The scripts of the real runtimes: the same three functions in each language. Each prints "ready"
+after its warm-up and runs for the number of milliseconds in its argument."""
 
 JAVASCRIPT = """
 function leaf(n) { let s = 1; for (let i = 0; i < n; i++) s = (s * 31 + i) % 65521; return s; }
@@ -14,7 +14,7 @@ out('ready');
 work(Date.now() + MS);
 """
 
-# Most of it runs in functions of the runtime's own.
+# Spends most of its time in functions of the runtime.
 NATIVE_JAVASCRIPT = """
 const keys = [...Array(200).keys()].map(i => 'k' + i);
 const text = s => JSON.stringify(Object.fromEntries(keys.map(k => [k, s]))).length;
@@ -205,7 +205,7 @@ SCHEME = """
 (work (string->number (cadr (command-line))))
 """
 
-# A backend by itself prints what it is asked for behind its prompt, so "ready" follows a newline.
+# A single backend prints the answer behind its prompt, so "ready" must follow a newline.
 SQL = """
 COPY (SELECT E'\\nready') TO STDOUT (FORMAT csv);
 
@@ -216,7 +216,7 @@ SELECT sum(CASE WHEN a % 3 = 0 THEN (a * 31 + b) % 65521 ELSE (b * 31 - a) % 655
 
 """
 
-# Asks a server of the Model Context Protocol for its tools, by lines of JSON.
+# Requests the list of tools from a server of the Model Context Protocol, repeatedly.
 ASK = """
 import json, subprocess, sys, time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The files that a capture names: copied below one folder, where `explain --root` finds them."""
+"""Copies the files that a capture names into a folder for `explain --root`."""
 
 import bisect
 import collections
@@ -16,7 +16,7 @@ PAGE = 4096
 
 
 class Touched:
-    """Of each file that a capture maps, the pages that its samples lie in."""
+    """The pages with samples of each file that a capture maps."""
 
     def __init__(self, path: str) -> None:
         perf = rd.PerfData.load(path)
@@ -29,8 +29,8 @@ class Touched:
             if record.prot & rd.EXECUTE and name.startswith("/"):
                 spaces[record.pid].append((record.start, record.start + record.size,
                                            record.pgoff, name))
-                self.pages[name]  # known, though no sample lies there
-        # Which process is which matters little here: a page more does no harm.
+                self.pages[name]  # known, although no sample is in it
+        # Ignores which process a sample belongs to: an additional page does no harm.
         everything = sorted({entry for entries in spaces.values() for entry in entries})
         starts = [entry[0] for entry in everything]
         self.dumps = any(sample.stack for sample in perf.samples())
@@ -44,19 +44,19 @@ class Touched:
 
 
 def wanted(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[str]:
-    """The regular files and FIFOs that belong to a capture and are there: of those below the folder
-    @own all, of others those that its stacks lie in."""
+    """Returns the existing regular files and FIFOs of a capture: all files below the folder @own,
+    and other files with samples."""
     paths = set(extra) | set(touched.pages)
     paths |= {"/tmp/perf-%d.map" % pid for pid in touched.pids}
     found = []
     for path in sorted(paths):
-        # Stacks that are dumped pass through files that no sample lies in.
+        # Dumped stacks also need files without samples.
         if not touched.dumps and not path.startswith(own) and path in touched.pages and \
                 not touched.pages[path]:
             continue
         try:
             mode = os.stat(path).st_mode
-        except OSError:  # not there, or a link that leads nowhere
+        except OSError:  # missing, or a dangling link
             continue
         if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             found.append(path)
@@ -64,7 +64,7 @@ def wanted(touched: Touched, extra: Sequence[str] = (), own: str = "/") -> list[
 
 
 def copy(paths: Iterable[str], root: str) -> None:
-    """Copies with times; a large file of the same file system is linked."""
+    """Copies files with their times to the folder @root."""
     for path in paths:
         target = root + os.path.realpath(path) if os.path.islink(path) else root + path
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -72,8 +72,8 @@ def copy(paths: Iterable[str], root: str) -> None:
             os.mkfifo(target)
         else:
             shutil.copy2(path, target)
-            os.chmod(target, 0o644)  # who reads it is another user, on another machine
-    # A path through a link of the machine (/lib -> /usr/lib) is reached in the sysroot, too.
+            os.chmod(target, 0o644)  # another user on another machine reads it
+    # Paths through a link of the machine (/lib -> /usr/lib) must work in the sysroot too.
     for link in ("lib", "lib64", "bin", "sbin"):
         if os.path.islink("/" + link) and not os.path.lexists(os.path.join(root, link)):
             os.makedirs(os.path.join(root, "usr", link), exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The build, the recorded runs, and all that is asked about a mutant."""
+"""The build, the recorded runs, and all oracles that can notice a mutant."""
 
 import glob
 import json
@@ -17,9 +17,9 @@ from ci.mutants.scripts import Script
 from ci.mutants.traced import Traced
 
 FIXTURES = "validators/fixtures"
-# Each fixture altered in so many ways.
+# Number of altered copies of each fixture.
 TAMPERED = 12
-# The Python tests that record nothing, or whose result depends on no figure of it.
+# Python tests that record nothing, or whose result does not depend on recorded figures.
 SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
            "explain/test_explain_names.py", "explain/test_explain.py",
            "format/observations/test_observations.py",
@@ -42,7 +42,7 @@ class Bench:
     def __init__(self, tree: str, build: str, run: str | None) -> None:
         self.tree, self.folder = tree, os.path.join(build, "mutants")
         self.build = Build(tree, build)
-        self.run = os.path.abspath(run) if run else self.recorded()
+        self.run = os.path.abspath(run) if run else self.record_run()
         self.traced: Traced | None = None
         self.plain = os.path.join(self.folder, "plain")
         os.makedirs(self.plain, exist_ok=True)
@@ -50,10 +50,10 @@ class Bench:
         self.link_adapters(self.plain)
         self.version = oracles.digest(
             files.read_bytes(os.path.join(self.plain, "jitproof")), self.run.encode())
-        self.oracles = {one.name: one for one in self.all_oracles()}
+        self.oracles = {one.name: one for one in self.list_oracles()}
 
-    def recorded(self) -> str:
-        """A run of the set check, recorded once."""
+    def record_run(self) -> str:
+        """Returns a recorded run of the set check; records it at the first call."""
         top = os.path.join(self.folder, "run")
         if not os.path.exists(os.path.join(top, "results.jsonl")):
             shutil.rmtree(top, ignore_errors=True)
@@ -63,24 +63,25 @@ class Bench:
                                      done.returncode)
         return top
 
-    def all_oracles(self) -> Iterator[oracles.Oracle]:
-        """The cheap ones first."""
+    def list_oracles(self) -> Iterator[oracles.Oracle]:
+        """Yields all oracles, cheap ones first."""
         top = os.path.join(self.tree, FIXTURES)
         yield oracles.Judged("fixtures", top)
-        fixtures = list(cases(top))
+        fixtures = list(list_cases(top))
         for name in fixtures:
-            yield from self.of_file(name, os.path.join(top, name, "perf.data"))
+            yield from self.file_oracles(name, os.path.join(top, name, "perf.data"))
             elf = os.path.join(top, "anon", "elf")
             yield oracles.File("stacks " + name, ["judge", "--json", "--unwind", "--elf", elf],
                                os.path.join(top, name, "perf.data"))
         for number in range(TAMPERED):
             yield oracles.Tampered(number, self.folder, self.tree, top)
-        yield from self.units()
-        for name in cases(self.run):
+        yield from self.unit_oracles()
+        for name in list_cases(self.run):
             yield oracles.Judged("run " + name, os.path.join(self.run, name), slow=True)
-        for path in oracles.captures(self.run, "perf.data", 12):
-            yield from self.of_file("run " + os.path.relpath(os.path.dirname(path), self.run), path)
-        for path in oracles.captures(self.run, "injected.data", 12):
+        for path in oracles.list_captures(self.run, "perf.data", 12):
+            case = os.path.relpath(os.path.dirname(path), self.run)
+            yield from self.file_oracles("run " + case, path)
+        for path in oracles.list_captures(self.run, "injected.data", 12):
             folder = os.path.dirname(path)
             for mode in ("cut", "keep", "strip"):
                 yield oracles.Injected(
@@ -89,47 +90,48 @@ class Bench:
         for name in SCRIPTS:
             yield Script(self.tree, name)
 
-    def of_file(self, name: str, path: str) -> Iterator[oracles.Oracle]:
+    def file_oracles(self, name: str, path: str) -> Iterator[oracles.Oracle]:
         for command in ("judge", "explain"):
             yield oracles.File("%s %s" % (command, name), [command, "--json"], path)
 
-    def units(self) -> Iterator[oracles.Oracle]:
-        # What watches is not asked: it would depend on the machine.
-        units = [file for file in sorted(glob.glob("harness/selftest/**/test_*.c",
-                                                   root_dir=self.tree, recursive=True))
+    def unit_oracles(self) -> Iterator[oracles.Oracle]:
+        # Tests of code that captures depend on the machine.
+        units = [file for file in sorted(glob.glob("harness/selftest/test_*.c",
+                                                   root_dir=self.tree))
                  if "harness/capture/" not in files.read(os.path.join(self.tree, file))]
         self.build.make(*map(self.build.object_of, units))
         for file in units:
             yield oracles.Unit(self.tree, file, self.build.linker, "/harness/command/main.o",
                                self.build.object_of(file))
 
-    def trace(self, run: Callable[[Callable[[str], None], list[str]], object]) -> None:
-        """Which question runs which line: run() calls a function with each of some names."""
+    def trace_oracles(self, run: Callable[[Callable[[str], None], list[str]], object]) -> None:
+        """Finds out which oracle runs which line. @run: calls a function for each of a list of
+        names."""
         self.traced = Traced(self.tree, self.folder)
         self.traced.make()
-        run(self.note, [name for name, one in self.oracles.items()
-                        if not os.path.exists(self.noted(one))])
+        run(self.trace_oracle, [name for name, one in self.oracles.items()
+                                if not os.path.exists(self.trace_end(one))])
         for name, one in self.oracles.items():
             if isinstance(one, Script):
                 self.traced.load_script(name)
             else:
                 self.traced.load(name)
 
-    def noted(self, oracle: oracles.Oracle) -> str:
-        """The last file that tracing it writes."""
+    def trace_end(self, oracle: oracles.Oracle) -> str:
+        """Returns the last file that tracing the oracle writes."""
         assert self.traced
         path = self.traced.path(oracle.name)
         return os.path.join(path, "done") if isinstance(oracle, Script) else path + ".seconds"
 
-    def note(self, name: str) -> None:
+    def trace_oracle(self, name: str) -> None:
         assert self.traced
         oracle, path = self.oracles[name], self.traced.path(name)
         if isinstance(oracle, Script):
             os.makedirs(path, exist_ok=True)
             oracle.trace(self.traced.binary, path)
-            files.write(self.noted(oracle), "")
+            files.write(self.trace_end(oracle), "")
             return
-        self.expect(oracle)
+        self.learn_expected(oracle)
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             shutil.copy(os.path.join(os.path.dirname(self.traced.binary), "objects"), scratch)
             self.link_adapters(scratch)
@@ -141,15 +143,16 @@ class Bench:
             oracle.ask(binary, scratch, 600)
             seconds = time.monotonic() - start
             del os.environ["MUTANTS_TRACE"]
-        files.write(self.noted(oracle), "%.3f" % seconds)
+        files.write(self.trace_end(oracle), "%.3f" % seconds)
 
-    def expect(self, oracle: oracles.Oracle) -> None:
-        """What it says of the unchanged program, from the last time if that is the same."""
+    def learn_expected(self, oracle: oracles.Oracle) -> None:
+        """Determines the oracle's answer for the unchanged program, or reads it from the last call
+        if program and run are the same."""
         if oracle.expected:
             return
         binary = oracle.plain = os.path.join(self.plain, "jitproof")
         if isinstance(oracle, Script):
-            oracle.learn(binary, self.plain)
+            oracle.learn_expected(binary, self.plain)
             return
         version = oracles.digest(self.version.encode(), files.read_bytes(
             oracle.built if isinstance(oracle, oracles.Unit) else oracles.__file__))
@@ -162,7 +165,7 @@ class Bench:
         with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
             for name in ("objects", "jitproof", "profiler"):
                 os.symlink(os.path.join(self.plain, name), os.path.join(scratch, name))
-            oracle.learn(binary, scratch)
+            oracle.learn_expected(binary, scratch)
             assert oracle.expected
             os.makedirs(os.path.dirname(path), exist_ok=True)
             files.write(path + str(os.getpid()), json.dumps([version, *oracle.expected]))
@@ -173,12 +176,12 @@ class Bench:
         if not os.path.lexists(path):
             os.symlink(os.path.join(self.tree, "harness/profiler"), path)
 
-    def questions(self, mutant: Mutant, first: str, slow: bool | None,
+    def find_oracles(self, mutant: Mutant, first: str, slow: bool | None,
                   most: float) -> Iterator[oracles.Oracle]:
-        """Those that run the line, fastest first; untraced, all that could. @first: who noticed
-        it the last time; @slow: only such ones; @most: of the slow ones the fastest, which take
-        so many seconds together (0: all)."""
-        name, _, method = first.partition(" ") if "test_" in first else (first, "", "")
+        """Yields oracles that run the mutant's line, fastest first; without traces, all that could.
+        @first: the oracle that noticed it the last time; @slow: only slow (or fast) oracles; @most:
+        only the fastest slow oracles, which take so many seconds together (0: all)."""
+        name, _, method = first.partition(" ") if first.startswith("test_") else (first, "", "")
         before = self.oracles.get(name)
         if before and slow in (None, before.slow):
             if isinstance(before, Script):
@@ -189,8 +192,8 @@ class Bench:
                         one.applies(mutant) and not isinstance(one, Script))
             return
         taken, methods = 0.0, dict[str, list[str]]()
-        for seconds, key in self.traced.running(mutant.file, mutant.line + 1):
-            question, _, method = key.partition(" ") if "test_" in key else (key, "", "")
+        for seconds, key in self.traced.find_running(mutant.file, mutant.line + 1):
+            question, _, method = key.partition(" ") if key.startswith("test_") else (key, "", "")
             if slow not in (None, self.oracles[question].slow):
                 continue
             taken += seconds if slow else 0
@@ -206,10 +209,10 @@ class Bench:
             script.methods = some
             yield script
 
-    def try_one(self, mutant: Mutant, scratch: str, first: str, seconds: float,
+    def try_mutant(self, mutant: Mutant, scratch: str, first: str, seconds: float,
                 slow: bool | None = None, most: float = 0) -> dict[str, Any]:
-        """@first, @slow, @most: see questions(); @seconds: no more is asked after so long (0: all
-        are), and it stays undecided, as it does while only the fast ones were asked."""
+        """Tries a mutant. @first, @slow, @most: see find_oracles(). @seconds: time after which it
+        stays undecided (0: no limit). It also stays undecided if only fast oracles were used."""
         begin = time.monotonic()
         path = os.path.join(self.tree, mutant.file)
         lines = files.read(path).split("\n")
@@ -221,20 +224,20 @@ class Bench:
             return {"state": "same" if made else "no C", "by": ""}
         binary = self.build.link(mutant.file, made, scratch)
         asked = 0
-        for oracle in self.questions(mutant, first, slow, most):
+        for oracle in self.find_oracles(mutant, first, slow, most):
             if asked and seconds and time.monotonic() - begin > seconds:
                 return {"state": "undecided", "by": ""}
-            self.expect(oracle)
+            self.learn_expected(oracle)
             asked += 1
-            by = oracle.killer(binary, scratch)
+            by = oracle.find_killer(binary, scratch)
             if by:
                 return {"state": "killed", "by": by, "asked": asked}
         return {"state": "survived" if self.traced and slow is not False else "undecided",
                 "by": "", "asked": asked}
 
 
-def cases(top: str) -> Iterator[str]:
-    """Those of a run directory that were recorded."""
+def list_cases(top: str) -> Iterator[str]:
+    """Yields the recorded cases of a run directory."""
     for folder, _, names in sorted(os.walk(top)):
         if "case" in names and "perf.data" in names:
             yield os.path.relpath(folder, top)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What make has built; then one object at a time is replaced."""
+"""A build by make, in which a mutant replaces a single object."""
 
 import os
 import shlex
@@ -9,9 +9,9 @@ from ci.base import files, process
 from ci.base.status import Unusable
 from ci.mutants import oracles
 
-# Without line numbers, the same code has the same bytes.
+# No line numbers, so that the same code has the same bytes.
 FLAGS = "-O2 -g0"
-# No author of a change would get by with these.
+# Warnings that the author of a change would not accept.
 REFUSED = ("incompatible-pointer-types", "int-conversion", "discarded-qualifiers",
            "implicit-function-declaration")
 TIMEOUT_S = 120
@@ -19,12 +19,12 @@ TIMEOUT_S = 120
 
 class Build:
     def __init__(self, tree: str, folder: str, options: Sequence[str] = ()) -> None:
-        """@options: make's, beside O=."""
+        """@options: arguments of make besides O=."""
         self.tree, self.folder, self.options = tree, folder, options
         self.binary = os.path.join(self.folder, "jitproof")
         self.make(self.binary, os.path.join(self.folder, "profiler"))
-        self.compiler = self.command("harness/base/array.o", "CFLAGS=" + FLAGS, "WERROR=")
-        link = self.command("jitproof")
+        self.compiler = self.find_command("harness/base/array.o", "CFLAGS=" + FLAGS, "WERROR=")
+        link = self.find_command("jitproof")
         self.linker, self.objects, oracles.LIBRARIES[:] = split_link(link)
 
     def make(self, *targets: str) -> None:
@@ -33,12 +33,12 @@ class Build:
         if done.returncode:
             raise Unusable("make %s: %s" % (" ".join(targets), done.stderr.strip()[-300:]))
 
-    def command(self, target: str, *options: str) -> list[str]:
-        """What make would run for a target, as words."""
+    def find_command(self, target: str, *options: str) -> list[str]:
+        """Returns the command by which make builds a target, as words."""
         path = os.path.join(self.folder, target)
-        said = process.must(["make", "-n", "V=1", "-W", self.source_of(target),
-                             "O=" + self.folder, *self.options, *options, path], cwd=self.tree)
-        lines = [line for line in said.splitlines() if " -o %s " % path in line + " "]
+        output = process.must(["make", "-n", "V=1", "-W", self.source_of(target),
+                               "O=" + self.folder, *self.options, *options, path], cwd=self.tree)
+        lines = [line for line in output.splitlines() if " -o %s " % path in line + " "]
         if not lines:
             raise Unusable("make builds no " + target)
         return shlex.split(lines[-1])
@@ -51,8 +51,8 @@ class Build:
         return os.path.join(self.folder, file.removesuffix(".c") + ".o")
 
     def compile(self, file: str, text: str, scratch: str) -> tuple[str | None, bool]:
-        """(the object of a file with another text, None where that is no C; whether its code is
-        the same as before)"""
+        """Compiles @file with another text. Returns (object, or None if that is not valid C;
+        whether its code is the same as before)."""
         objects = []
         for name, content in (("mutant", text),
                               ("plain", files.read(os.path.join(self.tree, file)))):
@@ -69,7 +69,7 @@ class Build:
         return objects[0], files.read_bytes(objects[0]) == files.read_bytes(objects[1])
 
     def link(self, file: str, changed: str, scratch: str) -> str:
-        """The program with one object in the place of another."""
+        """Links the program with @changed in place of the object of @file. Returns its path."""
         target = os.path.join(scratch, "jitproof")
         objects = [changed if one == self.object_of(file) else one for one in self.objects]
         files.write(os.path.join(scratch, "objects"), shlex.join(objects))
@@ -81,7 +81,7 @@ class Build:
 
 
 def split_link(words: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """(the command's start, its objects, its libraries)"""
+    """Splits a link command into (its start, its objects, its libraries)."""
     at = words.index("-o")
     objects = [word for word in words[at + 2:] if word.endswith(".o")]
     libraries = [word for word in words[at + 2:] if not word.endswith(".o")]

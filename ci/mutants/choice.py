@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which mutants are tried: the same ones as long as their lines stay, spread over all operators."""
+"""Selects the mutants to try: the same ones as long as their lines stay, spread over all
+operators."""
 
 import collections
 import glob
@@ -16,27 +17,28 @@ FOLDERS = ("validators", "harness/judge", "harness/outcome", "harness/explain",
            "harness/inject", "harness/format/perfdata", "harness/format/observations",
            "harness/format/truth", "harness/format/jit", "harness/format/elf",
            "harness/format/rundir", "harness/format/procmaps")
-# Writers and what only captures use: judging reads nothing of theirs.
+# Files that judging does not use: writers, and code that only captures use.
 EXCEPT = ("harness/format/truth/write.c", "harness/format/truth/acts.c")
 
 
-def mutants(tree: str) -> list[Mutant]:
+def list_mutants(tree: str) -> list[Mutant]:
     found: list[Mutant] = []
     for folder in FOLDERS:
         for path in sorted(glob.glob(os.path.join(tree, folder, "*.c"))):
             file = os.path.relpath(path, tree)
             if file not in EXCEPT:
-                found += operators.of_file(file, files.read(path))
+                found += operators.file_mutants(file, files.read(path))
     return found
 
 
 def digest(mutant: Mutant) -> str:
-    """Its name in one word."""
+    """Returns the mutant's key as one word."""
     return hashlib.sha256("\0".join(mutant.key()).encode()).hexdigest()[:16]
 
 
 def choose(every: list[Mutant], count: int) -> list[Mutant]:
-    """Each operator's turn comes as often as the others', at most one mutant of each line."""
+    """Returns up to @count mutants: the same number of each operator if possible, and at most one
+    mutant of a line."""
     waiting: dict[str, collections.deque[Mutant]] = {}
     for one in sorted(every, key=digest):
         waiting.setdefault(one.operator, collections.deque()).append(one)

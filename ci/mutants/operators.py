@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The places where one line of C can be changed so that it does something else."""
+"""Changes of single lines of C after which the program behaves differently."""
 
 import re
 from typing import Callable, Iterator, NamedTuple
@@ -8,19 +8,19 @@ from typing import Callable, Iterator, NamedTuple
 class Mutant(NamedTuple):
     file: str
     function: str
-    line: int  # from 0; where it is now, no part of its name
+    line: int  # from 0; current place, not part of the key
     old: str
     new: str
     operator: str
 
     def key(self) -> tuple[str, str, str, str]:
-        """Its name, which outlives changes elsewhere in the file."""
+        """Returns a key that stays the same when other lines of the file change."""
         return self.file, self.function, self.old.strip(), self.new.strip()
 
 
 ARGUMENT = r"[&*]?\w[\w.>\[\]-]*"
 
-# (name, pattern, replacement): each match on a line is a mutant of its own.
+# (name, pattern, replacement): each match on a line makes a mutant.
 RULES: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("boundary", r"(?<=[\w)\]]) < (?=[\w(*&-])", " <= "),
     ("boundary", r"(?<=[\w)\]]) <= (?=[\w(*&-])", " < "),
@@ -73,7 +73,7 @@ DECLARATION = re.compile(r"^\t+(?:(?:const|static|struct|enum|unsigned|u?int\d*_
 FUNCTION = re.compile(r"^(?!static const|#|/|\}|\{)[a-z].*?(\w+)\(")
 
 
-def balanced(text: str) -> bool:
+def is_balanced(text: str) -> bool:
     depth = 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -82,34 +82,34 @@ def balanced(text: str) -> bool:
     return depth == 0
 
 
-def code_part(line: str) -> str:
-    """Blanks where a string or a comment is, so that columns stay."""
+def blank_strings(line: str) -> str:
+    """Blanks out strings and comments without moving columns."""
     line = re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'',
                   lambda match: "\x01" * len(match.group(0)), line)
     return re.sub(r"/\*.*?(\*/|$)|//.*$", lambda match: "\x01" * len(match.group(0)), line)
 
 
-def of_line(line: str) -> Iterator[tuple[str, str]]:
-    """(operator, the line changed by it)"""
-    code = code_part(line)
+def line_mutants(line: str) -> Iterator[tuple[str, str]]:
+    """Yields (operator, changed line)."""
+    code = blank_strings(line)
     bare = DECLARATION.match(code) and "=" not in code
     for name, pattern, replacement in RULES:
         if bare and name != "width":
             continue
         for match in re.finditer(pattern, code):
-            if name == "negated" and not balanced(match.group(1)):
+            if name == "negated" and not is_balanced(match.group(1)):
                 continue
             start, end = match.span()
             made = match.expand(replacement) if isinstance(replacement, str) else \
                 replacement(match)
             if "\x01" in made:
-                continue  # a string is in the part that changes
+                continue  # the changed part contains a string
             yield name, line[:start] + made + line[end:]
-    if STATEMENT.match(code) and not DECLARATION.match(code) and balanced(code):
+    if STATEMENT.match(code) and not DECLARATION.match(code) and is_balanced(code):
         yield "deleted", re.match(r"\t+", line).group(0) + ";"  # type: ignore[union-attr]
 
 
-def of_file(file: str, text: str) -> Iterator[Mutant]:
+def file_mutants(file: str, text: str) -> Iterator[Mutant]:
     function, comment = "", False
     for number, line in enumerate(text.split("\n")):
         if line.startswith("#") or line.endswith("\\"):
@@ -126,7 +126,7 @@ def of_file(file: str, text: str) -> Iterator[Mutant]:
         if not line.startswith("\t") or not function:
             continue
         seen = {line}
-        for operator, new in of_line(line):
+        for operator, new in line_mutants(line):
             if new not in seen:
                 seen.add(new)
                 yield Mutant(file, function, number, line, new, operator)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What notices a mutant: judging is a pure function of files, so whatever it says of recorded runs
-must stay the same, byte by byte; then the tests that touch the file."""
+"""Oracles that notice a mutant. Judging is a pure function of files, so the judgement of a recorded
+run must stay the same byte for byte; the tests of the file must pass."""
 
 import fcntl
 import functools
@@ -23,17 +23,17 @@ from ci.base.status import Unusable
 from ci.mutants.operators import Mutant
 
 LEAST_S, FACTOR = 10, 15
-WAIT = 20  # the clock's seconds for each of the processor's, which a busy machine hands out late
+WAIT = 20  # limit in seconds of wall clock for each second of CPU time, for busy machines
 MEMORY = 8 << 30
-FILE = 1 << 30  # of what is written; unit tests make holes of TiBs, or find no room for them
+FILE = 1 << 30  # largest file to write, bytes; unit tests, which make holes of TiBs, have no limit
 
 
 class Done(NamedTuple):
-    said: str  # a digest of all that it said, or why it did not
+    answer: str  # digest of the whole output, or why there is none
     seconds: float
 
 
-def limited(size: int, seconds: float) -> None:
+def set_limits(size: int, seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -43,11 +43,11 @@ def limited(size: int, seconds: float) -> None:
 def run(command: Sequence[str], timeout: float, cwd: str,
         environment: Mapping[str, str] | None = None,
         size: int = FILE) -> tuple[int | None, bytes]:
-    """(status, output); status None: no end in time. @timeout: of the processor, for each of its
-    processes; @size: of the files that it may write."""
+    """Runs a command. Returns (status, output); status None: it did not end in time. @timeout: CPU
+    seconds of each process; @size: largest file to write, bytes."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
                           stdin=subprocess.DEVNULL, start_new_session=True,
-                          preexec_fn=functools.partial(limited, size, timeout),
+                          preexec_fn=functools.partial(set_limits, size, timeout),
                           env={**os.environ, **(environment or {})}) as child:
         try:
             output = child.communicate(timeout=WAIT * timeout)[0]
@@ -61,10 +61,10 @@ def run(command: Sequence[str], timeout: float, cwd: str,
 
 
 class Oracle:
-    """A question: what the unchanged program answers, a mutant must answer, too."""
+    """An oracle: a mutant must give the same answer as the unchanged program."""
 
-    digests = False  # it compares all that is said, not only whether a test passes
-    slow = False  # asked once all mutants were held against the others
+    digests = False  # compares the whole output, not only whether a test passes
+    slow = False  # used only after all mutants were tried on the fast oracles
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,34 +73,34 @@ class Oracle:
         self.seconds = 0.0
 
     def applies(self, mutant: Mutant) -> bool:
-        """Where nobody traced what it runs."""
+        """Returns whether the oracle could notice @mutant, if it was not traced."""
         return True
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         raise NotImplementedError
 
-    def learn(self, binary: str, scratch: str) -> None:
+    def learn_expected(self, binary: str, scratch: str) -> None:
         start = time.monotonic()
         self.expected = Done(self.ask(binary, scratch, 600), time.monotonic() - start)
         if not self.digests:
             return
-        # Elsewhere it says the same, or each mutant would seem to be noticed.
+        # The answer must not depend on the folder: else each mutant would seem to be noticed.
         with tempfile.TemporaryDirectory(prefix="mutant-") as other:
             again = shutil.copy(binary, other)
             for name in ("objects", "profiler"):
                 os.symlink(os.path.join(os.path.dirname(binary), name), os.path.join(other, name))
-            if self.ask(again, other, 600) != self.expected.said:
-                raise Unusable("%s does not say the same twice" % self.name)
+            if self.ask(again, other, 600) != self.expected.answer:
+                raise Unusable("%s: two runs of the unchanged program differ" % self.name)
 
-    def killer(self, binary: str, scratch: str) -> str:
-        """What of it notices the mutant; "" for nothing."""
+    def find_killer(self, binary: str, scratch: str) -> str:
+        """Returns the part of the oracle that notices the mutant, or ""."""
         assert self.expected
         timeout = LEAST_S + FACTOR * self.expected.seconds
-        if self.ask(binary, scratch, timeout) == self.expected.said:
+        if self.ask(binary, scratch, timeout) == self.expected.answer:
             return ""
-        # The machine may have changed since: then each mutant would seem to be noticed.
-        if self.ask(self.plain, scratch, timeout) != self.expected.said:
-            raise Unusable("%s says something else of the unchanged program by now" % self.name)
+        # If the machine changed meanwhile, each mutant would seem to be noticed.
+        if self.ask(self.plain, scratch, timeout) != self.expected.answer:
+            raise Unusable("%s: the answer for the unchanged program has changed" % self.name)
         return self.name
 
 
@@ -108,14 +108,14 @@ def digest(*parts: bytes) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
-def fresh(path: str) -> str:
+def remove_file(path: str) -> str:
     if os.path.exists(path):
         os.unlink(path)
     return path
 
 
 class Locked:
-    """One process at a time."""
+    """A lock that one process at a time holds."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -129,7 +129,7 @@ class Locked:
 
 
 class Judged(Oracle):
-    """`judge` of a run directory or of a case in it: all of results.jsonl and of the KTAP."""
+    """`judge` of a run directory or of a case in it: compares results.jsonl and the KTAP."""
 
     digests = True
 
@@ -138,21 +138,21 @@ class Judged(Oracle):
         self.top, self.slow = top, slow
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        results = fresh(os.path.join(scratch, "results.jsonl"))
+        results = remove_file(os.path.join(scratch, "results.jsonl"))
         status, output = run([binary, "judge", "--results", "results.jsonl", self.top], timeout,
                              scratch)
-        said = files.read_bytes(results) if os.path.exists(results) else b""
-        return digest(b"%r" % status, output, said)
+        answer = files.read_bytes(results) if os.path.exists(results) else b""
+        return digest(b"%r" % status, output, answer)
 
 
 class Tampered(Judged):
-    """The same of a copy with an alteration of each case, made when it is asked for."""
+    """The same for a copy that has one alteration of each case, made when it is needed."""
 
     def __init__(self, number: int, folder: str, tree: str, cases: str) -> None:
         super().__init__("tampered.%d" % number, os.path.join(folder, "tampered.%d" % number))
         self.number, self.tree, self.cases = number, tree, cases
 
-    def learn(self, binary: str, scratch: str) -> None:
+    def learn_expected(self, binary: str, scratch: str) -> None:
         with Locked(self.top):
             if not os.path.exists(self.top):
                 made = self.top + ".new"
@@ -160,17 +160,17 @@ class Tampered(Judged):
                 process.must([sys.executable, os.path.join(self.tree, "ci/tamper"), "--jitproof",
                               binary, "--make", made, "--seed", str(self.number), self.cases])
                 os.rename(made, self.top)
-        super().learn(binary, scratch)
+        super().learn_expected(binary, scratch)
 
 
-def captures(top: str, name: str, most: int = sys.maxsize) -> list[str]:
-    """Files of a name in a run directory, the smaller ones, of different cases."""
+def list_captures(top: str, name: str, most: int = sys.maxsize) -> list[str]:
+    """Returns the @most smallest files called @name below @top."""
     found = [os.path.join(folder, name) for folder, _, names in os.walk(top) if name in names]
     return sorted(sorted(found, key=os.path.getsize)[:most])
 
 
 class File(Oracle):
-    """What a command says of a capture without its truth."""
+    """The output of a command for a capture without its truth."""
 
     digests = True
 
@@ -184,13 +184,13 @@ class File(Oracle):
 
 
 class Injected(Oracle):
-    """`inject` of a capture that has a jitdump where it says: what it makes of it."""
+    """`inject` of a capture with a jitdump: compares the files that it writes."""
 
     digests = slow = True
 
     def __init__(self, name: str, mode: str, path: str, folder: str) -> None:
         super().__init__(name)
-        self.folder = folder  # the file names it: always the same one
+        self.folder = folder  # always the same path, because the output contains it
         self.mode, self.path = mode, path
 
     def applies(self, mutant: Mutant) -> bool:
@@ -198,7 +198,7 @@ class Injected(Oracle):
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
         with Locked(self.folder):
-            # The injector writes its ELF files beside its output: leave the recorded ones alone.
+            # The injector writes ELF files next to its output: leave the recorded files alone.
             shutil.rmtree(self.folder, ignore_errors=True)
             os.mkdir(self.folder)
             out = os.path.join(self.folder, "out.data")
@@ -207,14 +207,15 @@ class Injected(Oracle):
                  os.path.dirname(self.path), "-i", self.path, "-o", out], timeout, scratch)
             if status is None:
                 return "no end"
-            return digest(b"%r" % status, output, *self.made(binary, out, timeout, scratch))
+            return digest(b"%r" % status, output, *self.read_output(binary, out, timeout, scratch))
 
-    def made(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
-        """Its ELF files, and what judging says of the capture, which holds their inodes too."""
+    def read_output(self, binary: str, out: str, timeout: float, scratch: str) -> list[bytes]:
+        """Returns its ELF files and the judgement of the capture, whose own bytes contain
+        inodes."""
         if not os.path.exists(out):
             return []
-        _, said = run([binary, "judge", "--json", out], timeout, scratch)
-        parts = [b"%d" % os.path.getsize(out), said]
+        _, answer = run([binary, "judge", "--json", out], timeout, scratch)
+        parts = [b"%d" % os.path.getsize(out), answer]
         for folder, _, names in sorted(os.walk(self.folder)):
             parts += [files.read_bytes(os.path.join(folder, name)) for name in sorted(names)
                       if name != "out.data"]
@@ -222,7 +223,8 @@ class Injected(Oracle):
 
 
 class Unit(Oracle):
-    """A unit test in C: it passes. Untraced, it is asked if it includes a header of the folder."""
+    """A unit test in C, which must pass. Without traces, applies if it includes a header of the
+    mutant's folder."""
 
     def __init__(self, tree: str, path: str, link: Sequence[str], main: str, built: str) -> None:
         super().__init__(path.removeprefix("harness/selftest/").removesuffix(".c"))
@@ -233,21 +235,21 @@ class Unit(Oracle):
     def applies(self, mutant: Mutant) -> bool:
         return os.path.dirname(mutant.file) in self.folders
 
-    def learn(self, binary: str, scratch: str) -> None:
-        super().learn(binary, scratch)
+    def learn_expected(self, binary: str, scratch: str) -> None:
+        super().learn_expected(binary, scratch)
         assert self.expected
-        if not self.expected.said.startswith("0 "):
-            print("%s fails, whatever is changed" % self.name)
+        if not self.expected.answer.startswith("0 "):
+            print("%s fails for the unchanged program" % self.name)
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        """@binary is the mutant's: its objects are in the file beside it."""
+        """Links the unit test with the objects listed next to @binary, and runs it."""
         objects = shlex.split(files.read(os.path.join(os.path.dirname(binary), "objects")))
-        program = fresh(os.path.join(scratch, "unit"))
+        program = remove_file(os.path.join(scratch, "unit"))
         objects = [one for one in objects if not one.endswith(self.main)] + [self.built]
         status, output = run([*self.link, "-o", program, *objects, *LIBRARIES], 120, self.tree)
         if status:
             raise RuntimeError("%s: %s" % (self.name, output.decode(errors="replace")[-300:]))
-        # Where make runs it: some read files of the tree.
+        # Runs where make runs it, because some tests read files of the tree.
         status, output = run([program], timeout, self.tree, size=resource.RLIM_INFINITY)
         lines = [line for line in output.splitlines() if line.startswith((b"ok", b"not ok"))]
         return "%r %d" % (status, sum(line.startswith(b"ok") for line in lines))

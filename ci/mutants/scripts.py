@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Python tests as questions: those of a script's methods that run the line pass."""
+"""Python tests as oracles: the methods that run the mutant's line must pass."""
 
 import os
 import re
@@ -12,13 +12,14 @@ FAILED = re.compile(rb"^(?:FAIL|ERROR): (\w+) \((?:\w+\.)*?(\w+)(?:\.\1)?\)", re
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def environment(binary: str) -> dict[str, str]:
-    """Of @binary alone: what tests of a workload that misbehaves show, no mutant changes."""
+def make_environment(binary: str) -> dict[str, str]:
+    """Returns an environment that names only @binary: tests of misbehaving workloads would use a
+    program without the mutant."""
     return {"JITPROOF": binary, "SELFTEST": binary, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Script(Oracle):
-    """@methods: CLASS.METHOD, those that are asked; all where none is named."""
+    """A Python test. @methods: the methods to run, CLASS.METHOD; all if empty."""
 
     slow = True
 
@@ -26,16 +27,16 @@ class Script(Oracle):
         super().__init__(name)
         self.tree, self.methods = tree, list[str]()
         self.passed: dict[tuple[str, ...], bool] = {}
-        self.said = b""
+        self.output = b""
 
-    def learn(self, binary: str, scratch: str) -> None:
-        """Nothing at once: it passes, as far as it is asked."""
+    def learn_expected(self, binary: str, scratch: str) -> None:
+        """Expects that the test passes; does not run it, since only some methods may be used."""
         self.expected = Done("0", 0)
 
-    def killer(self, binary: str, scratch: str) -> str:
+    def find_killer(self, binary: str, scratch: str) -> str:
         if self.ask(binary, scratch, TIMEOUT_S) == "0":
             return ""
-        found = FAILED.search(self.said)
+        found = FAILED.search(self.output)
         if found:
             self.methods = ["%s.%s" % (found.group(2).decode(), found.group(1).decode())]
         asked = tuple(self.methods)
@@ -44,16 +45,16 @@ class Script(Oracle):
         return " ".join((self.name, *asked[:1])) if self.passed[asked] else ""
 
     def ask(self, binary: str, scratch: str, timeout: float) -> str:
-        module = "harness.selftest." + self.name.removesuffix(".py").replace("/", ".")
-        status, self.said = run(
+        module = "harness.selftest." + self.name.removesuffix(".py")
+        status, self.output = run(
             [sys.executable, "-m", "unittest", "-f",
              *([".".join((module, method)) for method in self.methods] or [module])],
-            TIMEOUT_S, self.tree, environment(binary))
+            TIMEOUT_S, self.tree, make_environment(binary))
         return "%r" % status
 
     def trace(self, binary: str, notes: str) -> None:
-        """Each method notes in a file of its own, NOTES/CLASS.METHOD; what comes before the first
-        of a class, in NOTES/before."""
+        """Traces each method into a file of its own, NOTES/CLASS.METHOD, and what precedes the
+        first method of a class into NOTES/before."""
         run([sys.executable, os.path.join(HERE, "trace_script.py"),
              os.path.join(self.tree, "harness/selftest", self.name), notes], 10 * TIMEOUT_S,
-            self.tree, environment(binary))
+            self.tree, make_environment(binary))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""results/mutants/survivors: the mutants that nothing can notice, each with the reason.
+"""Reads results/mutants/survivors: the mutants that nothing can notice, each with the reason.
 
 	FILE FUNCTION
 		LINE
@@ -14,14 +14,14 @@ from ci.base import files
 from ci.base.status import Malformed
 from ci.mutants.operators import Mutant
 
-# It may only shrink.
+# Largest number of entries. It may only shrink.
 MOST = 24
 PATH = "results/mutants/survivors"
 Key = tuple[str, str, str, str]
 
 
 def read(tree: str) -> dict[Key, str]:
-    """Each one's reason."""
+    """Returns the reason of each entry. Raises Malformed."""
     path = os.path.join(tree, PATH)
     known: dict[Key, str] = {}
     if not os.path.exists(path):
@@ -50,7 +50,7 @@ def read(tree: str) -> dict[Key, str]:
     return known
 
 
-def stale(every: Iterable[Mutant], known: Iterable[Key]) -> list[Key]:
-    """Those whose line is gone, or is changed so by no operator any more."""
+def find_stale(every: Iterable[Mutant], known: Iterable[Key]) -> list[Key]:
+    """Returns the entries whose line no longer exists, or which no operator makes any more."""
     there = {one.key() for one in every}
     return [key for key in known if key not in there]

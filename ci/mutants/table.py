@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What came of the mutants: kept while they are tried, and told at the end."""
+"""Stores the results of mutants while they are tried, and renders them at the end."""
 
 import collections
 import json
@@ -54,9 +54,9 @@ class Progress:
         return str(self.of.get(mutant.key(), {}).get("state", "not tried"))
 
 
-def summary(chosen: Sequence[Mutant], progress: Progress,
+def print_summary(chosen: Sequence[Mutant], progress: Progress,
             known: Mapping[survivors.Key, str]) -> int:
-    """Prints it; how many survived."""
+    """Prints a summary. Returns the number of survivors."""
     states = collections.Counter(progress.state(one, known) for one in chosen)
     left = [one for one in chosen if progress.state(one, known) == "survived"]
     for one in left:
@@ -72,15 +72,16 @@ def summary(chosen: Sequence[Mutant], progress: Progress,
     return len(left)
 
 
-def killers(tree: str) -> dict[str, str]:
-    """Who noticed a mutant the last time that all were tried, or OPEN, by its digest."""
+def read_killers(tree: str) -> dict[str, str]:
+    """Returns the last killer of each mutant, or OPEN, by the mutant's digest."""
     path = os.path.join(tree, TRIED)
     lines = files.read(path).splitlines() if os.path.exists(path) else []
     words = [line.split(" ", 2) for line in lines if line and not line.startswith("#")]
     return {word[0]: word[2] for word in words}
 
 
-def tried(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str]) -> str:
+def render_tried(chosen: Sequence[Mutant], progress: Progress,
+                 known: Mapping[survivors.Key, str]) -> str:
     lines = []
     for one in chosen:
         state = progress.state(one, known)
@@ -91,7 +92,7 @@ def tried(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors
             "ci/mutants/choice.py), its operator, who notices it.\n") + "".join(sorted(lines))
 
 
-def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
+def render_rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
          operators: bool) -> str:
     of: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for one in chosen:
@@ -104,20 +105,20 @@ def rows(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.
                    for name in names)
 
 
-def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
+def render_page(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors.Key, str],
           commit: str, most: float) -> str:
-    """@most: see --most."""
-    by = collections.Counter(family(progress.of[one.key()]["by"]) for one in chosen
+    """Returns results/MUTANTS.md. @most: see --most."""
+    by = collections.Counter(kind_of(progress.of[one.key()]["by"]) for one in chosen
                              if progress.state(one, known) == "killed")
     left = ["* `%s` %s(): `%s` became `%s`\n" % one.key() for one in chosen
             if progress.state(one, known) == "survived"]
     late = sum(progress.state(one, known) in ("undecided", "not tried") for one in chosen)
-    said = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
+    measured = "Measured at commit %s. Of the killed, %s." % (commit, ", ".join(
         "%s noticed %d" % one for one in by.most_common(8)))
-    text = HEAD % (textwrap.fill(said, 100), "folder") + \
-        rows(chosen, progress, known, False) + \
+    text = HEAD % (textwrap.fill(measured, 100), "folder") + \
+        render_rows(chosen, progress, known, False) + \
         "\n| operator | made | killed | explained | survived |\n" \
-        "|---|---|---|---|---|\n" + rows(chosen, progress, known, True)
+        "|---|---|---|---|---|\n" + render_rows(chosen, progress, known, True)
     if most:
         text += "\nOf recorded runs and Python tests that run a line, the fastest were asked, " \
             "which take %g s\ntogether with tracing: others may notice more.\n" % most
@@ -127,6 +128,6 @@ def table(chosen: Sequence[Mutant], progress: Progress, known: Mapping[survivors
     return text + ("\n## Not explained\n\n" + "".join(sorted(left)) if left else "")
 
 
-def family(killer: str) -> str:
-    """Questions of one kind."""
+def kind_of(killer: str) -> str:
+    """Returns the kind of an oracle."""
     return killer.split()[0].split(".")[0]

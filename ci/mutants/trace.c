@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Linked as the first object into a program built with -fsanitize-coverage=trace-pc: a bit for each
- * block that runs, in the file MUTANTS_TRACE, from its start to whatever its end is. It is mapped
- * before the program gives up its rights, and shared by all processes that it splits into. Blocks
- * count from here, so one has the same bit in all programs that link the same objects first.
+ * Traces which blocks of a program run: linked as the first object into a program built with
+ * -fsanitize-coverage=trace-pc. Sets a bit for each block in the file MUTANTS_TRACE, which survives
+ * any kind of exit. Maps the file before the program drops its privileges, shared with its
+ * children. Blocks are counted from this object, so that programs that link the same objects first
+ * use the same bits.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,7 +19,7 @@ void __sanitizer_cov_trace_pc(void);
 
 static _Atomic uint8_t *bits;
 
-static __attribute__((constructor(101))) void begin(void)
+static __attribute__((constructor(101))) void map_bits(void)
 {
 	size_t size = (size_t)(&etext - (char *)__sanitizer_cov_trace_pc) / 8 + 1;
 	const char *path = getenv("MUTANTS_TRACE");
@@ -37,8 +38,8 @@ static __attribute__((constructor(101))) void begin(void)
 
 void __sanitizer_cov_trace_pc(void)
 {
-	size_t at = (size_t)((char *)__builtin_return_address(0) -
-			     (char *)__sanitizer_cov_trace_pc);
+	size_t at =
+		(size_t)((char *)__builtin_return_address(0) - (char *)__sanitizer_cov_trace_pc);
 
 	if (bits)
 		bits[at / 8] |= (uint8_t)(1 << at % 8);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a Python test, each of its methods with a trace of its own: FOLDER/CLASS.METHOD, and how
-long it took if it passed; what classes prepare, in FOLDER/before."""
+"""Runs a Python test and traces each of its methods: FOLDER/CLASS.METHOD, with the duration of a
+method that passed in a file with the suffix .seconds. FOLDER/before traces what classes prepare."""
 
 import os
 import sys
@@ -10,14 +10,14 @@ import unittest
 FOLDER = os.path.abspath(sys.argv[2])
 
 
-def note_in(name: str) -> str:
+def trace_to(name: str) -> str:
     path = os.environ["MUTANTS_TRACE"] = os.path.join(FOLDER, name)
     return path
 
 
 class Traced(unittest.TextTestResult):
     def startTest(self, test: unittest.TestCase) -> None:
-        self.path = note_in(".".join(test.id().split(".")[-2:]))
+        self.path = trace_to(".".join(test.id().split(".")[-2:]))
         self.start = time.monotonic()
         super().startTest(test)
 
@@ -27,7 +27,7 @@ class Traced(unittest.TextTestResult):
         super().addSuccess(test)
 
     def stopTest(self, test: unittest.TestCase) -> None:
-        note_in("before")
+        trace_to("before")
         super().stopTest(test)
 
 
@@ -35,7 +35,7 @@ def main() -> int:
     path = os.path.abspath(sys.argv[1])
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(path))))
     sys.path.insert(0, os.path.dirname(path))
-    note_in("before")
+    trace_to("before")
     tests = unittest.defaultTestLoader.loadTestsFromName(os.path.basename(path)[:-len(".py")])
     runner = unittest.TextTestRunner(resultclass=Traced, verbosity=0)
     return 0 if runner.run(tests).wasSuccessful() else 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which question runs which line, found out once: only these are asked about a mutant there."""
+"""Finds out once which oracle runs which line, so that only these oracles are used for a mutant
+there."""
 
 import bisect
 import itertools
@@ -14,13 +15,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = "-O0 -g -w -fsanitize-coverage=trace-pc"
 CALL = re.compile(r"^ +([0-9a-f]+):\s.*\bcall\b.*<__sanitizer_cov_trace_pc>")
 ROW = re.compile(r"^(\S+\.[ch])\s+(\d+)\s+0x([0-9a-f]+)")
-CALL_SIZE = 5  # what is noted is the address behind the call
+CALL_SIZE = 5  # bytes; the trace records the address behind the call
 Blocks = dict[tuple[str, int], list[int]]
 
 
 class Traced:
-    """A build that notes the blocks that it runs; what each question noted lies in a file of its
-    name, and how long it took."""
+    """A build that traces its blocks. Each oracle has a trace and its duration in files of its
+    name."""
 
     def __init__(self, tree: str, folder: str) -> None:
         self.tree, self.folder = tree, os.path.join(folder, "traced")
@@ -34,7 +35,7 @@ class Traced:
         return os.path.join(self.notes, question.replace("/", "%"))
 
     def make(self) -> None:
-        """The program; each of its parts lies where it does in every unit test, too."""
+        """Builds the program. Each object has the same place as in every unit test."""
         os.makedirs(self.notes, exist_ok=True)
         trace = os.path.join(self.folder, "trace.o")
         process.must(["gcc", "-O1", "-c", "-o", trace, os.path.join(HERE, "trace.c")])
@@ -47,16 +48,17 @@ class Traced:
         path = os.path.join(self.folder, "blocks")
         if not os.path.exists(path) or os.path.getmtime(path) < os.path.getmtime(build.binary):
             files.write(path, json.dumps([(*key, at) for key, at in
-                                          self.blocks(self.binary).items()]))
+                                          self.map_blocks(self.binary).items()]))
         self.of = {(file, line): at for file, line, at in json.loads(files.read(path))}
 
     def load(self, question: str) -> None:
-        """What it noted before."""
+        """Loads the trace of an oracle."""
         self.bits[question] = files.read_bytes(self.path(question))
         self.seconds[question] = float(files.read(self.path(question) + ".seconds"))
 
     def load_script(self, script: str) -> None:
-        """Of each method that passed what it noted, and what its class did before."""
+        """Loads the trace of each method that passed, together with the preparations of its
+        class."""
         folder = self.path(script)
         common = os.path.join(folder, "before")
         before = files.read_bytes(common) if os.path.exists(common) else b""
@@ -69,19 +71,21 @@ class Traced:
                     own, before, fillvalue=0)) if before else own
                 self.seconds[key] = float(files.read(os.path.join(folder, name)))
 
-    def running(self, file: str, line: int) -> list[tuple[float, str]]:
-        """(seconds, QUESTION or SCRIPT METHOD) of those that run the line, fastest first."""
+    def find_running(self, file: str, line: int) -> list[tuple[float, str]]:
+        """Returns (seconds, "ORACLE" or "SCRIPT METHOD") of those that run the line, fastest
+        first."""
         return sorted((seconds, key) for key, seconds in self.seconds.items()
-                      if self.runs(key, file, line))
+                      if self.runs_line(key, file, line))
 
-    def runs(self, question: str, file: str, line: int) -> bool:
-        """@line counts from 1."""
+    def runs_line(self, question: str, file: str, line: int) -> bool:
+        """Returns whether an oracle runs @line, counted from 1."""
         bits = self.bits[question]
         return any(at // 8 < len(bits) and bits[at // 8] >> at % 8 & 1
-                   for at in self.places(file, line))
+                   for at in self.find_places(file, line))
 
-    def places(self, file: str, line: int) -> list[int]:
-        """Of the statement that the line belongs to; of a table, all of the file."""
+    def find_places(self, file: str, line: int) -> list[int]:
+        """Returns the blocks of the statement that contains the line; for a table, all blocks of
+        the file."""
         if file not in self.texts:
             self.texts[file] = files.read(os.path.join(self.tree, file)).split("\n")
         for number in range(line, 0, -1):
@@ -91,8 +95,9 @@ class Traced:
                 break
         return [at for (name, _), places in self.of.items() if name == file for at in places]
 
-    def blocks(self, binary: str) -> Blocks:
-        """The blocks of each line: those that begin in it, or the one that it goes on with."""
+    def map_blocks(self, binary: str) -> Blocks:
+        """Returns the blocks of each line: those that begin in it, or the block that continues in
+        it."""
         symbols = process.must(["nm", binary])
         start = next(int(line.split()[0], 16) for line in symbols.splitlines()
                      if line.endswith(" __sanitizer_cov_trace_pc"))
@@ -103,17 +108,18 @@ class Traced:
                            ["objdump", "--dwarf=decodedline", "-WL", binary]).splitlines())
                        if match})
         found: Blocks = {}
-        names = self.names()
+        paths = self.map_names()
         for i, (addr, name, line) in enumerate(rows):
             end = rows[i + 1][0] if i + 1 < len(rows) else addr + 1
             low, high = bisect.bisect_left(calls, addr), bisect.bisect_left(calls, end)
             mine = calls[low:high] or calls[max(low - 1, 0):low]
-            for file in names.get(os.path.basename(name), []):
+            for file in paths.get(os.path.basename(name), []):
                 found.setdefault((file, line), []).extend(at + CALL_SIZE - start for at in mine)
         return found
 
-    def names(self) -> dict[str, list[str]]:
-        """Files of one name share their lines' questions: a few too many are asked."""
+    def map_names(self) -> dict[str, list[str]]:
+        """Returns the paths of each file name. Files of the same name share the blocks of their
+        lines, so a few too many oracles are used."""
         found: dict[str, list[str]] = {}
         for folder in ("harness", "validators"):
             for top, _, names in os.walk(os.path.join(self.tree, folder)):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The study of real runtimes: records each in each of its ways (ci/labelled/of_runtimes.py and
-of_servers.py) and holds the figures against results/runtimes.toml, which a runtime's next version
-must not worsen.
+"""Records each real runtime in each of its ways to publish names (ci/labelled/of_runtimes.py and
+of_servers.py) and compares the figures with results/runtimes.toml, so that a new version of a
+runtime cannot get worse unnoticed.
 
-Prints TAP; a runtime that is not installed is skipped with what installs it. Exit status: 0 all
-are as good as before, 1 one is worse or has another main cause, 4 none could be tried.
+Prints TAP; skips a runtime that is not installed and prints how to install it. Exit status: 0 no
+figure is worse, 1 a figure is worse or a main cause differs, 4 no runtime is installed.
 """
 
 import argparse
@@ -28,12 +28,12 @@ RANGES = "results/runtimes.toml"
 RATES = ("single", "unmapped", "unnamed")
 
 
-def share(part: int, whole: int) -> float:
+def divide(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def figures(jitproof: str, data: str) -> dict[str, Any]:
-    """What a capture shows: rates of its stacks and names, and the first cause."""
+def read_figures(jitproof: str, data: str) -> dict[str, Any]:
+    """Returns the figures of a capture: rates of its stacks and names, and its causes."""
     judged = json.loads(process.must([jitproof, "judge", "--json", data], timeout=300))
     explained = process.run([jitproof, "explain", "--json", data], timeout=300)
     if explained.returncode not in (0, 1):
@@ -41,20 +41,21 @@ def figures(jitproof: str, data: str) -> dict[str, Any]:
     causes = [one["id"] for one in json.loads(explained.stdout)["causes"]]
     names = judged["names"]
     return {"samples": judged["samples"], "causes": causes or [HEALTHY],
-            "single": share(judged["single_frame"], judged["user_stacks"]),
-            "unmapped": share(judged["addresses_unmapped"], judged["addresses"]),
-            "unnamed": share(names["unnamed"], names["samples"])}
+            "single": divide(judged["single_frame"], judged["user_stacks"]),
+            "unmapped": divide(judged["addresses_unmapped"], judged["addresses"]),
+            "unnamed": divide(names["unnamed"], names["samples"])}
 
 
-def worse(found: dict[str, Any], limits: dict[str, Any]) -> list[str]:
-    """In which figures a capture is worse than its limits, or other."""
-    told = ["%s %.1f %% > %.1f %%" % (rate, 100 * found[rate], 100 * limits[rate])
-            for rate in RATES if found[rate] > limits.get(rate, 1)]
+def find_problems(found: dict[str, Any], limits: dict[str, Any]) -> list[str]:
+    """Returns a text for each figure that is worse than its limit or differs from it."""
+    problems = ["%s %.1f %% > %.1f %%" % (rate, 100 * found[rate], 100 * limits[rate])
+                for rate in RATES if found[rate] > limits.get(rate, 1)]
     if found["causes"][0] not in limits["causes"]:
-        told.append("main cause %s, not %s" % (found["causes"][0], " or ".join(limits["causes"])))
+        problems.append("main cause %s, not %s" % (
+            found["causes"][0], " or ".join(limits["causes"])))
     if found["samples"] < limits["samples"]:
-        told.append("%d samples, %d needed" % (found["samples"], limits["samples"]))
-    return told
+        problems.append("%d samples, %d needed" % (found["samples"], limits["samples"]))
+    return problems
 
 
 def main() -> int:
@@ -74,7 +75,7 @@ def main() -> int:
         try:
             bench = Bench(options.scratch, name)
             RECIPES[name].make(bench)
-            found = figures(options.jitproof, bench.data)
+            found = read_figures(options.jitproof, bench.data)
         except Missing as reason:
             print("ok %d %s # SKIP %s" % (number, name, reason), flush=True)
             continue
@@ -83,9 +84,10 @@ def main() -> int:
             print("not ok %d %s # %s" % (number, name, error), flush=True)
             continue
         tried += 1
-        told = worse(found, ranges[name])
-        failed += bool(told)
-        print("%s %d %s # %s" % ("not ok" if told else "ok", number, name, "; ".join(told) or
+        problems = find_problems(found, ranges[name])
+        failed += bool(problems)
+        print("%s %d %s # %s" % (
+              "not ok" if problems else "ok", number, name, "; ".join(problems) or
               "%d samples, single %.1f %%, unmapped %.1f %%, unnamed %.1f %%, %s" % (
                   found["samples"], *(100 * found[rate] for rate in RATES),
                   ", ".join(found["causes"]))), flush=True)

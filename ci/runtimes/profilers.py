@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Profilers of one language each (harness/profiler/runtimes) against programs that know how much
-time went into which functions (ci/runtimes/programs): is every stack one that there was, and is the
-share of each what the program measured, by the clock that the profiler samples by?
+"""Tests profilers of one language each (harness/profiler/runtimes) on programs that measure the
+time of their own functions (ci/runtimes/programs). Each stack must be one that the program has, and
+its share of the samples must agree with the program's measurement by the profiler's clock.
 
-Prints TAP; a profiler that is not here is skipped with what installs it. Exit status: 0 all are
-right, 1 one is not, 4 none could be tried.
+Prints TAP; skips a profiler that is not installed and prints how to install it. Exit status: 0 all
+are right, 1 a profiler is wrong, 4 none is installed.
 """
 
 import argparse
@@ -26,21 +26,21 @@ from ci.base.status import Missing
 
 ADAPTERS = os.path.abspath(__file__ + "/../../../harness/profiler/runtimes")
 PROGRAMS = os.path.abspath(__file__ + "/../programs")
-SECONDS = 3  # of CPU time, in which the program is watched
-# A share may be off by five standard deviations: once in a million.
+SECONDS = 3  # CPU time for which the program is recorded
+# Largest difference of a share in standard deviations. Chance exceeds it once in a million.
 DEVIATIONS = 5
-# What may stand outside of main(): the runtime's own threads.
+# Largest share of samples outside of main(): the runtime's own threads.
 ELSEWHERE = 0.05
 FREQ = 199
 
 Shares = dict[str, float]
 
 
-def python(_: str) -> list[str]:
+def python_command(_: str) -> list[str]:
     return [sys.executable, "-S", os.path.join(PROGRAMS, "shares.py")]
 
 
-def java(scratch: str) -> list[str]:
+def java_command(scratch: str) -> list[str]:
     for program in ("javac", "java"):
         if not shutil.which(program):
             raise Missing("%s is not installed" % program)
@@ -48,25 +48,27 @@ def java(scratch: str) -> list[str]:
     return ["java", "-cp", scratch, "Shares"]
 
 
-# What is profiled, and by which clock: that of the wall, or the CPU time of threads.
+# Profiler: (command of the program, clock by which it samples): wall clock, or CPU time of threads.
 WALL, CPU = 0, 1
-PROFILERS = {"py_spy": (python, WALL), "austin": (python, WALL), "async_profiler": (java, CPU)}
+PROFILERS = {"py_spy": (python_command, WALL), "austin": (python_command, WALL),
+             "async_profiler": (java_command, CPU)}
 
 
 def cpu_ns(pid: int) -> int:
-    """CPU time of a process: its clock, as clock_getcpuclockid(3) names it."""
+    """Returns the CPU time of a process. The clock id is that of clock_getcpuclockid(3)."""
     return time.clock_gettime_ns(~pid << 3 | 2)
 
 
-class Talk:
-    """With an adapter or a program: lines."""
+class Connection:
+    """A connection to an adapter or a program that exchanges lines."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True)
 
-    def hear(self, wanted: str) -> None:
-        """Until it says @wanted."""
+    def wait_for(self, wanted: str) -> None:
+        """Waits for a line that begins with @wanted. Raises Missing on "skip", RuntimeError on
+        "error" or "crash" or at the end."""
         assert self.process.stdout
         for line in self.process.stdout:
             word, _, rest = line.rstrip("\n").partition(" ")
@@ -76,15 +78,15 @@ class Talk:
                 raise Missing(rest)
             if word in ("error", "crash"):
                 raise RuntimeError(rest)
-        raise RuntimeError("it ended before it said '%s'" % wanted)
+        raise RuntimeError("it ended before it sent '%s'" % wanted)
 
-    def say(self, word: str) -> None:
+    def send(self, word: str) -> None:
         assert self.process.stdin
         self.process.stdin.write(word + "\n")
         self.process.stdin.flush()
 
-    def last(self) -> str:
-        """Its last line."""
+    def read_last_line(self) -> str:
+        """Returns the last line, after the end of the process."""
         assert self.process.stdout
         return self.process.stdout.read().strip().rsplit("\n", 1)[-1]
 
@@ -93,13 +95,13 @@ class Talk:
         self.process.communicate()
 
 
-def shares(weights: Mapping[str, int]) -> Shares:
+def to_shares(weights: Mapping[str, int]) -> Shares:
     whole = sum(weights.values())
     return {path: weight / whole for path, weight in weights.items()} if whole else {}
 
 
-def stacks(observations: str) -> Iterator[tuple[str, int]]:
-    """(path from main on, outermost first; weight) of a stream of sums."""
+def parse_stacks(observations: str) -> Iterator[tuple[str, int]]:
+    """Yields (path from main on, outermost first; weight) for each line of summed samples."""
     for line in observations.splitlines():
         words = line.split(" ")
         if words[0] != "sample":
@@ -109,8 +111,9 @@ def stacks(observations: str) -> Iterator[tuple[str, int]]:
         yield ";".join(names[start:]), int(words[1])
 
 
-def path_of(path: str, truth: Mapping[str, float]) -> str | None:
-    """Which of the truth's paths a stack is: what it called there itself belongs to it."""
+def find_path(path: str, truth: Mapping[str, float]) -> str | None:
+    """Returns the path of @truth to which a stack belongs, or None. Functions called from a known
+    path belong to that path."""
     for known in sorted(truth, key=len, reverse=True):
         if path == known or path.startswith(known + ";"):
             return known
@@ -118,11 +121,11 @@ def path_of(path: str, truth: Mapping[str, float]) -> str | None:
 
 
 def judge(truth: Shares, found: Mapping[str, int], evidence: float) -> list[str]:
-    """What is wrong; @evidence: how many independent samples stand behind @found."""
-    told, weights = [], dict.fromkeys(truth, 0)
+    """Returns what is wrong. @evidence: number of independent samples in @found."""
+    problems, weights = [], dict.fromkeys(truth, 0)
     elsewhere = 0
     for path, weight in found.items():
-        known = path_of(path, truth)
+        known = find_path(path, truth)
         if known:
             weights[known] += weight
         else:
@@ -131,71 +134,71 @@ def judge(truth: Shares, found: Mapping[str, int], evidence: float) -> list[str]
     if not whole or evidence < 100:
         return ["%.0f samples" % evidence]
     if elsewhere > ELSEWHERE * whole:
-        worst = max((path for path in found if not path_of(path, truth)), key=found.__getitem__)
-        told.append("%.1f %% in no path of the program, most in '%s'" % (100 * elsewhere / whole,
-                                                                       worst))
+        worst = max((path for path in found if not find_path(path, truth)), key=found.__getitem__)
+        problems.append("%.1f %% in no path of the program, most in '%s'" % (
+            100 * elsewhere / whole, worst))
     for path, share in truth.items():
         seen = weights[path] / whole
         bound = DEVIATIONS * math.sqrt(share * (1 - share) / evidence)
         if abs(seen - share) > bound:
-            told.append("%s: %.1f %%, is %.1f %% (+- %.1f)" % (path, 100 * seen, 100 * share,
-                                                           100 * bound))
-    return told
+            problems.append("%s: %.1f %%, is %.1f %% (+- %.1f)" % (
+                path, 100 * seen, 100 * share, 100 * bound))
+    return problems
 
 
-def watch(name: str, program: Talk, home: str) -> float:
-    """Records the program for some rounds; how many independent samples that can be: what is seen
-    again while another process has the CPU is none."""
-    adapter = Talk([sys.executable, "-B", "-I", "-S", os.path.join(ADAPTERS, name + ".py"),
+def record_rounds(name: str, program: Connection, home: str) -> float:
+    """Records some rounds of the program. Returns the largest possible number of independent
+    samples: samples while another process has the CPU repeat the same stack."""
+    adapter = Connection([sys.executable, "-B", "-I", "-S", os.path.join(ADAPTERS, name + ".py"),
                     "attach", "--dir", home, "--freq", str(FREQ), "--pid",
                     str(program.process.pid)])
     try:
-        adapter.hear("sampling")
+        adapter.wait_for("sampling")
         before = cpu_ns(program.process.pid)
         spent = 0
         while spent < SECONDS * 10**9:
-            program.hear("round")
+            program.wait_for("round")
             spent = cpu_ns(program.process.pid) - before
-        adapter.say("stop")
-        adapter.hear("stopped")
-        adapter.say("finish")
-        adapter.hear("done")
+        adapter.send("stop")
+        adapter.wait_for("stopped")
+        adapter.send("finish")
+        adapter.wait_for("done")
     finally:
         adapter.close()
     return FREQ * spent / 1e9
 
 
-def version(name: str) -> str:
-    said = process.run([sys.executable, "-B", "-I", "-S", os.path.join(ADAPTERS, name + ".py"),
-                        "version"], timeout=60).stdout.strip()
-    if not said.startswith("version "):
-        raise Missing(said.removeprefix("skip "))
-    return said.removeprefix("version ")
+def read_version(name: str) -> str:
+    answer = process.run([sys.executable, "-B", "-I", "-S", os.path.join(ADAPTERS, name + ".py"),
+                          "version"], timeout=60).stdout.strip()
+    if not answer.startswith("version "):
+        raise Missing(answer.removeprefix("skip "))
+    return answer.removeprefix("version ")
 
 
-def study(name: str, scratch: str) -> str:
-    """One profiler: what it says that is right; RuntimeError: what is not."""
-    said = "%s %s" % (name, version(name))
+def check_profiler(name: str, scratch: str) -> str:
+    """Tests one profiler. Returns a summary. Raises RuntimeError if the profiler is wrong."""
+    title = "%s %s" % (name, read_version(name))
     home = os.path.join(scratch, name)
     os.mkdir(home)
     make, clock = PROFILERS[name]
-    program = Talk(make(home))
+    program = Connection(make(home))
     try:
-        program.hear("ready")
-        program.hear("round")
-        evidence = watch(name, program, home)
-        program.say("end")
-        truth = shares({path: clocks[clock] for path, clocks in
-                        json.loads(program.last()).items()})
+        program.wait_for("ready")
+        program.wait_for("round")
+        evidence = record_rounds(name, program, home)
+        program.send("end")
+        truth = to_shares({path: clocks[clock] for path, clocks in
+                        json.loads(program.read_last_line()).items()})
     finally:
         program.close()
     found: dict[str, int] = {}
-    for path, weight in stacks(files.read(os.path.join(home, "observations"))):
+    for path, weight in parse_stacks(files.read(os.path.join(home, "observations"))):
         found[path] = found.get(path, 0) + weight
     wrong = judge(truth, found, evidence)
     if wrong:
-        raise RuntimeError("%s: %s" % (said, "; ".join(wrong)))
-    return "%s: %d paths, %.0f samples by CPU time" % (said, len(truth), evidence)
+        raise RuntimeError("%s: %s" % (title, "; ".join(wrong)))
+    return "%s: %d paths, %.0f samples by CPU time" % (title, len(truth), evidence)
 
 
 def main() -> int:
@@ -209,7 +212,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         for number, name in enumerate(options.name, 1):
             try:
-                print("ok %d %s" % (number, study(name, scratch)), flush=True)
+                print("ok %d %s" % (number, check_profiler(name, scratch)), flush=True)
                 tried += 1
             except Missing as reason:
                 print("ok %d %s # SKIP %s" % (number, name, reason), flush=True)

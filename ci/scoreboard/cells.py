@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the board says of one profiler and one scene, from all rounds that asked for it."""
+"""The results of one profiler on one scene, over all rounds."""
 
 from typing import Iterator
 
@@ -7,7 +7,7 @@ from ci.scoreboard.rounds import Row
 
 COLUMNS = ("seen", "mapped", "right", "wrong", "whole", "invented", "tasks", "lost")
 COUNTS = ("wrong", "invented", "tasks", "lost")
-# Whose exceptions make a column red: how their metrics begin.
+# Prefixes of the metrics whose exceptions make a column wrong.
 METRICS = {"seen": ("cpu.",), "mapped": ("coverage.", "broken."), "whole": ("broken.",),
            "right": ("names.", "load.", "callers."), "wrong": ("names.", "load.", "callers."),
            "invented": ("wrong.", "extra."), "lost": ("lost.",),
@@ -20,8 +20,8 @@ def was_judged(row: Row) -> bool:
     return "whole" in row or "seen" in row
 
 
-def verdict(row: Row) -> Verdict:
-    """What is wrong; the outcome of what was not judged."""
+def find_wrong(row: Row) -> Verdict:
+    """Returns the wrong columns, or the outcome if the row was not judged."""
     if not was_judged(row):
         return (row["outcome"],)
     return tuple(column for column in COLUMNS if column in row and not row[column]["good"])
@@ -32,16 +32,16 @@ def figure(column: str, rows: list[Row]) -> str:
     if column in COUNTS:
         return "%s %d" % (column, k) if len(rows) == 1 else "%s %d of %d" % (column, k, n)
     share = 100 * k / n
-    # What rounds to all of them is not all of them.
+    # Print 100 % only if nothing is missing.
     return "%s %s %%" % (column, "%.3g" % share if share < 99.95 else "99.9")
 
 
 class Cell:
-    """The rows of one scene, in the order of rounds; the same verdict in all, or it varies."""
+    """The rows of one scene in the order of rounds. A cell varies if the verdicts differ."""
 
     def __init__(self, rows: list[Row]) -> None:
         self.rows = rows
-        self.verdicts = list(dict.fromkeys(map(verdict, rows)))
+        self.verdicts = list(dict.fromkeys(map(find_wrong, rows)))
         self.judged = any(map(was_judged, rows))
 
     @property
@@ -49,28 +49,28 @@ class Cell:
         return len(self.verdicts) > 1
 
     @property
-    def asked(self) -> bool:
+    def measured(self) -> bool:
         return any(row["outcome"] != "SKIP" for row in self.rows)
 
     @property
     def good(self) -> bool:
         return self.verdicts == [()]
 
-    def says(self, one: Verdict) -> str:
-        """One verdict with the figures of the rounds that gave it."""
-        rows = [row for row in self.rows if verdict(row) == one]
+    def describe(self, one: Verdict) -> str:
+        """Returns the text of a verdict, with the figures of the rounds that have it."""
+        rows = [row for row in self.rows if find_wrong(row) == one]
         if not was_judged(rows[0]):
             return one[0]
         return ", ".join(figure(column, rows) for column in one) or "ok"
 
     def __str__(self) -> str:
-        if not self.asked:
+        if not self.measured:
             return "-"
-        told = " / ".join(map(self.says, self.verdicts))
-        return "varies: " + told if self.varies else told
+        text = " / ".join(map(self.describe, self.verdicts))
+        return "varies: " + text if self.varies else text
 
-    def causes(self) -> Iterator[tuple[str, int]]:
-        """(METRIC: CAUSE, how often) of what makes it red, the most frequent first."""
+    def count_causes(self) -> Iterator[tuple[str, int]]:
+        """Yields ("METRIC: CAUSE", count) of the exceptions, the most frequent first."""
         begins = tuple(begin for one in self.verdicts for column in one
                        for begin in METRICS.get(column, ()))
         counts: dict[str, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""results/PROFILERS.md, from all that was asked."""
+"""Renders results/PROFILERS.md from all answers."""
 
 import fnmatch
 import os
@@ -11,7 +11,7 @@ from ci.base import files
 from ci.scoreboard.cells import COLUMNS, COUNTS, Cell, was_judged
 from ci.scoreboard.rounds import ROOT, Row, Rounds
 
-# What users ask for, and the scene that shows it.
+# (what users want to do, the scene that tests it)
 ASKED = (
     ("attach to older code", "anon_exec"), ("the same, RW then RX", "older_flip"),
     ("code in a memfd", "memfd_double"), ("a heap that grows", "coalesced_growth"),
@@ -39,18 +39,19 @@ Known = Sequence[dict[str, str]]
 
 
 class Cells(Protocol):
-    """What causes() needs of a board."""
+    """The part of a board that causes() uses."""
     profiler: str
     cells: dict[str, Cell]
 
 
 class Board:
-    """One profiler: a cell for each scene."""
+    """A profiler's cells, one for each scene."""
 
     def __init__(self, rounds: Rounds, profiler: str) -> None:
-        self.profiler, self.words = profiler, " ".join(["jitproof", *rounds.words(profiler)])
+        self.profiler = profiler
+        self.words = " ".join(["jitproof", *rounds.score_command(profiler)])
         versions, rows = set[str](), dict[str, list[Row]]()
-        for score in rounds.kept(profiler):
+        for score in rounds.read_scores(profiler):
             versions.add(score["version"])
             for row in score["workloads"]:
                 rows.setdefault(row["workload"], []).append(row)
@@ -61,35 +62,36 @@ class Board:
     def rows(self) -> list[Row]:
         return [row for cell in self.cells.values() for row in cell.rows]
 
-    def cell(self, scene: str) -> str:
+    def cell_text(self, scene: str) -> str:
         return str(self.cells[scene]) if scene in self.cells else "-"
 
-    def seen(self) -> str:
-        """Samples of all scenes against what the CPU time says."""
-        told = [row["seen"] for row in self.rows if row.get("seen", {}).get("n")]
-        return "%.0f %%" % (100 * sum(cell["k"] for cell in told) / sum(
-            cell["n"] for cell in told)) if told else "-"
+    def seen_share(self) -> str:
+        """Returns the samples of all scenes as a share of the number that follows from CPU time."""
+        counts = [row["seen"] for row in self.rows if row.get("seen", {}).get("n")]
+        return "%.0f %%" % (100 * sum(cell["k"] for cell in counts) / sum(
+            cell["n"] for cell in counts)) if counts else "-"
 
-    def cost(self) -> str:
-        told = [row for row in self.rows if "cpu_ns" in row and row["watched_ns"]]
-        return "%.1f %%" % (100 * sum(row["cpu_ns"] for row in told) /
-                            sum(row["watched_ns"] for row in told)) if told else "-"
+    def cpu_share(self) -> str:
+        """Returns the profiler's CPU time as a share of the watched time."""
+        rows = [row for row in self.rows if "cpu_ns" in row and row["watched_ns"]]
+        return "%.1f %%" % (100 * sum(row["cpu_ns"] for row in rows) /
+                            sum(row["watched_ns"] for row in rows)) if rows else "-"
 
-    def summary(self) -> str:
-        """In how many scenes nothing is wrong, at all and by column."""
+    def summarize(self) -> str:
+        """Returns in how many scenes nothing is wrong, in total and by column."""
         judged = [cell for cell in self.cells.values() if cell.judged]
-        told = ["%d of %d workloads without a fault" % (sum(cell.good for cell in judged),
-                                                        len(judged))]
+        parts = ["%d of %d workloads without a fault" % (sum(cell.good for cell in judged),
+                                                         len(judged))]
         for column in COLUMNS:
             rows = [[row[column]["good"] for row in cell.rows if column in row] for cell in judged]
             rows = [row for row in rows if row]
             if rows:
                 nothing = "nothing " if column in COUNTS and column != "tasks" else ""
-                told.append("%s%s %d/%d" % (nothing, column, sum(map(all, rows)), len(rows)))
-        return "; ".join([told[0], ", ".join(told[1:])])
+                parts.append("%s%s %d/%d" % (nothing, column, sum(map(all, rows)), len(rows)))
+        return "; ".join([parts[0], ", ".join(parts[1:])])
 
-    def lacks(self) -> str:
-        """What it declares to lack, by what was not judged for it."""
+    def list_lacks(self) -> str:
+        """Returns what the profiler declares to lack, each with the validators that skip it."""
         found: dict[str, set[str]] = {}
         for row in self.rows:
             for validator, lack in row["skipped"].items():
@@ -98,54 +100,55 @@ class Board:
                          for lack, names in sorted(found.items())) or "nothing"
 
 
-def patterns(pattern: str) -> Iterator[str]:
-    """Of `a{b,c}`: ab and ac."""
+def expand_braces(pattern: str) -> Iterator[str]:
+    """Expands braces: yields ab and ac for `a{b,c}`."""
     before, brace, rest = pattern.partition("{")
     if not brace:
         yield pattern
         return
     inner, _, after = rest.partition("}")
     for one in inner.split(","):
-        yield from patterns(before + one + after)
+        yield from expand_braces(before + one + after)
 
 
-def fits(text: str, pattern: str) -> bool:
-    return any(fnmatch.fnmatchcase(text, one) for one in patterns(pattern))
+def matches(text: str, pattern: str) -> bool:
+    return any(fnmatch.fnmatchcase(text, one) for one in expand_braces(pattern))
 
 
-def reason(known: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
-    """Why, and the threads about it; the first entry that fits says it."""
+def find_reason(known: Known, profiler: str, scene: str, cause: str) -> tuple[str, str]:
+    """Returns (text, threads) of the first entry that matches, or empty strings."""
     for one in known:
-        if fits(profiler, one.get("profiler", "*")) and fits(scene, one.get("scene", "*")) and \
-                fits(cause, one["cause"]):
+        if matches(profiler, one.get("profiler", "*")) and \
+                matches(scene, one.get("scene", "*")) and matches(cause, one["cause"]):
             return one["text"], one.get("thread", "")
     return "", ""
 
 
-def outcome(row: Row) -> str:
-    # Where a program lies here is nobody's business.
+def describe_outcome(row: Row) -> str:
+    # Leave out paths of this machine.
     return "%s: %s" % (row["outcome"], re.sub(r"/\S+/", "", row["why"].split("\n")[0]))
 
 
-def told_causes(cell: Cell) -> list[tuple[str, str]]:
-    """(cause, how often): of what was not judged, and the two most frequent ones."""
-    told = [(outcome(row), "") for row in cell.rows if not was_judged(row)]
-    told += [(cause, " (%d)" % count) for cause, count in list(cell.causes())[:2]]
-    return list(dict.fromkeys(told)) or [("see the figures", "")]
+def list_causes(cell: Cell) -> list[tuple[str, str]]:
+    """Returns [(cause, count)]: outcomes of rows that were not judged, then the two most frequent
+    causes."""
+    found = [(describe_outcome(row), "") for row in cell.rows if not was_judged(row)]
+    found += [(cause, " (%d)" % count) for cause, count in list(cell.count_causes())[:2]]
+    return list(dict.fromkeys(found)) or [("see the figures", "")]
 
 
 def causes(board: Cells, known: Known) -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
-    """(scene, causes, reasons) of each scene in which something is wrong."""
+    """Yields (scene, causes, reasons) for each scene in which something is wrong."""
     for scene, cell in board.cells.items():
-        if not cell.asked or cell.good:
+        if not cell.measured or cell.good:
             continue
-        told = told_causes(cell)
-        why = dict.fromkeys(reason(known, board.profiler, scene, cause) for cause, _ in told)
-        yield scene, "; ".join(cause + count for cause, count in told), list(why)
+        found = list_causes(cell)
+        why = dict.fromkeys(find_reason(known, board.profiler, scene, cause) for cause, _ in found)
+        yield scene, "; ".join(cause + count for cause, count in found), list(why)
 
 
-def variations(boards: list[Board], reasons: Known) -> Iterator[str]:
-    """Which cells differ from round to round, and why; those of one reason in one line."""
+def render_variations(boards: list[Board], reasons: Known) -> Iterator[str]:
+    """Yields lines about the cells that differ between rounds, one line for each reason."""
     found: dict[tuple[str, str], list[str]] = {}
     asked = 0
     for board in boards:
@@ -166,73 +169,75 @@ def variations(boards: list[Board], reasons: Known) -> Iterator[str]:
 
 def why_varies(profiler: str, scene: str, reasons: Known) -> str:
     return next((one["text"] for one in reasons
-                 if fits(profiler, one["profiler"]) and fits(scene, one["scene"])), "")
+                 if matches(profiler, one["profiler"]) and matches(scene, one["scene"])), "")
 
 
-def unexplained(board: Board, known: Known) -> Iterator[str]:
-    for scene, said, why in causes(board, known):
-        if not all(text for text, _ in why):
-            yield "%s %s: %s" % (board.profiler, scene, said)
+def find_unexplained(board: Board, known: Known) -> Iterator[str]:
+    """Yields a line for each scene with a cause that has no known reason."""
+    for scene, text, why in causes(board, known):
+        if not all(reason for reason, _ in why):
+            yield "%s %s: %s" % (board.profiler, scene, text)
 
 
-def lines_of(boards: list[Board], asked: Iterable[tuple[str, str]], head: str) -> Iterator[str]:
+def render_rows(boards: list[Board], asked: Iterable[tuple[str, str]], head: str) -> Iterator[str]:
     yield "| %s | %s |" % (head, " | ".join(board.profiler for board in boards))
     yield "|---" * (len(boards) + 1) + "|"
     for label, scene in asked:
-        cells = [board.cell(scene) for board in boards]
+        cells = [board.cell_text(scene) for board in boards]
         if any(cell != "-" for cell in cells):
             yield "| %s | %s |" % (label, " | ".join(cells))
 
 
-def tables(boards: list[Board]) -> Iterator[str]:
+def render_tables(boards: list[Board]) -> Iterator[str]:
     yield "## What users ask for"
     yield ""
-    yield from lines_of(boards, ASKED, "asked")
-    yield "| samples of the CPU time burnt | %s |" % " | ".join(map(Board.seen, boards))
-    yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.cost, boards))
+    yield from render_rows(boards, ASKED, "asked")
+    yield "| samples of the CPU time burnt | %s |" % " | ".join(map(Board.seen_share, boards))
+    yield "| CPU time of the profiler | %s |" % " | ".join(map(Board.cpu_share, boards))
     others = sorted({scene for board in boards for scene in board.cells} -
                     {scene for _, scene in ASKED})
     yield from ("", "## The other workloads", "")
-    yield from lines_of(boards, [(scene, scene) for scene in others], "workload")
+    yield from render_rows(boards, [(scene, scene) for scene in others], "workload")
     yield ""
 
 
-def section(board: Board, known: Known) -> Iterator[str]:
+def render_section(board: Board, known: Known) -> Iterator[str]:
     yield from ("## %s %s" % (board.profiler, board.version), "",
-                "`%s`: %s." % (board.words, board.summary()), "",
-                "Not judged: %s." % board.lacks(), "")
+                "`%s`: %s." % (board.words, board.summarize()), "",
+                "Not judged: %s." % board.list_lacks(), "")
     found = list(causes(board, known))
     if found:
         yield from ("| workload | causes | why | threads |", "|---|---|---|---|")
-    for scene, said, why in found:
+    for scene, text, why in found:
         yield "| %s | %s | %s | %s |" % (
-            scene, said.replace("|", "\\|"), "; ".join(text for text, _ in why if text),
+            scene, text.replace("|", "\\|"),
+            "; ".join(reason for reason, _ in why if reason),
             "; ".join(dict.fromkeys(thread for _, thread in why if thread)))
     if found:
         yield ""
 
 
 def written(table: str) -> Known:
-    """`known` (causes) or `varies` (reasons), as people wrote them down."""
+    """Reads a table of results/profilers.toml: `known` (causes) or `varies` (reasons)."""
     found: Known = tomllib.loads(files.read(os.path.join(ROOT, "results", "profilers.toml")))[
         table]
     return found
 
 
-def times(boards: list[Board]) -> str:
+def describe_rounds(boards: list[Board]) -> str:
     counts = sorted({len(cell.rows) for board in boards for cell in board.cells.values()})
-    said = {1: "once", 2: "twice"}
-    return " to ".join(dict.fromkeys(said.get(count, "%d times" % count)
-                                     for count in (counts[0], counts[-1])))
+    words = {1: "once", 2: "twice"}
+    return " to ".join(dict.fromkeys(words.get(count, "%d times" % count)
+                                      for count in (counts[0], counts[-1])))
 
 
 def render(boards: list[Board], missing: dict[str, str], day: str, kernel: str,
            machine: str) -> str:
     known = written("known")
-    lines = [HEAD % (day, kernel, machine, times(boards)), *tables(boards),
-             *variations(boards, written("varies"))]
+    lines = [HEAD % (day, kernel, machine, describe_rounds(boards)), *render_tables(boards),
+             *render_variations(boards, written("varies"))]
     for board in boards:
-        lines += section(board, known)
+        lines += render_section(board, known)
     if missing:
         lines += ["## Not here", ""]
         lines += ["* %s: %s" % (name, why) for name, why in sorted(missing.items())]

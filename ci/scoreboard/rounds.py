@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What `jitproof score` said of each profiler and scene, kept in a file each: an interrupted round
-goes on where it stopped. Answers of one program, one adapter and the same options lie in one
-folder, those of another round, with another seed, beside the first. The runs themselves, if they
-are kept, lie beside: another program can judge them again."""
+"""Stores the answers of `jitproof score` for each profiler and scene in a file each, so that an
+interrupted round can continue. A folder has the answers of one program, one adapter and one list of
+options, with a subfolder for each round (its number is the seed). Runs that are kept are stored
+separately, so that another program can judge them again."""
 
 import concurrent.futures
 import contextlib
@@ -23,41 +23,42 @@ from ci.base.status import Unusable
 
 ROOT = os.path.abspath(__file__ + "/../../..")
 PROFILERS = os.path.join(ROOT, "harness", "profiler")
-# Those of which an attach shows nothing (docs/profiler-adapters.md), or that always launch; and
-# what takes longer than others to say what it sampled.
+# Options for profilers that an attach cannot test (docs/profiler-adapters.md) or that always
+# launch, and for those that need longer to report their samples.
 OPTIONS = {"eu_stackprof": ("--launch",), "codspeed_samply": ("--launch",),
            "sysprof": ("--seconds=20",)}
-# Whose pids are those of any other such run: profilers would find its perf map.
+# Scenes whose pids repeat in each run: at the same time, profilers would find the perf map of the
+# other run.
 ALONE = ("inside", "namespaces", "nested")
 TIMEOUT_S = 300  # for one scene; each ends by itself long before
-UNJUDGED = 1  # the status where something went wrong, which the answer tells
-MISSING = 4  # the status for a profiler that is not here
-ANSWER = ".answer"  # beside a kept run: what the program that recorded it said
+UNJUDGED = 1  # exit status: something is wrong, as the answer shows
+MISSING = 4  # exit status: the profiler is not installed
+ANSWER = ".answer"  # suffix of a kept run's path: answer of the program that recorded it
 
 Score = dict[str, Any]
 Row = dict[str, Any]
 
 
-def adapters() -> list[str]:
+def list_adapters() -> list[str]:
     return ["jitproof"] + [name[:-3] for name in sorted(os.listdir(PROFILERS))
                            if name.endswith(".py")]
 
 
-def environment() -> dict[str, str]:
-    """Where `python3` is the one that we run by, and no script that looks for it: half a second
-    for each call of an adapter."""
+def make_environment() -> dict[str, str]:
+    """Returns an environment in which `python3` is this interpreter, not a wrapper script that
+    costs half a second for each call of an adapter."""
     ours = os.path.dirname(os.path.realpath(sys.executable))
     return {**os.environ, "PATH": ours + ":" + os.environ.get("PATH", os.defpath)}
 
 
-def sources(adapter: str) -> Iterator[str]:
-    """The files of an adapter: its own, those that it imports, what all share."""
+def list_sources(adapter: str) -> Iterator[str]:
+    """Yields the files of an adapter: its own, those that it imports, and the shared ones."""
     path = os.path.join(PROFILERS, adapter + ".py")
     if not os.path.exists(path):
         return
     yield path
     for other in re.findall(r"^import (\w+)$", files.read(path), re.M):
-        yield from sources(other)
+        yield from list_sources(other)
     for name in sorted(os.listdir(os.path.join(PROFILERS, "adapting"))):
         if name.endswith(".py"):
             yield os.path.join(PROFILERS, "adapting", name)
@@ -71,78 +72,82 @@ class Rounds:
         self.options, self.globs = options, globs
         self.keeps, self.again = keeps, again
 
-    def words(self, profiler: str) -> list[str]:
+    def score_command(self, profiler: str) -> list[str]:
         return ["score", "--profiler", profiler, *self.options, *OPTIONS.get(profiler, ())]
 
     def digest(self, profiler: str, *programs: str) -> str:
-        """Of this adapter, these options and @programs."""
-        digest = hashlib.sha256("\0".join(self.words(profiler)).encode())
-        for path in (*programs, *sources(profiler)):
+        """Returns a digest of this adapter, these options and @programs."""
+        digest = hashlib.sha256("\0".join(self.score_command(profiler)).encode())
+        for path in (*programs, *list_sources(profiler)):
             digest.update(files.read_bytes(path))
         return digest.hexdigest()[:12]
 
     @functools.cache
-    def kept_in(self, profiler: str) -> str:
-        """The folder of all rounds of this program, this adapter and these options."""
+    def answers_folder(self, profiler: str) -> str:
+        """Returns the folder of all rounds of this program, adapter and options."""
         return os.path.join(self.folder, profiler, self.digest(profiler, self.binary))
 
-    def place(self, number: int, profiler: str, scene: str) -> str:
-        return os.path.join(self.kept_in(profiler), str(number), scene)
+    def answer_path(self, number: int, profiler: str, scene: str) -> str:
+        return os.path.join(self.answers_folder(profiler), str(number), scene)
 
     @functools.cache
-    def runs_of(self, profiler: str) -> str:
-        """Where runs are kept, whatever program judges them."""
+    def runs_folder(self, profiler: str) -> str:
+        """Returns the folder of kept runs, which any program can judge."""
         return os.path.join(self.folder, "runs", profiler, self.digest(profiler))
 
-    def run_of(self, number: int, profiler: str, scene: str) -> str:
-        return os.path.join(self.runs_of(profiler), str(number), scene)
+    def run_path(self, number: int, profiler: str, scene: str) -> str:
+        return os.path.join(self.runs_folder(profiler), str(number), scene)
 
     @functools.cache
-    def scenes(self) -> list[str]:
+    def list_scenes(self) -> list[str]:
         return process.must([self.binary, "score", "--list", *self.globs]).split()
 
-    def open_cells(self, number: int, profilers: Sequence[str]) -> list[tuple[str, str]]:
-        """What round @number has not asked yet."""
-        return [(profiler, scene) for profiler in profilers for scene in self.scenes()
-                if not os.path.exists(self.place(number, profiler, scene)) and
-                not os.path.exists(self.place(number, profiler, "missing")) and
-                (not self.again or os.path.exists(self.run_of(number, profiler, scene) + ANSWER))]
+    def unmeasured_cells(self, number: int, profilers: Sequence[str]) -> list[tuple[str, str]]:
+        """Returns the (profiler, scene) pairs that round @number has not measured."""
+        return [(profiler, scene) for profiler in profilers for scene in self.list_scenes()
+                if not os.path.exists(self.answer_path(number, profiler, scene)) and
+                not os.path.exists(self.answer_path(number, profiler, "missing")) and
+                (not self.again or os.path.exists(self.run_path(number, profiler, scene) + ANSWER))]
 
-    def current(self, profilers: Sequence[str]) -> int:
-        """The first round that is unfinished."""
-        return next(number for number in itertools.count(1) if self.open_cells(number, profilers))
+    def unfinished_round(self, profilers: Sequence[str]) -> int:
+        """Returns the first unfinished round."""
+        return next(number for number in itertools.count(1)
+                    if self.unmeasured_cells(number, profilers))
 
     def command(self, run: str, number: int, profiler: str, scene: str) -> list[str]:
         if self.again:
             return [self.binary, "score", "--again", run, "--json"]
-        return [self.binary, *self.words(profiler), "--json", "--seed=%d" % number,
+        return [self.binary, *self.score_command(profiler), "--json", "--seed=%d" % number,
                 *(["-o", run] if self.keeps else []), scene]
 
-    def ask(self, number: int, profiler: str, scene: str) -> str:
-        """Asks one profiler for one scene, and keeps the answer. Why it is missing, or ""."""
-        run = self.run_of(number, profiler, scene)
+    def measure(self, number: int, profiler: str, scene: str) -> str:
+        """Measures a profiler on a scene and stores the answer. Returns why the profiler is
+        missing, or ""."""
+        run = self.run_path(number, profiler, scene)
         if self.keeps:
             shutil.rmtree(run, ignore_errors=True)
             os.makedirs(os.path.dirname(run), exist_ok=True)
         done = process.run(self.command(run, number, profiler, scene), timeout=TIMEOUT_S,
-                           env=environment())
+                           env=make_environment())
         if done.returncode not in (0, UNJUDGED, MISSING):
             raise Unusable("%s %s: %s" % (profiler, scene, done.stderr.strip()))
-        name, said = (scene, done.stdout) if done.returncode != MISSING else \
+        name, text = (scene, done.stdout) if done.returncode != MISSING else \
             ("missing", done.stderr.strip().removeprefix("jitproof score: "))
         if self.again:
-            said = judged_again(said, files.read(run + ANSWER))
+            text = complete_answer(text, files.read(run + ANSWER))
         elif self.keeps and name == scene:
-            files.write(run + ANSWER, said)
-        files.replace(os.path.dirname(self.place(number, profiler, scene)), {name: said})
-        return said if name == "missing" else ""
+            files.write(run + ANSWER, text)
+        files.replace(os.path.dirname(self.answer_path(number, profiler, scene)), {name: text})
+        return text if name == "missing" else ""
 
-    def go_on(self, number: int, profilers: Sequence[str], seconds: float, jobs: int) -> int:
-        """Asks for what is open, for about so long and @jobs at a time; how much is open then."""
+    def measure_round(self, number: int, profilers: Sequence[str], seconds: float,
+                      jobs: int) -> int:
+        """Measures unmeasured cells for about @seconds, @jobs at a time. Returns the number of
+        cells that remain."""
         until = time.monotonic() + seconds
         gone, lone = set[str](), threading.Lock()
 
-        def one(cell: tuple[str, str]) -> bool:
+        def measure_one(cell: tuple[str, str]) -> bool:
             profiler, scene = cell
             start = time.monotonic()
             if profiler in gone or start > until:
@@ -151,48 +156,47 @@ class Rounds:
             if scene in ALONE:
                 turn = lone
             with turn:
-                if self.ask(number, profiler, scene):
+                if self.measure(number, profiler, scene):
                     gone.add(profiler)
             print("round %d, %s %s: %.1f s" % (number, profiler, scene, time.monotonic() - start),
                   flush=True)
             return True
 
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            return sum(not done for done in pool.map(one, self.open_cells(number, profilers)))
+            return sum(not done for done in pool.map(
+                measure_one, self.unmeasured_cells(number, profilers)))
 
-    def numbers(self, profiler: str) -> list[int]:
-        return numbered(self.kept_in(profiler))
-
-    def recorded(self, profilers: Sequence[str]) -> list[int]:
-        """The rounds of which runs are kept."""
+    def kept_rounds(self, profilers: Sequence[str]) -> list[int]:
+        """Returns the rounds with kept runs."""
         return sorted({number for profiler in profilers
-                       for number in numbered(self.runs_of(profiler))})
+                       for number in list_numbers(self.runs_folder(profiler))})
 
-    def kept(self, profiler: str) -> Iterator[Score]:
-        """What was said of each scene, round after round."""
-        for number in self.numbers(profiler):
-            for scene in self.scenes():
-                path = self.place(number, profiler, scene)
+    def read_scores(self, profiler: str) -> Iterator[Score]:
+        """Yields the stored answers, round after round."""
+        for number in list_numbers(self.answers_folder(profiler)):
+            for scene in self.list_scenes():
+                path = self.answer_path(number, profiler, scene)
                 if os.path.exists(path):
                     yield json.loads(files.read(path))
 
-    def missing(self, profiler: str) -> str:
-        """Why it was not asked."""
-        for number in self.numbers(profiler):
-            path = self.place(number, profiler, "missing")
+    def why_missing(self, profiler: str) -> str:
+        """Returns why the profiler was not measured."""
+        for number in list_numbers(self.answers_folder(profiler)):
+            path = self.answer_path(number, profiler, "missing")
             if os.path.exists(path):
                 return files.read(path)
         return "not measured this time"
 
 
-def judged_again(answer: str, recorded: str) -> str:
-    """With what no run tells: the version of the profiler, and its CPU time of which time."""
-    new, old = json.loads(answer), json.loads(recorded)
+def complete_answer(answer: str, old_answer: str) -> str:
+    """Completes a new @answer by figures that a run does not contain: the profiler's version, its
+    CPU time and the watched time."""
+    new, old = json.loads(answer), json.loads(old_answer)
     for row, before in zip(new["workloads"], old["workloads"], strict=True):
         row.update((key, before[key]) for key in ("cpu_ns", "watched_ns") if key in before)
     return json.dumps({**new, "version": old["version"]})
 
 
-def numbered(folder: str) -> list[int]:
+def list_numbers(folder: str) -> list[int]:
     names = os.listdir(folder) if os.path.isdir(folder) else []
     return sorted(int(name) for name in names if name.isdigit())

@@ -29,7 +29,7 @@ static int less(int a, int b)
 
 class Operators(unittest.TestCase):
     def changed(self, number: int) -> set[str]:
-        return {one.new.strip() for one in operators.of_file("a.c", C) if one.line == number}
+        return {one.new.strip() for one in operators.file_mutants("a.c", C) if one.line == number}
 
     def test_changes_of_a_condition(self) -> None:
         self.assertEqual(self.changed(5), {
@@ -38,7 +38,7 @@ class Operators(unittest.TestCase):
 
     def new(self, line: str) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for operator, new in operators.of_line("\t" + line):
+        for operator, new in operators.line_mutants("\t" + line):
             found.setdefault(operator, set()).add(new.strip())
         return found
 
@@ -66,22 +66,22 @@ class Operators(unittest.TestCase):
         self.assertEqual(self.changed(7), {";"})
 
     def test_comments_and_declarations_stay(self) -> None:
-        self.assertEqual({one.line for one in operators.of_file("a.c", C)}, {5, 6, 7, 8})
-        self.assertEqual({one.function for one in operators.of_file("a.c", C)}, {"less"})
+        self.assertEqual({one.line for one in operators.file_mutants("a.c", C)}, {5, 6, 7, 8})
+        self.assertEqual({one.function for one in operators.file_mutants("a.c", C)}, {"less"})
 
 
 class Choice(unittest.TestCase):
     def test_choice_is_stable_and_spread_over_operators(self) -> None:
-        every = list(operators.of_file("a.c", C))
+        every = list(operators.file_mutants("a.c", C))
         chosen = choice.choose(every, 4)
         self.assertEqual(len({one.line for one in chosen}), 4)
         self.assertEqual(len({one.operator for one in chosen}), 4)
-        moved = list(operators.of_file("a.c", "/* one line more */\n" + C))
+        moved = list(operators.file_mutants("a.c", "/* one line more */\n" + C))
         self.assertEqual({one.key() for one in chosen},
                          {one.key() for one in choice.choose(moved[::-1], 4)})
 
-    def test_choice_of_few_lines_takes_all(self) -> None:
-        self.assertEqual(len(choice.choose(list(operators.of_file("a.c", C)), 99)), 4)
+    def test_all_where_there_are_few(self) -> None:
+        self.assertEqual(len(choice.choose(list(operators.file_mutants("a.c", C)), 99)), 4)
 
 
 TRACED = """
@@ -111,7 +111,7 @@ class Blocks(Folder):
                         ["-O0", "-g", "-fsanitize-coverage=trace-pc", "-o",
                          binary, trace, source]):
             process.must(["gcc", *command])
-        blocks = Traced(self.home, self.home).blocks(binary)
+        blocks = Traced(self.home, self.home).map_blocks(binary)
         cases: tuple[tuple[list[str], int], ...] = (([], 9), (["1"], 7), (["1", "2"], 11))
         for arguments, line in cases:
             bits = self.place("bits%d" % len(arguments))
@@ -140,7 +140,7 @@ class Bound(unittest.TestCase):
         unit = Failing("test_a")
         unit.expected = oracles.Done("0 7", 0)
         with self.assertRaises(Unusable):
-            unit.killer("mutant", "")
+            unit.find_killer("mutant", "")
 
 
 class Asked(unittest.TestCase):
@@ -152,26 +152,27 @@ class Asked(unittest.TestCase):
 
 
 class Killed(Folder):
-    def test_killers_are_written_and_read(self) -> None:
-        mutant = next(iter(operators.of_file("a.c", C)))
+    def test_there_and_back(self) -> None:
+        mutant = next(iter(operators.file_mutants("a.c", C)))
         progress = table.Progress(self.home)
         progress.add(mutant, {"state": "killed", "by": "run's files"})
-        self.write(table.tried([mutant], table.Progress(self.home), {}), *table.TRIED.split("/"))
-        self.assertEqual(table.killers(self.home), {choice.digest(mutant): "run's files"})
+        self.write(table.render_tried([mutant], table.Progress(self.home), {}),
+                   *table.TRIED.split("/"))
+        self.assertEqual(table.read_killers(self.home), {choice.digest(mutant): "run's files"})
         progress.add(mutant, {"state": "survived", "by": ""})
-        self.write(table.tried([mutant], progress, {}), *table.TRIED.split("/"))
-        self.assertEqual(table.killers(self.home), {choice.digest(mutant): table.OPEN})
+        self.write(table.render_tried([mutant], progress, {}), *table.TRIED.split("/"))
+        self.assertEqual(table.read_killers(self.home), {choice.digest(mutant): table.OPEN})
 
 
 class Survivors(Folder):
-    def test_stale_entries(self) -> None:
-        mutant = next(iter(operators.of_file("a.c", C)))
+    def test_stale(self) -> None:
+        mutant = next(iter(operators.file_mutants("a.c", C)))
         gone = (*mutant.key()[:2], "no such line", ";")
-        self.assertEqual(survivors.stale([mutant], [mutant.key(), gone]), [gone])
+        self.assertEqual(survivors.find_stale([mutant], [mutant.key(), gone]), [gone])
 
     def test_committed_list_is_not_stale(self) -> None:
         known = survivors.read(ROOT)
-        self.assertFalse(survivors.stale(choice.mutants(ROOT), known))
+        self.assertFalse(survivors.find_stale(choice.list_mutants(ROOT), known))
         self.assertLessEqual(len(known), survivors.MOST)
 
     def read(self, text: str) -> dict[survivors.Key, str]:  # type: ignore[override]

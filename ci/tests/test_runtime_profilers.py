@@ -36,7 +36,7 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.judge(RIGHT, 99), "99 samples")
         self.assertEqual(self.judge({}), "1000 samples")
 
-    def test_parse_stacks(self) -> None:
-        self.assertEqual(list(profilers.stacks(
+    def test_stacks(self) -> None:
+        self.assertEqual(list(profilers.parse_stacks(
             "period 1\nsample 3 7 - Shares.hot Shares.main run\nsample 2 7 - a%20b\n")),
             [("main;hot", 3), ("", 2)])

@@ -120,7 +120,7 @@ static int read_and_explain(struct explain_reading *reading, const char *path, b
 	if (!ret)
 		ret = jp_perfdata_read(path, handle_event, reading, &reading->explanation->summary,
 				       err);
-	ret = jp_capture_partial(ret, &reading->explanation->summary, partial, err);
+	ret = jp_capture_accept_partial(ret, &reading->explanation->summary, partial, err);
 	for (size_t i = 0; i < reading->count && !ret; i++)
 		if (reading->explainers[i]->end)
 			ret = reading->explainers[i]->end(&reading->views[i], err);

@@ -9,24 +9,22 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-/*
- * x86-64, System V. rdi: the function's own step; it may come back as anything, as may whatever a
- * called function need not keep; bp comes back as it was, no other register changes, and nothing
- * below sp is used.
- */
+/* Calling convention of emitted code on x86-64: rdi points to the function's own step. The function
+ * preserves bp, and like any System V function it may change rdi and the other caller-saved
+ * registers. It changes no other register and does not use the red zone below sp. */
 
-static void push(struct jp_code *code, const char *bytes, uint32_t count)
+static void push_reg(struct jp_code *code, const char *bytes, uint32_t count)
 {
 	jp_code_lower(code, bytes, count, 8);
 }
 
-static void pop(struct jp_code *code, const char *bytes, uint32_t count)
+static void pop_reg(struct jp_code *code, const char *bytes, uint32_t count)
 {
 	jp_code_lower(code, bytes, count, -8);
 }
 
-/* sub rsp, imm32; add for a negative @by. */
-static void adjust(struct jp_code *code, int32_t by)
+/* Emits `sub rsp, @by`, or `add rsp, -@by` if @by is negative. */
+static void adjust_sp(struct jp_code *code, int32_t by)
 {
 	char bytes[7] = {0x48, (char)0x81, (char)(by < 0 ? 0xc4 : 0xec)};
 	int32_t amount = by < 0 ? -by : by;
@@ -35,17 +33,17 @@ static void adjust(struct jp_code *code, int32_t by)
 	jp_code_lower(code, bytes, sizeof(bytes), by);
 }
 
-/* jnz back to @target, which lies at most 126 bytes before. */
-static void loop_to(struct jp_code *code, uint32_t target)
+/* Emits a jnz to offset @target, at most 126 bytes back. */
+static void jump_back_to(struct jp_code *code, uint32_t target)
 {
 	char bytes[2] = {0x75, (char)(target - (code->emitted->size + 2))};
 
 	jp_code_insn(code, bytes, sizeof(bytes));
 }
 
-/* Turns of a loop: the count is at rdi + @field. A turn takes about five cycles, most of them in
- * the multiplication, so that a timer may find any of its instructions. */
-static void turns(struct jp_code *code, size_t field)
+/* Emits a loop whose iteration count is at rdi + @field. An iteration takes about five cycles, most
+ * of them in the multiplication, so that a timer can hit each of its instructions. */
+static void emit_loop(struct jp_code *code, size_t field)
 {
 	char load[4] = {0x48, (char)0x8b, 0x4f, (char)field}; /* mov rcx, [rdi + field] */
 	uint32_t top;
@@ -56,10 +54,11 @@ static void turns(struct jp_code *code, size_t field)
 	JP_INSN(code, "\x48\x6b\xc0\x21");     /* imul rax, rax, 33 */
 	JP_INSN(code, "\x48\x31\xc8");         /* xor rax, rcx */
 	JP_INSN(code, "\x48\xff\xc9");         /* dec rcx */
-	loop_to(code, top);
+	jump_back_to(code, top);
 }
 
-/* Loads the function's word into rbp or rax. */
+/* Emits the load of the function's word. @bytes: opcode for rbp or rax; put_word() fills in the
+ * distance. */
 static void load_word(struct jp_code *code, const char bytes[3])
 {
 	char load[7] = {bytes[0], bytes[1], bytes[2]};
@@ -75,9 +74,10 @@ static void put_word(struct jp_code *code)
 	jp_code_patch(code, code->loads_word - 4, &distance, sizeof(distance));
 }
 
-/* `repeat` times the loop `before` and the call of the next step; then the loop `after`. The count
- * of repetitions is kept at [rsp], the step above it: the shape has room there. */
-static void body(struct jp_code *code)
+/* Emits: `repeat` times the loop `before` and the call of the next step, then the loop `after`. The
+ * code keeps the remaining repetitions at [rsp] and the step at [rsp + 8], where each shape has
+ * room. */
+static void emit_body(struct jp_code *code)
 {
 	char skip[2] = {0x74};
 	uint32_t top, at;
@@ -87,7 +87,7 @@ static void body(struct jp_code *code)
 	JP_INSN(code, "\x48\x89\x04\x24");     /* mov [rsp], rax */
 	JP_INSN(code, "\x48\x89\x7c\x24\x08"); /* mov [rsp + 8], rdi */
 	top = code->emitted->size;
-	turns(code, offsetof(struct jp_path_step, before));
+	emit_loop(code, offsetof(struct jp_path_step, before));
 	JP_INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0: the next step's code */
 	at = code->emitted->size;
 	jp_code_insn(code, skip, sizeof(skip)); /* je: the path ends here */
@@ -99,17 +99,17 @@ static void body(struct jp_code *code)
 	distance = code->emitted->size - (at + 2);
 	jp_code_patch(code, at + 1, &distance, 1);
 	JP_INSN(code, "\x48\xff\x0c\x24"); /* dec qword [rsp] */
-	loop_to(code, top);
-	turns(code, offsetof(struct jp_path_step, after));
+	jump_back_to(code, top);
+	emit_loop(code, offsetof(struct jp_path_step, after));
 }
 
 _Static_assert(sizeof(struct jp_path_step) == 32 && offsetof(struct jp_path_step, code) == 0 &&
 		       offsetof(struct jp_path_step, repeat) == 24,
-	       "the code above");
+	       "emit_body() and jump_to_next() contain these offsets");
 
 static void push_bp(struct jp_code *code)
 {
-	push(code, "\x55", 1);
+	push_reg(code, "\x55", 1);
 }
 
 static void mov_bp_sp(struct jp_code *code)
@@ -118,16 +118,16 @@ static void mov_bp_sp(struct jp_code *code)
 	code->now.bp = JP_BP_OWN;
 }
 
-/* The frame is gone and bp is the caller's again. */
-static void back_at_entry(struct jp_code *code)
+/* Describes the next instruction: the frame is gone and bp is the caller's. */
+static void reset_frame(struct jp_code *code)
 {
 	code->now = (struct jp_truth_insn){.bp = JP_BP_CALLER};
 }
 
-static void leave(struct jp_code *code)
+static void emit_leave(struct jp_code *code)
 {
 	JP_INSN(code, "\xc9");
-	back_at_entry(code);
+	reset_frame(code);
 }
 
 static void mov_sp_bp(struct jp_code *code)
@@ -138,47 +138,47 @@ static void mov_sp_bp(struct jp_code *code)
 
 static void pop_bp(struct jp_code *code)
 {
-	pop(code, "\x5d", 1);
+	pop_reg(code, "\x5d", 1);
 	code->now.bp = JP_BP_CALLER;
 }
 
-static void ret(struct jp_code *code)
+static void emit_ret(struct jp_code *code)
 {
 	JP_INSN(code, "\xc3");
 }
 
-/* A frame with a frame pointer. */
-static void set_up(struct jp_code *code, int32_t locals)
+/* Emits the prologue of a frame with a frame pointer and @locals bytes of locals. */
+static void emit_prologue(struct jp_code *code, int32_t locals)
 {
 	push_bp(code);
 	mov_bp_sp(code);
-	adjust(code, locals);
+	adjust_sp(code, locals);
 }
 
 static void emit_fp(struct jp_code *code)
 {
-	set_up(code, 32);
-	body(code);
-	leave(code);
-	ret(code);
+	emit_prologue(code, 32);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
 }
 
 static void emit_leaf(struct jp_code *code)
 {
-	turns(code, offsetof(struct jp_path_step, before));
-	turns(code, offsetof(struct jp_path_step, after));
-	ret(code);
+	emit_loop(code, offsetof(struct jp_path_step, before));
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_ret(code);
 }
 
 static void emit_no_fp(struct jp_code *code)
 {
-	adjust(code, 56);
-	body(code);
-	adjust(code, -56);
-	ret(code);
+	adjust_sp(code, 56);
+	emit_body(code);
+	adjust_sp(code, -56);
+	emit_ret(code);
 }
 
-/* Instructions wherever a compiler might put some around the frame's. */
+/* Puts further instructions between those of the prologue and the epilogue, as compilers do. */
 static void emit_long(struct jp_code *code)
 {
 	JP_INSN(code, "\x48\x8d\x84\x24\x00\xff\xff\xff"); /* lea rax, [rsp - 256]: a stack check */
@@ -188,31 +188,31 @@ static void emit_long(struct jp_code *code)
 	JP_INSN(code, "\x48\x8b\x47\x08"); /* mov rax, [rdi + 8] */
 	JP_INSN(code, "\x48\x01\xc8");     /* add rax, rcx */
 	mov_bp_sp(code);
-	push(code, "\x53", 1);     /* push rbx */
-	push(code, "\x41\x54", 2); /* push r12 */
-	push(code, "\x41\x55", 2); /* push r13 */
-	push(code, "\x41\x56", 2); /* push r14 */
-	adjust(code, 48);
-	body(code);
-	adjust(code, -48);
-	pop(code, "\x41\x5e", 2);
-	pop(code, "\x41\x5d", 2);
+	push_reg(code, "\x53", 1);     /* push rbx */
+	push_reg(code, "\x41\x54", 2); /* push r12 */
+	push_reg(code, "\x41\x55", 2); /* push r13 */
+	push_reg(code, "\x41\x56", 2); /* push r14 */
+	adjust_sp(code, 48);
+	emit_body(code);
+	adjust_sp(code, -48);
+	pop_reg(code, "\x41\x5e", 2);
+	pop_reg(code, "\x41\x5d", 2);
 	JP_INSN(code, "\x48\x01\xc8"); /* add rax, rcx */
-	pop(code, "\x41\x5c", 2);
-	pop(code, "\x5b", 1);
+	pop_reg(code, "\x41\x5c", 2);
+	pop_reg(code, "\x5b", 1);
 	pop_bp(code);
 	JP_INSN(code, "\x48\x31\xc8");     /* xor rax, rcx */
 	JP_INSN(code, "\x0f\x1f\x40\x00"); /* nop */
-	ret(code);
+	emit_ret(code);
 }
 
 static void emit_large(struct jp_code *code)
 {
-	set_up(code, 3072);
-	body(code);
+	emit_prologue(code, 3072);
+	emit_body(code);
 	mov_sp_bp(code);
 	pop_bp(code);
-	ret(code);
+	emit_ret(code);
 }
 
 static void emit_realign(struct jp_code *code)
@@ -221,14 +221,14 @@ static void emit_realign(struct jp_code *code)
 	mov_bp_sp(code);
 	JP_INSN(code, "\x48\x83\xe4\xc0"); /* and rsp, -64 */
 	code->now.align = 6;
-	adjust(code, 192);
-	body(code);
+	adjust_sp(code, 192);
+	emit_body(code);
 	mov_sp_bp(code);
 	pop_bp(code);
-	ret(code);
+	emit_ret(code);
 }
 
-/* As compilers do it for a stack that may have to grow: a word of each page. */
+/* Writes to each page of the locals, as compilers do to detect a stack overflow. */
 static void touch_pages(struct jp_code *code)
 {
 	uint32_t top;
@@ -239,45 +239,44 @@ static void touch_pages(struct jp_code *code)
 	JP_INSN(code, "\xc1\xe0\x0c");         /* shl eax, 12 */
 	JP_INSN(code, "\xc6\x44\x04\xff\x00"); /* mov byte [rsp + rax - 1], 0 */
 	JP_INSN(code, "\x48\xff\xc9");         /* dec rcx */
-	loop_to(code, top);
+	jump_back_to(code, top);
 }
 
 static void emit_hollow(struct jp_code *code)
 {
-	set_up(code, 128 << 10);
-	body(code);
-	leave(code);
-	ret(code);
+	emit_prologue(code, 128 << 10);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
 }
 
 static void emit_huge(struct jp_code *code)
 {
-	set_up(code, 128 << 10);
+	emit_prologue(code, 128 << 10);
 	touch_pages(code);
-	body(code);
-	leave(code);
-	ret(code);
+	emit_body(code);
+	emit_leave(code);
+	emit_ret(code);
 }
 
 static void emit_other_bp(struct jp_code *code)
 {
 	push_bp(code);
-	adjust(code, 48);
+	adjust_sp(code, 48);
 	load_word(code, "\x48\x8b\x2d"); /* mov rbp, [word] */
 	code->now.bp = JP_BP_OTHER;
-	body(code);
-	adjust(code, -48);
+	emit_body(code);
+	adjust_sp(code, -48);
 	pop_bp(code);
-	ret(code);
+	emit_ret(code);
 	put_word(code);
 }
 
-/* add rdi, 32; jmp [rdi] */
-static void jump_on(struct jp_code *code)
+static void jump_to_next(struct jp_code *code)
 {
-	JP_INSN(code, "\x48\x83\xc7\x20");
+	JP_INSN(code, "\x48\x83\xc7\x20"); /* add rdi, 32 */
 	code->now.bp |= JP_INSN_TAIL;
-	JP_INSN(code, "\xff\x27");
+	JP_INSN(code, "\xff\x27"); /* jmp [rdi] */
 	code->now.bp &= ~JP_INSN_TAIL;
 }
 
@@ -285,44 +284,45 @@ static void emit_tail(struct jp_code *code)
 {
 	struct jp_truth_insn within;
 
-	set_up(code, 32);
-	turns(code, offsetof(struct jp_path_step, before));
+	emit_prologue(code, 32);
+	emit_loop(code, offsetof(struct jp_path_step, before));
 	JP_INSN(code, "\x48\x83\x7f\x20\x00"); /* cmp qword [rdi + 32], 0 */
 	JP_INSN(code, "\x74\x07");             /* je: past the jump */
 	within = code->now;
-	leave(code);
-	jump_on(code);
+	emit_leave(code);
+	jump_to_next(code);
 	code->now = within;
-	turns(code, offsetof(struct jp_path_step, after));
-	leave(code);
-	ret(code);
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_leave(code);
+	emit_ret(code);
 }
 
 static void emit_stub(struct jp_code *code)
 {
 	JP_INSN(code, "\xf3\x0f\x1e\xfa"); /* endbr64 */
-	jump_on(code);
+	jump_to_next(code);
 }
 
-/* The return address is at [rsp + 56]; by its call frame information, at [rsp + 16]. */
+/* The return address is at [rsp + 56], but call frame information places it at [rsp + 16]. */
 static void emit_misled(struct jp_code *code)
 {
-	adjust(code, 56);
+	adjust_sp(code, 56);
 	load_word(code, "\x48\x8b\x05");       /* mov rax, [word] */
 	JP_INSN(code, "\x48\x89\x44\x24\x10"); /* mov [rsp + 16], rax */
 	code->now.bp |= JP_INSN_MISLED;
-	body(code);
-	adjust(code, -56);
+	emit_body(code);
+	adjust_sp(code, -56);
 	code->now.bp &= ~JP_INSN_MISLED;
-	ret(code);
+	emit_ret(code);
 	put_word(code);
 }
 
-/* A frame of @locals bytes, in which `before` calls are made from where it returns on: it keeps rdi
- * at [rsp + 16], the calls that are left at [rsp + 24]. */
+/* Emits the beginning of a function that makes `before` calls: a frame of @locals bytes that keeps
+ * rdi at [rsp + 16] and the number of remaining calls at [rsp + 24]. Returns the offset of the
+ * loop. */
 static uint32_t begin_calls(struct jp_code *code, int32_t locals)
 {
-	set_up(code, locals);
+	emit_prologue(code, locals);
 	JP_INSN(code, "\x48\x89\x7c\x24\x10"); /* mov [rsp + 16], rdi */
 	JP_INSN(code, "\x48\x8b\x4f\x08");     /* mov rcx, [rdi + before] */
 	JP_INSN(code, "\x48\x89\x4c\x24\x18"); /* mov [rsp + 24], rcx */
@@ -332,13 +332,13 @@ static uint32_t begin_calls(struct jp_code *code, int32_t locals)
 static void end_calls(struct jp_code *code, uint32_t top)
 {
 	JP_INSN(code, "\x48\xff\x4c\x24\x18"); /* dec qword [rsp + 24] */
-	loop_to(code, top);
-	turns(code, offsetof(struct jp_path_step, after));
-	leave(code);
-	ret(code);
+	jump_back_to(code, top);
+	emit_loop(code, offsetof(struct jp_path_step, after));
+	emit_leave(code);
+	emit_ret(code);
 }
 
-/* getrandom() of 1 KiB, `before` times: microseconds in the kernel each. */
+/* Calls getrandom() for 1 KiB `before` times. Each call takes microseconds in the kernel. */
 static void emit_syscall(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 1104);
@@ -352,7 +352,8 @@ static void emit_syscall(struct jp_code *code)
 	end_calls(code, top);
 }
 
-/* `before` times clock_gettime(CLOCK_MONOTONIC, rsp + 64), at the address that is its word. */
+/* Calls clock_gettime(CLOCK_MONOTONIC, rsp + 64) `before` times. Its word is the address of
+ * clock_gettime(). */
 static void emit_clock(struct jp_code *code)
 {
 	uint32_t top = begin_calls(code, 80);
@@ -381,15 +382,16 @@ void (*const jp_arch_shapes[JP_SHAPES])(struct jp_code *code) = {
 const struct jp_arch_elf jp_arch_elf = {
 	.machine = EM_X86_64, .sp = 7, .bp = 6, .return_address = 16, .pushed = 8};
 
-/* perf_callchain_user() of arch/x86 asks for a user address, and for no direction. */
-int jp_arch_follows(uint64_t fp, uint64_t from)
+/* The kernel's perf_callchain_user() of arch/x86 checks only that @fp is a user address. It allows
+ * chains that lead downwards. */
+int jp_arch_accepts_frame(uint64_t fp, uint64_t from)
 {
 	const uint64_t user_end = (UINT64_C(1) << 47) - 4096;
 
 	return fp <= user_end - 2 * sizeof(fp);
 }
 
-void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
+void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 {
 	const greg_t *regs = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
 
@@ -397,12 +399,12 @@ void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp)
 	*sp = regs[REG_RSP];
 }
 
-void jp_arch_outermost(void *ucontext)
+void jp_arch_clear_fp(void *ucontext)
 {
 	((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RBP] = 0;
 }
 
-int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
+int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
 {
 	struct user_regs_struct regs;
 
@@ -414,10 +416,8 @@ int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp)
 	return 0;
 }
 
-/*
- * The return label is hidden and has no type: a symbolizer must not take it for a function. The
- * frame holds @steps twice, for alignment.
- */
+/* The return label is hidden and has no type, so that symbolizers do not take it for a function.
+ * The second push of %rdi only aligns the stack. */
 asm(".pushsection .text\n"
     ".globl jp_arch_enter\n"
     ".globl jp_arch_enter_return\n"

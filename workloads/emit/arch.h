@@ -58,7 +58,7 @@ extern const struct jp_arch_elf jp_arch_elf;
 enum { JP_FRAME_RECORD = -16 };
 /* Returns whether the kernel's frame-pointer rule reads the frame at @fp after the one at @from (0:
  * @fp is the first). */
-int jp_arch_follows(uint64_t fp, uint64_t from);
+int jp_arch_accepts_frame(uint64_t fp, uint64_t from);
 /* Calls steps[0].code(steps) from a native frame that has both a frame pointer and call frame
  * information. Before that, calls announce(context, sp, bp) from the same frame, with the stack and
  * frame pointer that steps[0].code will find at its first instruction. */
@@ -74,8 +74,8 @@ extern const char jp_arch_enter_return[];
  * pointer and call frame information. */
 void jp_arch_call_out(void);
 /* Stores where the signal that passed @ucontext to its handler interrupted the thread. */
-void jp_arch_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);
+void jp_arch_read_interrupted(const void *ucontext, uint64_t *ip, uint64_t *sp);
 /* Clears the frame pointer in a context for makecontext(), so that its stack has no caller. */
-void jp_arch_outermost(void *ucontext);
+void jp_arch_clear_fp(void *ucontext);
 /* Reads the registers of a stopped traced child. Returns 0 or -errno. */
-int jp_arch_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp);
+int jp_arch_read_traced(int pid, uint64_t *ip, uint64_t *sp, uint64_t *bp);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static void show(struct jp_arena *arena)
+static void copy_addresses(struct jp_arena *arena)
 {
 	arena->write = arena->region.write;
 	arena->exec = arena->region.exec;
@@ -29,12 +29,12 @@ int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, c
 		      ?: jp_region_map_at(&arena->region, prots[protect], at);
 	if (ret)
 		jp_region_close(&arena->region);
-	show(arena);
+	copy_addresses(arena);
 	return ret;
 }
 
-void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, size_t first,
-		     size_t count)
+void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,
+			 size_t count)
 {
 	*arena = (struct jp_arena){.write = region->write + first * region->page,
 				   .exec = region->exec + first * region->page,
@@ -60,13 +60,12 @@ int jp_arena_remap(struct jp_arena *arena, size_t size)
 {
 	int ret = jp_region_remap(&arena->region, size);
 
-	show(arena);
+	copy_addresses(arena);
 	return ret;
 }
 
-int jp_arena_unmap(struct jp_arena *arena)
+void jp_arena_unmap(struct jp_arena *arena)
 {
 	jp_region_close(&arena->region);
 	memset(arena, 0, sizeof(*arena));
-	return 0;
 }

@@ -24,9 +24,9 @@ struct jp_arena {
 int jp_arena_map(struct jp_arena *arena, enum jp_protect protect, size_t size, const char *name,
 		 void *at);
 /* Uses @count pages from @first on of a region that the caller maps and protects. */
-void jp_arena_within(struct jp_arena *arena, const struct jp_region *region, size_t first,
-		     size_t count);
+void jp_arena_use_region(struct jp_arena *arena, const struct jp_region *region, size_t first,
+			 size_t count);
 /* Makes all emitted code executable: with mprotect() for FLIP; does nothing for other kinds. */
 int jp_arena_seal(struct jp_arena *arena);
 int jp_arena_remap(struct jp_arena *arena, size_t size); /* mremap(MAYMOVE) to a new address */
-int jp_arena_unmap(struct jp_arena *arena);
+void jp_arena_unmap(struct jp_arena *arena);

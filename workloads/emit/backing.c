@@ -20,9 +20,8 @@
 #define PR_SET_VMA_ANON_NAME 0
 #endif
 
-/* The heap. */
-
-/* Our memory must not be torn apart by malloc()'s: it gets so much that it asks for no more. */
+/* malloc() uses the program break as well and would split our memory. Allocate enough in advance
+ * that it does not extend the break again. */
 static int open_heap(struct jp_region *region, const char *name)
 {
 	enum { AHEAD = 8 << 20 };
@@ -37,7 +36,7 @@ static int open_heap(struct jp_region *region, const char *name)
 	return 0;
 }
 
-/* The program break knows one direction and one protection. */
+/* The program break grows only upwards. brk(2) takes no protection, so @prot is not used. */
 static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
 		    unsigned char *wanted, unsigned char **got)
 {
@@ -52,7 +51,7 @@ static int map_heap(struct jp_region *region, size_t at, size_t size, int prot,
 	return 0;
 }
 
-/* System V: a segment per mapping, private to us, of the name that the kernel gives all such. */
+/* System V: each mapping is a private segment. The kernel gives all of them the same name. */
 
 static int open_sysv(struct jp_region *region, const char *name)
 {
@@ -75,14 +74,12 @@ static int map_sysv(struct jp_region *region, size_t at, size_t size, int prot,
 		ret = -errno;
 	else
 		*got = memory;
-	shmctl(id, IPC_RMID, NULL); /* it lives as long as it is attached */
+	shmctl(id, IPC_RMID, NULL); /* the segment exists while it is attached */
 	return ret;
 }
 
-/* What is reached by a descriptor. */
-
-/* Room for the region in @fd, from @offset on. */
-static int open_file(struct jp_region *region, int fd, uint64_t offset, const char *name)
+/* Makes @fd the region's file, with the region at @offset. Extends the file if necessary. */
+static int set_file(struct jp_region *region, int fd, uint64_t offset, const char *name)
 {
 	if (fd < 0)
 		return -errno;
@@ -100,7 +97,7 @@ static int open_file(struct jp_region *region, int fd, uint64_t offset, const ch
 
 static int open_memfd(struct jp_region *region, const char *name)
 {
-	return open_file(region, memfd_create(name, MFD_CLOEXEC), 0, name);
+	return set_file(region, memfd_create(name, MFD_CLOEXEC), 0, name);
 }
 
 static int open_shm(struct jp_region *region, const char *name)
@@ -114,7 +111,7 @@ static int open_shm(struct jp_region *region, const char *name)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		unlink(path);
-	return open_file(region, fd, 0, gone);
+	return set_file(region, fd, 0, gone);
 }
 
 static int open_zero(struct jp_region *region, const char *name)
@@ -123,7 +120,8 @@ static int open_zero(struct jp_region *region, const char *name)
 	return region->fd < 0 ? -errno : 0;
 }
 
-/* As .NET does it: one memfd per process, whose next unused stretch each region shows twice. */
+/* Does as .NET does: a process has one memfd, and each region maps the next unused part of it
+ * twice. */
 static int open_views(struct jp_region *region, const char *name)
 {
 	static int fd = -1;
@@ -133,7 +131,8 @@ static int open_views(struct jp_region *region, const char *name)
 	void *view;
 	int ret;
 
-	if (fd < 0 || owner != getpid()) { /* a forked child must not write into its parent's */
+	if (fd < 0 ||
+	    owner != getpid()) { /* a forked child must not write into its parent's memfd */
 		int fresh = memfd_create(name, MFD_CLOEXEC);
 
 		if (fresh < 0)
@@ -144,7 +143,7 @@ static int open_views(struct jp_region *region, const char *name)
 		used = 0;
 		owner = getpid();
 	}
-	ret = open_file(region, fcntl(fd, F_DUPFD_CLOEXEC, 0), used, name);
+	ret = set_file(region, fcntl(fd, F_DUPFD_CLOEXEC, 0), used, name);
 	if (ret)
 		return ret;
 	before = jp_clock_now();
@@ -163,13 +162,11 @@ static int open_views(struct jp_region *region, const char *name)
 	return 0;
 }
 
-/* By mmap(). */
-
 int jp_backing_map(struct jp_region *region, size_t at, size_t size, int prot,
 		   unsigned char *wanted, unsigned char **got)
 {
 	int flags = region->kind->flags, over = region->reserved ? MAP_FIXED : MAP_FIXED_NOREPLACE;
-	/* Each shared mapping of /dev/zero is a file of its own, just as long as the mapping. */
+	/* Each shared mapping of /dev/zero gets a file of its own, so that its offset is 0. */
 	bool first = region->fd < 0 || (region->kind->open == open_zero && (flags & MAP_SHARED));
 	void *memory = mmap(wanted, size, prot, flags | (wanted ? over : 0), region->fd,
 			    first ? 0 : region->offset + at);
@@ -197,66 +194,42 @@ static int map_named(struct jp_region *region, size_t at, size_t size, int prot,
 }
 
 const struct jp_backing_kind jp_backing_kinds[] = {
-	{.name = "anon",
-	 .help = "private anonymous",
-	 .backing = JP_BACKING_ANON,
-	 .flags = MAP_PRIVATE | MAP_ANONYMOUS},
+	{.name = "anon", .backing = JP_BACKING_ANON, .flags = MAP_PRIVATE | MAP_ANONYMOUS},
 	{.name = "named",
-	 .help = "private anonymous with a name (PR_SET_VMA_ANON_NAME)",
 	 .backing = JP_BACKING_ANON,
 	 .flags = MAP_PRIVATE | MAP_ANONYMOUS,
 	 .map = map_named,
 	 .error = -EINVAL,
 	 .missing = "names of anonymous mappings (CONFIG_ANON_VMA_NAME)"},
-	{.name = "memfd",
-	 .help = "a memfd, mapped once",
-	 .backing = JP_BACKING_MEMFD,
-	 .flags = MAP_SHARED,
-	 .open = open_memfd},
+	{.name = "memfd", .backing = JP_BACKING_MEMFD, .flags = MAP_SHARED, .open = open_memfd},
 	{.name = "memfd-views",
-	 .help = "a memfd, mapped twice: to write and to run",
 	 .backing = JP_BACKING_MEMFD,
 	 .flags = MAP_SHARED,
 	 .open = open_views},
-	{.name = "zero",
-	 .help = "shared anonymous",
-	 .backing = JP_BACKING_ZERO,
-	 .flags = MAP_SHARED | MAP_ANONYMOUS},
-	{.name = "zero-file",
-	 .help = "/dev/zero, opened and mapped shared",
-	 .backing = JP_BACKING_ZERO,
-	 .flags = MAP_SHARED,
-	 .open = open_zero},
+	{.name = "zero", .backing = JP_BACKING_ZERO, .flags = MAP_SHARED | MAP_ANONYMOUS},
+	{.name = "zero-file", .backing = JP_BACKING_ZERO, .flags = MAP_SHARED, .open = open_zero},
 	{.name = "zero-private",
-	 .help = "/dev/zero, opened and mapped private",
 	 .backing = JP_BACKING_ZERO,
 	 .flags = MAP_PRIVATE,
 	 .open = open_zero},
 	{.name = "shm",
-	 .help = "a file of /dev/shm, unlinked",
 	 .backing = JP_BACKING_SHM,
 	 .flags = MAP_SHARED,
 	 .open = open_shm,
 	 .error = -EPERM,
 	 .missing = "executable mappings of /dev/shm (it is mounted noexec)"},
 	{.name = "sysv",
-	 .help = "System V shared memory (shmat)",
 	 .backing = JP_BACKING_SYSV,
 	 .open = open_sysv,
 	 .map = map_sysv,
 	 .error = -ENOSYS,
 	 .missing = "System V shared memory (CONFIG_SYSVIPC)"},
 	{.name = "hugetlb",
-	 .help = "huge pages, private",
 	 .backing = JP_BACKING_HUGETLB,
 	 .flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB,
 	 .error = -ENOMEM,
 	 .missing = "free huge pages (vm.nr_hugepages)"},
-	{.name = "heap",
-	 .help = "the program break's (brk)",
-	 .backing = JP_BACKING_HEAP,
-	 .open = open_heap,
-	 .map = map_heap},
+	{.name = "heap", .backing = JP_BACKING_HEAP, .open = open_heap, .map = map_heap},
 	{.name = NULL},
 };
 
@@ -267,11 +240,6 @@ const struct jp_backing_kind *jp_backing_find(const char *name)
 	while (kind->name && strcmp(kind->name, name))
 		kind++;
 	return kind->name ? kind : NULL;
-}
-
-const char *jp_backing_missing(const struct jp_backing_kind *kind, int error)
-{
-	return error && error == kind->error ? kind->missing : NULL;
 }
 
 bool jp_backing_has_views(const struct jp_backing_kind *kind)

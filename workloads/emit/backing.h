@@ -22,8 +22,7 @@ struct jp_region {
 
 /* A kind of memory that code lies in. */
 struct jp_backing_kind {
-	const char *name; /* value of --backing= */
-	const char *help;
+	const char *name;        /* value of --backing= */
 	enum jp_backing backing; /* value in the truth */
 	int flags;               /* flags for mmap() */
 	/* Opens the backing, with @name if each region has a file of its own. NULL: there is
@@ -41,9 +40,6 @@ struct jp_backing_kind {
 extern const struct jp_backing_kind jp_backing_kinds[];
 /* Returns the kind that --backing= names, or NULL. */
 const struct jp_backing_kind *jp_backing_find(const char *name);
-/* Returns what this machine lacks for @kind if @error (-errno) shows that it lacks it, else
- * NULL. */
-const char *jp_backing_missing(const struct jp_backing_kind *kind, int error);
 /* Returns whether code is written at another address than it runs at. */
 bool jp_backing_has_views(const struct jp_backing_kind *kind);
 /* Maps with mmap() and the kind's flags, for kinds without a function of their own. Returns 0 or

@@ -4,15 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "workloads/emit/thread.h"
 
-/* All that live: a forked child drops its copies of their descriptors, else nobody's end of file
- * would ever come. */
+/* All living children; see workloads/emit/child.h. */
 static struct jp_child *alive;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

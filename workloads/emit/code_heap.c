@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 
 enum { MOST_COMPILERS = 64, MOST_PAGES = 4096 };
 
-static int take_backing(const struct jp_option *option, const char *text, struct jp_error *err)
+static int parse_backing(const struct jp_option *option, const char *text, struct jp_error *err)
 {
 	struct jp_code_heap *heap = option->context;
 
@@ -24,22 +23,22 @@ static int take_backing(const struct jp_option *option, const char *text, struct
 		       : jp_fail(err, EINVAL, "--backing=%s: no such backing (see --help)", text);
 }
 
-const struct jp_option *jp_code_heap_rows(void *context)
+const struct jp_option *jp_code_heap_options(void *context)
 {
 	struct jp_code_heap *heap = context;
 	static struct jp_option rows[6];
 	const struct jp_option filled[] = {
-		{"--backing", .value = "KIND", .take = take_backing, .context = heap,
+		{"--backing", .value = "KIND", .take = parse_backing, .context = heap,
 		 .help = "the code's memory: anon, named (anon with a name), memfd, memfd-views "
 			 "(RW and RX), zero (shared anonymous), zero-file (/dev/zero shared), "
 			 "zero-private, shm (/dev/shm), sysv, hugetlb, heap (brk) (anon)"},
 		{"--compilers", .value = "N", .number = &heap->compilers, .least = 1,
-		 .most = MOST_COMPILERS, .help = "threads that compile at once (1)"},
+		 .most = MOST_COMPILERS, .help = "threads that compile at the same time (1)"},
 		{"--pages", .value = "N", .number = &heap->pages, .least = 1, .most = MOST_PAGES,
-		 .help = "of the heap; a program on each"},
+		 .help = "pages of the heap; each holds one program"},
 		{"--period", .value = "MS", .number = &heap->period, .most = 3600000,
-		 .help = "between two acts; 0: only by steps (50)"},
-		{.more = jp_path_rows, .context = &heap->plan},
+		 .help = "time between two steps; 0: only on request (50)"},
+		{.more = jp_path_options, .context = &heap->plan},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
@@ -47,7 +46,7 @@ const struct jp_option *jp_code_heap_rows(void *context)
 
 int jp_code_heap_open_region(const struct jp_code_heap *heap, struct jp_region *region)
 {
-	/* Call frame information behind each function takes several times its size. */
+	/* Call frame information behind each function is several times the function's size. */
 	unsigned grain = jp_publish_extras() & JP_PUBLISH_UNWINDING ? 4 : 1;
 
 	return jp_region_open(region, heap->backing, heap->pages, grain, "jitproof");
@@ -66,9 +65,9 @@ int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned varian
 	struct jp_program *program = &heap->programs[page];
 	int ret;
 
-	jp_arena_within(&program->arena, &heap->region, page, 1);
+	jp_arena_use_region(&program->arena, &heap->region, page, 1);
 	ret = jp_program_write(program, variant);
-	return ret == -ENOSPC ? -E2BIG : ret; /* to acts, -ENOSPC means that the heap is full */
+	return ret == -ENOSPC ? -E2BIG : ret; /* for steps, -ENOSPC means that the heap is full */
 }
 
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
@@ -77,21 +76,21 @@ int jp_code_heap_load(struct jp_code_heap *heap, unsigned page)
 		       ?: jp_program_make_paths(&heap->programs[page], &heap->plan);
 }
 
-int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group)
+int jp_code_heap_schedule(struct jp_code_heap *heap, unsigned page, unsigned group)
 {
 	const struct jp_program *program = &heap->programs[page];
 
 	return jp_schedule_add(&heap->schedule, group, program->paths, program->nr_paths);
 }
 
-int jp_code_heap_writable(const struct jp_code_heap *heap)
+int jp_code_heap_prot_write(const struct jp_code_heap *heap)
 {
-	return PROT_READ | (jp_region_views(&heap->region) ? 0 : PROT_WRITE);
+	return PROT_READ | (jp_backing_has_views(heap->backing) ? 0 : PROT_WRITE);
 }
 
-int jp_code_heap_both(const struct jp_code_heap *heap)
+int jp_code_heap_prot_all(const struct jp_code_heap *heap)
 {
-	return jp_code_heap_writable(heap) | PROT_EXEC;
+	return jp_code_heap_prot_write(heap) | PROT_EXEC;
 }
 
 struct compiler {
@@ -102,7 +101,7 @@ struct compiler {
 	int ret;
 };
 
-static void *compile(void *arg)
+static void *run_compiler(void *arg)
 {
 	struct compiler *compiler = arg;
 
@@ -122,7 +121,7 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
 	for (; started < heap->compilers && !ret; started++) {
 		compilers[started] =
 			(struct compiler){.act = act, .context = context, .n = started};
-		ret = jp_thread_make(&compilers[started].thread, compile, &compilers[started]);
+		ret = jp_thread_make(&compilers[started].thread, run_compiler, &compilers[started]);
 	}
 	if (ret)
 		started--;
@@ -133,13 +132,13 @@ int jp_code_heap_compile(const struct jp_code_heap *heap, int (*act)(void *conte
 	return ret;
 }
 
-static void end(struct jp_code_heap *heap)
+static void close_heap(struct jp_code_heap *heap)
 {
 	uint64_t before = jp_clock_now();
 
 	jp_region_close(&heap->region);
 	for (unsigned i = 0; heap->programs && i < heap->pages; i++)
-		jp_program_unloaded(&heap->programs[i], before, jp_clock_now());
+		jp_program_unload(&heap->programs[i], before, jp_clock_now());
 	free(heap->programs);
 	jp_schedule_free(&heap->schedule);
 }
@@ -153,12 +152,12 @@ int jp_code_heap_run(const char *workload, struct jp_code_heap *heap, int (*begi
 	jp_schedule_open(&heap->schedule);
 	ret = begin(context);
 	for (unsigned i = 0; i < heap->plan.threads && !ret; i++)
-		ret = jp_schedule_thread(&heap->schedule);
-	missing = jp_backing_missing(heap->backing, ret);
+		ret = jp_schedule_start_thread(&heap->schedule);
+	missing = ret && ret == heap->backing->error ? heap->backing->missing : NULL;
 	if (!ret)
 		ret = jp_handshake_every(heap->period * UINT64_C(1000000), steps, context);
 	jp_path_stop(NULL);
-	end(heap);
+	close_heap(heap);
 	if (missing)
 		return jp_handshake_skip(missing);
 	return jp_handshake_status(workload, ret);

@@ -24,7 +24,7 @@ struct jp_code_heap {
 		.period = 50                                                                       \
 	}
 /* Returns the command-line options of the struct jp_code_heap @heap. */
-const struct jp_option *jp_code_heap_rows(void *heap);
+const struct jp_option *jp_code_heap_options(void *heap);
 
 /* Reserves the region without mapping anything. Its pages have the size of the largest program.
  * Returns 0 or -errno. */
@@ -35,11 +35,11 @@ int jp_code_heap_write(struct jp_code_heap *heap, unsigned page, unsigned varian
 /* Records the program on @page in the truth and creates its paths. */
 int jp_code_heap_load(struct jp_code_heap *heap, unsigned page);
 /* Lets threads run the program on @page, which is executable, as part of @group of the schedule. */
-int jp_code_heap_show(struct jp_code_heap *heap, unsigned page, unsigned group);
+int jp_code_heap_schedule(struct jp_code_heap *heap, unsigned page, unsigned group);
 /* Return the protections (PROT_*) of memory into which code is being written, without and with
  * execute permission. With two views, the executable view is never writable. */
-int jp_code_heap_writable(const struct jp_code_heap *heap);
-int jp_code_heap_both(const struct jp_code_heap *heap);
+int jp_code_heap_prot_write(const struct jp_code_heap *heap);
+int jp_code_heap_prot_all(const struct jp_code_heap *heap);
 
 /* Runs act(context, n) for each n below heap->compilers, each on a thread of its own at the same
  * time. Returns 0 or the first error. */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* DWARF 5, 7.24; the pointer encodings: LSB 5, 10.5.1. */
+/* Opcodes: DWARF 5, 7.24. Pointer encodings: LSB 5, 10.5.1. */
 enum {
 	CFA_ADVANCE = 0x40,
 	CFA_OFFSET = 0x80,
@@ -17,8 +17,8 @@ enum {
 	PE_UDATA4 = 0x03,
 	PE_PCREL_SDATA4 = 0x1b,
 	PE_HDRREL_SDATA4 = 0x3b,
-	WORD = 8, /* of the stack */
-	/* Words from the canonical frame address down. */
+	WORD = 8, /* bytes of a stack word */
+	/* Words below the canonical frame address. */
 	RETURN_AT = 1,
 	BP_AT = -JP_FRAME_RECORD / WORD,
 };
@@ -26,56 +26,57 @@ enum {
 struct table {
 	unsigned char *out;
 	size_t used, capacity;
-	size_t base; /* of @out, counted from the code's start */
+	size_t base; /* offset of @out from the start of the code */
 };
 
-/* Past the room it only counts. */
-static void put(struct table *table, const void *bytes, size_t count)
+/* Appends @count bytes. Beyond the capacity, only counts them. */
+static void put_bytes(struct table *table, const void *bytes, size_t count)
 {
 	if (count <= table->capacity && table->used <= table->capacity - count)
 		memcpy(table->out + table->used, bytes, count);
 	table->used += count;
 }
 
-static void put1(struct table *table, uint8_t byte)
+static void put_u8(struct table *table, uint8_t byte)
 {
-	put(table, &byte, 1);
+	put_bytes(table, &byte, 1);
 }
 
-static void put4(struct table *table, uint32_t word)
+static void put_u32(struct table *table, uint32_t word)
 {
-	put(table, &word, sizeof(word));
+	put_bytes(table, &word, sizeof(word));
 }
 
 static void put_uleb(struct table *table, uint64_t value)
 {
 	for (; value > 0x7f; value >>= 7)
-		put1(table, (value & 0x7f) | 0x80);
-	put1(table, value);
+		put_u8(table, (value & 0x7f) | 0x80);
+	put_u8(table, value);
 }
 
-/* The distance from here to @place, which is counted from the code's start. */
-static void put_relative(struct table *table, size_t place)
+/* Appends the distance from here to @place, an offset from the start of the code. */
+static void put_distance(struct table *table, size_t place)
 {
-	put4(table, place - (table->base + table->used));
+	put_u32(table, place - (table->base + table->used));
 }
 
-/* Fills up with DW_CFA_nop, and notes the length of what began at @start. */
-static void end_entry(struct table *table, size_t start)
+/* Pads the entry at @start with DW_CFA_nop to 8 bytes and stores its length. */
+static void finish_entry(struct table *table, size_t start)
 {
 	uint32_t length;
 
 	while ((table->used - start) % 8)
-		put1(table, 0);
+		put_u8(table, 0);
 	length = table->used - start - sizeof(length);
 	if (start + sizeof(length) <= table->capacity)
 		memcpy(table->out + start, &length, sizeof(length));
 }
 
-/* From here on register @reg is @words below the canonical frame address, or not @saved at all. */
+/* From here on, the caller's @reg is saved @words below the canonical frame address, or, without
+ * @saved, is still in the register. */
 static void put_saved(struct table *table, uint8_t reg, uint8_t words, bool saved)
 {
-	put1(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
+	put_u8(table, (saved ? CFA_OFFSET : CFA_RESTORE) | reg);
 	if (saved)
 		put_uleb(table, words);
 }
@@ -84,52 +85,52 @@ static size_t put_cie(struct table *table)
 {
 	size_t start = table->used;
 
-	put4(table, 0); /* length */
-	put4(table, 0); /* a CIE */
-	put1(table, 1);
-	put(table, "zR", 3);
+	put_u32(table, 0); /* length */
+	put_u32(table, 0); /* a CIE */
+	put_u8(table, 1);
+	put_bytes(table, "zR", 3);
 	put_uleb(table, 1);
-	put1(table, -WORD & 0x7f); /* data alignment, signed */
-	put1(table, jp_arch_elf.return_address);
+	put_u8(table, -WORD & 0x7f); /* data alignment, signed */
+	put_u8(table, jp_arch_elf.return_address);
 	put_uleb(table, 1);
-	put1(table, PE_PCREL_SDATA4);
-	/* At the first instruction: the return address on top of the stack, or in its register. */
-	put1(table, CFA_DEF);
+	put_u8(table, PE_PCREL_SDATA4);
+	/* At the first instruction the return address is on top of the stack or in its register. */
+	put_u8(table, CFA_DEF);
 	put_uleb(table, jp_arch_elf.sp);
 	put_uleb(table, jp_arch_elf.pushed);
 	if (jp_arch_elf.pushed)
 		put_saved(table, jp_arch_elf.return_address, RETURN_AT, true);
-	end_entry(table, start);
+	finish_entry(table, start);
 	return start;
 }
 
 static void put_advance(struct table *table, uint32_t by)
 {
 	if (by < 0x40) {
-		put1(table, CFA_ADVANCE | by);
+		put_u8(table, CFA_ADVANCE | by);
 	} else if (by <= UINT8_MAX) {
-		put1(table, CFA_ADVANCE1);
-		put1(table, by);
+		put_u8(table, CFA_ADVANCE1);
+		put_u8(table, by);
 	} else if (by <= UINT16_MAX) {
 		uint16_t half = by;
 
-		put1(table, CFA_ADVANCE2);
-		put(table, &half, sizeof(half));
+		put_u8(table, CFA_ADVANCE2);
+		put_bytes(table, &half, sizeof(half));
 	} else {
-		put1(table, CFA_ADVANCE4);
-		put4(table, by);
+		put_u8(table, CFA_ADVANCE4);
+		put_u32(table, by);
 	}
 }
 
-/* Where the canonical frame address, S and what a call pushes, is to be found. */
+/* How to compute the canonical frame address: @reg + @offset. */
 struct rule {
 	uint8_t reg;
-	bool bp;      /* the caller's is saved, below the return address */
-	bool returns; /* the return address is saved by the function itself */
+	bool bp;      /* the caller's bp is saved below the return address */
+	bool returns; /* the function itself saved the return address */
 	uint64_t offset;
 };
 
-static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
+static int find_rule(const struct jp_truth_insn *insn, struct rule *rule)
 {
 	const unsigned flags = JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED;
 	uint8_t bp = insn->bp & ~flags;
@@ -142,12 +143,12 @@ static int rule_of(const struct jp_truth_insn *insn, struct rule *rule)
 		*rule = (struct rule){jp_arch_elf.sp, bp == JP_BP_OTHER, false,
 				      (uint64_t)insn->pre + insn->post + jp_arch_elf.pushed};
 	else
-		return -ENOTSUP; /* sp alone no longer tells it */
+		return -ENOTSUP; /* sp alone no longer leads to the canonical frame address */
 	rule->returns = !jp_arch_elf.pushed && rule->offset;
 	return 0;
 }
 
-/* One row for each instruction whose rule is not that of the one before. */
+/* Appends a row for each instruction whose rule differs from the rule of the instruction before. */
 static int put_rows(struct table *table, const struct jp_emitted *emitted)
 {
 	struct rule now = {jp_arch_elf.sp, false, false, jp_arch_elf.pushed};
@@ -156,7 +157,7 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 	for (uint32_t i = 0; i < emitted->nr_insns; i++) {
 		const struct jp_truth_insn *insn = &emitted->insns[i];
 		struct rule next;
-		int ret = rule_of(insn, &next);
+		int ret = find_rule(insn, &next);
 
 		if (ret)
 			return ret;
@@ -166,7 +167,7 @@ static int put_rows(struct table *table, const struct jp_emitted *emitted)
 		if (insn->offset != at)
 			put_advance(table, insn->offset - at);
 		at = insn->offset;
-		put1(table, CFA_DEF);
+		put_u8(table, CFA_DEF);
 		put_uleb(table, next.reg);
 		put_uleb(table, next.offset);
 		if (next.bp != now.bp)
@@ -185,27 +186,27 @@ int jp_eh_frame(const struct jp_emitted *emitted, unsigned char *out, size_t cap
 	size_t cie = put_cie(&table), fde = table.used, hdr;
 	int ret;
 
-	put4(&table, 0); /* length */
-	put4(&table, fde + 4 - cie);
-	put_relative(&table, 0);
-	put4(&table, emitted->size);
+	put_u32(&table, 0); /* length */
+	put_u32(&table, fde + 4 - cie);
+	put_distance(&table, 0);
+	put_u32(&table, emitted->size);
 	put_uleb(&table, 0);
 	ret = put_rows(&table, emitted);
 	if (ret)
 		return ret;
-	end_entry(&table, fde);
-	put4(&table, 0); /* the end of .eh_frame */
-	put4(&table, 0); /* so that the header is aligned */
+	finish_entry(&table, fde);
+	put_u32(&table, 0); /* the end of .eh_frame */
+	put_u32(&table, 0); /* so that the header is aligned */
 	hdr = table.used;
-	put1(&table, 1);
-	put1(&table, PE_PCREL_SDATA4);
-	put1(&table, PE_UDATA4);
-	put1(&table, PE_HDRREL_SDATA4);
-	put_relative(&table, table.base);
-	put4(&table, 1);
-	put4(&table, -(table.base + hdr));
-	put4(&table, fde - hdr);
-	put4(&table, 0);
+	put_u8(&table, 1);
+	put_u8(&table, PE_PCREL_SDATA4);
+	put_u8(&table, PE_UDATA4);
+	put_u8(&table, PE_HDRREL_SDATA4);
+	put_distance(&table, table.base);
+	put_u32(&table, 1);
+	put_u32(&table, -(table.base + hdr));
+	put_u32(&table, fde - hdr);
+	put_u32(&table, 0);
 	*hdr_size = table.used - hdr;
 	return table.used <= capacity ? (int)table.used : -ENOSPC;
 }

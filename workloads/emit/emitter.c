@@ -52,10 +52,9 @@ int jp_shape_ends(enum jp_shape shape)
 	return shape != JP_SHAPE_STUB && shape != JP_SHAPE_CLOCK;
 }
 
-/*
- * Call frame information of @shape, whose layout is @emitted, in @out for @published: in memory
- * behind the code too, as runtimes do that unwind themselves, or apart. 0 or -errno.
- */
+/* Writes call frame information of code with layout @emitted to @out and refers to it from
+ * @published. `unwinding` also maps it behind the code, as runtimes do that unwind themselves;
+ * `unwinding-apart` does not. Returns 0 or -errno. */
 static int describe_frames(const struct jp_emitted *emitted, unsigned char out[JP_EH_FRAME_MOST],
 			   struct jp_published *published)
 {
@@ -73,7 +72,8 @@ static int describe_frames(const struct jp_emitted *emitted, unsigned char out[J
 	return 0;
 }
 
-/* Returns the bytes of the arena that the function at @at takes, or -errno. */
+/* Writes call frame information behind the function at @at, if it is to be mapped. Returns the
+ * bytes of the arena that the function uses, or -errno. */
 static int write_frames(const struct jp_arena *arena, size_t at, const struct jp_emitted *emitted)
 {
 	unsigned char frames[JP_EH_FRAME_MOST];
@@ -91,8 +91,8 @@ static int write_frames(const struct jp_arena *arena, size_t at, const struct jp
 	return behind + published.unwinding_mapped;
 }
 
-/* A layout holds for every function of its shape, in every process that knows its id. */
-static uint32_t layout_of(enum jp_shape shape, const struct jp_emitted *emitted)
+/* Returns the id of the layout of @shape, recorded once: forked children know the id as well. */
+static uint32_t record_layout(enum jp_shape shape, const struct jp_emitted *emitted)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static uint32_t layouts[JP_SHAPES];
@@ -113,7 +113,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 	int ret, taken;
 
 	if (arena->protect == JP_PROTECT_FLIP && arena->executable)
-		return -EBUSY; /* threads run there: it cannot be made writable again */
+		return -EBUSY; /* threads run this code: its memory cannot be made writable again */
 	if (at > arena->size)
 		return -ENOSPC;
 	ret = jp_shape_emit(shape, arena->write + at, arena->size - at, &emitted);
@@ -124,7 +124,7 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 		return taken;
 	__builtin___clear_cache((char *)arena->exec + at, (char *)arena->exec + at + emitted.size);
 	*function = (struct jp_function){.id = jp_truth_id(),
-					 .layout = layout_of(shape, &emitted),
+					 .layout = record_layout(shape, &emitted),
 					 .shape = shape,
 					 .code = (uintptr_t)arena->exec + at,
 					 .size = emitted.size,
@@ -133,8 +133,8 @@ int jp_emit_write(struct jp_arena *arena, enum jp_shape shape, struct jp_functio
 	return 0;
 }
 
-static void record(const struct jp_function *function, const char *name, uint64_t before,
-		   uint64_t after)
+static void record_load(const struct jp_function *function, const char *name, uint64_t before,
+			uint64_t after)
 {
 	jp_truth_code_load(before, after,
 			   &(struct jp_truth_load){.addr = function->code,
@@ -145,7 +145,7 @@ static void record(const struct jp_function *function, const char *name, uint64_
 						   .name = jp_truth_text(name)});
 }
 
-/* What its frames lead to, where that is not what its layout says already. */
+/* Records facts about the function's frames that its layout does not contain. */
 static void record_frames(struct jp_function *function)
 {
 	struct jp_frame_walk walk;
@@ -160,7 +160,7 @@ static void record_frames(struct jp_function *function)
 		function->frames = jp_truth_frames(function->cfi_status, function->word, detour, 0);
 }
 
-int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
+int jp_emit_set_word(struct jp_arena *arena, struct jp_function *function, uint64_t word)
 {
 	uint64_t at = function->code + function->word_at - (uintptr_t)arena->exec;
 
@@ -172,7 +172,7 @@ int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t 
 	return 0;
 }
 
-int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
+int jp_emit_record(struct jp_function *function, const char *name, uint64_t before, uint64_t after)
 {
 	struct jp_emitted emitted;
 	int ret = jp_shape_emit(function->shape, NULL, 0, &emitted);
@@ -180,46 +180,47 @@ int jp_emit_found(struct jp_function *function, const char *name, uint64_t befor
 	if (ret)
 		return ret;
 	function->id = jp_truth_id();
-	function->layout = layout_of(function->shape, &emitted);
+	function->layout = record_layout(function->shape, &emitted);
 	record_frames(function);
-	record(function, name, before, after);
+	record_load(function, name, before, after);
 	return 0;
 }
 
-void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
-		      const char *name)
+void jp_emit_record_measured(struct jp_function *function, const struct jp_emitted *emitted,
+			     const char *name)
 {
 	uint64_t now = jp_clock_now();
 
 	function->id = jp_truth_id();
 	function->layout = jp_truth_layout(emitted->insns, emitted->nr_insns);
 	function->frames = jp_truth_frames(function->cfi_status, 0, 0, JP_FRAMES_VDSO);
-	record(function, name, now, now);
+	record_load(function, name, now, now);
 }
 
-/* Of this image of the process, unique in the truth; 0: not yet. */
-static atomic_uint maker;
+/* Number of this image of the process, unique in the truth. 0: none yet. */
+static atomic_uint image;
 
 void jp_emit_forked(void)
 {
-	atomic_store(&maker, 0);
+	atomic_store(&image, 0);
 }
 
-/* @name, as no other process calls a function of its own: always as long. */
-static int own_name(const char *name, char *own, size_t size)
+/* Makes @name unique among all processes. The suffix always has the same length. Returns 0 or
+ * -ENAMETOOLONG. */
+static int make_unique_name(const char *name, char *own, size_t size)
 {
 	unsigned none = 0, fresh;
 
-	if (!atomic_load(&maker)) {
+	if (!atomic_load(&image)) {
 		fresh = jp_truth_id();
-		atomic_compare_exchange_strong(&maker, &none, fresh);
+		atomic_compare_exchange_strong(&image, &none, fresh);
 	}
-	return snprintf(own, size, "%s_%08x", name, atomic_load(&maker)) < (int)size
+	return snprintf(own, size, "%s_%08x", name, atomic_load(&image)) < (int)size
 		       ? 0
 		       : -ENAMETOOLONG;
 }
 
-static int load(const struct jp_function *function, const char *name, uint64_t before)
+static int publish_code(const struct jp_function *function, const char *name, uint64_t before)
 {
 	char own[128];
 	unsigned char frames[JP_EH_FRAME_MOST];
@@ -229,20 +230,20 @@ static int load(const struct jp_function *function, const char *name, uint64_t b
 					 .code = (const void *)(uintptr_t)function->code,
 					 .index = function->id};
 	struct jp_emitted emitted;
-	int ret = own_name(name, own, sizeof(own))
+	int ret = make_unique_name(name, own, sizeof(own))
 			  ?: jp_shape_emit(function->shape, NULL, 0, &emitted)
 			  ?: describe_frames(&emitted, frames, &published)
 			  ?: jp_publish_load(&published);
 
 	if (ret)
 		return ret;
-	record(function, own, before, jp_clock_now());
+	record_load(function, own, before, jp_clock_now());
 	return 0;
 }
 
 int jp_emit_load(const struct jp_function *function, const char *name)
 {
-	return load(function, name, jp_clock_now());
+	return publish_code(function, name, jp_clock_now());
 }
 
 int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
@@ -250,7 +251,7 @@ int jp_emit(struct jp_arena *arena, enum jp_shape shape, const char *name,
 {
 	uint64_t before = jp_clock_now();
 
-	return jp_emit_write(arena, shape, function) ?: load(function, name, before);
+	return jp_emit_write(arena, shape, function) ?: publish_code(function, name, before);
 }
 
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after)
@@ -264,13 +265,8 @@ int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uin
 	if (ret)
 		return ret;
 	function->code = to;
-	/* Told of within the bracket, as a load is. */
+	/* The recorded interval includes publishing, as for a load. */
 	after = jp_clock_now();
 	jp_truth_code_move(before, after, function->id, to);
 	return 0;
-}
-
-void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after)
-{
-	jp_truth_code_unload(before, after, function->id);
 }

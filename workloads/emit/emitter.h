@@ -38,15 +38,14 @@ int jp_emit_load(const struct jp_function *function, const char *name);
 void jp_emit_forked(void);
 /* Sets the word of a function between the two halves. The frame-pointer rule may start at it, so
  * the rule is applied now. Returns 0, or -EINVAL if the shape has no word. */
-int jp_emit_word(struct jp_arena *arena, struct jp_function *function, uint64_t word);
+int jp_emit_set_word(struct jp_arena *arena, struct jp_function *function, uint64_t word);
 /* Records in the truth, without publishing, code that other code placed there within [@before,
  * @after] (ns). Returns 0 or -errno. */
-int jp_emit_found(struct jp_function *function, const char *name, uint64_t before, uint64_t after);
+int jp_emit_record(struct jp_function *function, const char *name, uint64_t before, uint64_t after);
 /* Records code whose layout was measured (workloads/emit/measure.h) and may have more
  * instructions. */
-void jp_emit_measured(struct jp_function *function, const struct jp_emitted *emitted,
-		      const char *name);
-/* Record that an operation within [@before, @after] (ns) moved the function to @to, or removed
- * it. */
+void jp_emit_record_measured(struct jp_function *function, const struct jp_emitted *emitted,
+			     const char *name);
+/* Records that an operation within [@before, @after] (ns) moved the function to @to. Returns 0 or
+ * -errno. */
 int jp_emit_move(struct jp_function *function, uint64_t to, uint64_t before, uint64_t after);
-void jp_emit_unload(const struct jp_function *function, uint64_t before, uint64_t after);

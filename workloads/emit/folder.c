@@ -19,9 +19,9 @@
 
 static char folder[PATH_MAX];
 
-/* Whether nobody else can put another program or library in the place of what is made at @path and
- * run. */
-static bool stays(const char *path)
+/* Returns whether no other user can replace the file @path. If another user can, prints the reason
+ * to stderr. */
+static bool has_trusted_parent(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char above[PATH_MAX], real[PATH_MAX];
@@ -54,7 +54,7 @@ const char *jp_folder(void)
 	if (jp_noexec_skips(*truth ? truth : "/"))
 		return NULL;
 	snprintf(folder, sizeof(folder), "%.*s/files-%d", (int)(end - truth), truth, getpid());
-	if (stays(folder)) {
+	if (has_trusted_parent(folder)) {
 		if (!mkdir(folder, 0755))
 			return folder;
 		fprintf(stderr, "jitproof workload: %s: %s\n", folder, strerror(errno));
@@ -71,7 +71,7 @@ int jp_folder_path(char path[JP_FOLDER_PATH], const char *name)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	return remove(path);
 }
@@ -79,7 +79,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 void jp_folder_remove(void)
 {
 	if (*folder)
-		nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+		nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	*folder = '\0';
 }
 
@@ -88,7 +88,7 @@ int jp_folder_copy(const char *program, const char *path)
 	jp_cleanup_close int from = -1, to = -1;
 	int ret;
 
-	if (!stays(path))
+	if (!has_trusted_parent(path))
 		return -EPERM;
 	from = open(program, O_RDONLY | O_CLOEXEC);
 	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);

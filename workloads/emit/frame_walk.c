@@ -11,7 +11,7 @@
 
 #include "workloads/emit/arch.h"
 
-/* Our own memory, read as another process's. */
+/* A system call reads our own memory as if it were another process's, and so cannot fault. */
 uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count)
 {
 	struct iovec to = {frames, count * sizeof(*frames)}, from[16];
@@ -19,7 +19,8 @@ uint32_t jp_frame_read(const uint64_t *at, uint64_t (*frames)[2], uint32_t count
 
 	for (uint32_t i = 0; i < count; i++)
 		from[i] = (struct iovec){(void *)(uintptr_t)at[i], sizeof(*frames)};
-	/* By our thread: the main thread may have left, and the address space with it. */
+	/* Name our own thread: once the main thread has exited, its id leads to no address
+	 * space. */
 	got = process_vm_readv(syscall(SYS_gettid), &to, 1, from, count, 0);
 	if (got < 0 && errno != EFAULT) {
 		fprintf(stderr, "jitproof workload: process_vm_readv on itself: %s\n",
@@ -34,7 +35,7 @@ void jp_frame_walk(uint64_t fp, struct jp_frame_walk *walk)
 	uint64_t frame[1][2], from = 0;
 
 	walk->count = 0;
-	while (walk->count < JP_WALK_MOST && jp_arch_follows(fp, from) &&
+	while (walk->count < JP_WALK_MOST && jp_arch_accepts_frame(fp, from) &&
 	       jp_frame_read(&fp, frame, 1) == 1) {
 		walk->at[walk->count] = from = fp;
 		walk->addresses[walk->count++] = frame[0][1];

@@ -4,8 +4,9 @@
 #include <stdint.h>
 
 /* Frames that the kernel's frame-pointer rule finds in this process. While fp is readable and the
- * machine's rule (jp_arch_follows()) accepts it, the word above fp is a return address and the word
- * at fp is the next fp. The kernel faults no pages in, but the used part of a stack is present. */
+ * machine's rule (jp_arch_accepts_frame()) accepts it, the word above fp is a return address and
+ * the word at fp is the next fp. The kernel faults no pages in, but the used part of a stack is
+ * present. */
 enum { JP_WALK_MOST = 512 };
 struct jp_frame_walk {
 	uint64_t addresses[JP_WALK_MOST];

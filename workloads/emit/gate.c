@@ -20,14 +20,14 @@ static struct {
 	int ctl, ack; /* ctl 0: not open */
 } gate;
 
-static int complain(const char *what, const char *why)
+static int report_failure(const char *what, const char *why)
 {
 	fprintf(stderr, "jitproof workload: gate: %s: %s\n", what, why);
 	return -EPROTO;
 }
 
-/* A FIFO, and not where another user's link leads: what is written there would land in a file of
- * ours, and what is read there would be told. */
+/* Opens the FIFO @path. Follows no symbolic link: through the link of another user we would write
+ * to a file of ours or trust that user's text. */
 static int open_fifo(const char *path, int flags)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -35,16 +35,16 @@ static int open_fifo(const char *path, int flags)
 	struct stat st;
 
 	if (folder < 0)
-		return complain(path, strerror(-folder));
+		return report_failure(path, strerror(-folder));
 	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW))
-		return complain(path, strerror(errno));
+		return report_failure(path, strerror(errno));
 	if (S_ISFIFO(st.st_mode)) {
 		fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 || fstat(fd, &st))
-			return complain(path, strerror(errno));
+			return report_failure(path, strerror(errno));
 	}
-	/* Once more: it may have been replaced meanwhile. */
-	return S_ISFIFO(st.st_mode) ? jp_steal_fd(&fd) : complain(path, "expected a FIFO");
+	/* Check again after the open: the file may have been replaced. */
+	return S_ISFIFO(st.st_mode) ? jp_steal_fd(&fd) : report_failure(path, "expected a FIFO");
 }
 
 int jp_gate_open(const char *where)
@@ -57,7 +57,7 @@ int jp_gate_open(const char *where)
 		return 0;
 	snprintf(ctl, sizeof(ctl), "%s.ctl", where);
 	snprintf(ack, sizeof(ack), "%s.ack", where);
-	/* Each end opens when the other is there; a gatekeeper holds both open for its life. */
+	/* Opening waits for the other end. A gatekeeper keeps both open while it runs. */
 	gate.ctl = open_fifo(ctl, O_WRONLY);
 	if (gate.ctl < 0)
 		return gate.ctl;
@@ -65,7 +65,7 @@ int jp_gate_open(const char *where)
 	return gate.ack < 0 ? gate.ack : 0;
 }
 
-static int ask(const char *mark, const char *request)
+static int send_request(const char *mark, const char *request)
 {
 	uint64_t before = jp_clock_now();
 	char answer[256];
@@ -73,14 +73,15 @@ static int ask(const char *mark, const char *request)
 
 	if (!gate.ctl)
 		return 0;
-	/* Short lines: a pipe takes each whole. */
+	/* A pipe takes lines of this length as a whole. */
 	if (dprintf(gate.ctl, "%s\n", request) < 0)
-		return complain(request, strerror(errno));
-	ret = jp_process_line(gate.ack, answer, sizeof(answer));
+		return report_failure(request, strerror(errno));
+	ret = jp_process_read_line(gate.ack, answer, sizeof(answer));
 	if (ret)
-		return complain("no answer", ret == -EPIPE ? "nobody is there" : strerror(-ret));
+		return report_failure("no answer",
+				      ret == -EPIPE ? "the gatekeeper is gone" : strerror(-ret));
 	if (strcmp(answer, "ok"))
-		return complain(request, answer);
+		return report_failure(request, answer);
 	jp_truth_mark(before, jp_clock_now(), mark, 0);
 	return 0;
 }
@@ -90,12 +91,12 @@ int jp_gate_announce(void)
 	char request[32];
 
 	snprintf(request, sizeof(request), "announce %d", getpid());
-	return ask("gate.announce", request);
+	return send_request("gate.announce", request);
 }
 
 int jp_gate_start(void)
 {
-	int ret = ask("gate.start", "start");
+	int ret = send_request("gate.start", "start");
 
 	jp_maps_mark();
 	return ret;
@@ -104,5 +105,5 @@ int jp_gate_start(void)
 int jp_gate_stop(void)
 {
 	jp_maps_mark();
-	return ask("gate.stop", "stop");
+	return send_request("gate.stop", "stop");
 }

@@ -2,7 +2,6 @@
 #include "workloads/emit/workload.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "harness/format/truth/write.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
 #include "workloads/emit/thread.h"
 
@@ -28,12 +28,12 @@
 static struct jp_handshake_setup current = {.seed = 1, .ready_fd = STDOUT_FILENO, .hold_fd = -1};
 static atomic_int stopping;
 
-static void on_stop(int signal)
+static void request_stop(int signal)
 {
 	atomic_store(&stopping, 1);
 }
 
-static void stop_signals(sigset_t *set)
+static void fill_stop_signals(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
@@ -42,16 +42,15 @@ static void stop_signals(sigset_t *set)
 
 void jp_handshake_begin(const struct jp_handshake_setup *setup)
 {
-	struct sigaction stop = {.sa_handler = on_stop};
+	struct sigaction stop = {.sa_handler = request_stop};
 	sigset_t set;
 
 	current = *setup;
-	/* A watcher that is gone is no reason to die: the end of the control stream tells it. */
+	/* Do not die when the watcher is gone: the end of the control stream reports that. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Delivered only while it waits for a line, so that no step is cut short; threads inherit
-	 * this.
-	 */
-	stop_signals(&set);
+	/* Both signals are delivered only while we wait for a command, so that no step is
+	 * interrupted. Threads inherit the mask. */
+	fill_stop_signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);
@@ -73,7 +72,7 @@ int jp_handshake_forked(int ready_fd, int control_fd)
 	if (!argv)
 		return -ENOMEM;
 	memcpy(argv, current.argv, count * sizeof(*argv));
-	/* Of two the later counts. */
+	/* Appended options override the earlier ones. */
 	if (asprintf(&argv[count], "--ready-fd=%d", ready_fd) < 0 ||
 	    asprintf(&argv[count + 1], "--control-fd=%d", control_fd) < 0)
 		return -ENOMEM;
@@ -99,39 +98,22 @@ void jp_handshake_hold(void)
 	current.hold_fd = -1;
 }
 
-uint64_t jp_handshake_seed(void)
-{
-	return current.seed;
-}
-
 int jp_handshake_stopping(void)
 {
 	return atomic_load_explicit(&stopping, memory_order_relaxed);
 }
 
-static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
+static void __attribute__((format(printf, 1, 2))) send_line(const char *fmt, ...)
 {
-	char line[512];
 	va_list ap;
-	int length;
 
 	va_start(ap, fmt);
-	length = vsnprintf(line, sizeof(line), fmt, ap);
+	vdprintf(current.ready_fd, fmt, ap);
 	va_end(ap);
-	if (length >= (int)sizeof(line))
-		length = sizeof(line) - 1;
-	for (int done = 0; done < length;) {
-		ssize_t written = write(current.ready_fd, line + done, length - done);
-
-		if (written < 0 && errno != EINTR)
-			return;
-		if (written > 0)
-			done += written;
-	}
 }
 
-/* Whether @time is over; else *@left, as long as it is ahead. */
-static bool over(uint64_t time, struct timespec *left)
+/* Returns whether @time (ns) has passed; else stores the remaining time in *@left. */
+static bool has_passed(uint64_t time, struct timespec *left)
 {
 	uint64_t now = jp_clock_now();
 
@@ -139,9 +121,10 @@ static bool over(uint64_t time, struct timespec *left)
 	return now >= time;
 }
 
-/* Waits for one line. False when it is time to leave; an empty line when @beat (0: never) has come.
- * Byte by byte: what follows the line belongs to the next image after an exec. */
-static bool hear(char *line, size_t size, uint64_t beat)
+/* Waits for one line. Returns false when it is time to leave. Stores an empty line once @due (ns;
+ * 0: never) has passed. Reads single bytes, because after an exec the bytes behind the line belong
+ * to the next image. */
+static bool read_command(char *line, size_t size, uint64_t due)
 {
 	struct pollfd control = {.fd = current.control_fd, .events = POLLIN};
 	struct timespec left;
@@ -155,11 +138,11 @@ static bool hear(char *line, size_t size, uint64_t beat)
 		char byte;
 		ssize_t got;
 
-		if (beat && !used && over(beat, &left)) {
+		if (due && !used && has_passed(due, &left)) {
 			*line = '\0';
 			return true;
 		}
-		if (ppoll(&control, 1, beat && !used ? &left : NULL, &open) <= 0)
+		if (ppoll(&control, 1, due && !used ? &left : NULL, &open) <= 0)
 			continue;
 		got = read(current.control_fd, &byte, 1);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
@@ -176,7 +159,7 @@ static bool hear(char *line, size_t size, uint64_t beat)
 	return false;
 }
 
-static void carry_out(const struct jp_step *steps, void *context, char *line)
+static void run_step(const struct jp_step *steps, void *context, char *line)
 {
 	char *rest = NULL, *verb = strtok_r(line, " \t\r", &rest);
 	char *name = strtok_r(NULL, " \t\r", &rest), *arg = strtok_r(NULL, " \t\r", &rest);
@@ -186,22 +169,22 @@ static void carry_out(const struct jp_step *steps, void *context, char *line)
 	if (!verb)
 		return;
 	if (strcmp(verb, "step") || !name) {
-		say("failed %s: expected \"step NAME [ARG]\" or \"stop\"\n", verb);
+		send_line("failed %s: expected \"step NAME [ARG]\" or \"stop\"\n", verb);
 		return;
 	}
 	while (step && step->name && strcmp(step->name, name))
 		step++;
 	if (!step || !step->name) {
-		say("failed %s: this workload has no such step\n", name);
+		send_line("failed %s: this workload has no such step\n", name);
 		return;
 	}
 	ret = step->act(context, arg);
-	/* Before it answers: then it may be killed. */
+	/* Before the answer: the watcher may kill us after it. */
 	jp_maps_mark();
 	if (ret < 0)
-		say("failed %s: %s\n", name, strerror(-ret));
+		send_line("failed %s: %s\n", name, strerror(-ret));
 	else
-		say("done %s\n", name);
+		send_line("done %s\n", name);
 }
 
 int jp_handshake(const struct jp_step *steps, void *context)
@@ -211,25 +194,25 @@ int jp_handshake(const struct jp_step *steps, void *context)
 
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context)
 {
-	uint64_t beat = period ? jp_clock_now() + period : 0;
+	uint64_t due = period ? jp_clock_now() + period : 0;
 	char line[256];
 	int ret = 0;
 
 	jp_maps_mark();
 	if (current.resumed)
-		say("done exec\n");
+		send_line("done exec\n");
 	else
-		say("ready %d\n", getpid());
-	while (!ret && hear(line, sizeof(line), beat) && strcmp(line, "stop")) {
+		send_line("ready %d\n", getpid());
+	while (!ret && read_command(line, sizeof(line), due) && strcmp(line, "stop")) {
 		if (*line) {
-			carry_out(steps, context, line);
+			run_step(steps, context, line);
 			continue;
 		}
-		if (!beat)
+		if (!due)
 			continue;
 		ret = steps[0].act(context, NULL);
 		(ret ? jp_maps_mark : jp_maps_mark_seldom)();
-		beat = ret ? 0 : jp_clock_now() + period;
+		due = ret ? 0 : jp_clock_now() + period;
 		ret = ret == -ENOSPC ? 0 : ret;
 	}
 	atomic_store(&stopping, 1);
@@ -241,7 +224,7 @@ struct rounds {
 	void *context;
 };
 
-static void *go_round(void *context)
+static void *run_rounds(void *context)
 {
 	const struct rounds *rounds = context;
 	int ret = 0;
@@ -259,7 +242,7 @@ int jp_handshake_rounds(int (*round)(void *context), void *context)
 {
 	struct rounds rounds = {.round = round, .context = context};
 	pthread_t thread;
-	int ret = jp_thread_make(&thread, go_round, &rounds);
+	int ret = jp_thread_make(&thread, run_rounds, &rounds);
 
 	if (ret)
 		return ret;
@@ -270,12 +253,12 @@ int jp_handshake_rounds(int (*round)(void *context), void *context)
 
 int jp_handshake_skip(const char *why)
 {
-	say("skip %s\n", why);
+	send_line("skip %s\n", why);
 	atomic_store(&stopping, 1);
 	return EXIT_SUCCESS;
 }
 
-bool jp_handshake_denied(void)
+bool jp_handshake_skip_denied(void)
 {
 	const int denied = prctl(PR_GET_MDWE, 0, 0, 0, 0);
 
@@ -288,7 +271,7 @@ bool jp_handshake_denied(void)
 
 int jp_handshake_status(const char *workload, int failed)
 {
-	if (failed == -EACCES && jp_handshake_denied())
+	if (failed == -EACCES && jp_handshake_skip_denied())
 		return EXIT_SUCCESS;
 	if (failed)
 		fprintf(stderr, "jitproof workload %s: %s\n", workload, strerror(-failed));
@@ -299,13 +282,11 @@ int jp_handshake_exec(const char *extra)
 {
 	char self[PATH_MAX], resumed[48];
 	size_t count = 0, kept = 0;
-	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char **argv;
-	int ret;
+	int ret = jp_image_program(self);
 
-	if (length < 0)
-		return -errno;
-	self[length] = '\0';
+	if (ret)
+		return ret;
 	while (current.argv[count])
 		count++;
 	argv = calloc(count + 3, sizeof(*argv));
@@ -319,10 +300,10 @@ int jp_handshake_exec(const char *extra)
 		argv[kept++] = (char *)extra;
 	argv[kept] = resumed;
 	jp_maps_mark();
-	/* The new image records the exec: it alone knows when it was over. */
+	/* The new image records the exec, because only it knows when the exec was complete. */
 	snprintf(resumed, sizeof(resumed), "--resumed=%llu", (unsigned long long)jp_clock_now());
 	execv(self, argv);
-	/* Replaced or removed since it was started. */
+	/* The file may have been replaced or removed since the start of this process. */
 	execv("/proc/self/exe", argv);
 	ret = -errno;
 	free(argv);

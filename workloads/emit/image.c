@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +15,19 @@
 
 enum { BUILD_ID = 20 };
 
+int jp_image_program(char path[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	return 0;
+}
+
 int jp_image_record(uint64_t addr, const char *name, const char *build_id)
 {
-	/* By the thread: the maps of a process whose main thread has left are empty. */
+	/* /proc/self/maps is empty once the main thread has exited. */
 	FILE *maps = fopen("/proc/thread-self/maps", "re");
 	uint64_t start = 0, end = 0, inode = 0;
 	unsigned major = 0, minor = 0;
@@ -49,7 +58,7 @@ struct program {
 	char build_id[2 * BUILD_ID + 1];
 };
 
-static void take_note(const unsigned char *at, size_t size, struct program *program)
+static void read_notes(const unsigned char *at, size_t size, struct program *program)
 {
 	while (size >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)at;
@@ -68,8 +77,8 @@ static void take_note(const unsigned char *at, size_t size, struct program *prog
 	}
 }
 
-/* The first one that is told of is the program. */
-static int on_image(struct dl_phdr_info *info, size_t size, void *context)
+/* The first image is the program; the return value 1 ends the iteration. */
+static int read_image(struct dl_phdr_info *info, size_t size, void *context)
 {
 	struct program *program = context;
 
@@ -80,7 +89,7 @@ static int on_image(struct dl_phdr_info *info, size_t size, void *context)
 		if (header->p_type == PT_LOAD && header->p_flags & PF_X)
 			program->text = addr;
 		if (header->p_type == PT_NOTE)
-			take_note((const void *)(uintptr_t)addr, header->p_memsz, program);
+			read_notes((const void *)(uintptr_t)addr, header->p_memsz, program);
 	}
 	return 1;
 }
@@ -89,28 +98,26 @@ int jp_image_record_program(void)
 {
 	struct program program = {0};
 	char name[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", name, sizeof(name) - 1);
+	int ret = jp_image_program(name);
 
-	if (length < 0)
-		return -errno;
-	name[length] = '\0';
-	dl_iterate_phdr(on_image, &program);
+	if (ret)
+		return ret;
+	dl_iterate_phdr(read_image, &program);
 	return jp_image_record(program.text, name, program.build_id);
 }
 
-int jp_image_openable(void)
+int jp_image_check_open(void)
 {
 	DIR *folder = opendir("/proc/self/map_files");
 	struct dirent *entry;
 	int ret = folder ? -ENOENT : -errno;
 
 	while (ret == -ENOENT && (entry = readdir(folder))) {
-		int fd = *entry->d_name == '.'
-				 ? -1
-				 : openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+		int fd;
 
 		if (*entry->d_name == '.')
 			continue;
+		fd = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
 		ret = fd < 0 ? -errno : 0;
 		if (fd >= 0)
 			close(fd);

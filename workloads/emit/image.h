@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include <limits.h>
 #include <stdint.h>
 
+/* Stores the path of the running program. Returns 0 or -errno. */
+int jp_image_program(char path[PATH_MAX]);
 /* Records in the truth which file contains the code at @addr: device and inode as the kernel shows
  * them to this process, path @name, build id @build_id (hexadecimal; "": none). Returns 0 or
  * -errno. */
 int jp_image_record(uint64_t addr, const char *name, const char *build_id);
 /* Records the same for the running program, from its own headers. */
 int jp_image_record_program(void);
-/* Whether a mapped file can be opened that its path does not lead to (/proc/PID/map_files), as a
- * watcher must that attaches later. 0 or -errno. */
-int jp_image_openable(void);
+/* Checks whether this process can open a mapped file through /proc/PID/map_files, as a watcher must
+ * that attaches later and cannot use the file's path. Returns 0 or -errno. */
+int jp_image_check_open(void);
 #define JP_IMAGE_CLOSED "open of /proc/PID/map_files: EPERM (CAP_CHECKPOINT_RESTORE)"

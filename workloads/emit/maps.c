@@ -12,18 +12,19 @@
 #include "harness/base/cleanup.h"
 #include "harness/format/truth/write.h"
 
-/* MOST: what a text of the truth can hold. LINE: a path of PATH_MAX, escaped, in the worst case. */
+/* MOST: capacity of a text in the truth, bytes. LINE: longest line: an escaped path of PATH_MAX.
+ * RARER: jp_maps_mark_seldom() uses at most 1/RARER of the time. */
 enum { MOST = 24 << 16, LINE = 17 << 10, RARER = 50 };
-static const uint64_t apart = 20000000; /* ns */
+static const uint64_t least_distance = 20000000; /* ns between two marks of jp_maps_mark_seldom() */
 
-/* Memory of its own would be a mapping more, and only one thread reads at a time. */
+/* Static, because allocated memory would add a mapping. One thread reads at a time. */
 static struct {
 	pthread_mutex_t lock;
-	uint64_t marked, cost; /* the last mark: when, and how long it took */
+	uint64_t marked, cost; /* end and duration of the last mark, ns */
 	char text[MOST + LINE + 1];
 } maps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* "START-END r-xp ..." */
+/* Returns whether @line, "START-END r-xp ...", is an executable mapping. */
 static bool is_executable(const char *line, const char *end)
 {
 	const char *prot = memchr(line, ' ', end - line);
@@ -31,8 +32,8 @@ static bool is_executable(const char *line, const char *end)
 	return prot && end - prot > 3 && prot[3] == 'x';
 }
 
-/* Reads into maps.text, line by line, what is executable. 0 or -errno. */
-static int read_lines(int fd)
+/* Reads the lines of executable mappings into maps.text. Returns 0 or -errno. */
+static int read_executable_lines(int fd)
 {
 	size_t kept = 0, used = 0;
 
@@ -56,7 +57,7 @@ static int read_lines(int fd)
 			}
 			line = end + 1;
 		}
-		/* The beginning of a line, whose rest follows. */
+		/* Keep the beginning of a line that continues in the next read. */
 		memmove(maps.text + kept, line, maps.text + used - line);
 		used = kept + (maps.text + used - line);
 		if (kept >= MOST)
@@ -66,7 +67,7 @@ static int read_lines(int fd)
 	return 0;
 }
 
-/* By the thread: the maps of a process whose main thread has left are empty. */
+/* /proc/PID/maps is empty once the main thread has exited. */
 static int open_maps(void)
 {
 	int proc = jp_truth_outer_proc();
@@ -75,12 +76,12 @@ static int open_maps(void)
 			: openat(proc, "thread-self/maps", O_RDONLY | O_CLOEXEC);
 }
 
-/* With the lock held. Without a mark a process is not judged, and the case an ERROR. */
-static void mark(void)
+/* Call with the lock held. A process without a mark is not judged and its case is an ERROR. */
+static void record_maps(void)
 {
 	jp_cleanup_close int fd = open_maps();
 	uint64_t before = jp_clock_now();
-	int ret = fd < 0 ? -errno : read_lines(fd);
+	int ret = fd < 0 ? -errno : read_executable_lines(fd);
 	uint64_t after = jp_clock_now();
 
 	if (ret)
@@ -94,7 +95,7 @@ static void mark(void)
 void jp_maps_mark(void)
 {
 	pthread_mutex_lock(&maps.lock);
-	mark();
+	record_maps();
 	pthread_mutex_unlock(&maps.lock);
 }
 
@@ -104,8 +105,8 @@ void jp_maps_mark_seldom(void)
 
 	pthread_mutex_lock(&maps.lock);
 	since = jp_clock_now() - maps.marked;
-	if (since > apart && since > maps.cost * RARER)
-		mark();
+	if (since > least_distance && since > maps.cost * RARER)
+		record_maps();
 	pthread_mutex_unlock(&maps.lock);
 }
 

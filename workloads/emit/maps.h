@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/*
- * Marks: this process writes all its executable mappings, as /proc has them, into the truth. What
- * emitted code is made of is in the truth act by act; libraries, the program, the vDSO and how the
- * kernel itself calls each mapping come from here.
- */
+/* Marks: records all executable mappings of this process in the truth, as /proc shows them.
+ * Operations on emitted code are in the truth one by one; marks add the libraries, the program, the
+ * vDSO and the name that the kernel itself gives to each mapping. */
 void jp_maps_mark(void);
-/* The same, if the last mark was long ago for what it cost: for what happens often. */
+/* Marks unless the last mark was recent, relative to its cost. For frequent calls. */
 void jp_maps_mark_seldom(void);
-/* In a forked child, first of all: another thread of the parent may have been at it. */
+/* Call first in a forked child: another thread of the parent may have held the lock. */
 void jp_maps_forked(void);

@@ -13,17 +13,16 @@
 
 enum { CALLS = 200, MOST_STEPS = 200000, MOST_INSIDE = 10000 };
 
-/* Of the function's present run. */
+/* State of the measurement and of the current call of the function. */
 struct run {
 	pid_t child;
 	uint64_t code, size;
-	uint64_t entry, bp; /* S, and the caller's bp; entry 0: outside */
-	unsigned inside;    /* steps of this call */
+	uint64_t entry, bp; /* stack pointer and bp at the first instruction; entry 0: outside */
+	unsigned inside;    /* steps in this call */
 	struct jp_emitted *emitted;
 };
 
-/* Where the child stands. */
-struct standing {
+struct position {
 	uint64_t ip, sp, bp;
 };
 
@@ -34,8 +33,9 @@ static bool read_word(pid_t pid, uint64_t at, uint64_t *word)
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(*word);
 }
 
-/* Puts @insn in its place by offset. 0, or -ENOTSUP where it contradicts what is there. */
-static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
+/* Inserts @insn, sorted by offset. Returns 0, or -ENOTSUP if it contradicts an earlier measurement
+ * or there is no room. */
+static int add_insn(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 {
 	uint32_t at = emitted->nr_insns;
 
@@ -52,13 +52,13 @@ static int add(struct jp_emitted *emitted, const struct jp_truth_insn *insn)
 	return 0;
 }
 
-static int look(struct run *run, const struct standing *place)
+static int record_step(struct run *run, const struct position *place)
 {
 	struct jp_truth_insn insn = {.offset = place->ip - run->code};
 	uint64_t record, saved = 0;
 
 	if (place->ip - run->code >= run->size) {
-		/* Left where it was entered, or somewhere within. */
+		/* It must have returned, not called another function. */
 		if (run->entry && place->sp != run->entry + jp_arch_elf.pushed)
 			return -ENOTSUP;
 		run->entry = 0;
@@ -81,12 +81,12 @@ static int look(struct run *run, const struct standing *place)
 		return -ENOTSUP;
 	else
 		insn.bp = place->bp == record ? JP_BP_OWN : JP_BP_OTHER;
-	return add(run->emitted, &insn);
+	return add_insn(run->emitted, &insn);
 }
 
-static int follow(struct run *run)
+static int step_child(struct run *run)
 {
-	struct standing place;
+	struct position place;
 	int status, ret = 0;
 
 	for (unsigned steps = 0; !ret && steps < MOST_STEPS; steps++) {
@@ -95,15 +95,15 @@ static int follow(struct run *run)
 			return -errno;
 		if (!WIFSTOPPED(status))
 			return 0;
-		ret = jp_arch_traced(run->child, &place.ip, &place.sp, &place.bp)
-			      ?: look(run, &place);
+		ret = jp_arch_read_traced(run->child, &place.ip, &place.sp, &place.bp)
+			      ?: record_step(run, &place);
 	}
 	kill(run->child, SIGKILL);
 	waitpid(run->child, &status, 0);
 	return ret;
 }
 
-static int measure(struct run *run, void (*call)(void))
+static int trace_calls(struct run *run, void (*call)(void))
 {
 	int status;
 
@@ -123,10 +123,11 @@ static int measure(struct run *run, void (*call)(void))
 	if (!WIFSTOPPED(status))
 		return -EPERM;
 	ptrace(PTRACE_SETOPTIONS, run->child, NULL, PTRACE_O_EXITKILL);
-	return follow(run);
+	return step_child(run);
 }
 
-int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted)
+int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
+			struct jp_emitted *emitted)
 {
 	struct run run = {.code = code, .size = size, .emitted = emitted};
 	const int cpu = sched_getcpu();
@@ -139,10 +140,11 @@ int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitt
 	CPU_ZERO(&one);
 	if (cpu >= 0 && cpu < CPU_SETSIZE)
 		CPU_SET(cpu, &one);
-	/* Child and tracer take turns: on two CPUs each step would wake an idle one twice. */
+	/* Child and tracer run alternately. On two CPUs each step would wake up an idle CPU
+	 * twice. */
 	pinned = !sched_getaffinity(0, sizeof(allowed), &allowed) &&
 		 !sched_setaffinity(0, sizeof(one), &one);
-	ret = measure(&run, call);
+	ret = trace_calls(&run, call);
 	if (pinned)
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 	if (ret)

@@ -3,10 +3,9 @@
 
 #include "workloads/emit/emitter.h"
 
-/*
- * The layout of a function that somebody else wrote: a child calls it again and again under single
- * steps, and what sp and bp are at each instruction is written down. @call calls @code, from
- * anywhere. -EPERM: no tracing here. -ENOTSUP: it calls others in its turn, or an instruction's
- * frame is not always the same. -ETIME: a call did not end in 10,000 steps.
- */
-int jp_measure(uint64_t code, uint64_t size, void (*call)(void), struct jp_emitted *emitted);
+/* Measures the layout of a function that we did not emit: single-steps a child that runs @call,
+ * which calls the @size bytes at @code, and stores sp and bp at each instruction in @emitted.
+ * Returns 0, -errno, -EPERM if tracing is not permitted, -ENOTSUP if the function calls others or
+ * an instruction's frame varies, or -ETIME if a call did not end in 10,000 steps. */
+int jp_measure_function(uint64_t code, uint64_t size, void (*call)(void),
+			struct jp_emitted *emitted);

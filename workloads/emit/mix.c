@@ -25,7 +25,7 @@ int jp_mix_open(struct jp_mix *mix)
 	return jp_arena_map(&mix->arena, JP_PROTECT_RWX, ARENA, NULL, NULL);
 }
 
-int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
+int jp_mix_add_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
 	char path[JP_FOLDER_PATH];
 
@@ -35,7 +35,7 @@ int jp_mix_library(struct jp_mix *mix, const struct jp_object_kind *kind)
 
 int jp_mix_make(struct jp_mix *mix, const struct jp_object_kind *kind)
 {
-	return jp_mix_open(mix) ?: jp_mix_library(mix, kind);
+	return jp_mix_open(mix) ?: jp_mix_add_library(mix, kind);
 }
 
 int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
@@ -49,7 +49,7 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 		return -ENOSPC;
 	ret = jp_emit_write(&mix->arena, shape, fresh);
 	if (!ret && fresh->word_at)
-		ret = jp_emit_word(&mix->arena, fresh, word);
+		ret = jp_emit_set_word(&mix->arena, fresh, word);
 	snprintf(name, sizeof(name), "mix_%s_%u", jp_shape_text(shape), mix->nr_functions);
 	if (!ret)
 		ret = jp_emit_load(fresh, name);
@@ -60,9 +60,9 @@ int jp_mix_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return ret;
 }
 
-/* One function of a shape and word serves all paths. */
-static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
-		   const struct jp_function **function)
+/* Finds the function of @shape and @word, which all paths share, or emits it. */
+static int find_or_emit(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
+			const struct jp_function **function)
 {
 	for (unsigned i = 0; i < mix->nr_functions; i++) {
 		const struct jp_function *one = &mix->functions[i];
@@ -75,9 +75,9 @@ static int emitted(struct jp_mix *mix, enum jp_shape shape, uint64_t word,
 	return jp_mix_emit(mix, shape, word, function);
 }
 
-/* The @nth of @shape, counted round. */
-static int native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
-		  const struct jp_function **function)
+/* Finds the library's @nth function of @shape, modulo their number. */
+static int find_native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
+		       const struct jp_function **function)
 {
 	unsigned count = 0;
 
@@ -92,8 +92,8 @@ static int native(struct jp_mix *mix, enum jp_shape shape, unsigned nth,
 	return 0;
 }
 
-int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns,
-		   const struct jp_function *innermost)
+int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns,
+		const struct jp_function *innermost)
 {
 	size_t depth = strlen(spelling);
 	const struct jp_function **order = calloc(depth + 1, sizeof(*order));
@@ -113,8 +113,8 @@ int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint
 			break;
 		}
 		shape = letter - letters;
-		ret = ours ? emitted(mix, shape, word, &order[i])
-			   : native(mix, shape, used[shape]++, &order[i]);
+		ret = ours ? find_or_emit(mix, shape, word, &order[i])
+			   : find_native(mix, shape, used[shape]++, &order[i]);
 	}
 	if (!ret && innermost)
 		order[depth++] = innermost;
@@ -125,23 +125,13 @@ int jp_mix_path_to(struct jp_mix *mix, const char *spelling, uint64_t word, uint
 	return ret;
 }
 
-int jp_mix_path(struct jp_mix *mix, const char *spelling, uint64_t word, uint64_t turns)
-{
-	return jp_mix_path_to(mix, spelling, word, turns, NULL);
-}
-
 int jp_mix_paths(struct jp_mix *mix, const char *const *spellings, uint64_t word)
 {
 	int ret = 0;
 
 	for (; *spellings && !ret; spellings++)
-		ret = jp_mix_path(mix, *spellings, word, TURNS);
+		ret = jp_mix_path(mix, *spellings, word, TURNS, NULL);
 	return ret;
-}
-
-int jp_mix_run(const char *workload, struct jp_mix *mix, int failed)
-{
-	return jp_mix_run_by(workload, mix, NULL, NULL, failed);
 }
 
 int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
@@ -150,14 +140,13 @@ int jp_mix_run_paths(const char *workload, const struct jp_object_kind *kind,
 	static struct jp_mix mix;
 	int ret = jp_mix_make(&mix, kind) ?: jp_mix_paths(&mix, spellings, 0);
 
-	return jp_mix_run(workload, &mix, ret);
+	return jp_mix_run(workload, &mix, NULL, ret);
 }
 
-int jp_mix_run_by(const char *workload, struct jp_mix *mix, jp_path_next next, void *context,
-		  int failed)
+int jp_mix_run(const char *workload, struct jp_mix *mix, jp_path_next next, int failed)
 {
 	if (!failed)
-		failed = next ? jp_path_thread_by(next, context)
+		failed = next ? jp_path_thread_by(next, NULL)
 			      : jp_path_thread(mix->paths, mix->nr_paths);
 	failed = jp_path_serve(workload, failed, NULL, NULL);
 	for (unsigned i = 0; i < mix->nr_paths; i++)

@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* Whether nothing in the folder @path can be run, since it is mounted noexec; then answers the
- * handshake with "skip" and the remedy. */
+/* Returns whether the directory @path is mounted noexec. If so, answers the handshake with "skip"
+ * and the remedy. */
 bool jp_noexec_skips(const char *path);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/file.h"
 #include "harness/format/truth/write.h"
 #include "workloads/emit/image.h"
 #include "workloads/emit/maps.h"
@@ -18,10 +19,9 @@
 #include "workloads/emit/eh_frame.h"
 #include "workloads/emit/workload.h"
 
-/*
- * The file: headers, note and call frame information in one segment; the text in the next, at an
- * address that is not its file offset, as linkers do it; what the loader writes to in the third.
- */
+/* Layout of the file, as linkers lay it out: the first segment has headers, note and call frame
+ * information; the second has the text, at an address that differs from its file offset; the third
+ * has the data that the loader changes. */
 enum {
 	PAGE = 4096,
 	FRAMES = PAGE / 2,     /* file offset of .eh_frame */
@@ -41,7 +41,7 @@ struct file {
 	Elf64_Nhdr note;
 	char note_name[4];
 	unsigned char id[ID];
-	Elf64_Sym symbol; /* the one that is none */
+	Elf64_Sym symbol; /* the null symbol */
 	char strings[8];
 };
 
@@ -56,7 +56,7 @@ struct maker {
 	unsigned char *bytes;
 	const struct jp_object_kind *kind;
 	struct jp_object *object;
-	size_t frames; /* used of .eh_frame */
+	size_t frames; /* used bytes of .eh_frame */
 	struct object_table table;
 };
 
@@ -65,10 +65,8 @@ static const struct jp_object_kind mixed = {
 		   JP_SHAPE_REALIGN, JP_SHAPE_NO_FP, JP_SHAPE_LEAF},
 };
 
-/*
- * The entries that jp_eh_frame() makes for code right before them, led to where the code is: only
- * the function's address counts from its own place.
- */
+/* Appends the entries of jp_eh_frame(), which assumes code right before them. Only the function's
+ * address is relative to its own place, so that is all to correct for code at @addr. */
 static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uint32_t addr)
 {
 	unsigned char entries[JP_EH_FRAME_MOST];
@@ -79,7 +77,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 
 	if (size < 0)
 		return size;
-	size -= header + 8; /* the end of .eh_frame comes but once */
+	size -= header + 8; /* only the last entry needs the end of .eh_frame */
 	if (FRAMES + maker->frames + size + 8 + sizeof(struct object_table) > TEXT)
 		return -ENOSPC;
 	memcpy(&cie, entries, sizeof(cie));
@@ -95,7 +93,7 @@ static int add_frames(struct maker *maker, const struct jp_emitted *emitted, uin
 
 static int add_code(struct maker *maker, unsigned variant)
 {
-	size_t at = variant % 7 * 64; /* no two variants alike */
+	size_t at = variant % 7 * 64; /* functions lie elsewhere in each variant */
 
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++) {
 		enum jp_shape shape = maker->kind->shapes[(i + variant) % JP_OBJECT_FUNCTIONS];
@@ -129,7 +127,7 @@ static int add_code(struct maker *maker, unsigned variant)
 	return 0;
 }
 
-/* The table that leads from an address to its entry; returns the table's place. */
+/* Writes .eh_frame_hdr, the table from addresses to entries. Returns its file offset. */
 static size_t add_table(struct maker *maker)
 {
 	size_t at = (FRAMES + maker->frames + 4 + 7) & -8;
@@ -146,10 +144,10 @@ static size_t add_table(struct maker *maker)
 	return at;
 }
 
-/* Of what the file holds, so that no two files have the same. */
+/* Derives the build id from the text, so that no two files share a build id. */
 static void add_id(struct maker *maker, struct file *file, unsigned variant)
 {
-	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_seed() ^ (uint64_t)variant << 32;
+	uint64_t hash = 0xcbf29ce484222325 ^ jp_handshake_setup()->seed ^ (uint64_t)variant << 32;
 
 	for (size_t i = 0; i < TEXT_ROOM; i++)
 		hash = (hash ^ maker->bytes[TEXT + i]) * 0x100000001b3;
@@ -203,7 +201,7 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 			    {maker->kind->frames == JP_FRAMES_NONE ? PT_NULL : PT_GNU_EH_FRAME,
 			     PF_R, table, table, table, sizeof(struct object_table),
 			     sizeof(struct object_table), 4},
-			    /* Without it the loader makes all stacks executable. */
+			    /* Without this header the loader makes all stacks executable. */
 			    {PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0, 0, 16}},
 		.note = {4, ID, NT_GNU_BUILD_ID},
 		.note_name = "GNU",
@@ -213,17 +211,11 @@ static void add_headers(struct maker *maker, unsigned variant, size_t table)
 
 static int write_file(const char *path, const unsigned char *bytes)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755), ret = 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755), ret;
 
 	if (fd < 0)
 		return -errno;
-	for (size_t done = 0; done < FILE_SIZE && !ret;) {
-		ssize_t written = write(fd, bytes + done, FILE_SIZE - done);
-
-		if (written < 0 && errno != EINTR)
-			ret = -errno;
-		done += written > 0 ? written : 0;
-	}
+	ret = jp_file_write(fd, bytes, FILE_SIZE);
 	if (close(fd) && !ret)
 		ret = -errno;
 	if (ret)
@@ -238,7 +230,7 @@ int jp_object_write(struct jp_object *object, const char *path, unsigned variant
 		.bytes = calloc(1, FILE_SIZE), .object = object, .kind = kind ?: &mixed};
 	int ret;
 
-	_Static_assert(sizeof(struct file) <= FRAMES, "the headers have their room");
+	_Static_assert(sizeof(struct file) <= FRAMES, "the headers end before .eh_frame");
 	if (!maker.bytes)
 		return -ENOMEM;
 	memset(object, 0, sizeof(*object));
@@ -253,9 +245,10 @@ int jp_object_write(struct jp_object *object, const char *path, unsigned variant
 	return ret;
 }
 
-/* Tells what was loaded within [@before, @after], and makes paths of it. */
-static int take_code(const struct jp_object *object, const char *path, uint64_t before,
-		     uint64_t after, struct jp_loaded *loaded)
+/* Records the text and the functions that were loaded within [@before, @after] (ns), and makes
+ * paths of the usual mix. */
+static int record_code(const struct jp_object *object, const char *path, uint64_t before,
+		       uint64_t after, struct jp_loaded *loaded)
 {
 	const struct jp_function *order[JP_OBJECT_FUNCTIONS];
 	unsigned first = 0;
@@ -276,13 +269,13 @@ static int take_code(const struct jp_object *object, const char *path, uint64_t 
 		function->code += loaded->addr - object->text_addr;
 		snprintf(name, sizeof(name), "object_%.8s_%s_%d", object->build_id,
 			 jp_shape_text(function->shape), i);
-		ret = jp_emit_found(function, name, before, after);
+		ret = jp_emit_record(function, name, before, after);
 		if (ret)
 			return ret;
 		if (function->shape == JP_SHAPE_LEAF)
 			first = i + 1;
 	}
-	/* The leaf is the innermost. */
+	/* The leaf must be innermost. */
 	for (int i = 0; i < JP_OBJECT_FUNCTIONS; i++)
 		order[i] = &loaded->functions[(first + i) % JP_OBJECT_FUNCTIONS];
 	for (int i = 0; object->mixed && i < JP_OBJECT_PATHS && !ret; i++)
@@ -307,7 +300,7 @@ int jp_object_load(const struct jp_object *object, const char *path, int again,
 	map = loaded->handle;
 	loaded->addr = map->l_addr + object->text_addr;
 	loaded->size = object->text_size;
-	ret = take_code(object, path, before, after, loaded);
+	ret = record_code(object, path, before, after, loaded);
 	jp_maps_mark();
 	if (ret)
 		jp_object_unload(loaded);

@@ -5,46 +5,47 @@
 
 #include "workloads/emit/path.h"
 
-/*
- * A shared object that is made at run time: an ELF file of emitted functions with exact call frame
- * information and a build id, which the dynamic loader takes as any other. So a library can be
- * replaced, loaded twice or called what one likes, and the truth knows each stack in it.
- */
+/* A shared object written at run time: an ELF file of emitted functions with exact call frame
+ * information and a build id, which the dynamic loader accepts. A workload can replace it, load it
+ * twice or give it any name, and the truth still knows each stack in it. */
 enum { JP_OBJECT_FUNCTIONS = 8, JP_OBJECT_PATHS = 2 };
 
-/* What an object is made of, where it is not to be the usual mix. */
+/* Content of an object that differs from the usual mix. */
 struct jp_object_kind {
 	enum jp_shape shapes[JP_OBJECT_FUNCTIONS];
 	enum jp_object_frames {
 		JP_FRAMES_ALL,  /* call frame information of each function */
-		JP_FRAMES_LAST, /* of the last one only, as where assembly has no directives */
+		JP_FRAMES_LAST, /* of the last function only, like assembly without directives */
 		JP_FRAMES_NONE, /* no .eh_frame at all */
 	} frames;
-	uint64_t word; /* of those whose shape has one */
+	uint64_t word; /* word of the functions whose shape has a word */
 };
 
 struct jp_object {
 	char build_id[41];                      /* hexadecimal */
-	uint64_t text_at, text_addr, text_size; /* in the file; from where it is loaded; bytes */
-	struct jp_function functions[JP_OBJECT_FUNCTIONS]; /* code: from text_addr on; no id */
-	bool mixed; /* the usual mix, of which paths can be made */
+	uint64_t text_at, text_addr, text_size; /* file offset; address before relocation; bytes */
+	struct jp_function
+		functions[JP_OBJECT_FUNCTIONS]; /* code: addresses before relocation; without ids */
+	bool mixed;                             /* the usual mix; loading it makes paths */
 };
 
-/* Writes @path, which must not exist. Two of different @variant have nothing at the same place.
- * @kind NULL: the usual mix. 0 or -errno. */
+/* Writes @path, which must not exist. Objects of different @variant have no function at the same
+ * place. @kind NULL: the usual mix. Returns 0 or -errno. */
 int jp_object_write(struct jp_object *object, const char *path, unsigned variant,
 		    const struct jp_object_kind *kind);
 
-/* One that is loaded. */
+/* A loaded object. */
 struct jp_loaded {
 	void *handle;
-	uint64_t addr, size; /* of its text */
+	uint64_t addr, size; /* address and size of the text */
 	struct jp_function functions[JP_OBJECT_FUNCTIONS];
-	struct jp_path paths[JP_OBJECT_PATHS]; /* of a mixed one */
+	struct jp_path paths[JP_OBJECT_PATHS]; /* paths of the usual mix */
 };
-/* @again: by dlmopen(), beside what is loaded from that path already (the loader goes by the name,
- * whatever the file is now). 0 or -errno, and a line on stderr. */
+/* Loads @path and records its code. @again: loads another copy with dlmopen(), because dlopen()
+ * would return the copy that was loaded from this path earlier, whatever file is there now. Returns
+ * 0, or -errno with a line on stderr. */
 int jp_object_load(const struct jp_object *object, const char *path, int again,
 		   struct jp_loaded *loaded);
-/* No thread may run it. */
+/* Unloads it and frees its paths. No thread may run its code. Returns 0, or -errno with a line on
+ * stderr. */
 int jp_object_unload(struct jp_loaded *loaded);

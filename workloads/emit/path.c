@@ -16,19 +16,19 @@
 
 enum { MOST_FRAMES = JP_WALK_MOST, MOST_DEPTH = 4096 };
 
-/* What a thread knows of the native frames above its emitted code. */
+/* A thread's native frames above its emitted code, and its current activation. */
 struct native {
 	uint32_t root[JP_ROOTS];    /* ids in the truth; 0: not recorded */
-	uint64_t bp, caller;        /* of the entry's frame that they hold for */
-	struct jp_frame_walk chain; /* from there */
+	uint64_t bp, caller;        /* of the frame of jp_arch_enter() to which the roots belong */
+	struct jp_frame_walk chain; /* frames from that frame upwards */
 	struct jp_truth_entry activation;
-	uint64_t over;  /* the interrupted instruction; 0: none */
-	uint32_t flags; /* JP_ENTER_* of the next */
-	sem_t *inside;  /* told when the thread goes in for the first time */
+	uint64_t over;  /* address of the interrupted instruction; 0: none */
+	uint32_t flags; /* JP_ENTER_* of the next activation */
+	sem_t *inside;  /* posted when the thread enters its next path; NULL: none */
 };
 static __thread struct native native;
 
-static uint64_t random_next(uint64_t *state)
+static uint64_t next_random(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15;
 
@@ -49,10 +49,10 @@ static int is_prime(uint64_t n)
 	return 1;
 }
 
-/* A prime near @about that no step of @path has yet. */
-static uint64_t fresh_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
+/* Returns a prime near @about that no step of @path uses yet. */
+static uint64_t find_prime(const struct jp_path *path, uint64_t about, uint64_t *random)
 {
-	uint64_t prime = about / 2 + random_next(random) % (about + 1);
+	uint64_t prime = about / 2 + next_random(random) % (about + 1);
 
 	for (;; prime++) {
 		int taken = 0;
@@ -72,7 +72,8 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 {
 	static atomic_uint made;
 	unsigned number = atomic_fetch_add(&made, 1);
-	uint64_t random = jp_handshake_seed() * 0xd1342543de82ef95 + number, about, repeat = 1;
+	uint64_t random = jp_handshake_setup()->seed * 0xd1342543de82ef95 + number, about,
+		 repeat = 1;
 	uint32_t *ids;
 
 	if (!depth || depth > MOST_DEPTH)
@@ -91,12 +92,10 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 		jp_path_free(path);
 		return -ENOMEM;
 	}
-	/*
-	 * Every second path makes its calls again and again with short loops, so that prologues and
-	 * epilogues have their share of the samples; the others call once.
-	 */
+	/* Every second path repeats its calls with short loops, so that prologues and epilogues get
+	 * their share of the samples. The others call once. */
 	if (number % 2 && depth > 1 && turns / depth > 4096)
-		repeat = fresh_prime(path, turns / depth / 64, &random);
+		repeat = find_prime(path, turns / depth / 64, &random);
 	path->steps[0].repeat = repeat;
 	about = turns / (2 * depth * repeat);
 	for (uint32_t d = 0; d < depth; d++) {
@@ -104,11 +103,11 @@ int jp_path_make(struct jp_path *path, const struct jp_function *const *function
 
 		ids[d] = functions[d]->id;
 		step->code = functions[d]->code;
-		/* A system call takes as long as hundreds of turns. */
-		step->before = fresh_prime(
+		/* A system call takes as long as hundreds of iterations. */
+		step->before = find_prime(
 			path, functions[d]->shape == JP_SHAPE_SYSCALL ? about / 512 + 1 : about,
 			&random);
-		step->after = fresh_prime(path, about, &random);
+		step->after = find_prime(path, about, &random);
 		step->repeat = d ? 1 : repeat;
 	}
 	path->id = jp_truth_path(ids, depth);
@@ -125,12 +124,12 @@ void jp_path_free(struct jp_path *path)
 struct backtrace {
 	uint64_t frames[MOST_FRAMES];
 	uint32_t count;
-	uint64_t caller; /* frames before this return address are our own */
+	uint64_t caller; /* return address of the first frame to record, above our own */
 	int begun;
-	uint64_t until; /* and this one and what is above it is not asked for */
+	uint64_t until; /* frames from this address upwards are not recorded */
 };
 
-static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *data)
 {
 	struct backtrace *trace = data;
 	uint64_t ip = _Unwind_GetIP(context);
@@ -143,7 +142,7 @@ static _Unwind_Reason_Code on_frame(struct _Unwind_Context *context, void *data)
 	return _URC_NO_REASON;
 }
 
-/* Records what lies above the entry's frame at @bp, as each method sees it. */
+/* Records the frames above the frame of jp_arch_enter() at @bp, once per method. */
 static void record_roots(uint64_t bp)
 {
 	struct backtrace trace = {.caller = ((uint64_t *)(uintptr_t)bp)[1], .until = native.over};
@@ -155,14 +154,13 @@ static void record_roots(uint64_t bp)
 	memcpy(chain + 1, native.chain.addresses, native.chain.count * sizeof(*chain));
 	native.root[JP_CHAIN] = jp_truth_root(JP_CHAIN, chain, 1 + native.chain.count);
 	trace.frames[trace.count++] = (uintptr_t)jp_arch_enter_return;
-	_Unwind_Backtrace(on_frame, &trace);
+	_Unwind_Backtrace(add_frame, &trace);
 	native.root[JP_DUMP] = jp_truth_root(JP_DUMP, trace.frames, trace.count);
 }
 
-/*
- * Whether the rule still finds what was recorded: what it meets in the C library's frames may be
- * anything. The entry's own frame is gone by now; @fp is its caller's.
- */
+/* Returns whether the frame-pointer rule now finds other frames than the recorded ones: in frames
+ * of the C library it may read anything. @fp is the frame pointer of jp_arch_enter()'s caller,
+ * because its own frame is gone. */
 static bool chain_changed(uint64_t fp)
 {
 	const struct jp_frame_walk *chain = &native.chain;
@@ -180,19 +178,20 @@ static bool chain_changed(uint64_t fp)
 	}
 	if (next != chain->end)
 		return true;
-	/* What could not be read may be readable now; the zero page never is. */
+	/* The page where the rule ended may have become readable. The zero page never does. */
 	return chain->count < JP_WALK_MOST && next >= 4096 &&
-	       jp_arch_follows(next, chain->count ? chain->at[chain->count - 1] : 0) &&
+	       jp_arch_accepts_frame(next, chain->count ? chain->at[chain->count - 1] : 0) &&
 	       jp_frame_read(&next, frames, 1) == 1;
 }
 
-/* Called by jp_arch_enter() from the very frame from which the code will be called. */
-static void announce(void *context, uint64_t sp, uint64_t bp)
+/* Records the activation. jp_arch_enter() calls this from the frame from which it will call the
+ * code. */
+static void record_entry(void *context, uint64_t sp, uint64_t bp)
 {
 	const uint64_t *frame = (const uint64_t *)(uintptr_t)bp;
 	const struct jp_path *path = context;
 
-	/* The same frame may have been called from elsewhere this time. */
+	/* The same frame address may have another caller now. */
 	if (!native.root[JP_CHAIN] || native.bp != bp || native.caller != frame[1] ||
 	    chain_changed(frame[0]))
 		record_roots(bp);
@@ -215,7 +214,7 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	struct jp_truth_clocks left;
 	bool changed;
 
-	jp_arch_enter(path->steps, announce, (void *)path, path->stack);
+	jp_arch_enter(path->steps, record_entry, (void *)path, path->stack);
 	left = jp_truth_read_clocks();
 	changed = chain_changed((uintptr_t)__builtin_frame_address(0));
 	if (changed)
@@ -223,12 +222,12 @@ void __attribute__((noinline)) jp_path_run(const struct jp_path *path)
 	jp_truth_leave(&left, path->id, changed ? JP_LEAVE_CHANGED : 0, 0, 0);
 }
 
-sem_t *jp_path_tell(sem_t *inside)
+sem_t *jp_path_set_inside(sem_t *inside)
 {
-	sem_t *untold = native.inside;
+	sem_t *unposted = native.inside;
 
 	native.inside = inside;
-	return untold;
+	return unposted;
 }
 
 void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns)
@@ -249,7 +248,7 @@ struct jp_paused {
 	struct native native;
 };
 
-/* Only where emitted code runs, or was called from: nobody is inside of malloc() then. */
+/* Ends the current activation. Call only under emitted code, so that malloc() is not active. */
 static struct jp_paused *pause_activation(uint64_t flags, uint64_t ip, uint64_t sp)
 {
 	const struct jp_truth_clocks left = jp_truth_read_clocks();
@@ -274,7 +273,7 @@ struct jp_paused *jp_path_pause(void)
 	return paused;
 }
 
-struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart)
+struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart)
 {
 	struct jp_paused *paused = pause_activation(JP_LEAVE_INTERRUPTED, ip, sp);
 

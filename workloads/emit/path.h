@@ -9,57 +9,53 @@
 struct jp_path {
 	uint32_t id; /* in the truth */
 	uint32_t depth;
-	struct jp_path_step *steps; /* depth + 2, the last are the end */
-	void *stack; /* the top, aligned to 16, of one of its own to run on; NULL: the thread's */
+	struct jp_path_step *steps; /* depth + 2; the last two end the path */
+	void *stack; /* top of its own stack, aligned to 16 bytes; NULL: the thread's stack */
 };
 
-/*
- * Makes a path of @depth of the functions @functions[0..depth). Loops are spread so that one run
- * takes about @turns turns; lengths vary with the seed and are mutually prime.
- */
+/* Makes a path of functions[0..@depth), outermost first. One run takes about @turns loop
+ * iterations; loop lengths vary with the seed and are mutually prime. Returns 0, -EINVAL if a shape
+ * cannot have its place, or -ENOMEM. */
 int jp_path_make(struct jp_path *path, const struct jp_function *const *functions, uint32_t depth,
 		 uint64_t turns);
 void jp_path_free(struct jp_path *path);
-/* Runs it once on the calling thread: enter, run, leave. The thread's native roots (both methods)
- * are recorded at its first run from here. */
+/* Runs the path once on the calling thread and records enter and leave. The thread's first run
+ * records its native roots (for both methods). */
 void jp_path_run(const struct jp_path *path);
-/* The calling thread posts @inside once, when it is inside its next path; NULL: no more. What it
- * was to post before and did not. */
-sem_t *jp_path_tell(sem_t *inside);
-/* Runs @paths in turn for @ns, however long one takes on this machine. */
+/* Posts @inside once, when the calling thread is inside its next path; NULL: posts nothing. Returns
+ * the semaphore set earlier if it was not posted. */
+sem_t *jp_path_set_inside(sem_t *inside);
+/* Runs @paths in turn for @ns nanoseconds, regardless of the duration of a single run. */
 void jp_paths_run(const struct jp_path *paths, size_t count, uint64_t ns);
 
-/* Its innermost function, which must be one that calls, calls @out each time. */
+/* Makes the innermost function, whose shape must make calls, call @out each time. */
 void jp_path_call_out(struct jp_path *path, void (*out)(void));
 
-/*
- * Within a path the thread came to native code, which wants to run paths itself, or to go on
- * elsewhere: the activation ends here, and begins again with jp_path_resume(), before the path goes
- * on.
- */
+/* For native code that a path called and that wants to run paths itself or switch to another stack:
+ * ends the activation. jp_path_resume() begins it again, before the path continues. */
 struct jp_paused;
-/* By a signal's handler over the instruction at @ip, with @sp; @apart: on a stack of its own. The
- * paths that it runs lie over that. Exits where there is no memory. */
-struct jp_paused *jp_path_interrupted(uint64_t ip, uint64_t sp, int apart);
-/* By what jp_path_call_out() calls. */
+/* Call in a signal handler that interrupted emitted code at @ip with stack pointer @sp. @apart: the
+ * handler has a stack of its own. Exits if there is no memory. */
+struct jp_paused *jp_path_interrupt(uint64_t ip, uint64_t sp, int apart);
+/* Call in the function that jp_path_call_out() calls. Exits if there is no memory. */
 struct jp_paused *jp_path_pause(void);
 void jp_path_resume(struct jp_paused *paused);
 
-/* From now on each thread writes to @bytes of its stack before its first path, so that none of its
- * frames lies on a page that was never touched. */
+/* Makes each new thread write to @bytes of its stack before its first path, so that none of its
+ * frames is on an untouched page. */
 void jp_path_touch(size_t bytes);
-/* Starts a thread that runs @paths in turn until jp_handshake_stopping(); its start and end are in
- * the truth. Returns once the thread is inside its first path. 0 or -errno. */
+/* Starts a thread that runs @paths in turn until jp_handshake_stopping(), and records its start and
+ * end. Returns 0 once the thread is inside its first path, or -errno. */
 int jp_path_thread(const struct jp_path *paths, size_t count);
-/* The same, with paths from next(context, 0), next(context, 1), ...: called by the thread itself
- * between two paths, where it may wait as well. NULL: the thread ends. */
+/* Does the same with the paths next(context, 0), next(context, 1), ... The thread calls @next
+ * between two paths; it may block. NULL ends the thread. */
 typedef const struct jp_path *(*jp_path_next)(void *context, size_t turn);
 int jp_path_thread_by(jp_path_next next, void *context);
-/* Stops and joins the threads that run @paths, NULL: all; returns their number. */
+/* Stops and joins the threads that run @paths; NULL: all threads. Returns their number. */
 unsigned jp_path_stop(const struct jp_path *paths);
-/* In a forked child: the threads of the parent are not here. */
+/* Call in a forked child: forgets the threads of the parent. */
 void jp_path_forked(void);
 struct jp_step;
-/* Unless it @failed already (-errno, told on stderr): the handshake with @steps while they run,
- * then joins them. The workload's exit status. */
+/* Unless @failed (-errno; printed to stderr) is set, serves the handshake with @steps while threads
+ * run paths. Then joins the threads. Returns the workload's exit status. */
 int jp_path_serve(const char *workload, int failed, const struct jp_step *steps, void *context);

@@ -9,18 +9,17 @@
 #include "workloads/emit/thread.h"
 #include "workloads/emit/workload.h"
 
-/* A thread that runs paths. */
 struct runner {
 	struct runner *next;
 	pthread_t thread;
-	const struct jp_path *paths; /* NULL: those that @choose gives */
+	const struct jp_path *paths; /* NULL: @choose returns the paths */
 	size_t count;
 	jp_path_next choose;
 	void *context;
 	atomic_int stop;
 	sem_t inside;
 };
-static struct runner *runners; /* touched by the main thread only */
+static struct runner *runners; /* only the main thread uses this list */
 
 static const struct jp_path *next_path(struct runner *runner, size_t turn)
 {
@@ -30,7 +29,7 @@ static const struct jp_path *next_path(struct runner *runner, size_t turn)
 			      : &runner->paths[turn % runner->count];
 }
 
-/* Bytes of its stack that each thread writes to before its first path. */
+/* Bytes of stack that each thread writes to before its first path. */
 static size_t touched;
 
 void jp_path_touch(size_t bytes)
@@ -38,8 +37,8 @@ void jp_path_touch(size_t bytes)
 	touched = bytes;
 }
 
-/* Once its frame is gone the pages below are there. */
-static void __attribute__((noinline)) touch(size_t bytes)
+/* Writes to each page of the @bytes below, which stay mapped after the return. */
+static void __attribute__((noinline)) touch_stack(size_t bytes)
 {
 	volatile char *area = __builtin_alloca(bytes);
 
@@ -52,12 +51,12 @@ static void *run_paths(void *arg)
 	struct runner *runner = arg;
 	const struct jp_path *path;
 
-	jp_path_tell(&runner->inside);
+	jp_path_set_inside(&runner->inside);
 	if (touched)
-		touch(touched);
+		touch_stack(touched);
 	for (size_t i = 0; (path = next_path(runner, i)); i++)
 		jp_path_run(path);
-	if (jp_path_tell(NULL)) /* told to stop before the first path */
+	if (jp_path_set_inside(NULL)) /* stopped before its first path */
 		sem_post(&runner->inside);
 	return NULL;
 }
@@ -133,5 +132,5 @@ void jp_path_forked(void)
 		runners = runner->next;
 		free(runner);
 	}
-	jp_path_tell(NULL);
+	jp_path_set_inside(NULL);
 }

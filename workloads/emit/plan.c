@@ -8,8 +8,6 @@
 #include "workloads/emit/program.h"
 #include "workloads/emit/workload.h"
 
-enum { MAPPING = 4096 };
-
 struct plan_scene {
 	const struct jp_plan *plan;
 	struct jp_program *oldest;
@@ -41,7 +39,7 @@ static int take_shapes(const struct jp_option *option, const char *text, struct 
 	return 0;
 }
 
-const struct jp_option *jp_path_rows(void *context)
+const struct jp_option *jp_path_options(void *context)
 {
 	struct jp_plan *plan = context;
 	static struct jp_option rows[5];
@@ -54,30 +52,28 @@ const struct jp_option *jp_path_rows(void *context)
 		 .help = "their shapes, outermost first: fp, leaf (only innermost), no_fp, long, "
 			 "large, realign (all, mixed)"},
 		{"--turns", .value = "N", .wide = &plan->turns, .least = 1, .most = UINT32_MAX,
-		 .help = "loop turns of one run of a path (700000, about 1 ms)"},
+		 .help = "loop iterations of one run of a path (700000, about 1 ms)"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
 }
 
-const struct jp_option *jp_plan_rows(void *context)
+const struct jp_option *jp_plan_options(void *context)
 {
 	struct jp_plan *plan = context;
-	static struct jp_option rows[5];
+	static struct jp_option rows[4];
 	const struct jp_option filled[] = {
-		{.more = jp_path_rows, .context = plan},
+		{.more = jp_path_options, .context = plan},
 		{"--programs", .value = "N", .number = &plan->programs, .least = 1, .most = 1024,
-		 .help = "arenas with code of their own, threads spread over them (1)"},
+		 .help = "arenas with their own code; threads are spread over them (1)"},
 		{"--mappings", .value = "N", .number = &plan->mappings, .most = 60000,
 		 .help = "small mappings beside the code, to make /proc/PID/maps long (0)"},
-		{"--late", .value = "N", .number = &plan->late, .most = 1024,
-		 .help = "arenas more that are mapped, filled and run while it runs (0)"},
 		{0}};
 
 	return memcpy(rows, filled, sizeof(filled));
 }
 
-/* A new program at the end of the list. */
+/* Appends a new program to the list and stores it in *@made. Returns 0 or -errno. */
 static int add_program(struct plan_scene *scene, struct jp_program **made)
 {
 	struct jp_program **at = &scene->oldest, *program = calloc(1, sizeof(*program));
@@ -106,16 +102,16 @@ static int act_unmap(void *context, const char *arg)
 	struct jp_program *oldest = scene->oldest;
 	int ret = 0;
 
-	/* The process stays busy. */
+	/* Keep the process busy. */
 	if (!oldest->next)
 		ret = act_map(context, NULL);
 	if (ret)
 		return ret;
 	jp_path_stop(oldest->paths);
 	scene->oldest = oldest->next;
-	ret = jp_program_end(oldest);
+	jp_program_end(oldest);
 	free(oldest);
-	return ret;
+	return 0;
 }
 
 static int act_remap(void *context, const char *arg)
@@ -143,43 +139,30 @@ static int act_exec(void *context, const char *arg)
 
 	jp_path_stop(NULL);
 	ret = jp_handshake_exec(arg);
-	/* Still here: go on as before. */
+	/* The exec failed: continue as before. */
 	jp_path_thread(scene->oldest->paths, scene->oldest->nr_paths);
 	return ret;
 }
 
-/* Single pages that do not merge: each differs from its neighbour in protection. */
-static int map_beside(unsigned count)
+/* Maps @count pages that do not merge, because neighbours differ in protection. */
+static int map_small_pages(unsigned count)
 {
+	const size_t size = 4096;
+
 	for (unsigned i = 0; i < count; i++) {
 		int prot = PROT_READ | (i % 2 ? PROT_WRITE : 0);
 		uint64_t before = jp_clock_now();
-		void *page = mmap(NULL, MAPPING, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *page = mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (page == MAP_FAILED)
 			return -errno;
 		jp_truth_map(before, jp_clock_now(),
 			     &(struct jp_truth_mapping){.addr = (uintptr_t)page,
-							.len = MAPPING,
+							.len = size,
 							.prot = JP_PROT_READ |
 								(i % 2 ? JP_PROT_WRITE : 0)});
 	}
 	return 0;
-}
-
-/* Programs that come while others run, each run by this thread for a while before the next. */
-static int run_late(struct plan_scene *scene)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; i < scene->plan->late && !ret && !jp_handshake_stopping(); i++) {
-		struct jp_program *program;
-
-		ret = add_program(scene, &program);
-		for (unsigned n = 0; !ret && n < 64 && !jp_handshake_stopping(); n++)
-			jp_path_run(&program->paths[n % program->nr_paths]);
-	}
-	return ret;
 }
 
 int jp_plan_run(const char *workload, const struct jp_plan *plan)
@@ -190,7 +173,7 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 	};
 	struct plan_scene scene = {.plan = plan};
 	struct jp_program *program;
-	int ret = map_beside(plan->mappings);
+	int ret = map_small_pages(plan->mappings);
 
 	for (unsigned i = 0; i < plan->programs && !ret; i++)
 		ret = add_program(&scene, &program);
@@ -199,8 +182,6 @@ int jp_plan_run(const char *workload, const struct jp_plan *plan)
 		ret = jp_path_thread(program->paths, program->nr_paths);
 		program = program->next ? program->next : scene.oldest;
 	}
-	if (!ret)
-		ret = run_late(&scene);
 	ret = jp_path_serve(workload, ret, steps, &scene);
 	while ((program = scene.oldest)) {
 		scene.oldest = program->next;

@@ -21,8 +21,8 @@
 
 enum { SHARED_STACK = 1 << 20 };
 
-/* A forked child leaves, with what it published in order. */
-static void __attribute__((noreturn)) end_body(int status)
+/* Completes the files of publishers and ends a forked child. */
+static void __attribute__((noreturn)) exit_child(int status)
 {
 	jp_maps_mark();
 	if (jp_publish_end() && !status)
@@ -31,8 +31,8 @@ static void __attribute__((noreturn)) end_body(int status)
 	jp_child_end(status);
 }
 
-/* The C library's fork() takes no flags: clone3(2) itself. */
-static pid_t fork_as(const struct jp_fork *wanted)
+/* Forks with the flags and the pid of @wanted by clone3(2), because fork() takes neither. */
+static pid_t fork_with(const struct jp_fork *wanted)
 {
 	struct clone_args args = {.exit_signal = SIGCHLD};
 
@@ -59,7 +59,7 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 	jp_children_lock();
 	fflush(NULL);
 	process->forked = jp_clock_now();
-	pid = fork_as(wanted);
+	pid = fork_with(wanted);
 	if (!pid) {
 		jp_child_begin(process->forked, parent, JP_HOW_FORK);
 		jp_path_forked();
@@ -68,11 +68,12 @@ int jp_process_fork(struct jp_child *process, const struct jp_fork *wanted,
 		jp_maps_mark();
 		jp_child_close(process);
 		jp_children_forget();
-		/* They go on through an exec of the child, as those of the first process do. */
+		/* The descriptors survive an exec of the child, as those of the first process
+		 * do. */
 		fcntl(theirs[0], F_SETFD, 0);
 		fcntl(theirs[1], F_SETFD, 0);
 		ret = jp_handshake_forked(theirs[0], theirs[1]) ?: jp_publish_forked();
-		end_body(ret ? EXIT_FAILURE : body(context));
+		exit_child(ret ? EXIT_FAILURE : body(context));
 	}
 	ret = jp_child_keep(process, pid < 0 ? -errno : pid, theirs);
 	jp_children_unlock();
@@ -86,7 +87,7 @@ struct sharing {
 	struct jp_truth_task_ids parent;
 };
 
-static int share(void *context)
+static int run_sharing(void *context)
 {
 	const struct sharing *sharing = context;
 	int status;
@@ -109,9 +110,9 @@ int jp_process_share(int (*body)(void *context), void *context)
 	if (stack == MAP_FAILED)
 		return -errno;
 	sharing.before = jp_clock_now();
-	pid = clone(share, stack + SHARED_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &sharing);
+	pid = clone(run_sharing, stack + SHARED_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, &sharing);
 	status = pid < 0 ? -errno : 0;
-	/* It had our thread's memory too: what it believed to be is forgotten. */
+	/* The child changed the cached ids in the memory that we share. */
 	jp_truth_new_task();
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -123,9 +124,9 @@ int jp_process_share(int (*body)(void *context), void *context)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void jp_process_tell_stop(struct jp_child *process)
+void jp_process_send_stop(struct jp_child *process)
 {
-	/* The end of its control stream says it too, should the pipe be gone. */
+	/* If the pipe is broken, closing it ends the control stream, which means stop as well. */
 	if (process->pid && process->control >= 0 && write(process->control, "stop\n", 5) < 0) {
 		close(process->control);
 		process->control = -1;
@@ -137,24 +138,21 @@ int jp_process_reap(struct jp_child *process)
 	return jp_child_reap(process, process->forked);
 }
 
-int jp_process_stop(struct jp_child *process)
-{
-	if (!process->pid)
-		return 0;
-	jp_process_tell_stop(process);
-	return jp_process_reap(process) ? -ECHILD : 0;
-}
-
 int jp_process_stop_all(struct jp_child *processes, size_t count)
 {
 	int failed = 0;
 
 	for (size_t i = 0; i < count; i++)
-		jp_process_tell_stop(&processes[i]);
+		jp_process_send_stop(&processes[i]);
 	for (size_t i = 0; i < count; i++)
 		if (processes[i].pid)
 			failed |= jp_process_reap(&processes[i]);
 	return failed ? -ECHILD : 0;
+}
+
+int jp_process_stop(struct jp_child *process)
+{
+	return jp_process_stop_all(process, 1);
 }
 
 int jp_process_kill(struct jp_child *process)

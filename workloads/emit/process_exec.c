@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/base/arguments.h"
+#include "workloads/emit/image.h"
 #include "workloads/emit/process.h"
 #include "workloads/emit/publish.h"
 #include "workloads/emit/thread.h"
@@ -18,7 +19,7 @@
 
 extern char **environ;
 
-static const char *const fork_times[JP_BIRTHS] = {
+static const char *const birth_names[JP_BIRTHS] = {
 	[JP_BIRTH_FORK_EXEC] = "fork+exec",
 	[JP_BIRTH_VFORK_EXEC] = "vfork+exec",
 	[JP_BIRTH_SPAWN] = "posix_spawn",
@@ -27,30 +28,30 @@ static const char *const fork_times[JP_BIRTHS] = {
 
 const char *jp_birth_text(enum jp_birth birth)
 {
-	return birth < JP_BIRTHS ? fork_times[birth] : "?";
+	return birth < JP_BIRTHS ? birth_names[birth] : "?";
 }
 
 enum jp_birth jp_birth_find(const char *text)
 {
 	unsigned birth = 0;
 
-	while (birth < JP_BIRTHS && strcmp(fork_times[birth], text))
+	while (birth < JP_BIRTHS && strcmp(birth_names[birth], text))
 		birth++;
 	return birth;
 }
 
-/* What the new image is told. */
+/* File and arguments of the new image. */
 struct next_image {
 	char file[PATH_MAX];
 	struct jp_arguments arguments;
-	char *started, *by; /* two of them, with room for ROOM bytes */
-	int error[2];       /* errno of a failed exec; end of file: it did not fail */
+	char *started, *by; /* two arguments of ROOM bytes, filled right before the exec */
+	int error[2];       /* pipe: errno of a failed exec; end of file: the exec succeeded */
 };
 
 enum { ROOM = 48 };
 
-/* A word that is written when it is known. */
-static char *add_room(struct jp_arguments *arguments)
+/* Adds an argument of ROOM bytes, whose value follows later. Returns it, or NULL. */
+static char *add_placeholder(struct jp_arguments *arguments)
 {
 	jp_arguments_add(arguments, "%*s", ROOM - 1, "");
 	return arguments->failed ? NULL : arguments->list[arguments->count - 1];
@@ -59,17 +60,13 @@ static char *add_room(struct jp_arguments *arguments)
 static int find_file(struct next_image *image, const char *file)
 {
 	static const char program[] = "/proc/self/exe";
-	ssize_t length;
 
-	if (file)
-		length = snprintf(image->file, sizeof(image->file), "%s", file);
-	else
-		length = readlink(program, image->file, sizeof(image->file) - 1);
-	if (length < 0 || length >= (ssize_t)sizeof(image->file))
+	if (file && strlen(file) >= sizeof(image->file))
 		return -ENAMETOOLONG;
-	image->file[length] = '\0';
-	if (!file && access(image->file, X_OK)) /* replaced or removed since it was started */
-		strcpy(image->file, program);
+	if (file)
+		strcpy(image->file, file);
+	else if (jp_image_program(image->file) || access(image->file, X_OK))
+		strcpy(image->file, program); /* replaced or removed since our start */
 	return 0;
 }
 
@@ -89,37 +86,37 @@ static int describe_image(struct next_image *image, const char *file, const char
 	jp_arguments_add(arguments, "--control-fd=%d", theirs[1]);
 	if (jp_truth_outer_proc() >= 0)
 		jp_arguments_add(arguments, "--outside-proc=%d", jp_truth_outer_proc());
-	image->started = add_room(arguments);
-	image->by = add_room(arguments);
+	image->started = add_placeholder(arguments);
+	image->by = add_placeholder(arguments);
 	jp_arguments_add(arguments, "--parent=%u:%u", self.pid, self.tid);
-	if (jp_publish_how())
-		jp_arguments_add(arguments, "--publish=%s", jp_publish_how());
-	if (jp_publish_how() && jp_publish_dir())
+	if (jp_publish_choice())
+		jp_arguments_add(arguments, "--publish=%s", jp_publish_choice());
+	if (jp_publish_choice() && jp_publish_dir())
 		jp_arguments_add(arguments, "--publish-dir=%s", jp_publish_dir());
 	jp_arguments_add_all(arguments, (char *const *)argv + 1);
 	return arguments->failed ? -ENOMEM : find_file(image, file);
 }
 
-static void stamp(struct next_image *image, uint32_t by)
+static void fill_placeholders(struct next_image *image, uint32_t by)
 {
 	snprintf(image->by, ROOM, "--exec-tid=%u", by);
 	snprintf(image->started, ROOM, "--started=%" PRIu64, jp_clock_now());
 }
 
-static void *become(void *arg)
+static void *exec_image(void *arg)
 {
 	struct next_image *image = arg;
 	int code;
 
-	stamp(image, jp_truth_self().tid);
+	fill_placeholders(image, jp_truth_self().tid);
 	execv(image->file, image->arguments.list);
 	code = errno;
 	if (write(image->error[1], &code, sizeof(code)) != sizeof(code))
-		code = EIO; /* the status tells */
+		code = EIO; /* the exit status still reports it */
 	jp_child_end(127);
 }
 
-/* The child's side; a vfork child too, so it touches little. */
+/* Runs in the child. A vfork child shares our memory, so change little. */
 static void __attribute__((noreturn))
 exec_child(struct next_image *image, bool thread, const int theirs[2])
 {
@@ -130,29 +127,29 @@ exec_child(struct next_image *image, bool thread, const int theirs[2])
 	if (jp_truth_outer_proc() >= 0)
 		fcntl(jp_truth_outer_proc(), F_SETFD, 0);
 	if (!thread)
-		become(image);
-	if (jp_thread_make(&other, become, image))
+		exec_image(image);
+	if (jp_thread_make(&other, exec_image, image))
 		jp_child_end(127);
 	for (;;)
-		pause(); /* until the exec takes this thread away */
+		pause(); /* until the exec ends this thread */
 }
 
-/* The C library does the clone: the start of the child is the new image's own record, from before
- * the call on. It runs no emitted code between the two. */
-static pid_t spawn(struct next_image *image, const int theirs[2])
+/* posix_spawn() clones inside the C library: the new image itself records its start, as an interval
+ * that begins before this call. No emitted code runs in between. */
+static pid_t spawn_image(struct next_image *image, const int theirs[2])
 {
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 	int ret = posix_spawn_file_actions_init(&actions);
 
-	/* Onto itself: what takes FD_CLOEXEC away (POSIX.1-2024, glibc 2.29). */
+	/* A dup2 of a descriptor onto itself clears FD_CLOEXEC (POSIX.1-2024, glibc 2.29). */
 	if (!ret)
 		ret = posix_spawn_file_actions_adddup2(&actions, theirs[0], theirs[0])
 			      ?: posix_spawn_file_actions_adddup2(&actions, theirs[1], theirs[1]);
 	if (!ret && jp_truth_outer_proc() >= 0)
 		ret = posix_spawn_file_actions_adddup2(&actions, jp_truth_outer_proc(),
 						       jp_truth_outer_proc());
-	stamp(image, 0);
+	fill_placeholders(image, 0);
 	if (!ret)
 		ret = posix_spawn(&pid, image->file, &actions, NULL, image->arguments.list,
 				  environ);
@@ -167,14 +164,14 @@ static pid_t start_image(struct next_image *image, enum jp_birth birth, const in
 	pid_t pid;
 
 	if (birth == JP_BIRTH_SPAWN)
-		return spawn(image, theirs);
+		return spawn_image(image, theirs);
 	if (birth == JP_BIRTH_VFORK_EXEC) {
 		pid = vfork();
 		if (!pid) {
 			jp_child_begin(before, parent, JP_HOW_VFORK);
 			exec_child(image, false, theirs);
 		}
-		/* It had our memory: what it believed to be is forgotten. */
+		/* The child changed the cached ids in our memory. */
 		jp_truth_new_task();
 		return pid < 0 ? -errno : pid;
 	}
@@ -210,7 +207,7 @@ int jp_process_exec(struct jp_child *process, enum jp_birth birth, const char *f
 		close(image->error[1]);
 	ret = jp_child_keep(process, pid, theirs);
 	jp_children_unlock();
-	/* Returns when the exec was done. */
+	/* Wait until the exec is complete. */
 	if (!ret && read(image->error[0], &code, sizeof(code)) == sizeof(code)) {
 		jp_process_reap(process);
 		ret = -code;

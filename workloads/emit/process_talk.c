@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a workload and the processes that it made say to each other. */
+/* Messages between a workload and the processes that it created. */
 #include "workloads/emit/process.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "workloads/emit/workload.h"
 
-int jp_process_line(int fd, char *line, size_t size)
+int jp_process_read_line(int fd, char *line, size_t size)
 {
 	size_t used = 0;
 	char byte;
@@ -31,24 +31,18 @@ int jp_process_line(int fd, char *line, size_t size)
 	return 0;
 }
 
-/* A line that it says. */
-static int hear(struct jp_child *process, char *line, size_t size)
-{
-	return jp_process_line(process->ready, line, size);
-}
-
 int jp_process_wait_ready(struct jp_child *process)
 {
 	char line[256];
-	int ret = hear(process, line, sizeof(line));
+	int ret = jp_process_read_line(process->ready, line, sizeof(line));
 
 	if (ret)
 		return ret;
 	if (!strncmp(line, "ready ", 6))
 		return 0;
-	if (!strncmp(line, "skip ", 5) && jp_handshake_denied())
+	if (!strncmp(line, "skip ", 5) && jp_handshake_skip_denied())
 		exit(EXIT_SUCCESS);
-	fprintf(stderr, "jitproof workload: a child said '%s'; expected 'ready PID'\n", line);
+	fprintf(stderr, "jitproof workload: a child sent '%s'; expected 'ready PID'\n", line);
 	return -EPROTO;
 }
 
@@ -59,11 +53,11 @@ int jp_process_step(struct jp_child *process, const char *command)
 
 	if (dprintf(process->control, "step %s\n", command) < 0)
 		return -EPIPE;
-	ret = hear(process, line, sizeof(line));
+	ret = jp_process_read_line(process->ready, line, sizeof(line));
 	if (ret)
 		return ret;
 	if (!strncmp(line, "done ", 5))
 		return 0;
-	fprintf(stderr, "jitproof workload: step '%s': a child said '%s'\n", command, line);
+	fprintf(stderr, "jitproof workload: step '%s': a child sent '%s'\n", command, line);
 	return -EPROTO;
 }

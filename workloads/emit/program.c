@@ -8,35 +8,34 @@
 #include <string.h>
 
 #include "harness/format/truth/write.h"
-#include "workloads/emit/publish.h"
 
 enum { ARENA = 64 << 10, PATHS = 8 };
 
-/* How many functions of each shape a program has: a path never holds more than one large frame,
- * so that a stack dump of 8 KiB reaches the root from the default depth. */
+/* Functions of each shape in a program. A path never has more than one large frame, so that a stack
+ * dump of 8 KiB reaches the root at the default depth. */
 static const unsigned of_shape[JP_SHAPES_USUAL] = {
 	[JP_SHAPE_FP] = 8,   [JP_SHAPE_LEAF] = 4,  [JP_SHAPE_NO_FP] = 4,
 	[JP_SHAPE_LONG] = 4, [JP_SHAPE_LARGE] = 2, [JP_SHAPE_REALIGN] = 4,
 };
 
-static unsigned count_of(enum jp_shape shape, unsigned variant)
+static unsigned count_shape(enum jp_shape shape, unsigned variant)
 {
 	return of_shape[shape] + (variant + shape) % 3 * (variant > 0);
 }
 
-static unsigned count_all(unsigned variant)
+static unsigned count_functions(unsigned variant)
 {
 	unsigned count = 0;
 
 	for (unsigned shape = 0; shape < JP_SHAPES_USUAL; shape++)
-		count += count_of(shape, variant);
+		count += count_shape(shape, variant);
 	return count;
 }
 
 int jp_program_write(struct jp_program *program, unsigned variant)
 {
 	static atomic_uint programs;
-	unsigned count = count_all(variant);
+	unsigned count = count_functions(variant);
 
 	program->number = atomic_fetch_add(&programs, 1);
 	program->functions = calloc(count, sizeof(*program->functions));
@@ -45,7 +44,7 @@ int jp_program_write(struct jp_program *program, unsigned variant)
 	for (unsigned n = 0; n < JP_SHAPES_USUAL; n++) {
 		unsigned shape = (n + variant) % JP_SHAPES_USUAL;
 
-		for (unsigned i = 0; i < count_of(shape, variant); i++) {
+		for (unsigned i = 0; i < count_shape(shape, variant); i++) {
 			int ret = jp_emit_write(&program->arena, shape,
 						&program->functions[program->nr_functions]);
 
@@ -71,9 +70,9 @@ int jp_program_load(struct jp_program *program)
 	return ret;
 }
 
-/* The @index-th function of @shape, counted round. */
-static const struct jp_function *pick(const struct jp_program *program, enum jp_shape shape,
-				      unsigned index)
+/* Returns the @index-th function of @shape, modulo their number. */
+static const struct jp_function *pick_function(const struct jp_program *program,
+					       enum jp_shape shape, unsigned index)
 {
 	size_t first = 0, count = 0;
 
@@ -85,12 +84,11 @@ static const struct jp_function *pick(const struct jp_program *program, enum jp_
 	return &program->functions[first + index % count];
 }
 
-/*
- * The mix: outermost mostly with a frame pointer, every shape in the middle, the innermost varied.
- * A function without frame pointer hides a caller from the kernel's walk all the time that its
- * callees run, so only every second path has any in the middle.
- */
-static enum jp_shape mixed_shape(unsigned path, unsigned at, unsigned depth)
+/* The usual mix: the outermost function mostly has a frame pointer, the middle has every shape, and
+ * the innermost function varies. A function without frame pointer hides its caller from the
+ * kernel's walk while its callees run, so only every second path has such functions in the
+ * middle. */
+static enum jp_shape pick_mixed_shape(unsigned path, unsigned at, unsigned depth)
 {
 	static const enum jp_shape outer[PATHS] = {
 		JP_SHAPE_FP, JP_SHAPE_FP,    JP_SHAPE_LONG,    JP_SHAPE_FP,
@@ -114,11 +112,11 @@ static enum jp_shape mixed_shape(unsigned path, unsigned at, unsigned depth)
 	return shape == JP_SHAPE_NO_FP && path % 2 == 0 ? JP_SHAPE_FP : shape;
 }
 
-static enum jp_shape shape_at(const struct jp_plan *plan, unsigned path, unsigned at)
+static enum jp_shape pick_shape(const struct jp_plan *plan, unsigned path, unsigned at)
 {
 	if (!plan->nr_shapes)
-		return mixed_shape(path, at, plan->depth);
-	/* The last shape that was named is the innermost one. */
+		return pick_mixed_shape(path, at, plan->depth);
+	/* The last named shape is the innermost. */
 	if (at + 1 == plan->depth)
 		return plan->shapes[plan->nr_shapes - 1];
 	return plan->shapes[at % (plan->nr_shapes - (plan->nr_shapes > 1))];
@@ -134,7 +132,8 @@ int jp_program_make_paths(struct jp_program *program, const struct jp_plan *plan
 
 	for (unsigned path = 0; path < PATHS && !ret; path++) {
 		for (unsigned at = 0; at < plan->depth; at++)
-			functions[at] = pick(program, shape_at(plan, path, at), path * 3 + at);
+			functions[at] =
+				pick_function(program, pick_shape(plan, path, at), path * 3 + at);
 		ret = jp_path_make(&program->paths[path], functions, plan->depth, plan->turns);
 		program->nr_paths += !ret;
 	}
@@ -160,7 +159,7 @@ int jp_program_make(struct jp_program *program, const struct jp_plan *plan)
 	return ret;
 }
 
-int jp_program_moved(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
+int jp_program_record_move(struct jp_program *program, uint64_t to, uint64_t before, uint64_t after)
 {
 	uint64_t by = to - (uintptr_t)program->arena.exec;
 	int ret = 0;
@@ -184,16 +183,16 @@ int jp_program_move(struct jp_program *program)
 
 	if (ret)
 		return ret;
-	ret = jp_program_moved(program, (uintptr_t)arena.exec, before, jp_clock_now());
+	ret = jp_program_record_move(program, (uintptr_t)arena.exec, before, jp_clock_now());
 	arena.used = program->arena.used;
 	program->arena = arena;
 	return ret;
 }
 
-void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t after)
+void jp_program_unload(struct jp_program *program, uint64_t before, uint64_t after)
 {
 	for (size_t i = 0; i < program->nr_functions; i++)
-		jp_emit_unload(&program->functions[i], before, after);
+		jp_truth_code_unload(before, after, program->functions[i].id);
 	for (size_t i = 0; i < program->nr_paths; i++)
 		jp_path_free(&program->paths[i]);
 	free(program->functions);
@@ -203,12 +202,12 @@ void jp_program_unloaded(struct jp_program *program, uint64_t before, uint64_t a
 	program->nr_functions = program->nr_paths = 0;
 }
 
-int jp_program_end(struct jp_program *program)
+void jp_program_end(struct jp_program *program)
 {
 	uint64_t before = jp_clock_now();
-	int ret = program->arena.exec ? jp_arena_unmap(&program->arena) : 0;
 
-	jp_program_unloaded(program, before, jp_clock_now());
+	if (program->arena.exec)
+		jp_arena_unmap(&program->arena);
+	jp_program_unload(program, before, jp_clock_now());
 	memset(program, 0, sizeof(*program));
-	return ret;
 }

@@ -19,21 +19,22 @@ static struct writer {
 } writers[MOST];
 static unsigned nr_writers, extras;
 static const char *folder, *chosen, *for_children;
-/* One record after the other, in the order of their times. */
+/* Held while a record is written, so that records are in the order of their times. */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
-static void lock(void)
+static void lock_writers(void)
 {
 	pthread_mutex_lock(&writing);
 }
 
-static void unlock(void)
+static void unlock_writers(void)
 {
 	pthread_mutex_unlock(&writing);
 }
 
-/* The place of @length bytes of @word among @words (with blanks), 1 the first; 0: there is none. */
-static unsigned place_among(const char *words, const char *word, size_t length)
+/* Returns the place of the @length bytes of @word in @words, which blanks separate: 1 is the first,
+ * 0 means not found. */
+static unsigned find_word(const char *words, const char *word, size_t length)
 {
 	for (unsigned place = 1; words && *words; place++) {
 		size_t step = strcspn(words, " ");
@@ -47,7 +48,7 @@ static unsigned place_among(const char *words, const char *word, size_t length)
 
 unsigned jp_publish_fault(const char *faults, const char *fault)
 {
-	return fault ? place_among(faults, fault, strlen(fault)) : 0;
+	return fault ? find_word(faults, fault, strlen(fault)) : 0;
 }
 
 int jp_publish_with(const char *list)
@@ -80,8 +81,9 @@ unsigned jp_publish_extras(void)
 	return nr_writers ? extras : 0;
 }
 
-/* All writers that @how means, each with the fault if it has it; their number, or -EINVAL. */
-static int choose(const char *how, struct writer found[MOST])
+/* Finds the writers that @how names, each with the fault if the writer has this fault. Returns
+ * their number, or -EINVAL. */
+static int choose_writers(const char *how, struct writer found[MOST])
 {
 	size_t length = strcspn(how, ":");
 	const char *fault = how[length] ? how + length + 1 : NULL;
@@ -93,7 +95,7 @@ static int choose(const char *how, struct writer found[MOST])
 	while (!none && (publisher = jp_registry_next(JP_PUBLISHER, publisher))) {
 		bool has = jp_publish_fault(publisher->faults, fault) > 0;
 
-		if (count == MOST || (!both && !place_among(publisher->name, how, length)))
+		if (count == MOST || (!both && !find_word(publisher->name, how, length)))
 			continue;
 		found[count].publisher = publisher;
 		found[count++].fault = has ? fault : NULL;
@@ -112,10 +114,10 @@ bool jp_publish_known(const char *how, char *known, size_t size)
 		used += (size_t)snprintf(known + used, size - used, ", %s", publisher->name);
 	if (used < size)
 		snprintf(known + used, size - used, " or both");
-	return choose(how, found) >= 0;
+	return choose_writers(how, found) >= 0;
 }
 
-static int open_all(void)
+static int open_writers(void)
 {
 	int ret = 0;
 
@@ -127,31 +129,32 @@ static int open_all(void)
 int jp_publish_begin(const char *how, const char *dir)
 {
 	static bool watching_forks;
-	int ret = choose(how, writers);
+	int ret = choose_writers(how, writers);
 
 	nr_writers = ret < 0 ? 0 : (unsigned)ret;
 	if (ret < 0) {
 		fputs("jitproof workload: publish '", stderr);
 		jp_printable_put(stderr, how);
-		fputs("': expected none, both or one of those that --help lists, and one of its "
+		fputs("': expected none, both or a publisher that --help lists, with one of its "
 		      "faults\n",
 		      stderr);
 		return ret;
 	}
 	ret = 0;
 	if (nr_writers && !watching_forks) {
-		/* A fork while another thread writes would leave the child a lock without owner. */
-		ret = -pthread_atfork(lock, unlock, unlock);
+		/* Without this, a fork while another thread writes would leave a lock without owner
+		 * in the child. */
+		ret = -pthread_atfork(lock_writers, unlock_writers, unlock_writers);
 		watching_forks = !ret;
 	}
 	folder = dir;
 	chosen = nr_writers ? how : NULL;
-	return ret ?: open_all();
+	return ret ?: open_writers();
 }
 
 int jp_publish_forked(void)
 {
-	return for_children ? jp_publish_begin(for_children, folder) : open_all();
+	return for_children ? jp_publish_begin(for_children, folder) : open_writers();
 }
 
 void jp_publish_children(const char *how)
@@ -159,7 +162,7 @@ void jp_publish_children(const char *how)
 	for_children = how;
 }
 
-const char *jp_publish_how(void)
+const char *jp_publish_choice(void)
 {
 	return for_children ? for_children : chosen;
 }
@@ -175,10 +178,10 @@ int jp_publish_load(const struct jp_published *code)
 
 	if (!nr_writers)
 		return 0;
-	lock();
+	lock_writers();
 	for (unsigned i = 0; i < nr_writers && !ret; i++)
 		ret = writers[i].publisher->load(code);
-	unlock();
+	unlock_writers();
 	return ret;
 }
 
@@ -188,11 +191,11 @@ int jp_publish_move(const struct jp_published *code, uint64_t from)
 
 	if (!nr_writers)
 		return 0;
-	lock();
+	lock_writers();
 	for (unsigned i = 0; i < nr_writers && !ret; i++)
 		if (writers[i].publisher->move)
 			ret = writers[i].publisher->move(code, from);
-	unlock();
+	unlock_writers();
 	return ret;
 }
 
@@ -200,13 +203,13 @@ int jp_publish_end(void)
 {
 	int ret = 0;
 
-	lock();
+	lock_writers();
 	for (unsigned i = 0; i < nr_writers; i++) {
 		int closed = writers[i].publisher->close();
 
 		ret = ret ? ret : closed;
 	}
 	nr_writers = 0;
-	unlock();
+	unlock_writers();
 	return ret;
 }

@@ -4,12 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * How a workload tells profilers its names: nothing, perf map (DIR/perf-PID.map), jitdump
- * (DIR/jit-PID.dump), both. Chosen by `jitproof workload --publish=HOW --publish-dir=DIR` for every
- * workload alike; a workload that loads code through jp_emit() need not know. Writers are in
- * workloads/publish/, one per file, and register themselves (JP_PUBLISHER).
- */
+/* How a workload publishes the names of its functions to profilers: not at all, in a perf map
+ * (DIR/perf-PID.map), in a jitdump (DIR/jit-PID.dump), or in both. `jitproof workload --publish=HOW
+ * --publish-dir=DIR` selects it for every workload; jp_emit() publishes what it loads. Each file of
+ * workloads/publish/ is a publisher that registers itself (JP_PUBLISHER). */
 struct jp_published {
 	const char *name;
 	uint64_t addr, size;
@@ -17,51 +15,53 @@ struct jp_published {
 	uint32_t index;        /* the function's id in the truth */
 	const void *unwinding; /* .eh_frame and .eh_frame_hdr, or NULL */
 	size_t unwinding_size, unwinding_hdr_size;
-	size_t unwinding_mapped; /* of them, in the process too, where the code's end is rounded up
-				  * to 8 */
+	/* Bytes of @unwinding that are also in memory, from the end of the code rounded up to 8. */
+	size_t unwinding_mapped;
 };
 
 struct jp_publisher {
 	const char *name; /* "map", "jitdump" */
 	const char *help;
-	const char *faults; /* names of what it can get wrong on request, with blanks; NULL: none */
-	/* 0 or -errno each; open: -EPERM where a fault needs root. @fault NULL: a right one. */
+	const char *faults; /* faults that it can make, separated by blanks; NULL: none */
+	/* Each returns 0 or -errno. open: @fault NULL makes no fault; -EPERM if the fault needs
+	 * root. */
 	int (*open)(const char *dir, const char *fault);
 	int (*load)(const struct jp_published *code);
-	int (*move)(const struct jp_published *code, uint64_t from); /* NULL: it cannot tell */
+	/* NULL: the format has no moves. */
+	int (*move)(const struct jp_published *code, uint64_t from);
 	int (*close)(void);
 };
 
-/* The place of @fault among @faults (as a publisher has them), 1 the first; NULL: 0. */
+/* Returns the place of @fault in @faults (a publisher's list), 1 for the first; 0 for NULL. */
 unsigned jp_publish_fault(const char *faults, const char *fault);
 
-/* What is published beside names and code, where the format has room for it. */
+/* Data that a publisher adds to names and code if its format has room. */
 enum jp_publish_extra {
-	JP_PUBLISH_DEBUG = 1,       /* some lines of an invented source file */
-	JP_PUBLISH_DEBUG_SHORT = 2, /* the same, a file's name written once */
-	JP_PUBLISH_UNWINDING = 4,   /* exact call frame information, in memory behind the code */
-	JP_PUBLISH_UNWINDING_APART = 8, /* the same, in no memory of the process */
+	JP_PUBLISH_DEBUG = 1,       /* lines of an invented source file */
+	JP_PUBLISH_DEBUG_SHORT = 2, /* the same, with the file's name written once */
+	JP_PUBLISH_UNWINDING = 4, /* exact call frame information, also in memory behind the code */
+	JP_PUBLISH_UNWINDING_APART = 8, /* the same, not in the process's memory */
 };
-/* @list: "debug", "debug-short", "unwinding", "unwinding-apart", with commas. Before
- * jp_publish_begin(). 0 or -errno, and a line on stderr. */
+/* Selects extras for jp_publish_begin(). @list: "debug", "debug-short", "unwinding",
+ * "unwinding-apart", separated by commas. Returns 0, or -errno with a line on stderr. */
 int jp_publish_with(const char *list);
-/* Bits of enum jp_publish_extra; 0 where nothing is published. */
+/* Returns bits of enum jp_publish_extra; 0 if nothing is published. */
 unsigned jp_publish_extras(void);
 
-/*
- * @how: "none", "map", "jitdump", "both", each with ":FAULT" if a writer shall go wrong. 0 or
- * -errno, and a line on stderr. Called before the workload runs, again by jp_publish_forked() in a
- * forked child (which has a pid, and thus files, of its own).
- */
+/* Opens the publishers of @how: "none", "map", "jitdump" or "both", with ":FAULT" to make a fault,
+ * in directory @dir. Call before the workload runs; a forked child has its own pid and thus its own
+ * files, which jp_publish_forked() opens. Return 0, or -errno with a line on stderr. */
 int jp_publish_begin(const char *how, const char *dir);
 int jp_publish_forked(void);
-/* What children that we fork do instead: @how as above; NULL: the same as we. It stays theirs.
- * Before any fork. */
+/* Makes forked children publish by @how, and their children as well; NULL: like the parent. Call
+ * before any fork. Keeps the pointer. */
 void jp_publish_children(const char *how);
-/* For the command line of a child that is a new image: how and where it publishes. NULL: not. */
-const char *jp_publish_how(void);
+/* Return how and where a child that is a new image publishes, for its command line; NULL: it does
+ * not publish. */
+const char *jp_publish_choice(void);
 const char *jp_publish_dir(void);
-/* Called by jp_emit() and by whoever moves code. Threads may call at once. 0 or -errno. */
+/* Publish code that was loaded or moved (from address @from). Threads may call at the same time.
+ * Return 0 or -errno. */
 int jp_publish_load(const struct jp_published *code);
 int jp_publish_move(const struct jp_published *code, uint64_t from);
 int jp_publish_end(void);

@@ -42,14 +42,14 @@ int jp_region_open_bytes(struct jp_region *region, const struct jp_backing_kind 
 	return jp_region_open(region, kind, (size + page - 1) / page, 1, name);
 }
 
-static unsigned prot_of(int prot)
+static unsigned truth_prot(int prot)
 {
 	return (prot & PROT_READ ? JP_PROT_READ : 0) | (prot & PROT_WRITE ? JP_PROT_WRITE : 0) |
 	       (prot & PROT_EXEC ? JP_PROT_EXEC : 0);
 }
 
-static void put_map(uint64_t before, const struct jp_region *region, unsigned char *at, size_t size,
-		    int prot)
+static void record_map(uint64_t before, const struct jp_region *region, unsigned char *at,
+		       size_t size, int prot)
 {
 	uint64_t offset =
 		region->fd < 0 ? 0 : region->offset + (region->exec ? at - region->exec : 0);
@@ -57,18 +57,17 @@ static void put_map(uint64_t before, const struct jp_region *region, unsigned ch
 	jp_truth_map(before, jp_clock_now(),
 		     &(struct jp_truth_mapping){.addr = (uintptr_t)at,
 						.len = size,
-						.prot = prot_of(prot),
+						.prot = truth_prot(prot),
 						.backing = region->kind->backing,
 						.name = region->name,
 						.offset = offset});
 }
 
-/*
- * Memory that nobody can touch, at an address that suits the region's pages. A page more on either
- * side stays so: whatever lies beyond could merge with ours, or lend it its anon_vma, and what the
- * kernel reports would be an accident.
- */
-static int reserve(struct jp_region *region, size_t size, unsigned char **got)
+/* Reserves @size bytes of inaccessible memory at an address aligned to the region's pages and
+ * stores the address in *@got. A guard page on either side stays inaccessible: a mapping beyond it
+ * could otherwise merge with ours or share its anon_vma, and the kernel's records would be
+ * random. */
+static int reserve_space(struct jp_region *region, size_t size, unsigned char **got)
 {
 	size_t guard = sysconf(_SC_PAGESIZE), capacity = size + region->page + guard, skip;
 	uint64_t before = jp_clock_now();
@@ -95,18 +94,15 @@ int jp_region_reserve(struct jp_region *region)
 
 	if (region->kind->backing == JP_BACKING_HEAP)
 		return 0;
-	ret = reserve(region, region->size, &region->exec);
+	ret = reserve_space(region, region->size, &region->exec);
 	region->reserved = !ret;
 	return ret;
 }
 
-int jp_region_views(const struct jp_region *region)
-{
-	return jp_backing_has_views(region->kind);
-}
-
-/* What a kind's own call has given, as @prot wants it: not every call takes a protection. */
-static int map(struct jp_region *region, size_t at, size_t size, int prot, unsigned char *wanted)
+/* Maps pages by the kind's own call and gives them @prot, because not every call takes a
+ * protection. */
+static int map_pages(struct jp_region *region, size_t at, size_t size, int prot,
+		     unsigned char *wanted)
 {
 	int (*by)(struct jp_region *, size_t, size_t, int, unsigned char *, unsigned char **) =
 		region->kind->map ? region->kind->map : jp_backing_map;
@@ -126,7 +122,7 @@ static int map(struct jp_region *region, size_t at, size_t size, int prot, unsig
 		region->write = region->exec;
 	if (region->reached < at + size)
 		region->reached = at + size;
-	put_map(before, region, got, size, given);
+	record_map(before, region, got, size, given);
 	if (given == prot)
 		return 0;
 	return jp_region_protect(region, at / region->page, size / region->page, prot);
@@ -134,13 +130,13 @@ static int map(struct jp_region *region, size_t at, size_t size, int prot, unsig
 
 int jp_region_map_at(struct jp_region *region, int prot, void *at)
 {
-	return map(region, 0, region->size, prot, region->exec ? region->exec : at);
+	return map_pages(region, 0, region->size, prot, region->exec ? region->exec : at);
 }
 
 int jp_region_map(struct jp_region *region, size_t first, size_t count, int prot)
 {
-	return map(region, first * region->page, count * region->page, prot,
-		   region->exec ? region->exec + first * region->page : NULL);
+	return map_pages(region, first * region->page, count * region->page, prot,
+			 region->exec ? region->exec + first * region->page : NULL);
 }
 
 int jp_region_protect(struct jp_region *region, size_t first, size_t count, int prot)
@@ -151,11 +147,11 @@ int jp_region_protect(struct jp_region *region, size_t first, size_t count, int 
 	if (mprotect(at, count * region->page, prot) < 0)
 		return -errno;
 	jp_truth_protect(before, jp_clock_now(), (uintptr_t)at, count * region->page,
-			 prot_of(prot));
+			 truth_prot(prot));
 	return 0;
 }
 
-static int unmap(void *at, size_t size)
+static int unmap_range(void *at, size_t size)
 {
 	uint64_t before = jp_clock_now();
 
@@ -170,8 +166,8 @@ int jp_region_unmap(struct jp_region *region)
 	int ret;
 
 	if (region->kind->backing == JP_BACKING_HEAP)
-		return -EOPNOTSUPP; /* only its end can be given back, and malloc() may have it */
-	ret = unmap(region->exec, region->size);
+		return -EOPNOTSUPP; /* only its end can be freed, and malloc() may use it */
+	ret = unmap_range(region->exec, region->size);
 	if (ret)
 		return ret;
 	if (region->reserved) {
@@ -189,22 +185,22 @@ int jp_region_unmap(struct jp_region *region)
 
 int jp_region_remap(struct jp_region *region, size_t size)
 {
-	int views = jp_region_views(region);
+	int views = jp_backing_has_views(region->kind);
 	unsigned char *target;
 	uint64_t before;
 	void *moved;
 	int ret;
 
 	size = (size + region->page - 1) & -region->page;
-	/* MAYMOVE alone may stay where it is: the new place is reserved first. */
-	ret = reserve(region, size, &target);
+	/* MREMAP_MAYMOVE alone may leave the mapping in place: reserve the new place first. */
+	ret = reserve_space(region, size, &target);
 	if (ret)
 		return ret;
 	before = jp_clock_now();
 	moved = mremap(region->exec, region->size, size, MREMAP_MAYMOVE | MREMAP_FIXED, target);
 	if (moved == MAP_FAILED) {
 		ret = -errno;
-		unmap(target, size);
+		unmap_range(target, size);
 		return ret;
 	}
 	jp_truth_remap(before, jp_clock_now(), (uintptr_t)region->exec, region->size,
@@ -214,16 +210,16 @@ int jp_region_remap(struct jp_region *region, size_t size)
 		region->write = moved;
 		region->size = size;
 	}
-	/* Views: the writable one stays, so what can be written does not grow. */
+	/* Views: the writable view stays, so the writable size does not grow. */
 	return 0;
 }
 
 void jp_region_close(struct jp_region *region)
 {
-	if (region->kind && jp_region_views(region) && region->write)
-		unmap(region->write, region->size);
-	/* Beyond it there may be nothing: mprotect() fails there, and has changed what lies before.
-	 */
+	if (region->kind && jp_backing_has_views(region->kind) && region->write)
+		unmap_range(region->write, region->size);
+	/* Only up to @reached: mprotect() fails where nothing is mapped, after it changed what
+	 * precedes. */
 	if (region->exec && jp_region_unmap(region) == -EOPNOTSUPP)
 		jp_region_protect(region, 0, region->reached / region->page,
 				  PROT_READ | PROT_WRITE);

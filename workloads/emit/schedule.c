@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread of a schedule, and the group that it is in. */
+/* A thread of a schedule. */
 struct jp_scheduled {
 	struct jp_schedule *schedule;
-	struct jp_schedule_group *in;
+	struct jp_schedule_group *in; /* NULL: outside of all groups */
 	struct jp_scheduled *next;
 };
 
@@ -73,8 +73,8 @@ void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group)
 	pthread_mutex_unlock(&schedule->lock);
 }
 
-/* The group whose turn it is, or the next one that lets threads in; NULL: none does. */
-static struct jp_schedule_group *open_group(struct jp_schedule *schedule, size_t turn)
+/* Returns the group of @turn if it is open and has paths, else the next such group, or NULL. */
+static struct jp_schedule_group *find_open_group(struct jp_schedule *schedule, size_t turn)
 {
 	for (unsigned i = 0; i < JP_SCHEDULE_GROUPS; i++) {
 		struct jp_schedule_group *group =
@@ -86,7 +86,7 @@ static struct jp_schedule_group *open_group(struct jp_schedule *schedule, size_t
 	return NULL;
 }
 
-/* Leaves the group that the thread is in, and goes to the next. */
+/* Leaves the thread's group and enters the next one, waiting until a group is open. */
 static const struct jp_path *next_path(void *context, size_t turn)
 {
 	struct jp_scheduled *thread = context;
@@ -99,7 +99,7 @@ static const struct jp_path *next_path(void *context, size_t turn)
 		thread->in->inside--;
 		pthread_cond_broadcast(&schedule->changed);
 	}
-	while (!(in = open_group(schedule, turn)))
+	while (!(in = find_open_group(schedule, turn)))
 		pthread_cond_wait(&schedule->changed, &schedule->lock);
 	in->inside++;
 	thread->in = in;
@@ -108,7 +108,7 @@ static const struct jp_path *next_path(void *context, size_t turn)
 	return path;
 }
 
-int jp_schedule_thread(struct jp_schedule *schedule)
+int jp_schedule_start_thread(struct jp_schedule *schedule)
 {
 	struct jp_scheduled *thread = calloc(1, sizeof(*thread));
 

@@ -6,11 +6,8 @@
 
 #include "workloads/emit/path.h"
 
-/*
- * The paths that threads run in turn, while more are added, and while all threads are kept out of
- * some. They lie in groups: no thread is in a closed one. With every group closed all threads are
- * at a safepoint.
- */
+/* Paths that threads run in turn, in groups. Paths can be added at any time. A closed group has no
+ * thread inside; when all groups are closed, all threads are at a safepoint. */
 enum { JP_SCHEDULE_GROUPS = 2 };
 struct jp_schedule {
 	pthread_mutex_t lock;
@@ -26,13 +23,14 @@ struct jp_schedule {
 
 void jp_schedule_open(struct jp_schedule *schedule);
 void jp_schedule_free(struct jp_schedule *schedule);
-/* More paths for @group; they must live as long as they are in it. 0 or -ENOMEM. */
+/* Adds @count paths to @group. They must exist as long as they are in the group. Returns 0 or
+ * -ENOMEM. */
 int jp_schedule_add(struct jp_schedule *schedule, unsigned group, const struct jp_path *paths,
 		    size_t count);
-/* Forgets the paths of a closed group. */
+/* Removes all paths from a closed group. */
 void jp_schedule_clear(struct jp_schedule *schedule, unsigned group);
-/* Returns once no thread is in @group; none comes in until it is opened again. */
+/* Closes @group and waits until no thread is in it. */
 void jp_schedule_close_group(struct jp_schedule *schedule, unsigned group);
 void jp_schedule_open_group(struct jp_schedule *schedule, unsigned group);
-/* A thread that runs what is on it, as jp_path_thread(). */
-int jp_schedule_thread(struct jp_schedule *schedule);
+/* Starts a thread that runs the schedule's paths. Returns as jp_path_thread(). */
+int jp_schedule_start_thread(struct jp_schedule *schedule);

@@ -10,112 +10,112 @@
 
 #include "harness/format/truth/write.h"
 
-/* Bytes of a thread's stack: the usual RLIMIT_STACK. The C library takes 2 MiB where that is
- * unlimited, and the largest frames need more. */
+/* Bytes of a thread's stack: the usual RLIMIT_STACK. If that is unlimited, the C library uses 2
+ * MiB, too little for the largest frames. */
 enum { STACK = 8 << 20 };
 
-/* On the maker's stack: it waits until the thread has taken what it needs. */
-struct birth {
+/* Arguments of a new thread, on the stack of its creator, which waits until the thread has read
+ * them. */
+struct thread_args {
 	void *(*body)(void *context);
 	void *context;
 	uint64_t before;
 	uint32_t by;
-	struct made *made;
+	struct known_thread *known;
 	sem_t taken;
 };
 
-/* A thread that may still be there. */
-struct made {
-	struct made *next;
+/* A thread whose end the truth does not record yet. */
+struct known_thread {
+	struct known_thread *next;
 	pthread_t thread;
-	pid_t tid; /* as we see it */
+	pid_t tid; /* in our pid namespace */
 	struct jp_truth_task_ids ids;
 	bool joined;
 };
-static struct made *all;
+static struct known_thread *known_threads;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *live(void *arg)
+static void *run_thread(void *arg)
 {
-	struct birth *birth = arg;
-	void *(*body)(void *context) = birth->body, *context = birth->context, *result;
+	struct thread_args *args = arg;
+	void *(*body)(void *context) = args->body, *context = args->context, *result;
 
-	jp_truth_thread_start(birth->before, birth->by);
-	birth->made->ids = jp_truth_self();
-	birth->made->tid = syscall(SYS_gettid);
-	sem_post(&birth->taken);
+	jp_truth_thread_start(args->before, args->by);
+	args->known->ids = jp_truth_self();
+	args->known->tid = syscall(SYS_gettid);
+	sem_post(&args->taken);
 	result = body(context);
 	jp_truth_thread_exit();
 	return result;
 }
 
-/*
- * pthread_join() returns while the kernel still works at the thread's end (exit_mm() wakes us):
- * each that was joined is asked for again whenever a thread is made or joined. With the lock held.
- */
-static void sweep(void)
+/* Records joined threads as gone once the kernel has released them. pthread_join() returns earlier
+ * (exit_mm() wakes us), so each new thread and each join checks again. Call with the lock held. */
+static void record_gone_threads(void)
 {
-	for (struct made **at = &all; *at;) {
-		struct made *one = *at;
+	for (struct known_thread **at = &known_threads; *at;) {
+		struct known_thread *entry = *at;
 
-		if (!one->joined || !syscall(SYS_tgkill, getpid(), one->tid, 0) || errno != ESRCH) {
-			at = &one->next;
+		if (!entry->joined || !syscall(SYS_tgkill, getpid(), entry->tid, 0) ||
+		    errno != ESRCH) {
+			at = &entry->next;
 			continue;
 		}
-		jp_truth_gone(one->ids.pid, one->ids.tid);
-		*at = one->next;
-		free(one);
+		jp_truth_gone(entry->ids.pid, entry->ids.tid);
+		*at = entry->next;
+		free(entry);
 	}
 }
 
 void jp_thread_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	all = NULL;
+	known_threads = NULL;
 }
 
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context)
 {
-	struct birth birth = {body, context, .by = jp_truth_self().tid};
+	struct thread_args args = {body, context, .by = jp_truth_self().tid};
 	pthread_attr_t attr;
 	int error;
 
-	birth.made = calloc(1, sizeof(*birth.made));
-	if (!birth.made)
+	args.known = calloc(1, sizeof(*args.known));
+	if (!args.known)
 		return -ENOMEM;
-	sem_init(&birth.taken, 0, 0);
+	sem_init(&args.taken, 0, 0);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	birth.before = jp_clock_now();
-	error = pthread_create(thread, &attr, live, &birth);
+	args.before = jp_clock_now();
+	error = pthread_create(thread, &attr, run_thread, &args);
 	pthread_attr_destroy(&attr);
-	while (!error && sem_wait(&birth.taken) < 0 && errno == EINTR)
+	while (!error && sem_wait(&args.taken) < 0 && errno == EINTR)
 		;
-	sem_destroy(&birth.taken);
+	sem_destroy(&args.taken);
 	if (error) {
-		free(birth.made);
+		free(args.known);
 		return -error;
 	}
-	birth.made->thread = *thread;
+	args.known->thread = *thread;
 	pthread_mutex_lock(&lock);
-	birth.made->next = all;
-	all = birth.made;
-	sweep();
+	args.known->next = known_threads;
+	known_threads = args.known;
+	record_gone_threads();
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
 
 void jp_thread_join(pthread_t thread, void **result)
 {
-	struct made *one;
+	struct known_thread *entry;
 
 	pthread_join(thread, result);
 	pthread_mutex_lock(&lock);
-	one = all;
-	while (one && (one->joined || !pthread_equal(one->thread, thread)))
-		one = one->next;
-	if (one)
-		one->joined = true;
-	sweep();
+	entry = known_threads;
+	while (entry && (entry->joined || !pthread_equal(entry->thread, thread)))
+		entry = entry->next;
+	if (entry)
+		entry->joined = true;
+	record_gone_threads();
 	pthread_mutex_unlock(&lock);
 }

@@ -3,10 +3,10 @@
 
 #include <pthread.h>
 
-/* A thread that runs @body(@context), with its maker, start, name and end in the truth. Returns
- * once it runs. 0 or -errno. */
+/* Starts a thread that runs body(@context), and records its creator, start, name and end in the
+ * truth. Returns 0 once the thread runs, or -errno. */
 int jp_thread_make(pthread_t *thread, void *(*body)(void *context), void *context);
-/* Joins one of those; the truth has by when the kernel let go of it, as soon as that is seen. */
+/* Joins such a thread. The truth records its release by the kernel as soon as we notice that. */
 void jp_thread_join(pthread_t thread, void **result);
-/* In a forked child: the parent's threads are none of its own. */
+/* Call in a forked child: forgets the parent's threads. */
 void jp_thread_forked(void);

@@ -8,10 +8,9 @@
 #include "harness/base/option.h"
 #include "harness/base/registry.h"
 
-/*
- * One way to create, run, move and free machine code. @run gets its name as argv[0] and no more,
- * after `jitproof workload` took all options and opened the truth. It returns the exit status.
- */
+/* A workload: one way to create, run, move and free machine code. `jitproof workload` parses all
+ * options and opens the truth, then calls @run with the workload's name as argv[0] and no further
+ * argument. @run returns the exit status. */
 struct jp_workload {
 	const char *name;
 	const char *help;                /* one line */
@@ -20,60 +19,59 @@ struct jp_workload {
 };
 
 /*
- * The handshake: how a workload talks with what watches it. Lines on the control descriptor
- *(default: standard input) and on the ready descriptor (default: standard output):
- *	<- "ready PID"			once, when code is loaded and every thread runs
+ * The handshake between a workload and its watcher: lines on the control descriptor (default:
+ * standard input) and on the ready descriptor (default: standard output):
+ *	<- "ready PID"			once code is loaded and all threads run
  *	-> "step NAME [ARG]" <- "done NAME"  (or "failed NAME: why")
- *	-> "stop" (or end of file, or SIGTERM, SIGINT): leave; the workload joins its threads
- *	<- "skip WHY"			instead of "ready": this machine lacks what it needs
+ *	-> "stop" (or end of file, SIGTERM, SIGINT): the workload joins its threads and exits
+ *	<- "skip WHY"			instead of "ready": the machine lacks WHY
  */
 struct jp_step {
 	const char *name; /* "map", "unmap", "remap", "thread", "exec" */
 	int (*act)(void *context, const char *arg);
 };
-/* The value of --seed: loop lengths vary with it. */
-uint64_t jp_handshake_seed(void);
-/* Says "ready", then carries out steps until told to stop. Returns 0. @steps ends with a NULL name;
- * NULL: none.
- */
+/* Sends "ready", then runs requested steps until "stop". Returns 0. A step with a NULL name ends
+ * @steps; @steps may be NULL. */
 int jp_handshake(const struct jp_step *steps, void *context);
-/* The same, and carries out steps[0] by itself every @period ns (0: never), until that fails:
- * -ENOSPC means that there is no more to do, any other error is returned. */
+/* Does the same and also runs steps[0] every @period ns (0: never) until it fails. Returns its
+ * error, or 0 for -ENOSPC, which means that there is nothing left to do. */
 int jp_handshake_every(uint64_t period, const struct jp_step *steps, void *context);
-/* The same without steps, while a thread of its own carries out @round again and again. 0 or -errno
- * of making the thread; a round that fails is said on stderr, and ends the process: the watcher
- * sees a workload that ended while it was watched. */
+/* Does the same without steps, while a thread repeats @round. A failing round prints its error and
+ * ends the process, so that the watcher notices. Returns 0, or -errno if the thread could not
+ * start. */
 int jp_handshake_rounds(int (*round)(void *context), void *context);
-/* Says that the machine lacks @why, and returns the workload's exit status. */
+/* Sends "skip @why", the feature that the machine lacks. Returns the workload's exit status. */
 int jp_handshake_skip(const char *why);
-/* Skips the case if PR_SET_MDWE has the kernel refuse memory that was written and is to become
- * executable (map_deny_write_exec(); files may still be mapped as executable). Returns whether it
- * did. */
-bool jp_handshake_denied(void);
-/* Says what failed (-errno), and returns the workload's exit status; 0: nothing did. */
+/* Skips the case if PR_SET_MDWE makes the kernel refuse written memory that becomes executable
+ * (map_deny_write_exec(); files can still be mapped executable). Returns whether it did. */
+bool jp_handshake_skip_denied(void);
+/* Prints the error @failed (-errno; 0: none) and returns the workload's exit status. */
 int jp_handshake_status(const char *workload, int failed);
-/* Polled by threads between two paths. */
+/* Returns whether threads should stop. Threads call it between two paths. */
 int jp_handshake_stopping(void);
-/* What `jitproof workload` tells the handshake before it runs the workload. */
+/* Parameters that `jitproof workload` sets before it runs the workload. */
 struct jp_handshake_setup {
-	char **argv; /* of the command, as it was typed: what an exec starts again */
-	uint64_t seed;
-	int ready_fd, control_fd; /* control_fd -1: only signals stop it */
-	int hold_fd;              /* -1: nobody opens a witness */
-	int resumed;              /* this image is the answer to a step "exec" */
+	char **argv;              /* command line as typed, which an exec repeats */
+	uint64_t seed;            /* value of --seed, with which loop lengths vary */
+	int ready_fd, control_fd; /* control_fd -1: only signals stop the workload */
+	int hold_fd;              /* -1: no watcher opens a witness */
+	int resumed;              /* this image is the result of a step "exec" */
 	const char *truth;        /* path of the truth */
 };
 void jp_handshake_begin(const struct jp_handshake_setup *setup);
 const struct jp_handshake_setup *jp_handshake_setup(void);
-/* Sends the pid to setup->hold_fd, waits for an answer and closes it: the watcher opens its events
- * on this process while it has one thread and ran no emitted code. */
+/* Sends the pid to setup->hold_fd, waits for an answer and closes it. The watcher opens its events
+ * on this process while it has one thread and has not run emitted code. */
 void jp_handshake_hold(void);
-/* In a forked child: a handshake of its own, with its maker (workloads/emit/process.h). */
+/* Call in a forked child: starts a handshake with its parent (workloads/emit/process.h). Returns 0
+ * or -ENOMEM. */
 int jp_handshake_forked(int ready_fd, int control_fd);
-/* Replaces this process by the same workload again (step "exec"): argv as at first, plus @extra;
- * the descriptors and the truth go on; the new image answers "done exec" when it is ready. Every
- * thread must have been joined: one that is killed while it writes tears the truth. */
+/* Replaces this process by a new image of the same workload (step "exec"): the original argv plus
+ * @extra (NULL: nothing), the same descriptors and truth. The new image answers "done exec" when it
+ * is ready. Join all threads before: a thread killed while it writes leaves a torn record. Returns
+ * only on failure, with -errno. */
 int jp_handshake_exec(const char *extra);
 
-/* Whether @how is a way to publish (workloads/emit/publish.h); "none, A, B or both" into @known. */
+/* Returns whether @how is a way to publish (workloads/emit/publish.h). Stores "none, A, B or both"
+ * in @known. */
 bool jp_publish_known(const char *how, char *known, size_t size);

@@ -21,24 +21,25 @@
 enum fault {
 	RIGHT,
 	CUT,         /* the last record is cut short */
-	ZERO_TAIL,   /* the file is always longer than what was written */
-	NO_PADDING,  /* records that ought to be padded to 8 are not */
+	ZERO_TAIL,   /* the file is always longer than the written records */
+	NO_PADDING,  /* records that should be padded to 8 bytes are not */
 	PADDED_CODE, /* LOAD is padded behind the code, where perf expects its end */
 	VMA0,        /* vma is 0 in every LOAD */
 	DEBUG_AFTER_LOAD,
-	TIME_BACKWARDS, /* every second LOAD says it came before the one before */
-	SILENT_STOP,    /* nothing more after SOME loads, as on a full disk */
-	LONG_HEADER,    /* 48 bytes, which the format allows */
+	TIME_BACKWARDS, /* every second LOAD has an earlier time than the LOAD before */
+	SILENT_STOP,    /* writes nothing after SOME loads, as on a full disk */
+	LONG_HEADER,    /* the header has 48 bytes, which the format allows */
 	MARKER_UNMAPPED,
 	MARKER_LATE, /* the marker is mapped after SOME loads */
-	WRONG_SLOT,  /* unwinding tables look for the return address one word too low */
-	LATE_ROWS,   /* each row of them begins one byte too late */
-	VERSION_2,   /* the header says version 2, which there never was */
+	WRONG_SLOT,  /* unwinding tables place the return address one word too low */
+	LATE_ROWS,   /* each row of the unwinding tables begins one byte too late */
+	VERSION_2,   /* the header has version 2, which does not exist */
 };
 static const char fault_names[] =
 	"cut zero-tail no-padding padded-code vma0 debug-after-load time-backwards silent-stop "
 	"long-header marker-unmapped marker-late wrong-slot late-rows version-2";
 
+/* SOME: loads; TAIL: bytes; LINES: debug entries of a function. */
 enum { SOME = 16, TAIL = 64 << 10, LINES = 4, BACK_NS = 10000000 };
 
 static struct {
@@ -47,12 +48,12 @@ static struct {
 	enum fault fault;
 	void *marker;
 	size_t marker_size;
-	uint64_t end;  /* of what was written */
-	uint64_t last; /* where the last record began */
+	uint64_t end;  /* bytes written */
+	uint64_t last; /* offset of the last record */
 	uint64_t loads, time;
 } dump = {.fd = -1};
 
-/* Writes all, at the end of what was written: in one call, so that a reader sees whole records. */
+/* Appends the parts in one call, so that a reader sees whole records. Returns 0 or -errno. */
 static int append(struct iovec *parts, int count)
 {
 	size_t size = 0;
@@ -70,7 +71,7 @@ static int append(struct iovec *parts, int count)
 	return 0;
 }
 
-/* The file mapped executable: the record of that tells perf where the jitdump is. */
+/* Maps the file executable. perf finds the jitdump by the record of this mapping. */
 static int map_marker(void)
 {
 	uint64_t before = jp_clock_now();
@@ -132,7 +133,7 @@ static int dump_open(const char *dir, const char *fault)
 	char *real = NULL, link[40];
 	int ret;
 
-	unmap_marker(); /* in a forked child: the parent's */
+	unmap_marker(); /* in a forked child: the marker of the parent */
 	if (dump.fd >= 0)
 		close(dump.fd);
 	memset(&dump, 0, sizeof(dump));
@@ -140,7 +141,7 @@ static int dump_open(const char *dir, const char *fault)
 	if (!chosen || !*chosen)
 		chosen = "/tmp";
 	folder = jp_named_folder(chosen, strlen(chosen));
-	/* As the kernel will name the marker. */
+	/* The path that the kernel will record for the marker. */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
 	errno = -folder;
 	if (folder >= 0)
@@ -163,7 +164,7 @@ static int dump_open(const char *dir, const char *fault)
 	return ret;
 }
 
-/* How many bytes make @size a multiple of 8. */
+/* Returns the number of bytes that pad @size to a multiple of 8. */
 static size_t padding(size_t size)
 {
 	return dump.fault == NO_PADDING ? 0 : -size & 7;
@@ -171,7 +172,7 @@ static size_t padding(size_t size)
 
 static int put_debug(const struct jp_published *code, uint64_t time)
 {
-	/* A name twice as long as any that is published. */
+	/* Room for a name twice as long as the longest published name. */
 	char names[512], bytes[LINES * (sizeof(struct jp_jitdump_debug_entry) + sizeof(names))];
 	struct jp_jitdump_debug debug = {
 		.prefix = {JP_JITDUMP_DEBUG_INFO, sizeof(debug), time},
@@ -202,11 +203,11 @@ static int put_debug(const struct jp_published *code, uint64_t time)
 	return append(parts, 3);
 }
 
-/* Makes the tables wrong that jp_eh_frame() wrote: one CIE, one FDE. */
+/* Inserts the fault into tables of jp_eh_frame(): one CIE, one FDE. */
 static void spoil_tables(unsigned char *tables)
 {
-	/* Of the CIE, the slot of the return address; of the FDE, where its code begins, and its
-	 * size, which must not reach past the code's end. */
+	/* Offsets in the CIE (slot of the return address) and in the FDE (begin and size of its
+	 * code, which must not extend past the code's end). */
 	enum { SLOT = 21, FDE_BEGIN = 8, FDE_SIZE = 12 };
 	uint32_t cie, word;
 
@@ -263,7 +264,7 @@ static int put_load(const struct jp_published *code, uint64_t time)
 				{zeros, 0}};
 
 	load.prefix.total_size = sizeof(load) + parts[1].iov_len + parts[2].iov_len;
-	/* The code ends the record: there is nothing behind it in a right one. */
+	/* Code ends the record: a correct record has no padding behind it. */
 	if (dump.fault == PADDED_CODE)
 		parts[3].iov_len = padding(load.prefix.total_size);
 	load.prefix.total_size += parts[3].iov_len;

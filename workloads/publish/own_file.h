@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/*
- * Creates @path, 0600, for reading and writing, in a folder where anyone may have put something of
- * that name: nothing is followed or written into. What an earlier process of ours with the same
- * pid, or an earlier image of this one, has left is replaced: another file takes its place. The
- * descriptor, or -errno and a line on stderr.
- */
+/* Creates @path, mode 0600, for reading and writing, in a directory where other users may have
+ * created a file of this name: follows no link and writes to no existing file. Replaces a file that
+ * an earlier process of ours with the same pid, or an earlier image of this process, left. Returns
+ * the descriptor, or -errno with a line on stderr. */
 int jp_own_file(const char *path);

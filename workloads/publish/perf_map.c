@@ -11,10 +11,10 @@
 
 enum map_fault {
 	RIGHT,
-	LATE,    /* empty until the process ends, as by an agent that dumps its table */
-	EMPTY,   /* it stays so */
+	LATE,  /* empty until the process exits, as from an agent that dumps its table at the end */
+	EMPTY, /* always empty */
 	PARTIAL, /* every second function is missing */
-	ENTRIES, /* a line covers a function's first byte alone */
+	ENTRIES, /* each line covers only the function's first byte */
 	PREFIX,  /* numbers begin with 0x */
 	OWNER,   /* the file belongs to another user */
 };
@@ -26,7 +26,7 @@ static struct {
 	int fd;
 	enum map_fault fault;
 	uint64_t loads;
-	FILE *held; /* what a late one is to hold */
+	FILE *held; /* content of a LATE file */
 	char *text;
 	size_t size;
 } map = {.fd = -1};
@@ -44,13 +44,13 @@ static int map_open(const char *dir, const char *fault)
 {
 	char path[PATH_MAX];
 
-	/* In a forked child: the parent's. */
+	/* In a forked child, these are the parent's. */
 	drop_held();
 	if (map.fd >= 0)
 		close(map.fd);
 	map.fault = (enum map_fault)jp_publish_fault(fault_names, fault);
 	map.loads = 0;
-	/* The one place where perf looks. */
+	/* perf looks only in /tmp. */
 	snprintf(path, sizeof(path), "%s/perf-%d.map", dir ? dir : "/tmp", getpid());
 	map.fd = jp_own_file(path);
 	if (map.fd < 0)
@@ -74,7 +74,8 @@ static int map_load(const struct jp_published *code)
 		length = fprintf(map.held, "%llx %llx %s\n", (unsigned long long)code->addr,
 				 (unsigned long long)size, code->name);
 	else
-		/* At once, not when a buffer is full: who dies has told what it had. */
+		/* Write each line at once, so that a process that is killed has published all its
+		 * code. */
 		length = dprintf(map.fd, "%s%llx %s%llx %s\n", prefix,
 				 (unsigned long long)code->addr, prefix, (unsigned long long)size,
 				 code->name);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The test that a kselftest runner starts: KTAP on standard output; 0, 1, and 4 for "all skipped".
-#	JITPROOF	the program; else the one beside this script
+# The test for a kselftest runner. Prints KTAP; exits with 0, 1, or 4 if all cases are skipped.
+#	JITPROOF	the program (default: the file next to this script)
 #	JITPROOF_SET	check (default) or full
 # Arguments go to `jitproof run`: globs of cases, -o DIR.
 set -u
@@ -13,12 +13,12 @@ if [ -z "${JITPROOF-}" ]; then
 fi
 set=--set=${JITPROOF_SET-check}
 for argument; do
-	# A case that is named is meant, whatever its set.
+	# A named case runs in whatever set it is.
 	case $argument in */*) set= ;; esac
 done
 "$JITPROOF" run ${set:+"$set"} "$@"
 status=$?
 case $status in
 0 | 1 | 4) exit $status ;;
-*) echo "# jitproof ended with $status: a broken installation" && exit 1 ;;
+*) echo "# jitproof exited with $status: a broken installation" && exit 1 ;;
 esac

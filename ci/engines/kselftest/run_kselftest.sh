@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs installed kselftests, with the options of the kernel's script of this name:
-#	-c COLLECTION	only those of this folder	-t COLLECTION:TEST	only this one
-#	-l		list them			-s	output into a log for each test
-#	-n		say what would be run		-h	this help
-#	-d DIR		instead of what is installed: the tests of a source folder, one collection
-# Ends with 1 when a test failed: the kernel's own script always ends with 0.
+#	-c COLLECTION	only tests of this folder	-t COLLECTION:TEST	only this test
+#	-l		list the tests			-s	write output to a log for each test
+#	-n		only list the chosen tests	-h	this help
+#	-d DIR		run the tests of this source folder, which is one collection
+# Exits with 1 if a test failed; the kernel's own script always exits with 0.
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 logs=${LOGS-} dry='' source='' wanted='' list=''
@@ -32,7 +32,7 @@ else
 fi
 [ -z "$list" ] || { echo "$available" && exit 0; }
 
-# The list, less what was not asked for.
+# The requested tests.
 chosen=
 set -f
 for glob in ${wanted:-*}; do
@@ -45,7 +45,7 @@ for glob in ${wanted:-*}; do
 done
 set +f
 
-# One test, its output as diagnostics, its result as the outer one.
+# Runs a test. Prints its output as diagnostics, and its result.
 run_one() { # NUMBER COLLECTION TEST
 	folder=${source:-$here/$2}
 	name="selftests: $2: $3" timeout=45 log=
@@ -56,7 +56,7 @@ run_one() { # NUMBER COLLECTION TEST
 	[ -z "$logs" ] || log=$(mktemp "$logs/$3.XXXXXX.log") || return 1
 	limit=
 	[ "$timeout" -eq 0 ] || ! command -v timeout >/dev/null || limit="timeout $timeout"
-	# The status of a pipe's first part comes by a descriptor of its own.
+	# A descriptor of its own passes the status of the pipe's first part.
 	if [ -n "$log" ]; then exec 4>"$log"; else exec 4>&5; fi
 	status=$({
 		{

@@ -112,7 +112,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(len(counted), 80)
         # The marks of a process at its gate are no metrics.
         with open(os.path.join(TOP, "workloads", "emit", "gate.c"), encoding="utf-8") as source:
-            counted -= set(re.findall(r'ask\("([a-z.]+)"', source.read()))
+            counted -= set(re.findall(r'send_request\("([a-z.]+)"', source.read()))
         # Of two captures, what the same metric is of the first.
         self.assertEqual({name for name in counted - rows
                           if name.removesuffix(".before") not in rows}, set())
