@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Metrics of names and loads, computed when all samples are judged. */
+/* Metrics of names and loads. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@ static const struct jp_role named_samples = {
 static const struct jp_role wrong_samples = {.column = "wrong"};
 static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
 
-/* Adds the names of one file. @judged: role of the right names, in the file whose names count. */
+/* Adds the shares of right, wrong and unnamed samples of one file. @judged: role of the right
+ * names. */
 static void add_names(struct jp_findings *findings, const struct jp_order_side *side,
 		      const char *suffix, const struct jp_role *judged)
 {

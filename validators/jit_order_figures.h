@@ -3,5 +3,5 @@
 
 #include "validators/jit_order_state.h"
 
-/* Adds the metrics when all is judged. @change: the names before inject. */
+/* Adds the metrics at the end. @change: the effect of inject on names. */
 void jp_jit_order_figures(struct jp_jit_order *order, const struct jp_names_change *change);

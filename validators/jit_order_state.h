@@ -3,11 +3,12 @@
 
 #include "validators/code_names.h"
 
-struct jp_order_side { /* result of one file */
+/* Results of perf.data or injected.data. */
+struct jp_order_side {
 	struct jp_named_samples samples;
 	uint64_t named[JP_NAMES], unjudged, elf, map;
 	uint64_t anon;   /* anonymous executable records */
-	uint64_t hidden; /* loads */
+	uint64_t hidden; /* loads that a later record covers */
 };
 
 struct jp_jit_order {
@@ -18,10 +19,9 @@ struct jp_jit_order {
 	struct jp_naming naming;
 	struct jp_code_loads loads;
 	struct jp_incarnations incarnations;
-	struct jp_order_side before, after, *side; /* @side: the file being read */
-	bool last;                                 /* this file's names count */
-	/* Loads, in the last file. */
-	size_t *by_begin, begun;
+	struct jp_order_side before, after, *side; /* @side: of the current file */
+	bool last; /* the current file's names are judged: injected.data, or the only file */
+	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
 	struct {
 		bool begun, failed, elf, map;
 	} * state;

@@ -3,6 +3,6 @@
 
 #include "harness/model/oracle/truth.h"
 
-/* Returns the time of the last exec of @pid, in ns: what it publishes begins anew with each
- * exec. */
+/* Returns the start of the last exec of @pid, in ns, or 0. Perf maps and jitdumps start again with
+ * each exec. */
 uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid);

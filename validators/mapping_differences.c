@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct jp_memory *memory_of(const struct jp_mapping_differences *all,
-					 const struct jp_executable *one)
+static const struct jp_memory *get_memory(const struct jp_mapping_differences *all,
+					  const struct jp_executable *one)
 {
 	return &all->truth->memories[one->memory];
 }
 
-const char *jp_mapping_extra(const struct jp_mapping_differences *all,
-			     const struct jp_executable *last, const struct jp_mapping *known,
-			     uint64_t time)
+const char *jp_mapping_extra_cause(const struct jp_mapping_differences *all,
+				   const struct jp_executable *last, const struct jp_mapping *known,
+				   uint64_t time)
 {
 	const struct jp_control *control;
 
@@ -24,7 +24,7 @@ const char *jp_mapping_extra(const struct jp_mapping_differences *all,
 	if (control)
 		return control->name;
 	switch (last->closed_by) {
-	case JP_EVENT_MAPS: /* no operation is known: it came and went with a library */
+	case JP_EVENT_MAPS: /* no operation is known: a library was unloaded */
 		return "dlclose";
 	case JP_EVENT_UNMAP:
 		return "munmap";
@@ -39,11 +39,11 @@ const char *jp_mapping_extra(const struct jp_mapping_differences *all,
 	}
 }
 
-/* Returns in *@first whether @different is new. Differences from one operation count once, as
- * expectations are bounded by operations; differences without an operation count once for each
- * stretch, a process of which nothing is known once, all others once for each record. */
-static int list(struct jp_mapping_differences *all, uint32_t pid,
-		const struct jp_mapping_difference *different, bool *first)
+/* Stores in *@first whether @different is new. Differences count once for each operation, as the
+ * number of operations bounds expectations; without an operation once for each piece; once for a
+ * process of which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
+static int mark_listed(struct jp_mapping_differences *all, uint32_t pid,
+		       const struct jp_mapping_difference *different, bool *first)
 {
 	const struct jp_executable *truth = different->truth, *last = different->last;
 	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
@@ -65,25 +65,25 @@ static int list(struct jp_mapping_differences *all, uint32_t pid,
 	return 0;
 }
 
-static const char *name_of(const struct jp_mapping_differences *all,
-			   const struct jp_executable *one)
+static const char *get_name(const struct jp_mapping_differences *all,
+			    const struct jp_executable *one)
 {
-	const struct jp_memory *memory = memory_of(all, one);
+	const struct jp_memory *memory = get_memory(all, one);
 
 	return memory->line && *memory->line->name     ? memory->line->name
 	       : memory->act && *memory->act->map.name ? memory->act->map.name
 						       : "(no name)";
 }
 
-int jp_mapping_differ(struct jp_mapping_differences *all, const struct jp_mapping_point *point,
+int jp_mapping_report(struct jp_mapping_differences *all, const struct jp_mapping_point *point,
 		      const struct jp_mapping_difference *different, uint64_t *count)
 {
 	const struct jp_executable *truth = different->truth;
 	const struct jp_mapping *known = different->known;
-	const struct jp_procmap *line = truth ? memory_of(all, truth)->line : NULL;
+	const struct jp_procmap *line = truth ? get_memory(all, truth)->line : NULL;
 	char there[128] = "nothing", told[128] = "nothing";
 	bool first;
-	int failed = list(all, point->pid, different, &first);
+	int failed = mark_listed(all, point->pid, different, &first);
 
 	if (failed || !first)
 		return failed;
@@ -92,7 +92,7 @@ int jp_mapping_differ(struct jp_mapping_differences *all, const struct jp_mappin
 		snprintf(there, sizeof(there),
 			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
 			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
-			 name_of(all, truth));
+			 get_name(all, truth));
 	if (known)
 		snprintf(told, sizeof(told),
 			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64

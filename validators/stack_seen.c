@@ -7,8 +7,8 @@
 
 #include "validators/stack_verdict.h"
 
-bool jp_seen_by_perfview(const struct jp_view *view, const struct jp_event *event,
-			 const struct jp_seen_stack *seen)
+bool jp_seen_is_broken_in_perfview(const struct jp_view *view, const struct jp_event *event,
+				   const struct jp_seen_stack *seen)
 {
 	const struct jp_mapping *outermost;
 
@@ -19,7 +19,7 @@ bool jp_seen_by_perfview(const struct jp_view *view, const struct jp_event *even
 	return !outermost || outermost->backing != JP_BACKING_FILE;
 }
 
-int jp_seen_except(struct jp_view *view, const struct jp_truth_stack *truth,
+int jp_seen_report(struct jp_view *view, const struct jp_truth_stack *truth,
 		   const struct jp_event *event, const char *metric,
 		   const struct jp_seen_stack *seen)
 {
