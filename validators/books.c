@@ -82,9 +82,9 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	enum jp_sample_class class;
 	struct sample_tally *found;
 	uint64_t ip = 0, sp = 0;
-	bool has = jp_machine_user(state->view->machine, event, &ip, &sp);
+	bool has_user = jp_machine_user(state->view->machine, event, &ip, &sp);
 
-	facts = jp_sample_facts(&state->facts_of, event, has, ip, sp);
+	facts = jp_sample_facts(&state->facts_of, event, has_user, ip, sp);
 	class = jp_sample_class_of(&facts);
 	if (class == JP_SAMPLE_OUTSIDE)
 		count_switching(state, event);
@@ -93,7 +93,7 @@ static void count_sample(struct accounting *state, const struct jp_event *event)
 	if (!found->count++)
 		snprintf(found->first, sizeof(found->first),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " sp %" PRIx64, event->time,
-			 event->pid, event->tid, has ? ip : event->sample.ip, sp);
+			 event->pid, event->tid, has_user ? ip : event->sample.ip, sp);
 }
 
 static void count_record(struct accounting *state, const struct jp_event *event)
@@ -154,21 +154,21 @@ static int add_records(const struct accounting *state, enum judged_file file, co
 	return failed;
 }
 
-/* Returns the largest share of the CPU time of activations that native code uses to enter them,
- * mostly for page faults and for writing the truth. */
+/* Returns an upper bound of the share of the CPU time of activations that native code uses to enter
+ * them, mostly for page faults and for writing the truth: it uses at most the time that passes. */
 static double boundary_share(const struct jp_truth *truth)
 {
-	double edges = 0, cpu = 0;
+	double entering = 0, cpu = 0;
 
 	for (size_t i = 0; i < truth->nr_activations; i++) {
 		const struct jp_truth_activation *one = &truth->activations[i];
 
 		if (one->cpu == UINT64_MAX || one->inside > one->leave)
 			continue;
-		edges += (double)(one->inside - one->enter);
+		entering += (double)(one->inside - one->enter);
 		cpu += (double)one->cpu;
 	}
-	return edges + cpu > 0 ? edges / (edges + cpu) : 0;
+	return entering + cpu > 0 ? entering / (entering + cpu) : 0;
 }
 
 /* Adds the share of @class among @n samples. Reports an exception if it exceeds @most. */

@@ -18,7 +18,7 @@
 #include "validators/stack_fault.h"
 #include "validators/stack_guess.h"
 #include "validators/stack_leaves.h"
-#include "validators/stack_seen.h"
+
 #include "validators/stack_verdict.h"
 
 /* Return addresses in the largest dump (u16 size), with 16 bytes per frame at least. */
@@ -35,8 +35,18 @@ struct stacks {
 	struct jp_stack_leaves leaves; /* of a stream of observations */
 };
 
+/* The stack that one method walked from one sample, and its verdict. */
+struct seen_stack {
+	enum jp_method method;
+	struct jp_unwound unwound;
+	enum jp_verdict verdict;
+	struct jp_stack_fault fault;
+	enum jp_verdict hidden; /* wrong or extra, if JP_UNMAPPED hides that; else JP_UNMAPPED */
+	struct jp_stack_fault hidden_fault;
+};
+
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  const struct jp_seen_stack *seen)
+			  const struct seen_stack *seen)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -51,7 +61,7 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 
 /* Sets the verdict of @seen->unwound, and the fault if the verdict is bad. */
 static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
-			   struct jp_seen_stack *seen)
+			   struct seen_stack *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const bool maps = !(stacks->evidence->declared.lacks & JP_LACKS_MAPPINGS);
@@ -67,12 +77,8 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 		/* Flat profiles use this address and ignore the chain. */
 		seen->verdict = JP_WRONG;
 		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
-	} else if (seen->verdict == JP_WRONG) {
-		seen->fault.cause = "wrong-frame";
-	} else if (seen->verdict == JP_EXTRA) {
-		seen->fault.cause = "extra-frame";
-	} else if (seen->verdict == JP_HOLE) {
-		seen->fault.cause = "hole";
+	} else {
+		jp_stack_counts_metric(seen->verdict, &seen->fault.cause);
 	}
 	if (maps && (!known || !(known->prot & JP_PROT_EXEC))) {
 		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
@@ -88,36 +94,79 @@ static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
 	}
 }
 
+/* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
+ * stack. Returns 0 or -ENOMEM. */
+static int report(struct stacks *stacks, const struct jp_event *event,
+		  const struct seen_stack *seen)
+{
+	const struct jp_truth_stack *truth = &stacks->truth;
+	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
+	const struct jp_unwound *unwound = &seen->unwound;
+	const char *cause, *metric = jp_stack_counts_metric(seen->verdict, &cause);
+	struct jp_exception *exception;
+	char text[256];
+
+	if (!metric)
+		return 0;
+	exception =
+		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
+	if (!exception || exception->count > 1)
+		return exception ? 0 : -ENOMEM;
+	snprintf(exception->first, sizeof(exception->first),
+		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
+		 " in %s+%#x, depth %u of %u: %u frames seen, "
+		 "%u must be, equal up to frame %u; %s",
+		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
+		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
+		 truth->activation->path->depth, unwound->count, truth->nr_seen,
+		 jp_stack_same(unwound->frames, unwound->count, truth->seen, truth->nr_seen),
+		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
+				     sizeof(text)));
+	return 0;
+}
+
 /* Reports wrong frames that the missing mapping hides: both are faults. */
 static int report_hidden(struct stacks *stacks, const struct jp_event *event,
-			 const struct jp_seen_stack *seen)
+			 const struct seen_stack *seen)
 {
 	struct jp_method_count *count = &stacks->counts.methods[seen->method];
-	struct jp_seen_stack hidden = *seen;
+	struct seen_stack hidden = *seen;
 
 	if (seen->hidden == JP_UNMAPPED)
 		return 0;
 	hidden.verdict = seen->hidden;
 	hidden.fault = seen->hidden_fault;
 	count->hidden[seen->hidden == JP_EXTRA]++;
-	return jp_seen_report(stacks->view, &stacks->truth, event,
-			      seen->hidden == JP_EXTRA ? "extra" : "wrong", &hidden);
+	return report(stacks, event, &hidden);
+}
+
+/* Returns whether PerfView calls the stack broken: its outermost frame is in no file. */
+static bool is_broken_in_perfview(const struct jp_view *view, const struct jp_event *event,
+				  const struct jp_unwound *unwound)
+{
+	const struct jp_mapping *outermost =
+		unwound->count ? jp_replay_find(view->spaces, event->pid,
+						unwound->frames[unwound->count - 1])
+			       : NULL;
+
+	return !outermost || outermost->backing != JP_BACKING_FILE;
 }
 
 static void count_verdict(struct stacks *stacks, const struct jp_event *event,
 			  enum jp_method method, enum jp_verdict verdict)
 {
-	struct jp_method_count *count = &stacks->counts.methods[method];
-
-	count->verdicts[verdict]++;
-	count->in_kernel[verdict] += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+	jp_stack_counts_verdict(&stacks->counts, method, verdict, 1);
+	stacks->counts.methods[method].in_kernel[verdict] +=
+		jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 }
 
+/* Walks the stack by @method, using @buf, and judges it. @sp: the sampled stack pointer. Returns 0
+ * or -ENOMEM. */
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct jp_seen_stack seen = {.method = method, .hidden = JP_UNMAPPED};
+	struct seen_stack seen = {.method = method, .hidden = JP_UNMAPPED};
 
 	/* A stream of observations stores a stack as a chain, whatever method walked it. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
@@ -132,29 +181,12 @@ static int judge_method(struct stacks *stacks, const struct jp_event *event, enu
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_of(&stacks->truth), seen.verdict,
 				    predicted, 1);
-	count->judged++;
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
-	count->perfview += jp_seen_is_broken_in_perfview(stacks->view, event, &seen);
+	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
 	count_process(stacks, event, &seen);
-	switch (seen.verdict) {
-	case JP_UNMAPPED:
-		count->broken++;
-		return jp_seen_report(stacks->view, &stacks->truth, event, "broken", &seen)
-			       ?: report_hidden(stacks, event, &seen);
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		count->broken++;
-		return jp_seen_report(stacks->view, &stacks->truth, event, "broken", &seen);
-	case JP_WRONG:
-		return jp_seen_report(stacks->view, &stacks->truth, event, "wrong", &seen);
-	case JP_EXTRA:
-		return jp_seen_report(stacks->view, &stacks->truth, event, "extra", &seen);
-	default:
-		return 0;
-	}
+	return report(stacks, event, &seen) ?: report_hidden(stacks, event, &seen);
 }
 
 /* Reports a sample that cannot exist by the truth. */
@@ -165,8 +197,6 @@ static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
 	bool no_activation = answer == JP_STACK_NO_ACTIVATION;
 	struct jp_exception *exception = jp_findings_count(&stacks->view->findings, "wrong", method,
 							   no_activation ? "no-stay" : "no-depth");
-
-	stacks->counts.methods[method].judged++;
 	count_verdict(stacks, event, method, JP_WRONG);
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
@@ -251,7 +281,9 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 						     event->time, evidence->info.slack, ip, sp,
 						     method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
-			count_verdict(stacks, event, method, JP_UNJUDGED);
+			stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
+			stacks->counts.methods[method].in_kernel[JP_UNJUDGED] +=
+				jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 			stacks->counts.unjudged += !noted;
 			noted = true;
 			continue;

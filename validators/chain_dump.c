@@ -38,6 +38,8 @@ struct chain_dump {
 	uint64_t samples, bad, leaving;
 };
 
+/* Stores in *@value the word at address @at of the dump, which begins at @sp. Returns false if the
+ * dump does not contain it. */
 static bool read_dump_word(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
 {
 	const uint64_t size = event->sample.stack_size, offset = at - sp;
@@ -97,6 +99,8 @@ static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *n
 	return last.at ? report(state, pid, pid, last) : 0;
 }
 
+/* Returns whether the sample has what the comparison needs. Stores its user registers in *@ip and
+ * *@sp. */
 static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
 		      uint64_t *sp)
 {

@@ -36,11 +36,6 @@ struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnat
 	return code ? &incarnations->incarnations[code - truth->codes] : NULL;
 }
 
-static bool starts_at_or_below(const struct jp_truth_code *code, const struct jp_code_load *load)
-{
-	return code->pid == load->pid && code->addr <= load->addr;
-}
-
 /* Returns the incarnation with the address, size and name of @load, or NULL. Of several, returns
  * the last that was loaded by then, or else the last; loads may come too early or too late. */
 static struct jp_incarnation *find_incarnation(const struct jp_incarnations *incarnations,
@@ -48,13 +43,13 @@ static struct jp_incarnation *find_incarnation(const struct jp_incarnations *inc
 {
 	uint64_t slack = incarnations->evidence->info.slack;
 	struct jp_incarnation *found = NULL;
-
 	for (size_t i = jp_incarnations_from(incarnations, load->pid, load->addr);
-	     i < incarnations->count &&
-	     starts_at_or_below(incarnations->incarnations[i].code, load);
-	     i++) {
+	     i < incarnations->count; i++) {
 		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
 		const struct jp_truth_code *code = incarnation->code;
+
+		if (code->pid != load->pid || code->addr > load->addr)
+			break;
 
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&

@@ -13,7 +13,7 @@ struct jp_hider {
 	const char *cause; /* why the kernel wrote it: jp_incarnations_cover() */
 };
 
-/* One function at one address, from its load (or move) to its unload. */
+/* One function at one address, from its load or move to its unload or next move. */
 struct jp_incarnation {
 	const struct jp_truth_code *code;
 	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: never */
@@ -46,7 +46,7 @@ void jp_incarnations_uncover(struct jp_incarnations *incarnations);
 /* Returns the incarnation at @ip of @pid at @time, or NULL. */
 struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
 					  uint64_t ip, uint64_t time);
-/* Returns whether other processes than @pid have a function @name, and @pid has only others. */
+/* Returns whether @pid has functions, but not @name, which another process has. */
 bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
 			       const char *name);
 /* Returns the index of the first incarnation of @pid that may reach into [@start, ...). The others

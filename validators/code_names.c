@@ -28,7 +28,7 @@ struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
 
 /* Returns the cause if the name is that of other code at the address: "stale" if that was loaded
  * before, "later" if after. Returns NULL if no such code has the name. */
-static const char *find_other_time(const struct jp_incarnations *incarnations,
+static const char *find_time_cause(const struct jp_incarnations *incarnations,
 				   const struct jp_code_name *name)
 {
 	const struct jp_truth_code *own = name->incarnation->code;
@@ -51,7 +51,7 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 {
 	bool asked = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
 	     injected;
-	const char *cause = name->found ? find_other_time(naming->incarnations, name) : NULL;
+	const char *cause = name->found ? find_time_cause(naming->incarnations, name) : NULL;
 
 	if (cause)
 		return cause;
@@ -70,7 +70,6 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 	if (asked && by_dump && !injected)
 		return name->incarnation->published > time ? "late" : "not-injected";
 	/* A perf map that lacks the code does not publish it either. */
-
 	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
 							    : jp_name_how_text[name->how];
 }

@@ -51,17 +51,18 @@ static bool had_name(const struct comm *comm, uint32_t tid, uint64_t time, const
 }
 
 /* Returns whether the exec flag of @event is right: at an exec, readers drop all mappings of the
- * process. @made: the record was synthesized from /proc and must not have the flag. gate_names.c
- * judges records that a gate backfills. An event that a control left out has no record. */
+ * process. @synthesized: the record was synthesized from /proc and must not have the flag.
+ * gate_names.c judges records that a gate backfills. An event that a control left out has no
+ * record. */
 static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_name *name,
-				const struct jp_event *event, bool made)
+				const struct jp_event *event, bool synthesized)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
 	bool exec = false, other = false;
 
 	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
 		return true;
-	if (made)
+	if (synthesized)
 		return !event->comm.exec;
 	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
 		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
@@ -89,22 +90,23 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 	const struct jp_capture_info *info = &comm->view->evidence->info;
 	/* Our synthesized records describe any time until sampling began. perf's have time 0; its
 	 * events may be enabled before it reports that. */
-	bool made = event->time < (info->first_enabled ?: 1);
+	bool synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = had_name(comm, event->tid, made ? info->sampling : event->time,
+	bool right = had_name(comm, event->tid, synthesized ? info->sampling : event->time,
 			      event->comm.name, &name);
 
 	for (const struct jp_task_name *at = name;
-	     at && made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
+	     at && synthesized && !right && at > comm->tasks.names && at[-1].tid == event->tid;
+	     at--)
 		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
-	right |= made && is_launcher(name, event->comm.name);
+	right |= synthesized && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid
 			? jp_sample_stranger_cause(comm->view->evidence, event->pid)
-		: !right                                        ? "other-text"
-		: !has_right_exec_flag(comm, name, event, made) ? "other-exec"
-								: NULL;
+		: !right                                               ? "other-text"
+		: !has_right_exec_flag(comm, name, event, synthesized) ? "other-exec"
+								       : NULL;
 	comm->wrong_records += cause != NULL;
 	return !cause ? 0
 		      : jp_findings_except(&comm->view->findings, "comm.records", cause,

@@ -46,8 +46,8 @@ static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_
 	return false;
 }
 
-/* Returns whether the events were disabled at each start of thread @tid, or, if the truth contains
- * no start, whether the gate is `none`. */
+/* Returns whether the gate is `none`, and the events were disabled at each start of thread @tid
+ * that the truth contains. */
 static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;

@@ -7,7 +7,7 @@
 
 /* State of mapping coverage: mapping_coverage.c judges mappings, coverage_samples.c samples. */
 
-/* A thread that was sampled in a mapping after an operation had closed that. */
+/* A thread that was sampled in a mapping after an mprotect() had closed it. */
 struct jp_closed_sample {
 	uint32_t tid;
 	const struct jp_span *span;

@@ -38,13 +38,6 @@ static uint32_t find_next_touch(const struct later_acts *next, uint64_t start, u
 	return first;
 }
 
-/* Starts again with act number @act, before which no memory exists. */
-static void renew(struct later_acts *next, uint32_t act)
-{
-	jp_ranges_free(next->ranges);
-	*next = (struct later_acts){.renewed = act};
-}
-
 static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
 		     const struct jp_event *act, const struct later_acts *next)
 {
@@ -58,7 +51,8 @@ static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
 	return 0;
 }
 
-/* Sets the number of act @i for all memory that it touches. */
+/* Sets the number of act @i for all memory that it touches. If it maps memory without PROT_EXEC,
+ * adds that to @plains. Returns 0 or -ENOMEM. */
 static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
 		     struct later_acts *next)
 {
@@ -69,7 +63,8 @@ static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, siz
 	if (act->type == JP_EVENT_MAP && !(act->map.prot & JP_PROT_EXEC))
 		failed = add_plain(plains, truth, act, next);
 	if (failed || act->type == JP_EVENT_END || jp_event_starts_process(act)) {
-		renew(next, number);
+		jp_ranges_free(next->ranges);
+		*next = (struct later_acts){.renewed = number};
 		return failed;
 	}
 	switch (act->type) {

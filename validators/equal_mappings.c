@@ -2,15 +2,20 @@
 /* Equal mappings: whenever the truth contains all maps of a process, and at the borders of the
  * window, the capture's executable mappings must be those of the truth. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/map.h"
+
 #include "harness/base/order.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
-#include "validators/mapping_differences.h"
+
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_points.h"
 
@@ -19,15 +24,15 @@
 
 struct equal {
 	struct jp_view *view;
-	struct jp_replay *spaces; /* of the current file */
-	bool injected;            /* the current file is injected.data */
-	uint64_t removed,
-		removed_files; /* bytes that inject removed; mappings of files among them */
+	struct jp_replay *spaces;        /* of the current file */
+	bool injected;                   /* the current file is injected.data */
+	uint64_t removed, removed_files; /* bytes; mappings of files: inject removed them */
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
 	size_t next;
-	struct jp_mapping_differences differences;
+	struct jp_map listed; /* digests of reported differences */
+	bool nothing;         /* the capture has no mapping of the process at this point */
 	const struct jp_executable **now; /* executable pieces at a point, sorted by start */
 	size_t nr_now, now_capacity;
 	uint64_t *borders;
@@ -37,9 +42,113 @@ struct equal {
 	uint64_t stated, untrue; /* pieces that a stream contains; those that never existed */
 };
 
+/* A place at which the capture differs from the truth. */
+struct mapping_difference {
+	const char *metric, *cause;
+	uint64_t start, end;
+	const struct jp_executable *truth; /* NULL: none */
+	const struct jp_executable *last;  /* the last mapping there; NULL: none */
+	const struct jp_mapping *known;    /* NULL: none */
+};
+
 /* A stream may omit memory without samples, attributes and ends. The mappings that it contains must
  * have existed with that file offset, by which symbols are found. */
 static const struct jp_role stated_mappings = {.column = "mapped"};
+
+/* Returns the cause why the capture still has @known at @time where the truth's last mapping was
+ * @last (NULL: none). "invented": @known never existed. */
+static const char *find_extra_cause(const struct equal *equal, const struct jp_executable *last,
+				    const struct jp_mapping *known, uint64_t time)
+{
+	const struct jp_control *control;
+
+	if (!last || known->since > last->close_after + equal->evidence->info.slack)
+		return "invented";
+	control = jp_left_out_exec(equal->evidence, last->pid, last->close_before, time);
+	if (control)
+		return control->name;
+	switch (last->closed_by) {
+	case JP_EVENT_MAPS: /* no operation is known: a library was unloaded */
+		return "dlclose";
+	case JP_EVENT_UNMAP:
+		return "munmap";
+	case JP_EVENT_REMAP:
+		return "mremap";
+	case JP_EVENT_PROTECT:
+		return "mprotect";
+	case JP_EVENT_MAP: /* of memory that is not executable */
+		return "not-executable";
+	default:
+		return "stale";
+	}
+}
+
+/* Stores in *@first whether @different is new. Differences count once for each operation, as the
+ * number of operations bounds expectations; without an operation once for each piece; once for a
+ * process of which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
+static int mark_listed(struct equal *equal, uint32_t pid,
+		       const struct mapping_difference *different, bool *first)
+{
+	const struct jp_executable *truth = different->truth, *last = different->last;
+	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
+	uint64_t what = extra            ? last->close_before
+			: equal->nothing ? 0
+			: truth && !different->known
+				? (equal->truth.memories[truth->memory].act
+					   ? truth->open_before
+					   : (uint64_t)(truth - equal->truth.list))
+				: different->known->at;
+	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
+	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^ kind;
+	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
+
+	if (!listed)
+		return -ENOMEM;
+	*first = !*listed;
+	*listed = 1;
+	return 0;
+}
+
+static const char *get_name(const struct equal *equal, const struct jp_executable *one)
+{
+	const struct jp_memory *memory = &equal->truth.memories[one->memory];
+
+	return memory->line && *memory->line->name     ? memory->line->name
+	       : memory->act && *memory->act->map.name ? memory->act->map.name
+						       : "(no name)";
+}
+
+/* Reports @different and increments *@count, unless it is reported already. Returns 0 or
+ * -ENOMEM. */
+static int report(struct equal *equal, const struct jp_mapping_point *point,
+		  const struct mapping_difference *different, uint64_t *count)
+{
+	const struct jp_executable *truth = different->truth;
+	const struct jp_mapping *known = different->known;
+	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
+	char there[128] = "nothing", held[128] = "nothing";
+	bool first;
+	int failed = mark_listed(equal, point->pid, different, &first);
+
+	if (failed || !first)
+		return failed;
+	++*count;
+	if (truth)
+		snprintf(there, sizeof(there),
+			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
+			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
+			 get_name(equal, truth));
+	if (known)
+		snprintf(held, sizeof(held),
+			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64
+			 " %.60s of %" PRIu64,
+			 known->start, known->end, known->prot, known->flags, known->ino,
+			 known->name, known->since);
+	return jp_findings_except(
+		&equal->view->findings, different->metric, different->cause,
+		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
+		point->pid, different->start, different->end, point->time, there, held);
+}
 
 static bool surely_exists(const struct equal *equal, const struct jp_executable *one, uint64_t time)
 {
@@ -80,22 +189,23 @@ static bool is_visible(const struct equal *equal, const struct jp_executable *tr
 	return truth->start < USER_END;
 }
 
-/* Reports a file's mapping that inject removed. It may remove other memory that is no code. */
+/* Reports a file's mapping that inject removed. Of emitted memory it needs to keep only the code.
+ */
 static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
-			 const struct jp_mapping_difference *different)
+			 const struct mapping_difference *different)
 {
 	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
 
 	equal->removed += different->end - different->start;
 	if (memory->act || !memory->line || *memory->line->name != '/')
 		return 0;
-	return jp_mapping_report(&equal->differences, point, different, &equal->removed_files);
+	return report(equal, point, different, &equal->removed_files);
 }
 
 /* Judges a piece that a stream contains. A statement before the mapping began describes another
  * mapping. Time 0 stands for the start of the capture. */
 static int judge_stated(struct equal *equal, const struct jp_mapping_point *point,
-			struct jp_mapping_difference *stated)
+			struct mapping_difference *stated)
 {
 	const uint64_t since = stated->known->since ?: equal->evidence->watched.started;
 	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
@@ -106,18 +216,18 @@ static int judge_stated(struct equal *equal, const struct jp_mapping_point *poin
 			    since >= stated->truth->open_before;
 		stated->metric = "mappings.differs";
 	}
-	return is_untrue ? jp_mapping_report(&equal->differences, point, stated, &equal->untrue)
-			 : 0;
+	return is_untrue ? report(equal, point, stated, &equal->untrue) : 0;
 }
 
-/* Judges [@start, @end), which no border divides. Pieces before index @first end at or below. */
+/* Judges [@start, @end), which no border divides. All pieces before index @first end at or below
+ * @start. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
 	const struct jp_evidence *evidence = equal->evidence;
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL;
-	struct jp_mapping_difference different = {.start = start, .end = end};
+	struct mapping_difference different = {.start = start, .end = end};
 	bool possible = false;
 
 	for (size_t i = first; i < equal->nr_now && equal->now[i]->start <= start; i++) {
@@ -148,11 +258,10 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 		/* The parent unmapped it without a record, before the fork. */
 		if (!different.last)
 			different.last = find_last(equal, known->pid, start, point->time);
-		different.cause = jp_mapping_extra_cause(&equal->differences, different.last, known,
-							 point->time);
+		different.cause = find_extra_cause(equal, different.last, known, point->time);
 		if (equal->evidence->declared.observed)
 			return judge_stated(equal, point, &different);
-		return jp_mapping_report(&equal->differences, point, &different, &equal->extra);
+		return report(equal, point, &different, &equal->extra);
 	}
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
@@ -170,10 +279,10 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
-		return jp_mapping_report(&equal->differences, point, &different, &equal->different);
+		return report(equal, point, &different, &equal->different);
 	}
 	different.metric = "mappings.missing";
-	return jp_mapping_report(&equal->differences, point, &different, &equal->missing);
+	return report(equal, point, &different, &equal->missing);
 }
 
 static int add_borders(struct equal *equal, uint64_t start, uint64_t end)
@@ -194,7 +303,7 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 	int failed = 0;
 
 	equal->nr_now = equal->nr_borders = 0;
-	equal->differences.nothing = true;
+	equal->nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
 		if (!jp_executable_possibly(one, point->time, point->time,
@@ -208,7 +317,7 @@ static int collect_pieces(struct equal *equal, const struct jp_mapping_point *po
 	for (known = jp_replay_from(equal->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_from(equal->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC) {
-			equal->differences.nothing = false;
+			equal->nothing = false;
 			failed = add_borders(equal, known->start, known->end);
 		}
 	if (equal->nr_borders)
@@ -247,7 +356,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	equal->view = view;
 	equal->evidence = view->evidence;
 	equal->spaces = view->spaces;
-	equal->differences = (struct jp_mapping_differences){.view = view, .truth = &equal->truth};
 	equal->points =
 		(struct jp_mapping_points){.evidence = view->evidence, .truth = &equal->truth};
 	return jp_executables_load(&equal->truth, truth, err)
@@ -284,7 +392,6 @@ static int advance_to(struct jp_view *view, uint64_t time)
 }
 
 /* Does nothing: only the state of the replay at each point counts. */
-
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	return 0;
@@ -326,7 +433,7 @@ static void free_equal(void *state)
 	struct equal *equal = state;
 
 	jp_executables_free(&equal->truth);
-	jp_map_free(&equal->differences.listed);
+	jp_map_free(&equal->listed);
 	free(equal->points.list);
 	free(equal->now);
 	free(equal->borders);

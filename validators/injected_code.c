@@ -83,7 +83,7 @@ static const char *find_contradiction(const struct injected_code *state,
 	return cause;
 }
 
-/* Returns whether @record ends with @load or with its tables, which begin at a multiple of 8. */
+/* Returns whether @record covers at most @load and its tables, which begin at a multiple of 8. */
 static bool fits_load(const struct jp_code_load *load, const struct jp_event *record)
 {
 	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;

@@ -8,10 +8,44 @@
 #include <string.h>
 
 #include "harness/base/order.h"
+#include "validators/code_names.h"
 
-#include "validators/jit_order_figures.h"
+/* Results of perf.data or injected.data. */
+struct order_side {
+	struct jp_named_samples samples;
+	uint64_t named[JP_NAMES], unjudged, elf, map;
+	uint64_t anon;   /* anonymous executable records */
+	uint64_t hidden; /* loads that a later record covers */
+};
 
-static bool get_user_ip(const struct jp_jit_order *order, const struct jp_event *event,
+struct jit_order_state {
+	const struct jp_evidence *evidence;
+	const struct jp_view *view;
+	struct jp_findings *findings;
+	struct jp_file_finder *finder;
+	struct jp_naming naming;
+	struct jp_code_loads loads;
+	struct jp_incarnations incarnations;
+	struct order_side before, after, *side; /* @side: of the current file */
+	bool last; /* the current file's names are judged: injected.data, or the only file */
+	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
+	struct {
+		bool begun, failed, elf, map;
+	} * state;
+	uint64_t load_right, load_judged;
+	uint64_t injected, misplaced; /* records of injected code */
+};
+
+static const struct jp_role named_samples = {
+	.bound = JP_LEAST_N,
+	.lead = "names were judged of ",
+	.tail = " samples",
+	.column = "right",
+};
+static const struct jp_role wrong_samples = {.column = "wrong"};
+static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
+
+static bool get_user_ip(const struct jit_order_state *order, const struct jp_event *event,
 			uint64_t *ip)
 {
 	uint64_t sp;
@@ -25,7 +59,7 @@ static bool get_user_ip(const struct jp_jit_order *order, const struct jp_event 
 /* Counts wrong name @name as an exception of kind @wrong, or @none if it has no name. Returns the
  * exception if it is the first of its kind, to be described, else NULL. Stores 0 or -ENOMEM in
  * *@failed. */
-static struct jp_exception *count_exception(struct jp_jit_order *order,
+static struct jp_exception *count_exception(struct jit_order_state *order,
 					    const struct jp_code_name *name, const char *wrong,
 					    const char *none, uint64_t time, int *failed)
 {
@@ -39,12 +73,13 @@ static struct jp_exception *count_exception(struct jp_jit_order *order,
 
 /* Returns whether @incarnation must have a name: code in files only needs one if there are
  * jitdumps. */
-static bool needs_name(const struct jp_jit_order *order, const struct jp_incarnation *incarnation)
+static bool needs_name(const struct jit_order_state *order,
+		       const struct jp_incarnation *incarnation)
 {
 	return !incarnation->code->in_file || order->loads.folder.count;
 }
 
-static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
+static int judge_name(struct jit_order_state *order, const struct jp_event *event,
 		      const struct jp_code_name *name)
 {
 	struct jp_exception *first;
@@ -66,7 +101,7 @@ static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
 	return failed;
 }
 
-static int judge_sample(struct jp_jit_order *order, const struct jp_event *event)
+static int judge_sample(struct jit_order_state *order, const struct jp_event *event)
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
@@ -100,7 +135,8 @@ static int judge_sample(struct jp_jit_order *order, const struct jp_event *event
 
 /* Judges the names of @incarnation at @time, at the first and last address in each mapping; between
  * these the name is the same. Stops at the first wrong name. */
-static int judge_load(struct jp_jit_order *order, struct jp_incarnation *incarnation, uint64_t time)
+static int judge_load(struct jit_order_state *order, struct jp_incarnation *incarnation,
+		      uint64_t time)
 {
 	uint64_t next, end = incarnation->code->addr + incarnation->code->size;
 	size_t index = incarnation - order->incarnations.incarnations;
@@ -134,7 +170,7 @@ static int judge_load(struct jp_jit_order *order, struct jp_incarnation *incarna
 }
 
 /* Judges the loads whose judged time begins before @time. */
-static int begin_incarnations(struct jp_jit_order *order, uint64_t time)
+static int begin_incarnations(struct jit_order_state *order, uint64_t time)
 {
 	int failed = 0;
 
@@ -155,7 +191,7 @@ static int begin_incarnations(struct jp_jit_order *order, uint64_t time)
 }
 
 /* Judges the loads in the range of @map again. */
-static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
+static int judge_touched(struct jit_order_state *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 	int failed = 0;
@@ -175,7 +211,7 @@ static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
 }
 
 /* Judges whether a record of injected code describes a load of its process at that time. */
-static int judge_injected(struct jp_jit_order *order, const struct jp_event *event,
+static int judge_injected(struct jit_order_state *order, const struct jp_event *event,
 			  const struct jp_mapping *known)
 {
 	const uint64_t slack = order->evidence->info.slack;
@@ -203,7 +239,7 @@ static int judge_injected(struct jp_jit_order *order, const struct jp_event *eve
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }
 
-static int count_hidden(struct jp_jit_order *order)
+static int count_hidden(struct jit_order_state *order)
 {
 	int failed = 0;
 
@@ -228,7 +264,7 @@ static int count_hidden(struct jp_jit_order *order)
 }
 
 /* When injected.data begins, counts the hidden loads of perf.data and resets them. */
-static int switch_to_injected(struct jp_jit_order *order)
+static int switch_to_injected(struct jit_order_state *order)
 {
 	int failed;
 
@@ -243,7 +279,7 @@ static int switch_to_injected(struct jp_jit_order *order)
 
 static int advance_to(struct jp_view *view, uint64_t time)
 {
-	struct jp_jit_order *order = view->state;
+	struct jit_order_state *order = view->state;
 	int failed = switch_to_injected(order);
 
 	return failed || !order->last ? failed : begin_incarnations(order, time);
@@ -251,7 +287,7 @@ static int advance_to(struct jp_view *view, uint64_t time)
 
 static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	struct jp_jit_order *order = view->state;
+	struct jit_order_state *order = view->state;
 	const struct jp_mapping *known;
 	int failed;
 
@@ -283,7 +319,7 @@ static int by_begin(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
-static int report_strays(struct jp_jit_order *order, const struct jp_strays *strays,
+static int report_strays(struct jit_order_state *order, const struct jp_strays *strays,
 			 const char *cause, const char *why)
 {
 	const struct jp_code_load *stray = strays->first;
@@ -300,7 +336,7 @@ static int report_strays(struct jp_jit_order *order, const struct jp_strays *str
 }
 
 /* Reports contradictions between the jitdumps and the truth. Returns 0 or -ENOMEM. */
-static int judge_dumps(struct jp_jit_order *order)
+static int judge_dumps(struct jit_order_state *order)
 {
 	int failed = report_strays(order, &order->incarnations.stray, "no-code",
 				   "the truth has no such code")
@@ -313,26 +349,35 @@ static int judge_dumps(struct jp_jit_order *order)
 	return failed;
 }
 
-static int prepare(struct jp_jit_order *order, struct jp_error *err)
+static int begin(struct jp_view *view, struct jp_error *err)
 {
-	const struct jp_evidence *evidence = order->evidence;
-	size_t count = evidence->truth->nr_codes;
+	const struct jp_evidence *evidence = view->evidence;
+	const size_t count = evidence->truth->nr_codes;
+	struct jit_order_state *order;
 	int failed;
 
+	if (!view->asked->names)
+		return 0;
+	order = view->state = calloc(1, sizeof(*order));
+	if (!order)
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	order->evidence = evidence;
+	order->view = view;
+	order->findings = &view->findings;
+	order->side = &order->before;
+	order->last = !view->asked->injected;
 	order->finder = jp_file_finder_of_run(evidence->dir);
-	order->naming = (struct jp_naming){.view = order->view,
+	order->naming = (struct jp_naming){.view = view,
 					   .names = jp_names_new(order->finder),
 					   .loads = &order->loads,
 					   .incarnations = &order->incarnations};
-	if (!order->finder || !order->naming.names)
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	order->state = calloc(count ?: 1, sizeof(*order->state));
+	order->by_begin = calloc(count ?: 1, sizeof(*order->by_begin));
 	failed = jp_code_loads_read(evidence->dir, &order->loads, err);
 	if (failed)
 		return failed;
-	order->state = calloc(count ?: 1, sizeof(*order->state));
-	order->by_begin = calloc(count ?: 1, sizeof(*order->by_begin));
-	if (!order->state || !order->by_begin ||
-	    jp_incarnations_of(order->view, &order->loads, &order->incarnations))
+	if (!order->finder || !order->naming.names || !order->state || !order->by_begin ||
+	    jp_incarnations_of(view, &order->loads, &order->incarnations))
 		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
 	for (size_t i = 0; i < count; i++)
 		order->by_begin[i] = i;
@@ -341,26 +386,79 @@ static int prepare(struct jp_jit_order *order, struct jp_error *err)
 	return judge_dumps(order);
 }
 
-static int begin(struct jp_view *view, struct jp_error *err)
+/* Adds the shares of right, wrong and unnamed samples of one file. @judged: role of the right
+ * names. */
+static void add_names(struct jp_findings *findings, const struct order_side *side,
+		      const char *suffix, const struct jp_role *judged)
 {
-	struct jp_jit_order *order;
+	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
+		const struct jp_role *role = named == JP_NAME_RIGHT               ? judged
+					     : named == JP_NAME_WRONG && !*suffix ? &wrong_samples
+										  : NULL;
+		char name[48];
 
-	if (!view->asked->names)
-		return 0;
-	order = view->state = calloc(1, sizeof(*order));
-	if (!order)
-		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
-	order->evidence = view->evidence;
-	order->view = view;
-	order->findings = &view->findings;
-	order->side = &order->before;
-	order->last = !view->asked->injected;
-	return prepare(order, err);
+		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
+		jp_findings_add_as(findings, role,
+				   jp_metric_rate(name, side->named[named], side->samples.count));
+	}
+}
+
+/* Adds the share of judged loads with an exception of @kind. */
+static void add_failed(struct jit_order_state *order, const char *kind)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
+		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
+			count += order->findings->exceptions[i].count;
+	jp_findings_add_rate(order->findings, kind, count, order->load_judged);
+}
+
+/* Adds the metrics. @change: the effect of inject on names. */
+static void add_metrics(struct jit_order_state *order, const struct jp_names_change *change)
+{
+	struct jp_findings *findings = order->findings;
+	const struct order_side *side = order->side;
+	uint64_t twice = 0;
+
+	for (size_t i = 0; i < order->incarnations.count; i++) {
+		order->load_right += order->state[i].begun && !order->state[i].failed;
+		twice += order->state[i].elf && order->state[i].map;
+	}
+	add_names(findings, side, "", &named_samples);
+	jp_findings_add_as(findings, &unjudged_samples,
+			   jp_metric_rate("names.unjudged", side->unjudged,
+					  side->unjudged + side->samples.count));
+	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
+	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
+	jp_findings_add_count(findings, "names.twice", twice);
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("load.right", order->load_right, order->load_judged));
+	add_failed(order, "load.wrong");
+	add_failed(order, "load.unnamed");
+	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
+	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
+	jp_findings_add_count(findings, "order.stray",
+			      order->incarnations.stray.count +
+				      order->incarnations.misplaced.count);
+	jp_findings_add_count(findings, "anon.before", order->before.anon);
+	if (side != &order->after)
+		return;
+	jp_findings_add_count(findings, "anon.after", order->after.anon);
+	jp_findings_add_rate(findings, "order.hidden.before", order->before.hidden,
+			     order->incarnations.loads);
+	add_names(findings, &order->before, ".before", NULL);
+	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
+	jp_findings_add_count(findings, "inject.lost", change->lost);
+	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	struct jp_jit_order *order = view->state;
+	struct jit_order_state *order = view->state;
 	struct jp_names_change change = {0};
 	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order);
 
@@ -368,13 +466,13 @@ static int end(struct jp_view *view, struct jp_error *err)
 		failed = jp_names_compare(&order->before.samples, &order->after.samples,
 					  &order->incarnations, order->findings, &change);
 	if (!failed)
-		jp_jit_order_figures(order, &change);
+		add_metrics(order, &change);
 	return failed;
 }
 
 static void free_order(void *state)
 {
-	struct jp_jit_order *order = state;
+	struct jit_order_state *order = state;
 
 	jp_named_samples_free(&order->before.samples);
 	jp_named_samples_free(&order->after.samples);

@@ -29,7 +29,6 @@ struct jitdump_records {
 	struct jp_jitdump_record lines, tables;
 	bool closed;
 	uint64_t loads, lined; /* LOADs, and those with lines */
-
 	bool *described;       /* for each code of the truth: a record describes it */
 	struct jp_map dumps;   /* by process: it has a dump that contains its code */
 	struct jp_map layouts; /* by id: struct layout_bytes */
@@ -317,50 +316,28 @@ static int judge_absent(struct jitdump_records *state)
 	return failed;
 }
 
-static int handle_event(struct jp_view *view, const struct jp_event *event)
-{
-	return 0;
-}
-
-static int end(struct jp_view *view, struct jp_error *err)
-{
-	struct jitdump_records *state = view->state;
-	int failed = jp_jitdump_folder_read(view->evidence->dir, &state->folder, visit, state, err)
-			     ?: end_dump(state)
-			     ?: judge_absent(state);
-
-	if (!failed && state->folder.count) {
-		jp_findings_add_rate(&view->findings, "jitdump.records", state->bad,
-				     state->records);
-		jp_findings_add_rate(&view->findings, "jitdump.absent", state->absent,
-				     state->codes);
-	}
-	return failed;
-}
-
+/* Judges all dumps at once: no event matters. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct jitdump_records *state;
+	struct jitdump_records state = {.view = view};
+	int failed;
 
 	if (!view->asked->names || view->added_back)
 		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
-	state->view = view;
-	state->described = calloc(view->evidence->truth->nr_codes + 1, sizeof(*state->described));
-	return state->described ? 0 : -ENOMEM;
-}
-
-static void free_records(void *context)
-{
-	struct jitdump_records *state = context;
-
-	jp_jitdump_folder_free(&state->folder);
-	jp_map_free(&state->dumps);
-	jp_map_free(&state->layouts);
-	free(state->described);
-	free(state);
+	state.described = calloc(view->evidence->truth->nr_codes + 1, sizeof(*state.described));
+	failed = state.described ? jp_jitdump_folder_read(view->evidence->dir, &state.folder, visit,
+							  &state, err)
+				 : -ENOMEM;
+	failed = failed ?: end_dump(&state) ?: judge_absent(&state);
+	if (!failed && state.folder.count) {
+		jp_findings_add_rate(&view->findings, "jitdump.records", state.bad, state.records);
+		jp_findings_add_rate(&view->findings, "jitdump.absent", state.absent, state.codes);
+	}
+	jp_jitdump_folder_free(&state.folder);
+	jp_map_free(&state.dumps);
+	jp_map_free(&state.layouts);
+	free(state.described);
+	return failed;
 }
 
 static const struct jp_validator jitdump_records = {
@@ -368,8 +345,5 @@ static const struct jp_validator jitdump_records = {
 	.help = "does a jitdump describe all functions of its process as they were?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = handle_event,
-	.end = end,
-	.free = free_records,
 };
 JP_REGISTER(validator, jitdump_records);

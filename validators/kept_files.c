@@ -36,14 +36,15 @@ struct kept {
 	uint64_t records, wrong, files, bad;
 };
 
-/* Returns whether our own capture wrote the record. Other profilers' records do not show whether
- * the kernel wrote them. */
+/* Returns whether our own capture wrote the record. Of other profilers' records without a
+ * generation it is unknown whether the kernel wrote them. */
 static bool is_ours(const struct kept *kept, const struct jp_event *map)
 {
 	return map->record && kept->view->evidence->info.first_enabled;
 }
 
-/* Returns whether @pid did not end between @from and @to: so long its executable files exist. */
+/* Returns whether @pid did not end between @from and @to, in ns. Its executable files exist until
+ * it ends. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;

@@ -83,7 +83,8 @@ static const char *find_difference(const struct jp_memory *memory,
 const char *jp_mapping_differs(const struct jp_memory *memory, const struct jp_executable *truth,
 			       const struct jp_mapping *known, uint64_t addr)
 {
-	/* Synthesized records have offset 0 for private memory. Flags of 0 are unknown. */
+	/* Synthesized records have offset 0 for private memory. Flags are 0 if the record had
+	 * neither protection nor flags. */
 	const struct stated_mapping stated = {.mapping = known,
 					      .prot = known->flags,
 					      .sharing = known->flags,

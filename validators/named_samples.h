@@ -11,7 +11,6 @@
 /* Results for one name, from bad to good. */
 enum jp_named { JP_NAME_WRONG, JP_NAME_NONE, JP_NAME_RIGHT, JP_NAMES };
 /* "wrong", "unnamed", "right" */
-
 extern const char *const jp_named_text[JP_NAMES];
 
 struct jp_named_sample {

@@ -112,21 +112,19 @@ static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 static int count_verdict(struct named_stacks *stacks, const struct jp_event *event,
 			 enum jp_stack_answer answer)
 {
-	struct jp_method_count *count =
-		&stacks->counts.methods[stacks->view->evidence->declared.method];
+	const enum jp_method method = stacks->view->evidence->declared.method;
 	enum jp_verdict verdict = JP_WRONG;
+	const char *metric, *cause;
 
 	if (answer == JP_STACK_UNJUDGED) {
 		stacks->counts.unjudged++;
-		count->verdicts[JP_UNJUDGED]++;
+		stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
 		return 0;
 	}
 	if (answer == JP_STACK_FOUND)
 		verdict = compare_with_truth(stacks, &stacks->truth);
-	count->judged++;
-	count->verdicts[verdict]++;
-	count->predicted += verdict >= JP_GAP;
-	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
+	jp_stack_counts_verdict(&stacks->counts, method, verdict, 1);
+	stacks->counts.methods[method].predicted += verdict >= JP_GAP;
 	if (verdict == JP_EXACT)
 		count_callers(stacks, stacks->whole);
 	else if (verdict == JP_GAP && stacks->nr_seen == stacks->nr_must)
@@ -139,18 +137,8 @@ static int count_verdict(struct named_stacks *stacks, const struct jp_event *eve
 		    &stacks->counts,
 		    stacks->truth.activation->path->functions[stacks->truth.depth]->id, 0))
 		return -ENOMEM;
-	switch (verdict) {
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		return report(stacks, event, "broken", jp_verdict_text(verdict), verdict);
-	case JP_WRONG:
-		return report(stacks, event, "wrong", "wrong-frame", verdict);
-	case JP_EXTRA:
-		return report(stacks, event, "extra", "extra-frame", verdict);
-	default:
-		return 0;
-	}
+	metric = jp_stack_counts_metric(verdict, &cause);
+	return metric ? report(stacks, event, metric, cause, verdict) : 0;
 }
 
 /* Returns whether the thread of @event was in a path whose functions all have names. */

@@ -22,7 +22,6 @@ struct line_count {
 
 struct perf_map_lines {
 	struct jp_view *view;
-	struct jp_file_finder *finder;
 	struct jp_names *names;
 	uint64_t lines, invented, loads, absent;
 };
@@ -137,15 +136,10 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 	return map->failed;
 }
 
-static int handle_event(struct jp_view *view, const struct jp_event *event)
+/* Judges all maps and adds the metrics. Returns 0 or -ENOMEM. */
+static int judge_maps(struct perf_map_lines *maps)
 {
-	return 0;
-}
-
-static int end(struct jp_view *view, struct jp_error *err)
-{
-	const struct jp_truth *truth = view->evidence->truth;
-	struct perf_map_lines *maps = view->state;
+	const struct jp_truth *truth = maps->view->evidence->truth;
 	int failed = 0;
 
 	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
@@ -159,33 +153,28 @@ static int end(struct jp_view *view, struct jp_error *err)
 		jp_map_free(&map.counts);
 		jp_map_free(&map.ids);
 	}
-	jp_findings_add_rate(&view->findings, "published.absent", maps->absent, maps->loads);
-	jp_findings_add_rate(&view->findings, "published.invented", maps->invented, maps->lines);
+	jp_findings_add_rate(&maps->view->findings, "published.absent", maps->absent, maps->loads);
+	jp_findings_add_rate(&maps->view->findings, "published.invented", maps->invented,
+			     maps->lines);
 	return failed;
 }
 
+/* Judges all maps at once: no event matters. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct perf_map_lines *maps;
+	struct perf_map_lines maps = {.view = view};
+	struct jp_file_finder *finder;
+	int failed;
 
 	if (!view->asked->names || view->added_back)
 		return 0;
-	maps = view->state = calloc(1, sizeof(*maps));
-	if (!maps)
-		return -ENOMEM;
-	maps->view = view;
-	maps->finder = jp_file_finder_of_run(view->evidence->dir);
-	maps->names = maps->finder ? jp_names_new(maps->finder) : NULL;
-	return maps->names ? 0 : -ENOMEM;
-}
+	finder = jp_file_finder_of_run(view->evidence->dir);
+	maps.names = finder ? jp_names_new(finder) : NULL;
+	failed = maps.names ? judge_maps(&maps) : -ENOMEM;
+	jp_names_free(maps.names);
 
-static void free_maps(void *state)
-{
-	struct perf_map_lines *maps = state;
-
-	jp_names_free(maps->names);
-	jp_file_finder_free(maps->finder);
-	free(maps);
+	jp_file_finder_free(finder);
+	return failed;
 }
 
 static const struct jp_validator perf_map_lines = {
@@ -193,8 +182,5 @@ static const struct jp_validator perf_map_lines = {
 	.help = "does a perf map have each function that its process loaded, and no other?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = handle_event,
-	.end = end,
-	.free = free_maps,
 };
 JP_REGISTER(validator, perf_map_lines);

@@ -84,6 +84,7 @@ static struct thread *get_thread(struct processes *processes, uint32_t tid)
 	return fresh;
 }
 
+/* Notes which image and thread @event shows or names. Returns 0 or -ENOMEM. */
 static int count_event(struct processes *processes, const struct jp_event *event)
 {
 	const uint64_t enabled = processes->evidence->info.enabled;

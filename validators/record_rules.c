@@ -52,16 +52,6 @@ static const char *check_type(const struct jp_event *event)
 		       : NULL;
 }
 
-/* Returns the cause if the mapping is not executable, and the event did not request such mappings
- * (perf_event_mmap_match()). */
-static const char *check_data(const struct jp_event *event)
-{
-	return event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
-			       !event->asked->data
-		       ? "not-asked"
-		       : NULL;
-}
-
 /* Returns whether records of this type can be synthesized from /proc. */
 static bool is_readable(const struct jp_event *event)
 {
@@ -157,12 +147,6 @@ static const char *check_dump(const struct record_rules *rules, const struct jp_
 	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
 }
 
-/* Returns whether it is our event for tasks, which is inherited; events for CPUs are not. */
-static bool is_ours_of_tasks(const struct record_rules *rules, const struct jp_event *event)
-{
-	return rules->view->evidence->info.first_enabled && event->asked->inherit;
-}
-
 /* Returns the cause if the thread's records are out of order. A task does not run before its FORK
  * is written, and the thread that writes it does nothing else meanwhile: perf_event_task_output()
  * sets the record's time first, then the time in its body. */
@@ -174,10 +158,11 @@ static const char *find_disorder(const struct record_rules *rules, struct record
 	uint64_t digest;
 
 	if (time < order->born)
-		return "before-fork";
+		return "before-fork"; /* Our events for tasks are inherited; those for CPUs outlive
+					 a task. */
 	if (event->type == JP_EVENT_SAMPLE)
-		return is_ours_of_tasks(rules, event) && order->ended &&
-				       order->ended + slack < event->time
+		return rules->view->evidence->info.first_enabled && event->asked->inherit &&
+				       order->ended && order->ended + slack < event->time
 			       ? "after-exit"
 			       : NULL;
 	if (time < order->wrote)
@@ -259,9 +244,11 @@ static int check_live(struct record_rules *rules, const struct jp_event *event, 
 	int failed;
 
 	*cause = jp_record_live_field(event)
-			 ?: (sample ? check_dump(rules, event) : check_task(event));
-	if (!*cause && is_live(rules, event))
-		*cause = check_data(event);
+			 ?: (sample ? check_dump(rules, event)
+				    : check_task(event)); /* perf_event_mmap_match() */
+	if (!*cause && event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
+	    !event->asked->data && is_live(rules, event))
+		*cause = "not-asked";
 	if (!*cause && event->asked->cpus && cpus && event->cpu >= cpus)
 		*cause = "no-such-cpu";
 	failed = !*cause && is_located ? check_place(rules, event, cause) : 0;

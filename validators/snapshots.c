@@ -185,7 +185,6 @@ static int end(struct jp_view *view, struct jp_error *err)
 	int failed = 0;
 
 	/* Our captures state how many snapshots they took. */
-
 	if (snapshots->count < evidence->info.snapshots) {
 		shown->missing++;
 		shown->stretches++;

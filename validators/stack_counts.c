@@ -60,18 +60,47 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 	return 0;
 }
 
+void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
+			     enum jp_verdict verdict, uint64_t weight)
+{
+	struct jp_method_count *count = &counts->methods[method];
+	const char *cause, *metric = jp_stack_counts_metric(verdict, &cause);
+
+	count->judged += weight;
+	count->verdicts[verdict] += weight;
+	count->broken += metric && strcmp(metric, "broken") == 0 ? weight : 0;
+}
+
+const char *jp_stack_counts_metric(enum jp_verdict verdict, const char **cause)
+{
+	switch (verdict) {
+	case JP_WRONG:
+		*cause = "wrong-frame";
+		return "wrong";
+	case JP_EXTRA:
+		*cause = "extra-frame";
+		return "extra";
+	case JP_SINGLE:
+	case JP_SHORT:
+	case JP_HOLE:
+		*cause = jp_verdict_text(verdict);
+		return "broken";
+	case JP_UNMAPPED:
+		return "broken";
+	default:
+		return NULL;
+	}
+}
+
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event)
 {
 	const enum jp_method method = view->evidence->declared.method;
-	struct jp_method_count *count = &counts->methods[method];
 	struct jp_exception *exception =
 		jp_findings_count(&view->findings, "broken", method, "short");
 
 	counts->samples++;
-	count->judged++;
-	count->broken++;
-	count->verdicts[JP_SHORT]++;
+	jp_stack_counts_verdict(counts, method, JP_SHORT, 1);
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
 			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
@@ -84,18 +113,14 @@ struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, stru
 					    uint64_t weight)
 {
 	const enum jp_method method = view->evidence->declared.method;
-	const bool is_wrong = now == JP_WRONG;
-	struct jp_method_count *count = &counts->methods[method];
-	struct jp_exception *exception =
-		jp_findings_count(&view->findings, is_wrong ? "wrong" : "broken", method,
-				  is_wrong ? "wrong-frame" : jp_verdict_text(now));
+	const char *cause = NULL, *metric = jp_stack_counts_metric(now, &cause);
+	struct jp_exception *exception = jp_findings_count(&view->findings, metric, method, cause);
 
-	if (was == JP_UNJUDGED)
-		count->judged += weight;
-	else
-		count->verdicts[was] -= weight;
-	count->verdicts[now] += weight;
-	count->broken += is_wrong ? 0 : weight;
+	if (was != JP_UNJUDGED) {
+		counts->methods[method].judged -= weight;
+		counts->methods[method].verdicts[was] -= weight;
+	}
+	jp_stack_counts_verdict(counts, method, now, weight);
 	if (exception)
 		exception->count += weight - 1;
 	return exception;

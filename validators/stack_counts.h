@@ -32,7 +32,13 @@ struct jp_stack_counts {
 /* Fills @counts with zeros. Returns 0 or -ENOMEM. */
 int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence);
 void jp_stack_counts_free(struct jp_stack_counts *counts);
-/* Notes a judged sample at @offset of function @id. Returns 0 or -ENOMEM. */
+/* Counts @weight samples of @method with @verdict. */
+void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
+			     enum jp_verdict verdict, uint64_t weight);
+/* Returns the metric of exceptions with @verdict, or NULL if it is good or unjudged. Stores the
+ * cause id in *@cause, except of JP_UNMAPPED. */
+const char *jp_stack_counts_metric(enum jp_verdict verdict, const char **cause);
+/* Stores the place of a judged sample: @offset in function @id. Returns 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
 /* Counts a sample in a path without any frame as short. Returns 0 or -ENOMEM. */
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,

@@ -248,8 +248,8 @@ static int count_excess(struct summed *summed, const struct jp_event *event, uin
 static int count_verdict(struct summed *summed, const struct jp_event *event)
 {
 	const uint64_t weight = event->observed->weight;
-	struct jp_method_count *count =
-		&summed->counts.methods[summed->view->evidence->declared.method];
+	const enum jp_method method = summed->view->evidence->declared.method;
+	const char *metric, *cause;
 	uint64_t possible = 0;
 	uint32_t function = 0;
 	enum jp_verdict verdict = find_best(summed, event, &function, &possible);
@@ -261,27 +261,15 @@ static int count_verdict(struct summed *summed, const struct jp_event *event)
 		verdict = JP_WRONG;
 		summed->never += weight;
 	}
-	count->judged += weight;
-	count->verdicts[verdict] += weight;
-	count->predicted += verdict >= JP_GAP ? weight : 0;
+	jp_stack_counts_verdict(&summed->counts, method, verdict, weight);
+	summed->counts.methods[method].predicted += verdict >= JP_GAP ? weight : 0;
 	if (!summed->by_name && !never)
 		jp_stack_leaves_add(&summed->leaves, summed->leaf, verdict, verdict >= JP_GAP,
 				    weight);
-	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE ? weight : 0;
 	if (!never && jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
 		return -ENOMEM;
-	switch (verdict) {
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		return report(summed, event, "broken", jp_verdict_text(verdict));
-	case JP_WRONG:
-		return report(summed, event, "wrong", never ? "no-depth" : "wrong-frame");
-	case JP_EXTRA:
-		return report(summed, event, "extra", "extra-frame");
-	default:
-		return 0;
-	}
+	metric = jp_stack_counts_metric(verdict, &cause);
+	return metric ? report(summed, event, metric, never ? "no-depth" : cause) : 0;
 }
 
 /* Returns whether the innermost frame is emitted code, by its address or its name. */
@@ -344,12 +332,6 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 				  event->observed->weight, event->pid, summed->first);
 }
 
-/* Returns whether names are judged by stacks. */
-static bool judges_names(const struct summed *summed)
-{
-	return summed->by_name && summed->view->asked->names && summed->all_named;
-}
-
 /* Stores the innermost name of the largest sum, as an example of the profiler's names. */
 static void note_largest(struct summed *summed, const struct jp_event *event)
 {
@@ -370,7 +352,6 @@ static int handle_event(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	summed->all += observed->weight;
-
 	if (!jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX)) {
 		summed->unwatched += observed->weight;
 		return 0;
@@ -535,7 +516,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 			 ?: jp_stack_counts_add(&summed->counts, view);
 	jp_findings_add_as(&view->findings, &impossible_samples,
 			   jp_metric_count("samples.impossible", count_impossible(summed)));
-	if (judges_names(summed)) {
+	if (summed->by_name && view->asked->names && summed->all_named) {
 		add_functions(summed);
 		failed = failed ?: report_misnamed(summed);
 	}

@@ -6,11 +6,12 @@
  *
  * Both clocks are hrtimers of the thread's context on its CPU. They expire in the order of their
  * times (__hrtimer_run_queues()) and keep their phase even if a handler runs late
- * (hrtimer_forward_now() in perf_swevent_hrtimer()). In three consecutive samples of a clock the
- * context runs for more than one period of it. The witness's period is more than half of the
- * capture's (jp_witness_period()). So four consecutive samples of the witness on one CPU enclose a
- * sample of the capture; else samples are missing (a hole). Two samples of the capture on one
- * thread are at least a period apart, unless an interruption shifted the phase.
+ * (hrtimer_forward_now() in perf_swevent_hrtimer()). From the first to the last of three
+ * consecutive samples of a clock the context runs for more than one period of that clock. The
+ * witness's period is more than half of the capture's (jp_witness_period()). So four consecutive
+ * samples of the witness on one CPU enclose a sample of the capture; else samples are missing (a
+ * hole). Two samples of the capture on one thread are at least a period apart, unless an
+ * interruption shifted the phase.
  *
  * A switch between threads with equal events swaps their contexts and so the phases of the timers
  * (perf_event_context_sched_out()). So holes are found on CPUs, and sums over a thread have a
@@ -83,6 +84,7 @@ struct witness {
 	double lack, surplus; /* samples of threads with a fault */
 };
 
+/* Adds the time from THROTTLE to the next record of throttling to the unsampled time. */
 static int handle_throttle(struct witness *state, const struct jp_event *event)
 {
 	uint64_t *since = jp_map_at(&state->throttled, event->id, sizeof(*since));
@@ -138,6 +140,7 @@ static int by_thread(const void *left, const void *right)
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time);
 }
 
+/* Sorts the capture's samples by thread and their times by CPU. Returns 0 or -ENOMEM. */
 static int sort_samples(struct witness *state)
 {
 	size_t *at = calloc(state->nr_cpus + 1, sizeof(*at));
@@ -318,13 +321,6 @@ struct drift {
 	double many, most, many_room;
 };
 
-/* Returns the tolerance for surplus samples. A timer that was late by many periods takes one
- * sample, which of the witness counts only as the ratio of a sample of the capture. */
-static double surplus_room(const struct witness *state, double steps, double gaps, double expected)
-{
-	return jp_witness_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
-}
-
 static struct drift compute_drift(const struct witness *state, const struct tally *tally)
 {
 	const double gaps = (double)tally->witness.gaps;
@@ -335,7 +331,10 @@ static struct drift compute_drift(const struct witness *state, const struct tall
 		.few_room = jp_witness_room(gaps, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
-		.many_room = surplus_room(state, gaps, gaps, all),
+		/* A timer that was late by many periods takes one sample, which of the witness
+		 * counts only as the ratio of a sample of the capture. */
+		.many_room =
+			jp_witness_room(gaps, all, state->ratio) + fmax(1 - state->ratio, 0) * gaps,
 	};
 
 	if (state->observed) {
