@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Counts the operations that end executable memory without a record. These counts bound the stale
- * mappings that the capture may hold: a mapping that outlives its memory needs an operation that
- * ended it. */
+/* Counts the operations that end executable memory. The kernel writes no record of these, so a
+ * capture may keep at most that many stale mappings. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +10,7 @@
 #include "harness/judge/validator.h"
 
 /* The spans of one process that ended at one time, sorted by start. */
-struct ceased {
+struct ended_span {
 	uint32_t pid;
 	uint64_t time, start;
 	uint64_t reach; /* largest end of the spans up to this one */
@@ -19,7 +18,7 @@ struct ceased {
 
 static int by_end(const void *left, const void *right)
 {
-	const struct ceased *a = left, *b = right;
+	const struct ended_span *a = left, *b = right;
 
 	return jp_compare(a->pid, b->pid)
 		       ?: jp_compare(a->time, b->time)
@@ -27,15 +26,15 @@ static int by_end(const void *left, const void *right)
 }
 
 /* Returns the ended spans of @spans, or NULL if out of memory. */
-static struct ceased *list_ceased(const struct jp_spans *spans)
+static struct ended_span *list_ended_spans(const struct jp_spans *spans)
 {
-	struct ceased *all = calloc(spans->count + 1, sizeof(*all));
+	struct ended_span *all = calloc(spans->count + 1, sizeof(*all));
 
 	for (size_t i = 0; all && i < spans->count; i++) {
 		const struct jp_span *span = &spans->spans[i];
 
-		all[i] = (struct ceased){span->pid, span->close_before, span->mapping.start,
-					 span->mapping.end};
+		all[i] = (struct ended_span){span->pid, span->close_before, span->mapping.start,
+					     span->mapping.end};
 	}
 	if (all)
 		qsort(all, spans->count, sizeof(*all), by_end);
@@ -46,10 +45,10 @@ static struct ceased *list_ceased(const struct jp_spans *spans)
 }
 
 /* Returns whether a span in [@start, @start + @len) ended as @act began. */
-static bool ceased_in(const struct ceased *all, size_t count, const struct jp_event *act,
-		      uint64_t start, uint64_t len)
+static bool has_ended_span(const struct ended_span *all, size_t count, const struct jp_event *act,
+			   uint64_t start, uint64_t len)
 {
-	const struct ceased end = {act->pid, act->before, start + len, 0};
+	const struct ended_span end = {act->pid, act->before, start + len, 0};
 	size_t i;
 
 	jp_search(i, count, by_end(&all[i], &end) < 0);
@@ -58,17 +57,17 @@ static bool ceased_in(const struct ceased *all, size_t count, const struct jp_ev
 }
 
 /* Returns whether @act ended an executable span of the truth. */
-static bool ends_executable(const struct ceased *all, size_t count, const struct jp_event *act)
+static bool ends_executable(const struct ended_span *all, size_t count, const struct jp_event *act)
 {
-	return ceased_in(all, count, act, act->map.addr, act->map.len) ||
+	return has_ended_span(all, count, act, act->map.addr, act->map.len) ||
 	       (act->type == JP_EVENT_REMAP &&
-		ceased_in(all, count, act, act->map.to, act->map.to_len));
+		has_ended_span(all, count, act, act->map.to, act->map.to_len));
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
-	jp_cleanup_free struct ceased *all = list_ceased(view->truth);
+	jp_cleanup_free struct ended_span *all = list_ended_spans(view->truth);
 	uint64_t unmapped = 0, closed = 0, moved = 0;
 	struct jp_findings *findings = &view->findings;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Broken stacks: gives every sample in emitted code one verdict for each judged method, and a cause
- * if the stack is broken. */
+/* Broken stacks: compares the stack of every sample in emitted code, as each judged method walks
+ * it, with the true stack. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "harness/base/order.h"
 #include "harness/base/path.h"
-#include "harness/base/search.h"
+
 #include "harness/format/jit/code_loads.h"
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/judge/validator.h"
@@ -18,10 +18,10 @@
 #include "validators/stack_fault.h"
 #include "validators/stack_guess.h"
 #include "validators/stack_leaves.h"
-#include "validators/stack_seen.h"
+
 #include "validators/stack_verdict.h"
 
-/* No dump holds more return addresses. */
+/* Return addresses in the largest dump (u16 size), with 16 bytes per frame at least. */
 enum { MAX_FRAMES = 65536 / 16 };
 
 struct stacks {
@@ -32,11 +32,21 @@ struct stacks {
 	struct jp_jit_cfi *jit;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	struct jp_stack_leaves leaves; /* leaves of a stream */
+	struct jp_stack_leaves leaves; /* of a stream of observations */
+};
+
+/* The stack that one method walked from one sample, and its verdict. */
+struct seen_stack {
+	enum jp_method method;
+	struct jp_unwound unwound;
+	enum jp_verdict verdict;
+	struct jp_stack_fault fault;
+	enum jp_verdict hidden; /* wrong or extra, if JP_UNMAPPED hides that; else JP_UNMAPPED */
+	struct jp_stack_fault hidden_fault;
 };
 
 static void count_process(struct stacks *stacks, const struct jp_event *event,
-			  const struct jp_seen_stack *seen)
+			  const struct seen_stack *seen)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 	const struct jp_interval *interval =
@@ -50,34 +60,30 @@ static void count_process(struct stacks *stacks, const struct jp_event *event,
 }
 
 /* Sets the verdict of @seen->unwound, and the fault if the verdict is bad. */
-static void decide(struct stacks *stacks, const struct jp_event *event, struct jp_seen_stack *seen)
+static void decide_verdict(struct stacks *stacks, const struct jp_event *event,
+			   struct seen_stack *seen)
 {
 	const struct jp_truth_stack *truth = &stacks->truth;
 	const bool maps = !(stacks->evidence->declared.lacks & JP_LACKS_MAPPINGS);
 	const struct jp_mapping *known =
 		jp_replay_find(stacks->view->spaces, event->pid, truth->whole[0]);
 
-	/* Code that misleads a method, or stops it, is predicted and does not count as an
-	 * excuse. */
+	/* The verdict is bad even if code is known to stop or mislead the method. */
 	seen->verdict = jp_stack_verdict(seen->unwound.frames, seen->unwound.count,
 					 truth->faithful ? truth->seen : truth->whole,
 					 truth->faithful ? truth->nr_seen : truth->nr_whole,
 					 truth->whole, truth->nr_whole);
 	if (seen->method == JP_CHAIN && event->sample.user && event->sample.ip != truth->whole[0]) {
-		/* Flat profiles show this address and ignore the chain. */
+		/* Flat profiles use this address and ignore the chain. */
 		seen->verdict = JP_WRONG;
 		seen->fault = (struct jp_stack_fault){JP_FAULT_SAMPLE_IP, "sample-ip", {0}};
-	} else if (seen->verdict == JP_WRONG) {
-		seen->fault.cause = "wrong-frame";
-	} else if (seen->verdict == JP_EXTRA) {
-		seen->fault.cause = "extra-frame";
-	} else if (seen->verdict == JP_HOLE) {
-		seen->fault.cause = "hole";
+	} else {
+		jp_stack_counts_metric(seen->verdict, &seen->fault.cause);
 	}
 	if (maps && (!known || !(known->prot & JP_PROT_EXEC))) {
 		if (seen->verdict == JP_WRONG || seen->verdict == JP_EXTRA) {
-			seen->behind = seen->verdict;
-			seen->behind_fault = seen->fault;
+			seen->hidden = seen->verdict;
+			seen->hidden_fault = seen->fault;
 		}
 		seen->fault = jp_stack_fault_unmapped(stacks->evidence, stacks->view->known, event,
 						      truth->whole[0]);
@@ -88,84 +94,109 @@ static void decide(struct stacks *stacks, const struct jp_event *event, struct j
 	}
 }
 
-/* Reports wrong frames behind a missing mapping: both are faults. */
-static int except_behind(struct stacks *stacks, const struct jp_event *event,
-			 const struct jp_seen_stack *seen)
+/* Counts a bad stack as an exception, and describes the first of its kind. Does nothing for a good
+ * stack. Returns 0 or -ENOMEM. */
+static int report(struct stacks *stacks, const struct jp_event *event,
+		  const struct seen_stack *seen)
+{
+	const struct jp_truth_stack *truth = &stacks->truth;
+	const struct jp_truth_code *code = truth->activation->path->functions[truth->depth];
+	const struct jp_unwound *unwound = &seen->unwound;
+	const char *cause, *metric = jp_stack_counts_metric(seen->verdict, &cause);
+	struct jp_exception *exception;
+	char text[256];
+
+	if (!metric)
+		return 0;
+	exception =
+		jp_findings_count(&stacks->view->findings, metric, seen->method, seen->fault.cause);
+	if (!exception || exception->count > 1)
+		return exception ? 0 : -ENOMEM;
+	snprintf(exception->first, sizeof(exception->first),
+		 "%s at %" PRIu64 ", %u/%u, ip %" PRIx64
+		 " in %s+%#x, depth %u of %u: %u frames seen, "
+		 "%u must be, equal up to frame %u; %s",
+		 jp_verdict_text(seen->verdict), event->time, event->pid, event->tid,
+		 truth->whole[0], code->name, truth->offset, truth->depth + 1,
+		 truth->activation->path->depth, unwound->count, truth->nr_seen,
+		 jp_stack_same(unwound->frames, unwound->count, truth->seen, truth->nr_seen),
+		 jp_stack_fault_text(&seen->fault, stacks->evidence, event, unwound, text,
+				     sizeof(text)));
+	return 0;
+}
+
+/* Reports wrong frames that the missing mapping hides: both are faults. */
+static int report_hidden(struct stacks *stacks, const struct jp_event *event,
+			 const struct seen_stack *seen)
 {
 	struct jp_method_count *count = &stacks->counts.methods[seen->method];
-	struct jp_seen_stack behind = *seen;
+	struct seen_stack hidden = *seen;
 
-	if (seen->behind == JP_UNMAPPED)
+	if (seen->hidden == JP_UNMAPPED)
 		return 0;
-	behind.verdict = seen->behind;
-	behind.fault = seen->behind_fault;
-	count->behind[seen->behind == JP_EXTRA]++;
-	return jp_seen_except(stacks->view, &stacks->truth, event,
-			      seen->behind == JP_EXTRA ? "extra" : "wrong", &behind);
+	hidden.verdict = seen->hidden;
+	hidden.fault = seen->hidden_fault;
+	count->hidden[seen->hidden == JP_EXTRA]++;
+	return report(stacks, event, &hidden);
+}
+
+/* Returns whether PerfView calls the stack broken: its outermost frame is in no file. */
+static bool is_broken_in_perfview(const struct jp_view *view, const struct jp_event *event,
+				  const struct jp_unwound *unwound)
+{
+	const struct jp_mapping *outermost =
+		unwound->count ? jp_replay_find(view->spaces, event->pid,
+						unwound->frames[unwound->count - 1])
+			       : NULL;
+
+	return !outermost || outermost->backing != JP_BACKING_FILE;
 }
 
 static void count_verdict(struct stacks *stacks, const struct jp_event *event,
 			  enum jp_method method, enum jp_verdict verdict)
 {
-	struct jp_method_count *count = &stacks->counts.methods[method];
-
-	count->verdicts[verdict]++;
-	count->in_kernel[verdict] += jp_event_cpu_mode(event) == JP_CPU_KERNEL;
+	jp_stack_counts_verdict(&stacks->counts, method, verdict, 1);
+	stacks->counts.methods[method].in_kernel[verdict] +=
+		jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 }
 
+/* Walks the stack by @method, using @buf, and judges it. @sp: the sampled stack pointer. Returns 0
+ * or -ENOMEM. */
 static int judge_method(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
 			uint64_t sp, uint64_t *buf)
 {
 	struct jp_method_count *count = &stacks->counts.methods[method];
-	struct jp_seen_stack seen = {.method = method, .behind = JP_UNMAPPED};
+	struct seen_stack seen = {.method = method, .hidden = JP_UNMAPPED};
 
-	/* A stream of observations holds its stack as a chain, whichever method walked it. */
+	/* A stream of observations stores a stack as a chain, whatever method walked it. */
 	enum jp_method held = event->observed ? JP_CHAIN : method;
 	bool predicted;
 
 	jp_unwind(stacks->unwinder, stacks->view->spaces, event, held, buf, MAX_FRAMES,
 		  &seen.unwound);
-	decide(stacks, event, &seen);
+	decide_verdict(stacks, event, &seen);
 	predicted = jp_stack_predicted(&stacks->truth, held, &seen.unwound, sp,
 				       event->sample.stack_size);
 	count->predicted += predicted;
 	if (event->observed)
 		jp_stack_leaves_add(&stacks->leaves, jp_stack_leaf_of(&stacks->truth), seen.verdict,
 				    predicted, 1);
-	count->judged++;
 	count_verdict(stacks, event, method, seen.verdict);
 	count->flagged += seen.verdict == JP_SHORT && seen.unwound.cut;
 	count->complete += seen.fault.kind == JP_FAULT_COMPLETE;
-	count->perfview += jp_seen_by_perfview(stacks->view, event, &seen);
+	count->perfview += is_broken_in_perfview(stacks->view, event, &seen.unwound);
 	count_process(stacks, event, &seen);
-	switch (seen.verdict) {
-	case JP_UNMAPPED:
-		count->broken++;
-		return jp_seen_except(stacks->view, &stacks->truth, event, "broken", &seen)
-			       ?: except_behind(stacks, event, &seen);
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		count->broken++;
-		return jp_seen_except(stacks->view, &stacks->truth, event, "broken", &seen);
-	case JP_WRONG:
-		return jp_seen_except(stacks->view, &stacks->truth, event, "wrong", &seen);
-	case JP_EXTRA:
-		return jp_seen_except(stacks->view, &stacks->truth, event, "extra", &seen);
-	default:
-		return 0;
-	}
+	return report(stacks, event, &seen) ?: report_hidden(stacks, event, &seen);
 }
 
-/* Reports a sample that the truth forbids: no such stack ever existed. */
-static int forbid(struct stacks *stacks, const struct jp_event *event, enum jp_method method,
-		  enum jp_stack_answer answer, uint64_t ip, uint64_t sp)
+/* Reports a sample that cannot exist by the truth. */
+static int report_forbidden(struct stacks *stacks, const struct jp_event *event,
+			    enum jp_method method, enum jp_stack_answer answer, uint64_t ip,
+			    uint64_t sp)
 {
 	bool no_activation = answer == JP_STACK_NO_ACTIVATION;
 	struct jp_exception *exception = jp_findings_count(&stacks->view->findings, "wrong", method,
 							   no_activation ? "no-stay" : "no-depth");
-
-	stacks->counts.methods[method].judged++;
 	count_verdict(stacks, event, method, JP_WRONG);
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
@@ -193,7 +224,7 @@ static bool has_method(const struct stacks *stacks, const struct jp_event *event
 }
 
 /* Returns the verdict of a sample's addresses against the true stack @truth. */
-static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
+static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
 	const uint64_t *seen;
 	uint64_t count = jp_event_user_chain(context, &seen);
@@ -203,20 +234,12 @@ static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
 				truth->nr_whole);
 }
 
-static bool knows_process(const struct jp_truth *truth, uint32_t pid)
-{
-	size_t i;
-
-	jp_search(i, truth->nr_incarnations, truth->incarnations[i].pid < pid);
-	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
-}
-
-/* Counts a sample outside of emitted code, if the truth states that its thread was inside. */
-static void count_elsewhere(struct stacks *stacks, const struct jp_event *event)
+/* Counts a sample outside of emitted code, if its process is unknown or its thread was inside. */
+static void count_outside_code(struct stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = stacks->evidence;
 
-	if (!knows_process(evidence->truth, event->pid))
+	if (!jp_sample_is_watched(evidence, event->pid, UINT64_MAX))
 		stacks->counts.foreign++;
 	else
 		stacks->counts.off_code += jp_truth_is_inside(evidence->truth, event->tid,
@@ -230,11 +253,11 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	uint64_t buf[MAX_FRAMES], ip, sp;
 	bool noted = false;
 
-	if (jp_sample_stackless(evidence, event))
+	if (jp_sample_is_stackless(evidence, event))
 		return jp_stack_counts_stackless(&stacks->counts, stacks->view, event);
 	if (!jp_machine_user(stacks->view->machine, event, &ip, &sp) ||
 	    !jp_truth_code_at(evidence->truth, event->pid, ip, event->time)) {
-		count_elsewhere(stacks, event);
+		count_outside_code(stacks, event);
 		return 0;
 	}
 	stacks->counts.samples++;
@@ -252,19 +275,21 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 		}
 		answer = event->observed
 				 ? jp_stack_guess(evidence, event, method,
-						  (struct jp_truth_guess){.ip = ip}, fit,
-						  (void *)event, truth)
+						  (struct jp_truth_guess){.ip = ip},
+						  compare_with_truth, (void *)event, truth)
 				 : jp_truth_stack_at(evidence->truth, event->pid, event->tid,
 						     event->time, evidence->info.slack, ip, sp,
 						     method, truth);
 		if (answer == JP_STACK_UNJUDGED) {
-			count_verdict(stacks, event, method, JP_UNJUDGED);
+			stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
+			stacks->counts.methods[method].in_kernel[JP_UNJUDGED] +=
+				jp_event_cpu_mode(event) == JP_CPU_KERNEL;
 			stacks->counts.unjudged += !noted;
 			noted = true;
 			continue;
 		}
 		if (answer != JP_STACK_FOUND) {
-			failed = forbid(stacks, event, method, answer, ip, sp);
+			failed = report_forbidden(stacks, event, method, answer, ip, sp);
 			if (failed)
 				return failed;
 			continue;
@@ -283,8 +308,7 @@ static int judge_sample(struct stacks *stacks, const struct jp_event *event)
 	return 0;
 }
 
-/* Returns whether the jitdump has unwinding tables for @code. Called by the truth's stack
- * predictor. */
+/* Returns whether the jitdump has unwinding tables for @code at @time. For jp_truth_stack. */
 static bool has_unwind_info(void *context, const struct jp_truth_code *code, uint64_t time)
 {
 	const struct stacks *stacks = context;
@@ -293,7 +317,7 @@ static bool has_unwind_info(void *context, const struct jp_truth_code *code, uin
 	return load && jp_jit_cfi_has_tables(stacks->jit, load);
 }
 
-/* Returns whether the capture lacks the file at @addr. Called by the truth's stack predictor. */
+/* Returns whether the capture lacks the file at @addr of @pid. For jp_truth_stack. */
 static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 {
 	const struct stacks *stacks = context;
@@ -301,7 +325,7 @@ static bool lacks_file(void *context, uint32_t pid, uint64_t addr)
 	return jp_unwinder_lacks_file(stacks->unwinder, stacks->view->spaces, pid, addr);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct stacks *stacks = view->state;
 
@@ -374,11 +398,11 @@ static void free_stacks(void *state)
 
 static const struct jp_validator broken_stacks = {
 	.name = "broken_stacks",
-	.help = "is each sample's stack, by each method, the true one?",
+	.help = "does each method show the true stack of each sample?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_TASKS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_stacks,
 };

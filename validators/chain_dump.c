@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chain and dump: the kernel follows frame pointers (perf_callchain_user() in
- * arch/x86/events/core.c). A sample holds the registers and the stack from which it started, so the
- * callchain must equal a walk through the dump, as far as the dump reaches. This needs no truth, so
- * samples of every process are judged.
+ * arch/x86/events/core.c). A sample contains the registers and the stack with which it started, so
+ * a walk through the dump must give the callchain, as far as the dump reaches. No truth is needed,
+ * so samples of every process are judged.
  *
- * A child of vfork() lets its parent continue when it leaves the parent's memory, by exec or exit
- * (mm_release()), while it still uses that memory. The parent may write there between the callchain
- * and the dump of the child's last sample before its COMM or EXIT record.
+ * The parent of a vfork() child continues when the child execs or exits (mm_release()). It may then
+ * write to the shared stack between the callchain and the dump of the child's last sample before
+ * its COMM or EXIT record.
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,18 +18,18 @@
 #include "harness/base/map.h"
 #include "harness/judge/validator.h"
 
-/* The kernel's default, if the capture states no other (/proc/sys/kernel/perf_event_max_stack). */
+/* Default of /proc/sys/kernel/perf_event_max_stack, for captures that do not state it. */
 enum { MOST_ADDRESSES = 127 };
 
-/* A sample whose callchain differs from its dump, and the address in the dump. */
+/* A sample whose callchain differs from its dump at index @at, and the address in the dump. */
 struct differing {
 	uint64_t time, ip, at, known;
 };
 
 /* A process between its fork and its exec. */
 struct newborn {
-	bool is;               /* the process exists and made no exec */
-	struct differing last; /* its last sample, in the kernel; at 0: equal */
+	bool alive;            /* the process exists and has not called exec */
+	struct differing last; /* its last sample, if that differs in the kernel; else @at is 0 */
 };
 
 struct chain_dump {
@@ -38,7 +38,9 @@ struct chain_dump {
 	uint64_t samples, bad, leaving;
 };
 
-static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
+/* Stores in *@value the word at address @at of the dump, which begins at @sp. Returns false if the
+ * dump does not contain it. */
+static bool read_dump_word(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_t *value)
 {
 	const uint64_t size = event->sample.stack_size, offset = at - sp;
 
@@ -48,7 +50,7 @@ static bool load(const struct jp_event *event, uint64_t sp, uint64_t at, uint64_
 	return true;
 }
 
-/* Returns whether the chain has as many addresses as it may have. */
+/* Returns whether the chain has the most addresses that the kernel stores. */
 static bool is_full(const struct chain_dump *state, const struct jp_event *event)
 {
 	const uint64_t markers = event->sample.chain[0] == JP_CONTEXT_KERNEL ? 2 : 1;
@@ -57,20 +59,20 @@ static bool is_full(const struct chain_dump *state, const struct jp_event *event
 	return event->sample.nr_chain - markers >= (most ?: MOST_ADDRESSES);
 }
 
-/* Returns whether the chain differs from the dump or ends too early. *@at: the first address of the
- * chain that differs; *@known: the address in the dump. */
-static bool differs(const struct chain_dump *state, const struct jp_event *event, uint64_t sp,
-		    uint64_t *at, uint64_t *known)
+/* Returns whether the chain differs from the dump or ends too early. Stores the index of the first
+ * difference in *@at and the dump's address in *@known. */
+static bool find_difference(const struct chain_dump *state, const struct jp_event *event,
+			    uint64_t sp, uint64_t *at, uint64_t *known)
 {
 	const uint64_t *user;
 	const uint64_t count = jp_event_user_chain(event, &user);
 	uint64_t fp = event->sample.regs->r[state->view->machine->frames->fp], next;
 
-	/* A chain of kernel code alone: the kernel could not read the user's memory
-	 * (nmi_uaccess_okay()). */
+	/* The kernel could not read the user's memory (nmi_uaccess_okay()). */
 	if (count <= 1 && !event->sample.user)
 		return false;
-	for (*at = 1; load(event, sp, fp, &next) && load(event, sp, fp + sizeof(fp), known);
+	for (*at = 1; read_dump_word(event, sp, fp, &next) &&
+		      read_dump_word(event, sp, fp + sizeof(fp), known);
 	     ++*at, fp = next)
 		if (*at >= count)
 			return !is_full(state, event);
@@ -88,8 +90,7 @@ static int report(struct chain_dump *state, uint32_t pid, uint32_t tid, struct d
 				  one.time, pid, tid, one.ip, one.at, one.known);
 }
 
-/* Reports the differing sample: it was not the last one, or neither an exec nor an exit
- * followed. */
+/* Reports the stored sample: no exec or exit followed it. */
 static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *newborn)
 {
 	const struct differing last = newborn->last;
@@ -98,11 +99,12 @@ static int report_last(struct chain_dump *state, uint32_t pid, struct newborn *n
 	return last.at ? report(state, pid, pid, last) : 0;
 }
 
+/* Returns whether the sample has what the comparison needs. Stores its user registers in *@ip and
+ * *@sp. */
 static bool is_judged(const struct jp_view *view, const struct jp_event *event, uint64_t *ip,
 		      uint64_t *sp)
 {
-	/* A sample without an event id may come from another profiler, which walks by other
-	 * rules. */
+	/* Other profilers, whose samples may lack an event id, may walk by other rules. */
 	return event->asked && (event->id || view->evidence->info.first_enabled) &&
 	       event->asked->user_chain && event->sample.chain && event->sample.nr_chain &&
 	       !event->sample.chain_deferred && event->sample.stack_size &&
@@ -111,7 +113,7 @@ static bool is_judged(const struct jp_view *view, const struct jp_event *event, 
 	       event->sample.regs->known >> view->machine->frames->fp & 1;
 }
 
-static int see_sample(struct chain_dump *state, const struct jp_event *event)
+static int handle_sample(struct chain_dump *state, const struct jp_event *event)
 {
 	struct newborn *newborn =
 		event->pid == event->tid ? jp_map_find(&state->newborn, event->pid) : NULL;
@@ -123,15 +125,15 @@ static int see_sample(struct chain_dump *state, const struct jp_event *event)
 	if (!is_judged(state->view, event, &one.ip, &sp))
 		return 0;
 	state->samples++;
-	if (!differs(state, event, sp, &one.at, &one.known))
+	if (!find_difference(state, event, sp, &one.at, &one.known))
 		return 0;
-	if (!newborn || !newborn->is || event->sample.user)
+	if (!newborn || !newborn->alive || event->sample.user)
 		return report(state, event->pid, event->tid, one);
 	newborn->last = one;
 	return 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct chain_dump *state = view->state;
 	const bool left =
@@ -139,14 +141,14 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	struct newborn *newborn;
 
 	if (event->type == JP_EVENT_SAMPLE)
-		return see_sample(state, event);
+		return handle_sample(state, event);
 	if (event->pid != event->tid || (event->type != JP_EVENT_FORK && !left))
 		return 0;
 	newborn = jp_map_at(&state->newborn, event->pid, sizeof(*newborn));
 	if (!newborn || (!left && report_last(state, event->pid, newborn)))
 		return -ENOMEM;
 	state->leaving += left && newborn->last.at;
-	*newborn = (struct newborn){.is = event->type == JP_EVENT_FORK && !event->task.there};
+	*newborn = (struct newborn){.alive = event->type == JP_EVENT_FORK && !event->task.there};
 	return 0;
 }
 
@@ -184,10 +186,10 @@ static void free_chain_dump(void *state)
 
 static const struct jp_validator chain_dump = {
 	.name = "chain_dump",
-	.help = "is each callchain what frame pointers in the same sample's dump lead to?",
+	.help = "does each callchain equal a frame-pointer walk through the sample's dump?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_chain_dump,
 };

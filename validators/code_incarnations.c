@@ -8,7 +8,8 @@
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 
-static uint64_t minus(uint64_t time, uint64_t slack)
+/* Returns @time less @slack, at least 0; UINT64_MAX stays. */
+static uint64_t subtract(uint64_t time, uint64_t slack)
 {
 	return time == UINT64_MAX ? time : time - jp_min(time, slack);
 }
@@ -16,18 +17,18 @@ static uint64_t minus(uint64_t time, uint64_t slack)
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
 			    uint64_t start)
 {
-	const struct jp_life *list = incarnations->incarnations;
+	const struct jp_incarnation *list = incarnations->incarnations;
 	size_t i;
 
-	start = minus(start, incarnations->largest);
+	start = subtract(start, incarnations->largest);
 	jp_search(i, incarnations->count,
 		  list[i].code->pid < pid ||
 			  (list[i].code->pid == pid && list[i].code->addr < start));
 	return i;
 }
 
-struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
-				   uint64_t ip, uint64_t time)
+struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
+					  uint64_t ip, uint64_t time)
 {
 	const struct jp_truth *truth = incarnations->evidence->truth;
 	const struct jp_truth_code *code = jp_truth_code_at(truth, pid, ip, time);
@@ -35,34 +36,31 @@ struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, u
 	return code ? &incarnations->incarnations[code - truth->codes] : NULL;
 }
 
-static bool is_up_to(const struct jp_truth_code *code, const struct jp_code_load *load)
-{
-	return code->pid == load->pid && code->addr <= load->addr;
-}
-
-/* Returns the incarnation that @load describes, by address and name: of several, the last that had
- * begun. NULL: none. The load may come too early or too late, which names show. */
-static struct jp_life *life_of(const struct jp_incarnations *incarnations,
-			       const struct jp_code_load *load)
+/* Returns the incarnation with the address, size and name of @load, or NULL. Of several, returns
+ * the last that was loaded by then, or else the last; loads may come too early or too late. */
+static struct jp_incarnation *find_incarnation(const struct jp_incarnations *incarnations,
+					       const struct jp_code_load *load)
 {
 	uint64_t slack = incarnations->evidence->info.slack;
-	struct jp_life *found = NULL;
-
+	struct jp_incarnation *found = NULL;
 	for (size_t i = jp_incarnations_from(incarnations, load->pid, load->addr);
-	     i < incarnations->count && is_up_to(incarnations->incarnations[i].code, load); i++) {
-		struct jp_life *life = &incarnations->incarnations[i];
-		const struct jp_truth_code *code = life->code;
+	     i < incarnations->count; i++) {
+		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
+		const struct jp_truth_code *code = incarnation->code;
+
+		if (code->pid != load->pid || code->addr > load->addr)
+			break;
 
 		if (code->addr == load->addr && code->size == load->size &&
 		    strcmp(code->name, load->name) == 0 &&
-		    (!found || load->time >= minus(code->loaded, slack)))
-			found = life;
+		    (!found || load->time >= subtract(code->loaded, slack)))
+			found = incarnation;
 	}
 	return found;
 }
 
-bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t pid,
-			    const char *name)
+bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
+			       const char *name)
 {
 	bool others = false, known = false;
 
@@ -78,53 +76,54 @@ bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t
 	return known && others;
 }
 
-/* Returns whether @load is in the dump of a process that shares the code. */
-static bool has_place(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
+/* Returns whether the process that wrote @load's dump has the code too. */
+static bool has_owner(const struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
 	struct jp_code_load owner = *load;
 
 	owner.pid = load->owner;
-	return load->pid == load->owner || life_of(incarnations, &owner);
+	return load->pid == load->owner || find_incarnation(incarnations, &owner);
 }
 
-/* Counts a load of no incarnation. perf injects its record into the process that it names,
- * whichever dump contains it. */
+/* Counts a load of no incarnation. perf injects a load into the process of its record, whatever
+ * dump contains it. */
 static void add_stray(struct jp_incarnations *incarnations, const struct jp_code_load *load)
 {
-	bool misplaced = !has_place(incarnations, load) ||
-			 jp_incarnations_others(incarnations, load->pid, load->name);
+	bool misplaced = !has_owner(incarnations, load) ||
+			 jp_incarnations_has_other(incarnations, load->pid, load->name);
 	struct jp_strays *strays = misplaced ? &incarnations->misplaced : &incarnations->stray;
 
 	if (!strays->count++)
 		strays->first = load;
 }
 
-/* Copies the publication of code that a child inherits: it happened before the fork, under the
- * parent's pid. */
-static void inherit(struct jp_incarnations *incarnations, const struct jp_event *start)
+/* Copies the publication of code that a child inherits: the parent published it before the fork. */
+static void inherit_publication(struct jp_incarnations *incarnations, const struct jp_event *start)
 {
 	for (size_t i = jp_incarnations_from(incarnations, start->pid, 0);
 	     i < incarnations->count && incarnations->incarnations[i].code->pid == start->pid;
 	     i++) {
-		struct jp_life *life = &incarnations->incarnations[i];
-		const struct jp_life *from;
+		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
+		const struct jp_incarnation *from;
 
-		if (life->published != UINT64_MAX || life->code->loaded != start->before)
+		if (incarnation->published != UINT64_MAX ||
+		    incarnation->code->loaded != start->before)
 			continue;
-		from = jp_incarnations_at(incarnations, start->task.ppid, life->code->addr,
+		from = jp_incarnations_at(incarnations, start->task.ppid, incarnation->code->addr,
 					  start->before);
-		if (!from || from->published > start->after || from->code->id != life->code->id)
+		if (!from || from->published > start->after ||
+		    from->code->id != incarnation->code->id)
 			continue;
-		life->published = from->published;
+		incarnation->published = from->published;
 	}
 }
 
-/* Starts judging at the time at which the memory becomes executable: no thread runs there before.
- * Without such a time the code is never judged. */
-static void await_permission(const struct jp_incarnations *incarnations,
-			     const struct jp_spans *spans, struct jp_life *life)
+/* Delays the judged time of @incarnation until its memory is executable. If that never happens,
+ * empties it. */
+static void delay_until_executable(const struct jp_incarnations *incarnations,
+				   const struct jp_spans *spans, struct jp_incarnation *incarnation)
 {
-	const struct jp_truth_code *code = life->code;
+	const struct jp_truth_code *code = incarnation->code;
 	struct jp_box box = {code->addr, code->addr + 1, code->ready, UINT64_MAX};
 	uint64_t first = UINT64_MAX;
 	const struct jp_span *span;
@@ -133,9 +132,10 @@ static void await_permission(const struct jp_incarnations *incarnations,
 		if (span->close_before > code->ready)
 			box.until = first = jp_min(first, span->open_after);
 	if (first == UINT64_MAX)
-		life->end = 0;
+		incarnation->end = 0;
 	else
-		life->begin = jp_max(life->begin, first + incarnations->evidence->info.slack);
+		incarnation->begin =
+			jp_max(incarnation->begin, first + incarnations->evidence->info.slack);
 }
 
 int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
@@ -145,38 +145,39 @@ int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *l
 	const struct jp_truth *truth = evidence->truth;
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_truth_code *code;
-	struct jp_life *life;
+	struct jp_incarnation *incarnation;
 
 	*incarnations = (struct jp_incarnations){.evidence = evidence, .count = truth->nr_codes};
 	incarnations->incarnations =
 		calloc(truth->nr_codes ?: 1, sizeof(*incarnations->incarnations));
 	if (!incarnations->incarnations)
 		return -ENOMEM;
-	life = incarnations->incarnations;
+	incarnation = incarnations->incarnations;
 	code = truth->codes;
-	for (size_t left = truth->nr_codes; left; left--, life++, code++) {
-		*life = (struct jp_life){
+	for (size_t left = truth->nr_codes; left; left--, incarnation++, code++) {
+		*incarnation = (struct jp_incarnation){
 			.code = code,
 			.published = UINT64_MAX,
 			.begin = jp_max(code->ready + info->slack, info->sampling),
-			.end = jp_min(minus(code->ending, info->slack), info->stopped),
+			.end = jp_min(subtract(code->ending, info->slack), info->stopped),
 		};
-		await_permission(incarnations, view->truth, life);
+		delay_until_executable(incarnations, view->truth, incarnation);
 		incarnations->largest = jp_max(incarnations->largest, code->size);
 	}
 	for (size_t i = 0; i < loads->count; i++) {
-		life = life_of(incarnations, &loads->loads[i]);
-		if (!life || !has_place(incarnations, &loads->loads[i])) {
+		incarnation = find_incarnation(incarnations, &loads->loads[i]);
+		if (!incarnation || !has_owner(incarnations, &loads->loads[i])) {
 			add_stray(incarnations, &loads->loads[i]);
 			continue;
 		}
-		/* If code is published repeatedly, the last load before its judged time counts. */
-		if (life->published == UINT64_MAX || loads->loads[i].time <= life->begin)
-			life->published = loads->loads[i].time;
+		/* Of repeated publications the last before the judged time counts. */
+		if (incarnation->published == UINT64_MAX ||
+		    loads->loads[i].time <= incarnation->begin)
+			incarnation->published = loads->loads[i].time;
 	}
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		if (truth->acts[i].type == JP_EVENT_FORK)
-			inherit(incarnations, &truth->acts[i]);
+			inherit_publication(incarnations, &truth->acts[i]);
 	for (size_t i = 0; i < incarnations->count; i++)
 		incarnations->loads +=
 			incarnations->incarnations[i].published != UINT64_MAX &&
@@ -198,8 +199,9 @@ void jp_incarnations_uncover(struct jp_incarnations *incarnations)
 	}
 }
 
-static const char *cause_of(const struct jp_evidence *evidence, const struct jp_event *map,
-			    const struct jp_truth_code *code)
+/* Returns the cause why @map covers @code; causes: see jp_incarnations_cover(). */
+static const char *find_cause(const struct jp_evidence *evidence, const struct jp_event *map,
+			      const struct jp_truth_code *code)
 {
 	const struct jp_truth *truth = evidence->truth;
 	uint64_t slack = evidence->info.slack;
@@ -213,7 +215,7 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		if (act->pid != map->pid || act->after + slack < map->time ||
 		    (act->type != JP_EVENT_MAP && act->type != JP_EVENT_PROTECT))
 			continue;
-		/* Several threads act at once: the operation on this memory made the record. */
+		/* Threads act concurrently: prefer the operation on this memory. */
 		if (act->map.addr < code->addr + code->size &&
 		    code->addr < act->map.addr + act->map.len)
 			return act->type == JP_EVENT_MAP ? "remapped" : "reprotected";
@@ -221,7 +223,7 @@ static const char *cause_of(const struct jp_evidence *evidence, const struct jp_
 		    map->map.addr < act->map.addr + act->map.len)
 			cause = "coalesced";
 	}
-	/* A live record that an operation made may come before the snapshot is complete. */
+	/* Only then, as live records may come before the snapshot is complete. */
 	for (size_t i = 0; strcmp(cause, "no-act") == 0 && i < evidence->snapshots.count; i++)
 		if (evidence->snapshots.list[i].pid == map->pid &&
 		    map->time <= evidence->snapshots.list[i].after)
@@ -238,25 +240,26 @@ void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp
 		return;
 	for (size_t i = jp_incarnations_from(incarnations, map->pid, start);
 	     i < incarnations->count; i++) {
-		struct jp_life *life = &incarnations->incarnations[i];
-		const struct jp_truth_code *code = life->code;
+		struct jp_incarnation *incarnation = &incarnations->incarnations[i];
+		const struct jp_truth_code *code = incarnation->code;
 		uint64_t low = jp_max(start, code->addr),
 			 high = jp_min(end, code->addr + code->size);
 
 		if (code->pid != map->pid || code->addr >= end)
 			break;
-		if (low >= high || life->published >= map->time || map->time >= life->end ||
-		    life->begin >= life->end)
+		if (low >= high || incarnation->published >= map->time ||
+		    map->time >= incarnation->end || incarnation->begin >= incarnation->end)
 			continue;
-		if (!life->hider.time)
-			life->hider = (struct jp_hider){
+		if (!incarnation->hider.time)
+			incarnation->hider = (struct jp_hider){
 				.time = map->time,
 				.start = start,
 				.end = end,
 				.at = map->at,
 				.name = name,
-				.cause = cause_of(incarnations->evidence, map, code)};
-		life->low = life->low == life->high ? low : jp_min(life->low, low);
-		life->high = jp_max(life->high, high);
+				.cause = find_cause(incarnations->evidence, map, code)};
+		incarnation->low =
+			incarnation->low == incarnation->high ? low : jp_min(incarnation->low, low);
+		incarnation->high = jp_max(incarnation->high, high);
 	}
 }

@@ -13,53 +13,50 @@ struct jp_hider {
 	const char *cause; /* why the kernel wrote it: jp_incarnations_cover() */
 };
 
-/* One function at one address, from its load (or move) to its unload. */
-struct jp_life {
+/* One function at one address, from its load or move to its unload or next move. */
+struct jp_incarnation {
 	const struct jp_truth_code *code;
-	uint64_t published; /* when the jitdump states that it was loaded; UINT64_MAX: never */
-	/* Its judged time: the code was surely there and executable, and its process was watched.
-	 * begin >= end: never. */
+	uint64_t published; /* load time in the jitdump, in ns; UINT64_MAX: never */
+	/* Its judged time, in ns: the code surely existed, executable, in a watched process. begin
+	 * >= end: never. */
 	uint64_t begin, end;
-	struct jp_hider hider; /* the first record that hides it; time 0: none */
+	struct jp_hider hider; /* the first record that covers it; time 0: none */
 	uint64_t low, high;    /* the part that later records cover; low == high: nothing */
 };
 
-/* The incarnations of all code of the truth, in its order. */
+/* The incarnations of all code of the truth, in the truth's order. */
 struct jp_incarnations {
 	const struct jp_evidence *evidence;
-	struct jp_life *incarnations;
+	struct jp_incarnation *incarnations;
 	size_t count;
 	size_t loads; /* judged incarnations that the jitdumps publish */
 	struct jp_strays {
 		uint64_t count;
 		const struct jp_code_load *first;
-	} stray, misplaced; /* loads of no incarnation; loads in the dump, or under the name, of
-			       another process */
-	uint64_t largest;   /* size of the largest function */
+	} stray, misplaced; /* loads of no incarnation; loads of another process's code */
+	uint64_t largest;   /* size of the largest function, in bytes */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Fills @incarnations from the truth and @loads. Returns 0 or -ENOMEM. */
 int jp_incarnations_of(const struct jp_view *view, const struct jp_code_loads *loads,
 		       struct jp_incarnations *incarnations);
 void jp_incarnations_free(struct jp_incarnations *incarnations);
-/* Forgets all coverage, before another walk over records. */
+/* Removes all coverage, before another walk over records. */
 void jp_incarnations_uncover(struct jp_incarnations *incarnations);
 /* Returns the incarnation at @ip of @pid at @time, or NULL. */
-struct jp_life *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
-				   uint64_t ip, uint64_t time);
-/* Returns whether @name is a function of processes other than @pid, and @pid has functions. */
-bool jp_incarnations_others(const struct jp_incarnations *incarnations, uint32_t pid,
-			    const char *name);
+struct jp_incarnation *jp_incarnations_at(const struct jp_incarnations *incarnations, uint32_t pid,
+					  uint64_t ip, uint64_t time);
+/* Returns whether @pid has functions, but not @name, which another process has. */
+bool jp_incarnations_has_other(const struct jp_incarnations *incarnations, uint32_t pid,
+			       const char *name);
 /* Returns the index of the first incarnation of @pid that may reach into [@start, ...). The others
  * follow in address order, up to another pid. */
 size_t jp_incarnations_from(const struct jp_incarnations *incarnations, uint32_t pid,
 			    uint64_t start);
-/*
- * Notes a mapping record @map that leads to no injected file: it hides all code in its range that
- * was published before and still exists. @name must outlive the incarnations. Causes: "coalesced":
- * the operation was about other memory, and the kernel reported the whole merged mapping;
- * "remapped" and "reprotected": it was about this memory; "snapshot": read from /proc; "no-act":
- * the truth has no such operation.
- */
+/* Marks code as covered by mapping record @map, which leads to no injected file: all code in its
+ * range that was published before and still exists. @name must outlive the incarnations. Causes:
+ * "coalesced": the operation changed other memory, and the kernel reported the merged mapping;
+ * "remapped" and "reprotected": it changed this memory; "snapshot": read from /proc; "no-act": the
+ * truth has no such operation. */
 void jp_incarnations_cover(struct jp_incarnations *incarnations, const struct jp_event *map,
 			   const char *name);

@@ -5,31 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct jp_life *life,
-				    uint64_t ip)
+struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
+				    const struct jp_incarnation *incarnation, uint64_t ip)
 {
-	struct jp_code_name name = {
-		.life = life, .ip = ip, .covered = ip >= life->low && ip < life->high};
-	struct jp_name yielded;
+	struct jp_code_name name = {.incarnation = incarnation,
+				    .ip = ip,
+				    .covered = ip >= incarnation->low && ip < incarnation->high};
+	struct jp_name result;
 
-	name.mapping = jp_replay_find(naming->view->spaces, life->code->pid, ip);
-	yielded = jp_names_find(naming->names, name.mapping, ip);
-	name.found = yielded.text;
-	name.how = yielded.how;
+	name.mapping = jp_replay_find(naming->view->spaces, incarnation->code->pid, ip);
+	result = jp_names_find(naming->names, name.mapping, ip);
+	name.found = result.text;
+	name.how = result.how;
 	if (!name.found)
 		name.named = JP_NAME_NONE;
-	else if (strcmp(name.found, life->code->name) == 0)
+	else if (strcmp(name.found, incarnation->code->name) == 0)
 		name.named = JP_NAME_RIGHT;
 	else
 		name.named = JP_NAME_WRONG;
 	return name;
 }
 
-/* Returns the cause for a wrong name: of code that was at this address before, or came later? */
-static const char *whose(const struct jp_incarnations *incarnations,
-			 const struct jp_code_name *name)
+/* Returns the cause if the name is that of other code at the address: "stale" if that was loaded
+ * before, "later" if after. Returns NULL if no such code has the name. */
+static const char *find_time_cause(const struct jp_incarnations *incarnations,
+				   const struct jp_code_name *name)
 {
-	const struct jp_truth_code *own = name->life->code;
+	const struct jp_truth_code *own = name->incarnation->code;
 
 	for (size_t i = jp_incarnations_from(incarnations, own->pid, name->ip);
 	     i < incarnations->count; i++) {
@@ -49,12 +51,12 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 {
 	bool asked = naming->view->asked->injected, by_dump = naming->loads->folder.count > 0,
 	     injected;
-	const char *cause = name->found ? whose(naming->incarnations, name) : NULL;
+	const char *cause = name->found ? find_time_cause(naming->incarnations, name) : NULL;
 
 	if (cause)
 		return cause;
-	if (name->found &&
-	    jp_incarnations_others(naming->incarnations, name->life->code->pid, name->found))
+	if (name->found && jp_incarnations_has_other(naming->incarnations,
+						     name->incarnation->code->pid, name->found))
 		return "wrong-owner";
 	if (!name->mapping)
 		return jp_name_how_text[name->how];
@@ -62,20 +64,20 @@ const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_c
 		return "hidden";
 	if (name->found)
 		return "other-name";
-	if (by_dump && name->life->published == UINT64_MAX)
+	if (by_dump && name->incarnation->published == UINT64_MAX)
 		return "not-published";
 	injected = jp_names_injected(naming->names, name->mapping);
 	if (asked && by_dump && !injected)
-		return name->life->published > time ? "late" : "not-injected";
-	/* The perf map does not contain it. */
+		return name->incarnation->published > time ? "late" : "not-injected";
+	/* A perf map that lacks the code does not publish it either. */
 	return name->how == JP_NAME_NOT_IN_MAP && !injected ? "not-published"
 							    : jp_name_how_text[name->how];
 }
 
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size)
 {
-	const struct jp_truth_code *code = name->life->code;
-	const struct jp_hider *hider = &name->life->hider;
+	const struct jp_truth_code *code = name->incarnation->code;
+	const struct jp_hider *hider = &name->incarnation->hider;
 	int used = snprintf(text, size, "%s+%#" PRIx64 ", loaded at %" PRIu64 ": %s%.60s (%s)",
 			    code->name, name->ip - code->addr, code->loaded,
 			    name->found ? "named " : "no name", name->found ?: "",

@@ -5,7 +5,7 @@
 #include "validators/code_incarnations.h"
 #include "validators/named_samples.h"
 
-/* Names that a capture gives emitted code. */
+/* The inputs from which a capture's names of emitted code are found. */
 struct jp_naming {
 	const struct jp_view *view;
 	struct jp_names *names;
@@ -13,22 +13,23 @@ struct jp_naming {
 	const struct jp_incarnations *incarnations;
 };
 
-/* The name that the capture now gives one address in emitted code. */
+/* The capture's current name for one address in emitted code. */
 struct jp_code_name {
-	const struct jp_life *life;
+	const struct jp_incarnation *incarnation;
 	uint64_t ip;
 	enum jp_named named;
-	const struct jp_mapping *mapping; /* as the capture knows it; NULL: none */
+	const struct jp_mapping *mapping; /* of the capture; NULL: none */
 	const char *found;                /* NULL: no name */
 	enum jp_name_how how;             /* from jp_names_find() */
-	bool covered;                     /* a record that is later than the code covers it */
+	bool covered;                     /* a record that came after the load covers it */
 };
 
-struct jp_code_name jp_code_name_at(const struct jp_naming *naming, const struct jp_life *life,
-				    uint64_t ip);
-/* Returns the cause why @name, requested for @time, is not the code's own name. */
+/* Returns the name for @ip in @incarnation. */
+struct jp_code_name jp_code_name_at(const struct jp_naming *naming,
+				    const struct jp_incarnation *incarnation, uint64_t ip);
+/* Returns the cause why @name, found at @time, is not the code's own name. */
 const char *jp_code_name_cause(const struct jp_naming *naming, const struct jp_code_name *name,
 			       uint64_t time);
-/* Describes @name: when its function was loaded, the name found, and the record that hides it.
- * Returns @text. */
+/* Stores in @text, of @size bytes, the function's load time, the name found, and the record that
+ * covers it. Returns @text. */
 const char *jp_code_name_text(const struct jp_code_name *name, char *text, size_t size);

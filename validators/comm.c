@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names: does the capture give each thread the names that it had, and does it know each sampled
- * thread by its name? A thread has the name of its creator until a record gives it another. */
+/* Thread names: compares COMM records, and the name of each thread when it is sampled, with the
+ * truth. A thread has its creator's name until a COMM record changes that. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 
 #define PERF "perf"
 
-/* The name that the capture knows for a thread. */
-struct known {
-	const char *text;              /* NULL: nothing */
+/* The name of a thread by the capture. */
+struct thread_name {
+	const char *text;              /* NULL: none */
 	const struct jp_task *sampled; /* thread whose samples were last counted */
-	bool wrong;                    /* one of these samples has another name */
+	bool wrong;                    /* a fault of @sampled is reported */
 };
 
 static const struct jp_role wrong_names = {.column = "tasks"};
@@ -27,15 +27,15 @@ static const struct jp_role wrong_names = {.column = "tasks"};
 struct comm {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	struct jp_map known; /* tid -> struct known */
+	struct jp_map known; /* tid -> struct thread_name */
 	struct jp_text_pool texts;
 	uint64_t records, wrong_records, threads, wrong_threads;
 };
 
-/* Returns whether thread @tid may have the name @text at @time: its name at that time or, within
- * the bracket of a change, the one before. *@name: the last of these. */
-static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, const char *text,
-		      const struct jp_task_name **name)
+/* Returns whether thread @tid may have had the name @text at @time: its name at that time or,
+ * within the bracket of a change, the previous name. Stores the later name in *@name. */
+static bool had_name(const struct comm *comm, uint32_t tid, uint64_t time, const char *text,
+		     const struct jp_task_name **name)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
 	const struct jp_task_name *at = jp_tasks_name(&comm->tasks, tid, time + slack);
@@ -50,18 +50,19 @@ static bool is_called(const struct comm *comm, uint32_t tid, uint64_t time, cons
 	return false;
 }
 
-/* Returns whether @event states correctly that an exec gave the name, or that none did: readers
- * forget a process's mappings at an exec. A record @made from /proc states no exec. gate_names.c
- * judges records that a gate backfills; a name that a control left out has no record. */
-static bool execs_rightly(const struct comm *comm, const struct jp_task_name *name,
-			  const struct jp_event *event, bool made)
+/* Returns whether the exec flag of @event is right: at an exec, readers drop all mappings of the
+ * process. @synthesized: the record was synthesized from /proc and must not have the flag.
+ * gate_names.c judges records that a gate backfills. An event that a control left out has no
+ * record. */
+static bool has_right_exec_flag(const struct comm *comm, const struct jp_task_name *name,
+				const struct jp_event *event, bool synthesized)
 {
 	const uint64_t slack = comm->view->evidence->info.slack;
 	bool exec = false, other = false;
 
 	if (!event->record || jp_gate_backfilled(comm->view->evidence, event))
 		return true;
-	if (made)
+	if (synthesized)
 		return !event->comm.exec;
 	for (const struct jp_task_name *at = name; at->tid == event->tid; at--) {
 		bool now = at->before <= event->time + slack && event->time <= at->after + slack;
@@ -74,8 +75,8 @@ static bool execs_rightly(const struct comm *comm, const struct jp_task_name *na
 	return event->comm.exec ? exec : !exec || other;
 }
 
-/* Returns whether @text is a name of the launcher before its exec: perf's child is perf-exec
- * (tools/perf/util/evlist.c); before 5.15 it has perf's own name, which is perf_5.10 in Debian. */
+/* Returns whether @text is the launcher's name before its exec: perf-exec for perf's child
+ * (tools/perf/util/evlist.c), before 5.15 perf's own name, which Debian extends as in perf_5.10. */
 static bool is_launcher(const struct jp_task_name *name, const char *text)
 {
 	const char *more = text + strlen(PERF);
@@ -87,24 +88,25 @@ static bool is_launcher(const struct jp_task_name *name, const char *text)
 static int judge_record(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &comm->view->evidence->info;
-	/* Our synthesized records describe any time until sampling began. perf synthesizes with
-	 * time 0, and its events may be on before it reports that. */
-	bool made = event->time < (info->first_enabled ?: 1);
+	/* Our synthesized records describe any time until sampling began. perf's have time 0; its
+	 * events may be enabled before it reports that. */
+	bool synthesized = event->time < (info->first_enabled ?: 1);
 	const struct jp_task_name *name;
 	const char *cause;
-	bool right = is_called(comm, event->tid, made ? info->sampling : event->time,
-			       event->comm.name, &name);
+	bool right = had_name(comm, event->tid, synthesized ? info->sampling : event->time,
+			      event->comm.name, &name);
 
 	for (const struct jp_task_name *at = name;
-	     at && made && !right && at > comm->tasks.names && at[-1].tid == event->tid; at--)
+	     at && synthesized && !right && at > comm->tasks.names && at[-1].tid == event->tid;
+	     at--)
 		right = at[-1].text && strcmp(at[-1].text, event->comm.name) == 0;
-	right |= made && is_launcher(name, event->comm.name);
+	right |= synthesized && is_launcher(name, event->comm.name);
 	comm->records++;
 	cause = !name || name->pid != event->pid
-			? jp_sample_stranger(comm->view->evidence, event->pid)
-		: !right                                  ? "other-text"
-		: !execs_rightly(comm, name, event, made) ? "other-exec"
-							  : NULL;
+			? jp_sample_stranger_cause(comm->view->evidence, event->pid)
+		: !right                                               ? "other-text"
+		: !has_right_exec_flag(comm, name, event, synthesized) ? "other-exec"
+								       : NULL;
 	comm->wrong_records += cause != NULL;
 	return !cause ? 0
 		      : jp_findings_except(&comm->view->findings, "comm.records", cause,
@@ -115,15 +117,10 @@ static int judge_record(struct comm *comm, const struct jp_event *event)
 					   name && name->text ? name->text : "");
 }
 
-static struct known *known_of(struct comm *comm, uint32_t tid)
-{
-	return jp_map_at(&comm->known, tid, sizeof(struct known));
-}
-
-static int tell(struct comm *comm, uint32_t tid, const char *text)
+static int set_name(struct comm *comm, uint32_t tid, const char *text)
 {
 	struct jp_text *kept = jp_text_keep(&comm->texts, text, strlen(text));
-	struct known *known = known_of(comm, tid);
+	struct thread_name *known = jp_map_at(&comm->known, tid, sizeof(*known));
 
 	if (!kept || !known)
 		return -ENOMEM;
@@ -135,7 +132,7 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 {
 	const struct jp_task *task = jp_tasks_at(&comm->tasks, event->tid, event->time);
 	const uint64_t slack = comm->view->evidence->info.slack;
-	struct known *known = known_of(comm, event->tid);
+	struct thread_name *known = jp_map_at(&comm->known, event->tid, sizeof(*known));
 	const struct jp_task_name *name;
 	const struct jp_control *control;
 
@@ -148,9 +145,9 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 		known->wrong = false;
 		comm->threads++;
 	}
-	if (known->wrong || is_called(comm, event->tid, event->time, known->text, &name))
+	if (known->wrong || had_name(comm, event->tid, event->time, known->text, &name))
 		return 0;
-	/* An exec enables events before it changes the name (begin_new_exec() in fs/exec.c). */
+	/* An exec enables events before it sets the name (begin_new_exec() in fs/exec.c). */
 	if (is_launcher(name, known->text) && event->time <= name->after + slack)
 		return 0;
 	known->wrong = true;
@@ -166,17 +163,17 @@ static int judge_sample(struct comm *comm, const struct jp_event *event)
 				  name && name->text ? name->text : "");
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct comm *comm = view->state;
-	const struct known *parent;
+	const struct thread_name *parent;
 
 	switch (event->type) {
 	case JP_EVENT_COMM:
-		return judge_record(comm, event) ?: tell(comm, event->tid, event->comm.name);
+		return judge_record(comm, event) ?: set_name(comm, event->tid, event->comm.name);
 	case JP_EVENT_FORK:
 		parent = jp_map_find(&comm->known, event->task.ptid);
-		return parent && parent->text ? tell(comm, event->tid, parent->text) : 0;
+		return parent && parent->text ? set_name(comm, event->tid, parent->text) : 0;
 	case JP_EVENT_SAMPLE:
 		return event->tid ? judge_sample(comm, event) : 0;
 	default:
@@ -220,11 +217,11 @@ static void free_comm(void *state)
 
 static const struct jp_validator comm_validator = {
 	.name = "comm",
-	.help = "is each name that the capture gives a thread the one that it had?",
+	.help = "does the capture have the right name for each thread?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_comm,
 };

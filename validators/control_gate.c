@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A gate without its remedy: it leaves out names and mappings from before an interval, as the
- * events were disabled. */
+/* A gate that does not backfill: it leaves out names and mappings from before an interval, because
+ * the events were disabled then. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +13,14 @@ static bool is_gate(const struct jp_evidence *evidence, const char *gate)
 	return strcmp(evidence->intervals.gate, gate) == 0;
 }
 
-/* Returns whether the gate kept mappings and names out when @act was made. */
-static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
+/* Returns whether the gate had disabled the events when @act happened. */
+static bool was_disabled(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_intervals *intervals = &evidence->intervals;
 
 	if (!jp_evidence_gates_records(evidence))
 		return false;
-	/* During the interval of one process the events of all are enabled. */
+	/* The events of all processes are enabled during each interval. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (act->before >= intervals->intervals[i].enabled &&
 		    act->after <= intervals->intervals[i].disabling)
@@ -28,7 +28,7 @@ static bool shut(const struct jp_evidence *evidence, const struct jp_event *act)
 	return true;
 }
 
-static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
+static bool omits_exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = evidence->truth;
 	size_t i;
@@ -40,25 +40,25 @@ static bool exec(const struct jp_evidence *evidence, uint32_t pid, uint64_t from
 		const struct jp_event *act = &truth->acts[i];
 
 		if (act->type == JP_EVENT_EXEC && act->task.how == JP_HOW_EXEC &&
-		    act->after <= to && shut(evidence, act))
+		    act->after <= to && was_disabled(evidence, act))
 			return true;
 	}
 	return false;
 }
 
-/* Returns whether the thread began while nothing was recorded; also true if the truth does not
- * state when, and the gate has no remedy. */
-static bool thread(const struct jp_evidence *evidence, uint32_t tid)
+/* Returns whether the gate is `none`, and the events were disabled at each start of thread @tid
+ * that the truth contains. */
+static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;
 
 	for (size_t i = 0; jp_groups_next(&truth->acts_of.threads, tid, &i); i++)
-		if (!shut(evidence, &truth->acts[i]))
+		if (!was_disabled(evidence, &truth->acts[i]))
 			return false;
 	return is_gate(evidence, "none");
 }
 
-static bool mapping(struct jp_left_out *what, uint64_t time)
+static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_evidence *evidence = what->evidence;
 	const struct jp_announced *process =
@@ -68,7 +68,7 @@ static bool mapping(struct jp_left_out *what, uint64_t time)
 	if (!process || is_gate(evidence, "sideband"))
 		return false;
 	snapshot = jp_evidence_announced(evidence, process);
-	if (what->act && !shut(evidence, what->act))
+	if (what->act && !was_disabled(evidence, what->act))
 		return false;
 	if (what->act && snapshot && what->act->before > snapshot->after)
 		return true;
@@ -119,11 +119,11 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control gate = {
 	.name = "gate",
-	.help = "names and mappings from before an interval, with the events disabled",
-	.mapping = mapping,
+	.help = "names and mappings from before an interval, while the events were disabled",
+	.mapping = omits_mapping,
 	.describe = describe,
-	.exec = exec,
-	.thread = thread,
+	.exec = omits_exec,
+	.thread = omits_thread,
 	.add_back = add_back,
 };
 JP_REGISTER(control, gate);

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether the kernel was to write a record of the operation that made @what. */
-static bool recorded(const struct jp_left_out *what)
+/* Returns whether the kernel had to record @what->act: the events were enabled. */
+static bool has_record(const struct jp_left_out *what)
 {
 	const struct jp_capture_info *info = &what->evidence->info;
 
@@ -21,10 +21,10 @@ bool jp_skipped_mapping(struct jp_left_out *what, jp_skips skips)
 	for (size_t i = 0; !jp_evidence_gated(evidence) && i < evidence->snapshots.count; i++) {
 		const struct jp_snapshot *snapshot = &evidence->snapshots.list[i];
 
-		/* The policy left out nothing that came after the snapshot. For earlier operations,
-		 * made after the events were enabled, a record was coming as well. */
+		/* Later mappings were not the policy's to leave out, nor those that the kernel
+		 * recorded. */
 		if (snapshot->pid != what->pid ||
-		    (what->act && (what->act->before > snapshot->after || recorded(what))))
+		    (what->act && (what->act->before > snapshot->after || has_record(what))))
 			continue;
 		for (size_t j = 0; j < snapshot->count; j++) {
 			what->map = &snapshot->maps[j];
@@ -62,25 +62,25 @@ int jp_skipped_add_back(const struct jp_evidence *evidence, struct jp_extras *ex
 	return failed;
 }
 
-static bool skips(const struct jp_evidence *evidence, const struct jp_procmap *map)
+static bool skips_entry(const struct jp_evidence *evidence, const struct jp_procmap *map)
 {
 	return (map->prot & JP_PROT_EXEC) && strcmp(evidence->info.policy, "none") == 0;
 }
 
-static bool mapping(struct jp_left_out *what, uint64_t time)
+static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 {
-	return jp_skipped_mapping(what, skips);
+	return jp_skipped_mapping(what, skips_entry);
 }
 
 static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
-	return jp_skipped_add_back(evidence, extras, skips);
+	return jp_skipped_add_back(evidence, extras, skips_entry);
 }
 
 static const struct jp_control snapshot_control = {
 	.name = "snapshot",
 	.help = "every executable entry of the snapshot, by policy `none`",
-	.mapping = mapping,
+	.mapping = omits_mapping,
 	.describe = jp_skipped_describe,
 	.add_back = add_back,
 };

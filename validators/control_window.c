@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A snapshot before the events are on: no record describes what happens between the two. */
+/* The snapshot is taken before the events are enabled: nothing records changes in between. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "harness/model/evidence/control.h"
 #include "harness/model/space/replay.h"
 
-/* Returns whether @act lies between the begin of its process's first snapshot and the events. */
+/* Returns whether @act lies between the start of its process's first snapshot and the enabling. */
 static bool in_window(const struct jp_evidence *evidence, const struct jp_event *act)
 {
 	const struct jp_snapshot *snapshot = jp_snapshots_find(&evidence->snapshots, act->pid);
@@ -22,13 +22,12 @@ static bool makes_executable(const struct jp_event *act)
 		(act->map.prot & JP_PROT_EXEC));
 }
 
-static bool mapping(struct jp_left_out *what, uint64_t time)
+static bool omits_mapping(struct jp_left_out *what, uint64_t time)
 {
 	const struct jp_snapshot *snapshot =
 		jp_snapshots_find(&what->evidence->snapshots, what->pid);
 
-	/* If the snapshot contains it, although it was made while that was read, it is not left
-	 * out. */
+	/* An operation during the reading may still be in the snapshot. */
 	return what->act && !jp_evidence_gated(what->evidence) && makes_executable(what->act) &&
 	       in_window(what->evidence, what->act) && !jp_snapshot_executable(snapshot, what->ip);
 }
@@ -41,8 +40,8 @@ static void describe(const struct jp_left_out *what, char *text, size_t size)
 		 what->ip, what->pid, what->act->before);
 }
 
-/* Returns whether the thread began after threads were listed and before the events were on. */
-static bool thread(const struct jp_evidence *evidence, uint32_t tid)
+/* Returns whether @tid started after the threads were listed and before the enabling. */
+static bool omits_thread(const struct jp_evidence *evidence, uint32_t tid)
 {
 	const struct jp_truth *truth = evidence->truth;
 
@@ -58,7 +57,7 @@ static bool thread(const struct jp_evidence *evidence, uint32_t tid)
 	return false;
 }
 
-/* Adds back what the truth mapped in the window and still had when the events were enabled. */
+/* Adds the mappings made in the window that still existed when the events were enabled. */
 static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
 	const struct jp_truth *truth = evidence->truth;
@@ -93,10 +92,10 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 
 static const struct jp_control window = {
 	.name = "window",
-	.help = "what is mapped between the snapshot and the enabling of the events",
-	.mapping = mapping,
+	.help = "mappings made between the snapshot and the enabling of the events",
+	.mapping = omits_mapping,
 	.describe = describe,
-	.thread = thread,
+	.thread = omits_thread,
 	.add_back = add_back,
 };
 JP_REGISTER(control, window);

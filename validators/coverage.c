@@ -8,8 +8,8 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* A snapshot that is taken after the file was removed or replaced marks the name. */
-static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
+/* Returns whether the names are equal; a snapshot marks a file that was removed or replaced. */
+static bool have_same_name(const struct jp_mapping *truth, const struct jp_mapping *known)
 {
 	size_t length = strlen(truth->name);
 
@@ -22,15 +22,14 @@ static bool same_name(const struct jp_mapping *truth, const struct jp_mapping *k
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr)
 {
-	/* Before v6.6 the kernel called a part of the heap //anon and only the whole heap
-	 * [heap]. */
+	/* Before v6.6 the kernel named only the whole heap [heap], and a part of it //anon. */
 	if (truth->backing == JP_BACKING_HEAP && known->backing == JP_BACKING_ANON)
 		return true;
 	if (truth->backing != known->backing)
 		return false;
 	if (truth->backing != JP_BACKING_MEMFD && truth->backing != JP_BACKING_FILE)
 		return true;
-	return same_name(truth, known) &&
+	return have_same_name(truth, known) &&
 	       addr - truth->start + truth->pgoff == addr - known->start + known->pgoff;
 }
 

@@ -5,37 +5,36 @@
 #include "validators/coverage_gaps.h"
 #include "validators/coverage_plain.h"
 
-/* State of mapping coverage, shared by mappings (mapping_coverage.c) and samples
- * (coverage_samples.c). */
+/* State of mapping coverage: mapping_coverage.c judges mappings, coverage_samples.c samples. */
 
-struct jp_standing {
+/* A thread that was sampled in a mapping after an mprotect() had closed it. */
+struct jp_closed_sample {
 	uint32_t tid;
-	const struct jp_span *closed;
+	const struct jp_span *span;
 };
 
 struct jp_coverage {
 	const struct jp_view *view;
 	const struct jp_evidence *evidence;
 	struct jp_findings *findings;
-	struct jp_findings by_samples; /* behind those of the mappings */
+	struct jp_findings by_samples; /* to be appended to those of the mappings */
 	struct jp_plains plains;
-	struct jp_gaps gaps;          /* of the truth's spans */
+	struct jp_gaps gaps;          /* between the truth's spans */
 	const struct jp_span **found; /* by jp_coverage_find() */
 	size_t nr_found, found_capacity;
 	uint64_t missing, late, late_ns, stale, identity;
 	uint64_t samples, samples_known, stray;
-	struct jp_standing *standing; /* threads that were sampled in closed pages */
-	size_t nr_standing, standing_capacity;
+	struct jp_closed_sample *closed;
+	size_t nr_closed, closed_capacity;
 	double true_area, known_area; /* bytes x seconds */
 };
 
-/* Returns whether both mappings have the same backing, the same name (if the backing has names)
- * and, at @addr, the same offset (if it has offsets). The truth has no inodes: only their offsets
- * distinguish two memfds of one name. */
+/* Returns whether both mappings have the same backing and, if it has these, the same name and
+ * offset at @addr. The truth has no inodes: only offsets distinguish two memfds of one name. */
 bool jp_coverage_identical(const struct jp_mapping *truth, const struct jp_mapping *known,
 			   uint64_t addr);
-/* Stores in @found those of @pid's @spans that lie in @box from open_before to close_after, in
- * their order. Returns 0 or -ENOMEM. */
+/* Stores in @coverage->found the spans of @pid in @box, in their order in @spans. Returns 0 or
+ * -ENOMEM. */
 int jp_coverage_find(struct jp_coverage *coverage, const struct jp_spans *spans, uint32_t pid,
 		     const struct jp_box *box);
 /* Returns the truth's mapping of @addr in @pid that ended last before @time, or NULL. */

@@ -8,19 +8,20 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* Until when some span covers the range; 0: none ever did. */
+/* A range and the end of the last span that covers it, in ns; 0: none did so far. */
 struct covered {
 	uint64_t start, end, until;
 };
 
-static bool same_time(const void *one, const void *next)
+static bool is_covered_equally(const void *one, const void *next)
 {
 	return ((const struct covered *)one)->until == ((const struct covered *)next)->until;
 }
 
-static const struct jp_range_kind by_address = {.size = sizeof(struct covered), .same = same_time};
+static const struct jp_range_kind by_address = {.size = sizeof(struct covered),
+						.same = is_covered_equally};
 
-static int add(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
+static int add_gap(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 {
 	uint64_t *start = jp_array_push(&gaps->starts, &gaps->count, &gaps->capacity);
 
@@ -30,8 +31,8 @@ static int add(struct jp_gaps *gaps, uint32_t pid, const struct jp_box *box)
 	return jp_boxes_add(&gaps->boxes, pid, box, gaps->count - 1);
 }
 
-/* Adds the gap before @span, since the last span there ended. Most ranges that it meets become one,
- * so walking them costs no more than adding them did. */
+/* Adds the gaps between @span and earlier spans there. The ranges that it covers are merged, so
+ * walking all costs no more than adding them. */
 static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const struct jp_span *span,
 		      uint64_t slack)
 {
@@ -46,30 +47,30 @@ static int close_gaps(struct jp_gaps *gaps, struct jp_ranges **covered, const st
 		piece.start = start;
 		piece.end = jp_min(piece.end, span->mapping.end);
 		if (piece.until < from)
-			failed = add(gaps, span->pid,
-				     &(struct jp_box){start, piece.end, piece.until, from - 1});
+			failed = add_gap(gaps, span->pid,
+					 &(struct jp_box){start, piece.end, piece.until, from - 1});
 		piece.until = jp_max(piece.until, span->close_after);
 		failed = failed ?: jp_ranges_put(covered, &piece);
 	}
 	return failed;
 }
 
-/* Adds the gaps behind the last spans. */
-static int add_last(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
+/* Adds the gaps after the last spans. */
+static int add_last_gaps(struct jp_gaps *gaps, uint32_t pid, const struct jp_ranges *covered)
 {
 	const struct covered *one = jp_ranges_from(covered, 0);
 	int failed = 0;
 
 	for (; one && !failed; one = jp_ranges_from(covered, one->end))
 		if (one->until != UINT64_MAX)
-			failed =
-				add(gaps, pid,
-				    &(struct jp_box){one->start, one->end, one->until, UINT64_MAX});
+			failed = add_gap(
+				gaps, pid,
+				&(struct jp_box){one->start, one->end, one->until, UINT64_MAX});
 	return failed;
 }
 
-/* Adds the gaps of the process of @spans->spans[@first]. *@next: the first span of another
- * process. */
+/* Adds the gaps of the process of @spans->spans[@first]. Stores the index of the first span of the
+ * next process in *@next. */
 static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_t first,
 		       size_t *next, uint64_t slack)
 {
@@ -84,7 +85,7 @@ static int add_process(struct jp_gaps *gaps, const struct jp_spans *spans, size_
 	for (; i < spans->count && spans->spans[i].pid == pid && !failed; i++)
 		failed = close_gaps(gaps, &covered, &spans->spans[i], slack);
 	*next = i;
-	failed = failed ?: add_last(gaps, pid, covered);
+	failed = failed ?: add_last_gaps(gaps, pid, covered);
 	jp_ranges_free(covered);
 	return failed;
 }

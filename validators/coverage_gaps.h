@@ -3,19 +3,19 @@
 
 #include "harness/judge/spans.h"
 
-/* The times and addresses at which a process had nothing executable: whatever its spans leave.
- * Looking them up avoids walking spans that lie side by side. */
+/* Times and addresses without executable memory, between the spans of a process. A search in them
+ * does not need to walk adjacent spans. */
 struct jp_gaps {
 	uint64_t *starts; /* first address of each box */
 	size_t count, capacity;
 	struct jp_boxes boxes;
 };
 
-/* Computes the gaps of @spans, each of which counts from @slack ns before it may have opened.
- * Returns 0 or -ENOMEM; free @gaps in both cases. */
+/* Computes the gaps of @spans, each of which begins @slack ns before open_before. Returns 0 or
+ * -ENOMEM; free @gaps in both cases. */
 int jp_gaps_of(const struct jp_spans *spans, uint64_t slack, struct jp_gaps *gaps);
-/* Returns the first address of [@start, @end) in @pid, which has spans, that lies in none of them
- * at @time, or @end. */
+/* Returns the first address of [@start, @end) in no span of @pid at @time, or @end. @pid must have
+ * spans. */
 uint64_t jp_gaps_first(const struct jp_gaps *gaps, uint32_t pid, uint64_t start, uint64_t end,
 		       uint64_t time);
 void jp_gaps_free(struct jp_gaps *gaps);

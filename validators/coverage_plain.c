@@ -9,14 +9,14 @@
 #include "harness/base/order.h"
 #include "harness/model/space/ranges.h"
 
-/* What happens later in one process, as the acts are visited from the last to the first. An act's
- * number is its index + 1; 0: none. */
+/* The acts of one process that were visited already, from the last to the first. An act's number is
+ * its index + 1; 0: none. */
 struct later_acts {
 	struct jp_ranges *ranges; /* value: the next act that touches the range */
-	uint32_t renewed;         /* the next act that begins or ends the process or its image */
+	uint32_t renewed;         /* the next act that starts or ends the process, or execs */
 };
 
-static int note_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
+static int mark_touched(struct later_acts *next, uint64_t start, uint64_t len, uint32_t act)
 {
 	if (!next->ranges && !(next->ranges = jp_ranges_new()))
 		return -ENOMEM;
@@ -24,7 +24,7 @@ static int note_touched(struct later_acts *next, uint64_t start, uint64_t len, u
 }
 
 /* Returns the first act that changes memory in [@start, @end). */
-static uint32_t first_touch(const struct later_acts *next, uint64_t start, uint64_t end)
+static uint32_t find_next_touch(const struct later_acts *next, uint64_t start, uint64_t end)
 {
 	uint32_t first = next->renewed;
 
@@ -38,18 +38,11 @@ static uint32_t first_touch(const struct later_acts *next, uint64_t start, uint6
 	return first;
 }
 
-/* Forgets the acts noted so far: @act comes first. */
-static void renew(struct later_acts *next, uint32_t act)
-{
-	jp_ranges_free(next->ranges);
-	*next = (struct later_acts){.renewed = act};
-}
-
-static int add(struct jp_plains *plains, const struct jp_truth *truth, const struct jp_event *act,
-	       const struct later_acts *next)
+static int add_plain(struct jp_plains *plains, const struct jp_truth *truth,
+		     const struct jp_event *act, const struct later_acts *next)
 {
 	const uint64_t end = act->map.addr + act->map.len;
-	const uint32_t touch = first_touch(next, act->map.addr, end);
+	const uint32_t touch = find_next_touch(next, act->map.addr, end);
 	struct jp_plain *plain = jp_array_push(&plains->list, &plains->count, &plains->capacity);
 
 	if (!plain)
@@ -58,29 +51,30 @@ static int add(struct jp_plains *plains, const struct jp_truth *truth, const str
 	return 0;
 }
 
-/* Gives all memory that act @i touches its number. The cost is bounded: walking the replaced ranges
- * costs no more than adding them did. */
-static int follow(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
-		  struct later_acts *next)
+/* Sets the number of act @i for all memory that it touches. If it maps memory without PROT_EXEC,
+ * adds that to @plains. Returns 0 or -ENOMEM. */
+static int visit_act(struct jp_plains *plains, const struct jp_truth *truth, size_t i,
+		     struct later_acts *next)
 {
 	const struct jp_event *act = &truth->acts[i];
 	const uint32_t number = (uint32_t)i + 1;
 	int failed = 0;
 
 	if (act->type == JP_EVENT_MAP && !(act->map.prot & JP_PROT_EXEC))
-		failed = add(plains, truth, act, next);
+		failed = add_plain(plains, truth, act, next);
 	if (failed || act->type == JP_EVENT_END || jp_event_starts_process(act)) {
-		renew(next, number);
+		jp_ranges_free(next->ranges);
+		*next = (struct later_acts){.renewed = number};
 		return failed;
 	}
 	switch (act->type) {
 	case JP_EVENT_REMAP:
-		failed = note_touched(next, act->map.to, act->map.to_len, number);
+		failed = mark_touched(next, act->map.to, act->map.to_len, number);
 		/* fall through */
 	case JP_EVENT_MAP:
 	case JP_EVENT_PROTECT:
 	case JP_EVENT_UNMAP:
-		return failed ?: note_touched(next, act->map.addr, act->map.len, number);
+		return failed ?: mark_touched(next, act->map.addr, act->map.len, number);
 	default:
 		return 0;
 	}
@@ -118,7 +112,7 @@ int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains)
 	*plains = (struct jp_plains){0};
 	for (size_t i = truth->nr_acts; i-- > 0 && !failed;) {
 		next = jp_map_at(&processes, truth->acts[i].pid, sizeof(*next));
-		failed = next ? follow(plains, truth, i, next) : -ENOMEM;
+		failed = next ? visit_act(plains, truth, i, next) : -ENOMEM;
 	}
 	for (size_t at = 0; (next = jp_map_next(&processes, &at, NULL));)
 		jp_ranges_free(next->ranges);

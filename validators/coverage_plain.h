@@ -4,19 +4,19 @@
 #include "harness/base/boxes.h"
 #include "harness/model/oracle/truth.h"
 
-/* Memory that the truth mapped without execution, for as long as it stayed so. */
+/* Memory that the truth mapped without PROT_EXEC. */
 struct jp_plain {
 	const struct jp_event *act;
-	/* Latest time at which the mapping was surely still as @act made it. */
+	/* Start of the next act that changed the mapping, in ns; UINT64_MAX: none. */
 	uint64_t untouched;
 };
 
 struct jp_plains {
 	struct jp_plain *list; /* in the order of acts */
 	size_t count, capacity;
-	struct jp_boxes boxes; /* from the end of the act until the next touch */
+	struct jp_boxes boxes; /* from the end of the act to @untouched */
 };
 
-/* Returns 0 or -ENOMEM; free @plains in both cases. */
+/* Fills @plains. Returns 0 or -ENOMEM; free @plains in both cases. */
 int jp_plains_of(const struct jp_truth *truth, struct jp_plains *plains);
 void jp_plains_free(struct jp_plains *plains);

@@ -7,10 +7,10 @@
 #include "harness/base/array.h"
 #include "harness/base/search.h"
 
-/* Returns the truth's executable mapping of @ip at @time, ends of brackets included, or NULL. If
- * several fit, prefers a mapping that is identical to @known. */
-static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t ip,
-				     uint64_t time, const struct jp_mapping *known)
+/* Returns a span of the truth that may contain @ip at @time, or NULL: the first identical to
+ * @known, else the last. */
+static const struct jp_span *find_span(const struct jp_coverage *coverage, uint32_t pid,
+				       uint64_t ip, uint64_t time, const struct jp_mapping *known)
 {
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const struct jp_span *span, *last = NULL, *identical = NULL;
@@ -25,10 +25,9 @@ static const struct jp_span *span_at(const struct jp_coverage *coverage, uint32_
 	return identical ?: last;
 }
 
-/* Reports a sample for which the truth has no mapping, so that it does not count as outside of
- * emitted code. */
-static int stray(struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip,
-		 const char *cause, const char *what)
+/* Reports a sample for which the truth has no mapping or no code. */
+static int report_stray(struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip,
+			const char *cause, const char *what)
 {
 	coverage->stray++;
 	return jp_findings_except(&coverage->by_samples, "coverage.stray", cause,
@@ -36,9 +35,10 @@ static int stray(struct jp_coverage *coverage, const struct jp_event *event, uin
 				  event->pid, event->tid, ip, what);
 }
 
-/* Returns whether the thread waited at @ip, unable to continue: the kernel's part of a fault has
- * the thread's registers. */
-static bool waits(const struct jp_coverage *coverage, const struct jp_event *event, uint64_t ip)
+/* Returns whether the thread was waiting for a fault at @ip: samples of the kernel's fault handler
+ * have the thread's registers. */
+static bool is_waiting(const struct jp_coverage *coverage, const struct jp_event *event,
+		       uint64_t ip)
 {
 	const struct jp_truth *truth = coverage->evidence->truth;
 	uint64_t slack = coverage->evidence->info.slack;
@@ -55,8 +55,8 @@ static bool waits(const struct jp_coverage *coverage, const struct jp_event *eve
 	return false;
 }
 
-/* Returns whether an operation that began at @time took a permission away from @pid. */
-static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
+/* Returns whether an mprotect() of @pid began at @time. */
+static bool has_protect_at(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 {
 	size_t i;
 
@@ -67,28 +67,26 @@ static bool protects(const struct jp_truth *truth, uint32_t pid, uint64_t time)
 	return false;
 }
 
-/* Returns the cause why the truth has no mapping at @ip, where it has a function, or NULL if out of
- * memory. The CPU takes an interrupt before the fetch that would fault: a thread that returns to
- * pages which were closed meanwhile can be sampled there once, and need not fault any more. */
-static const char *why_unmapped(struct jp_coverage *coverage, const struct jp_event *event,
-				uint64_t ip)
+/* Returns the cause why the truth has code but no mapping at @ip, or NULL if out of memory. The CPU
+ * takes an interrupt before the fetch that would fault, so a thread that returns to pages which
+ * were closed meanwhile can be sampled there once without a fault. */
+static const char *find_unmapped_cause(struct jp_coverage *coverage, const struct jp_event *event,
+				       uint64_t ip)
 {
 	const struct jp_span *closed = jp_coverage_ended(coverage, event->pid, ip, event->time);
-	bool taken_away =
-		closed && protects(coverage->evidence->truth, event->pid, closed->close_before);
-	struct jp_standing *standing;
+	bool was_closed = closed && has_protect_at(coverage->evidence->truth, event->pid,
+						   closed->close_before);
+	struct jp_closed_sample *sample;
 
-	for (size_t i = 0; i < coverage->nr_standing; i++)
-		if (coverage->standing[i].tid == event->tid &&
-		    coverage->standing[i].closed == closed)
-			taken_away = false;
-	if (!taken_away)
+	for (size_t i = 0; i < coverage->nr_closed; i++)
+		if (coverage->closed[i].tid == event->tid && coverage->closed[i].span == closed)
+			was_closed = false;
+	if (!was_closed)
 		return "no-mapping";
-	standing = jp_array_push(&coverage->standing, &coverage->nr_standing,
-				 &coverage->standing_capacity);
-	if (!standing)
+	sample = jp_array_push(&coverage->closed, &coverage->nr_closed, &coverage->closed_capacity);
+	if (!sample)
 		return NULL;
-	*standing = (struct jp_standing){event->tid, closed};
+	*sample = (struct jp_closed_sample){event->tid, closed};
 	return "closed";
 }
 
@@ -102,30 +100,31 @@ int jp_coverage_sample(struct jp_coverage *coverage, const struct jp_event *even
 
 	if (!jp_machine_user(coverage->view->machine, event, &ip, &sp)) {
 		ip = event->sample.ip;
-		if (!event->sample.user || !span_at(coverage, event->pid, ip, time, NULL))
+		if (!event->sample.user || !find_span(coverage, event->pid, ip, time, NULL))
 			return 0;
-		return stray(coverage, event, ip, "no-registers",
-			     "in emitted code's memory, without the registers that tell more");
+		return report_stray(
+			coverage, event, ip, "no-registers",
+			"in emitted code's memory, without the registers that tell more");
 	}
 	known = jp_replay_find(coverage->view->spaces, event->pid, ip);
-	span = span_at(coverage, event->pid, ip, time, known);
+	span = find_span(coverage, event->pid, ip, time, known);
 	if (!jp_truth_code_at(truth, event->pid, ip, time)) {
 		if (!span || jp_truth_code_at(truth, event->pid, ip, time + slack) ||
 		    jp_truth_code_at(truth, event->pid, ip, time < slack ? 0 : time - slack))
 			return 0;
-		return stray(coverage, event, ip, "no-code",
-			     "in emitted code's memory, where the truth has no function");
+		return report_stray(coverage, event, ip, "no-code",
+				    "in emitted code's memory, where the truth has no function");
 	}
-	if (!span && waits(coverage, event, ip))
+	if (!span && is_waiting(coverage, event, ip))
 		return 0;
 	coverage->samples++;
 	if (!span) {
-		cause = why_unmapped(coverage, event, ip);
+		cause = find_unmapped_cause(coverage, event, ip);
 		return !cause ? -ENOMEM
-			      : stray(coverage, event, ip, cause,
-				      "in a function for which the truth has no mapping");
+			      : report_stray(coverage, event, ip, cause,
+					     "in a function for which the truth has no mapping");
 	}
-	/* If either fails, judge_piece() has reported the mapping already. */
+	/* Else judge_piece() in mapping_coverage.c reports the mapping. */
 	if (known && known->prot & JP_PROT_EXEC && jp_coverage_identical(&span->mapping, known, ip))
 		coverage->samples_known++;
 	return 0;

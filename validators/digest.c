@@ -3,8 +3,7 @@
 
 #include "harness/base/digest.h"
 
-/* Returns a digest of the event's attributes. */
-static uint64_t asked_digest(const struct jp_event_asked *asked)
+static uint64_t digest_attributes(const struct jp_event_asked *asked)
 {
 	const uint64_t words[] = {
 		asked->regs,  asked->stack,  asked->max_stack,  asked->period,
@@ -18,7 +17,7 @@ static uint64_t asked_digest(const struct jp_event_asked *asked)
 uint64_t jp_sample_digest(const struct jp_event *event)
 {
 	const uint64_t words[] = {
-		event->asked ? asked_digest(event->asked) : 0,
+		event->asked ? digest_attributes(event->asked) : 0,
 		event->id,
 		event->misc,
 		event->time,

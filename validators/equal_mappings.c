@@ -1,47 +1,156 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Equal mappings: at each moment at which a process stated all its executable mappings, and at the
- * borders of the window, the capture's executable bytes must be the truth's. */
+/* Equal mappings: whenever the truth contains all maps of a process, and at the borders of the
+ * window, the capture's executable mappings must be those of the truth. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/base/map.h"
+
 #include "harness/base/order.h"
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 #include "validators/mapping_compare.h"
-#include "validators/mapping_differences.h"
+
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_points.h"
 
-/* Addresses above are the kernel's: its [vsyscall] page is in all maps and has no record of its
- * own. */
+/* End of user addresses. The kernel's [vsyscall] page above is in all maps and has no record. */
 #define USER_END (UINT64_C(1) << 63)
 
 struct equal {
 	struct jp_view *view;
-	struct jp_replay *spaces; /* of the file that is being read */
-	bool injected;            /* the file is injected.data */
-	uint64_t taken, taken_files;
+	struct jp_replay *spaces;        /* of the current file */
+	bool injected;                   /* the current file is injected.data */
+	uint64_t removed, removed_files; /* bytes; mappings of files: inject removed them */
 	const struct jp_evidence *evidence;
 	struct jp_executables truth;
 	struct jp_mapping_points points;
 	size_t next;
-	struct jp_mapping_differences differences;
+	struct jp_map listed; /* digests of reported differences */
+	bool nothing;         /* the capture has no mapping of the process at this point */
 	const struct jp_executable **now; /* executable pieces at a point, sorted by start */
 	size_t nr_now, now_capacity;
-	uint64_t *edges;
-	size_t nr_edges, edges_capacity;
-	uint64_t marks, equal, compared, unjudged; /* marks; the others are bytes */
+	uint64_t *borders;
+	size_t nr_borders, borders_capacity;
+	uint64_t marks, equal, compared, unjudged; /* @marks: points; else bytes */
 	uint64_t missing, extra, different;
-	uint64_t told, untrue; /* pieces that a stream states; those that never existed */
+	uint64_t stated, untrue; /* pieces that a stream contains; those that never existed */
 };
 
-/* Streams may leave out memory without samples, its attributes and its end. What they state must
- * have existed with that part of the file: symbols are found by it. */
-static const struct jp_role told_mappings = {.column = "mapped"};
+/* A place at which the capture differs from the truth. */
+struct mapping_difference {
+	const char *metric, *cause;
+	uint64_t start, end;
+	const struct jp_executable *truth; /* NULL: none */
+	const struct jp_executable *last;  /* the last mapping there; NULL: none */
+	const struct jp_mapping *known;    /* NULL: none */
+};
 
-static bool surely(const struct equal *equal, const struct jp_executable *one, uint64_t time)
+/* A stream may omit memory without samples, attributes and ends. The mappings that it contains must
+ * have existed with that file offset, by which symbols are found. */
+static const struct jp_role stated_mappings = {.column = "mapped"};
+
+/* Returns the cause why the capture still has @known at @time where the truth's last mapping was
+ * @last (NULL: none). "invented": @known never existed. */
+static const char *find_extra_cause(const struct equal *equal, const struct jp_executable *last,
+				    const struct jp_mapping *known, uint64_t time)
+{
+	const struct jp_control *control;
+
+	if (!last || known->since > last->close_after + equal->evidence->info.slack)
+		return "invented";
+	control = jp_left_out_exec(equal->evidence, last->pid, last->close_before, time);
+	if (control)
+		return control->name;
+	switch (last->closed_by) {
+	case JP_EVENT_MAPS: /* no operation is known: a library was unloaded */
+		return "dlclose";
+	case JP_EVENT_UNMAP:
+		return "munmap";
+	case JP_EVENT_REMAP:
+		return "mremap";
+	case JP_EVENT_PROTECT:
+		return "mprotect";
+	case JP_EVENT_MAP: /* of memory that is not executable */
+		return "not-executable";
+	default:
+		return "stale";
+	}
+}
+
+/* Stores in *@first whether @different is new. Differences count once for each operation, as the
+ * number of operations bounds expectations; without an operation once for each piece; once for a
+ * process of which nothing is known; else once for each record. Returns 0 or -ENOMEM. */
+static int mark_listed(struct equal *equal, uint32_t pid,
+		       const struct mapping_difference *different, bool *first)
+{
+	const struct jp_executable *truth = different->truth, *last = different->last;
+	const bool extra = !truth && last && strcmp(different->cause, "invented") != 0;
+	uint64_t what = extra            ? last->close_before
+			: equal->nothing ? 0
+			: truth && !different->known
+				? (equal->truth.memories[truth->memory].act
+					   ? truth->open_before
+					   : (uint64_t)(truth - equal->truth.list))
+				: different->known->at;
+	uint64_t kind = !truth ? 0 : different->known ? 1 : equal->nothing ? 3 : 2;
+	uint64_t key = (uint64_t)(extra ? last->pid : pid) << 42 ^ what << 2 ^ kind;
+	uint64_t *listed = jp_map_at(&equal->listed, key, sizeof(*listed));
+
+	if (!listed)
+		return -ENOMEM;
+	*first = !*listed;
+	*listed = 1;
+	return 0;
+}
+
+static const char *get_name(const struct equal *equal, const struct jp_executable *one)
+{
+	const struct jp_memory *memory = &equal->truth.memories[one->memory];
+
+	return memory->line && *memory->line->name     ? memory->line->name
+	       : memory->act && *memory->act->map.name ? memory->act->map.name
+						       : "(no name)";
+}
+
+/* Reports @different and increments *@count, unless it is reported already. Returns 0 or
+ * -ENOMEM. */
+static int report(struct equal *equal, const struct jp_mapping_point *point,
+		  const struct mapping_difference *different, uint64_t *count)
+{
+	const struct jp_executable *truth = different->truth;
+	const struct jp_mapping *known = different->known;
+	const struct jp_procmap *line = truth ? equal->truth.memories[truth->memory].line : NULL;
+	char there[128] = "nothing", held[128] = "nothing";
+	bool first;
+	int failed = mark_listed(equal, point->pid, different, &first);
+
+	if (failed || !first)
+		return failed;
+	++*count;
+	if (truth)
+		snprintf(there, sizeof(there),
+			 "%" PRIx64 "-%" PRIx64 " prot %u %c inode %" PRIu64 " %.60s", truth->start,
+			 truth->end, truth->prot, line ? line->shared : '?', line ? line->ino : 0,
+			 get_name(equal, truth));
+	if (known)
+		snprintf(held, sizeof(held),
+			 "%" PRIx64 "-%" PRIx64 " prot %u flags %x inode %" PRIu64
+			 " %.60s of %" PRIu64,
+			 known->start, known->end, known->prot, known->flags, known->ino,
+			 known->name, known->since);
+	return jp_findings_except(
+		&equal->view->findings, different->metric, different->cause,
+		"pid %u, %" PRIx64 "-%" PRIx64 " at %" PRIu64 ": there is %s; the capture has %s",
+		point->pid, different->start, different->end, point->time, there, held);
+}
+
+static bool surely_exists(const struct equal *equal, const struct jp_executable *one, uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
 
@@ -50,8 +159,8 @@ static bool surely(const struct equal *equal, const struct jp_executable *one, u
 }
 
 /* Returns the piece at @addr of @pid that ended last before @time, or NULL. */
-static const struct jp_executable *last_at(const struct equal *equal, uint32_t pid, uint64_t addr,
-					   uint64_t time)
+static const struct jp_executable *find_last(const struct equal *equal, uint32_t pid, uint64_t addr,
+					     uint64_t time)
 {
 	const uint64_t slack = equal->evidence->info.slack;
 	const struct jp_executable *one, *last = NULL;
@@ -64,9 +173,9 @@ static const struct jp_executable *last_at(const struct equal *equal, uint32_t p
 	return last;
 }
 
-/* Returns whether the capture can know of @truth. Only a snapshot shows the kernel's own page, and
- * a gate leaves it out. */
-static bool is_told(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
+/* Returns whether the capture can contain @truth. Only a snapshot shows the kernel's page, and a
+ * gate leaves it out. */
+static bool is_visible(const struct equal *equal, const struct jp_executable *truth, uint64_t time)
 {
 	const struct jp_snapshots *snapshots = &equal->evidence->snapshots;
 
@@ -80,56 +189,57 @@ static bool is_told(const struct equal *equal, const struct jp_executable *truth
 	return truth->start < USER_END;
 }
 
-/* Reports memory that inject removed: it may keep only the code of emitted memory, and must keep
- * all of files. Memory that perf.data lacks too is reported already. */
-static int judge_taken(struct equal *equal, const struct jp_mapping_point *point,
-		       const struct jp_mapping_difference *different)
+/* Reports a file's mapping that inject removed. Of emitted memory it needs to keep only the code.
+ */
+static int judge_removed(struct equal *equal, const struct jp_mapping_point *point,
+			 const struct mapping_difference *different)
 {
 	const struct jp_memory *memory = &equal->truth.memories[different->truth->memory];
 
-	equal->taken += different->end - different->start;
+	equal->removed += different->end - different->start;
 	if (memory->act || !memory->line || *memory->line->name != '/')
 		return 0;
-	return jp_mapping_differ(&equal->differences, point, different, &equal->taken_files);
+	return report(equal, point, different, &equal->removed_files);
 }
 
-/* Judges a piece that a stream states. A statement before the mapping began is about another
- * mapping; time 0 is the attach, some time after it began. */
-static int judge_told(struct equal *equal, const struct jp_mapping_point *point,
-		      struct jp_mapping_difference *told)
+/* Judges a piece that a stream contains. A statement before the mapping began describes another
+ * mapping. Time 0 stands for the start of the capture. */
+static int judge_stated(struct equal *equal, const struct jp_mapping_point *point,
+			struct mapping_difference *stated)
 {
-	const uint64_t since = told->known->since ?: equal->evidence->watched.started;
-	bool is_untrue = told->cause && strcmp(told->cause, "invented") == 0;
+	const uint64_t since = stated->known->since ?: equal->evidence->watched.started;
+	bool is_untrue = stated->cause && strcmp(stated->cause, "invented") == 0;
 
-	equal->told++;
-	if (told->truth) {
-		is_untrue = told->cause && strcmp(told->cause, "offset") == 0 &&
-			    since >= told->truth->open_before;
-		told->metric = "mappings.differs";
+	equal->stated++;
+	if (stated->truth) {
+		is_untrue = stated->cause && strcmp(stated->cause, "offset") == 0 &&
+			    since >= stated->truth->open_before;
+		stated->metric = "mappings.differs";
 	}
-	return is_untrue ? jp_mapping_differ(&equal->differences, point, told, &equal->untrue) : 0;
+	return is_untrue ? report(equal, point, stated, &equal->untrue) : 0;
 }
 
-/* Judges [@start, @end), which every piece contains whole or not at all. */
+/* Judges [@start, @end), which no border divides. All pieces before index @first end at or below
+ * @start. */
 static int judge_piece(struct equal *equal, const struct jp_mapping_point *point, size_t first,
 		       uint64_t start, uint64_t end)
 {
 	const struct jp_evidence *evidence = equal->evidence;
 	const struct jp_mapping *known = jp_replay_find(equal->spaces, point->pid, start);
 	const struct jp_executable *truth = NULL;
-	struct jp_mapping_difference different = {.start = start, .end = end};
+	struct mapping_difference different = {.start = start, .end = end};
 	bool possible = false;
 
 	for (size_t i = first; i < equal->nr_now && equal->now[i]->start <= start; i++) {
 		if (equal->now[i]->end <= start)
 			continue;
 		possible = true;
-		if (surely(equal, equal->now[i], point->time))
+		if (surely_exists(equal, equal->now[i], point->time))
 			truth = equal->now[i];
 	}
 	if (known && !(known->prot & JP_PROT_EXEC))
 		known = NULL;
-	if ((!truth && !known) || (!known && !is_told(equal, truth, point->time)))
+	if ((!truth && !known) || (!known && !is_visible(equal, truth, point->time)))
 		return 0;
 	if (!truth && possible) {
 		equal->unjudged += equal->injected ? 0 : end - start;
@@ -140,61 +250,60 @@ static int judge_piece(struct equal *equal, const struct jp_mapping_point *point
 	different.metric = "injected.missing";
 	different.cause = "taken";
 	if (equal->injected)
-		return known ? 0 : judge_taken(equal, point, &different);
+		return known ? 0 : judge_removed(equal, point, &different);
 	equal->compared += end - start;
 	if (!truth) {
 		different.metric = "mappings.extra";
-		different.last = last_at(equal, point->pid, start, point->time);
-		/* The parent lost it without a record, before the fork. */
+		different.last = find_last(equal, point->pid, start, point->time);
+		/* The parent unmapped it without a record, before the fork. */
 		if (!different.last)
-			different.last = last_at(equal, known->pid, start, point->time);
-		different.cause =
-			jp_mapping_extra(&equal->differences, different.last, known, point->time);
+			different.last = find_last(equal, known->pid, start, point->time);
+		different.cause = find_extra_cause(equal, different.last, known, point->time);
 		if (equal->evidence->declared.observed)
-			return judge_told(equal, point, &different);
-		return jp_mapping_differ(&equal->differences, point, &different, &equal->extra);
+			return judge_stated(equal, point, &different);
+		return report(equal, point, &different, &equal->extra);
 	}
 	if (known)
 		different.cause = jp_mapping_differs(&equal->truth.memories[truth->memory], truth,
 						     known, start);
 	if (equal->evidence->declared.observed)
-		return known ? judge_told(equal, point, &different) : 0;
+		return known ? judge_stated(equal, point, &different) : 0;
 	if (known && !different.cause) {
 		equal->equal += end - start;
 		return 0;
 	}
-	/* The last mapping has no record, and the record of the mapping before it remains. */
+	/* The mapping has no record; the capture still has an older one. */
 	if (!known || known->since + evidence->info.slack < truth->open_before)
 		different.cause =
 			jp_unmapped(evidence, equal->view->known, point->pid, start, point->time)
 				.cause;
 	if (known) {
 		different.metric = "mappings.differs";
-		return jp_mapping_differ(&equal->differences, point, &different, &equal->different);
+		return report(equal, point, &different, &equal->different);
 	}
 	different.metric = "mappings.missing";
-	return jp_mapping_differ(&equal->differences, point, &different, &equal->missing);
+	return report(equal, point, &different, &equal->missing);
 }
 
-static int add_edges(struct equal *equal, uint64_t start, uint64_t end)
+static int add_borders(struct equal *equal, uint64_t start, uint64_t end)
 {
-	if (!jp_array_reserve(&equal->edges, &equal->edges_capacity, equal->nr_edges + 2))
+	if (!jp_array_reserve(&equal->borders, &equal->borders_capacity, equal->nr_borders + 2))
 		return -ENOMEM;
-	equal->edges[equal->nr_edges++] = start;
-	equal->edges[equal->nr_edges++] = end;
+	equal->borders[equal->nr_borders++] = start;
+	equal->borders[equal->nr_borders++] = end;
 	return 0;
 }
 
 /* Collects the pieces of truth and capture at @point, and all their borders. */
-static int gather(struct equal *equal, const struct jp_mapping_point *point)
+static int collect_pieces(struct equal *equal, const struct jp_mapping_point *point)
 {
 	const struct jp_executable *one;
 	const struct jp_mapping *known;
 	size_t at = SIZE_MAX;
 	int failed = 0;
 
-	equal->nr_now = equal->nr_edges = 0;
-	equal->differences.nothing = true;
+	equal->nr_now = equal->nr_borders = 0;
+	equal->nothing = true;
 	while (!failed &&
 	       (one = jp_executables_next(&equal->truth, point->pid, 0, UINT64_MAX, &at))) {
 		if (!jp_executable_possibly(one, point->time, point->time,
@@ -203,27 +312,27 @@ static int gather(struct equal *equal, const struct jp_mapping_point *point)
 		if (!jp_array_reserve(&equal->now, &equal->now_capacity, equal->nr_now + 1))
 			return -ENOMEM;
 		equal->now[equal->nr_now++] = one;
-		failed = add_edges(equal, one->start, one->end);
+		failed = add_borders(equal, one->start, one->end);
 	}
 	for (known = jp_replay_from(equal->spaces, point->pid, 0); !failed && known;
 	     known = jp_replay_from(equal->spaces, point->pid, known->end))
 		if (known->prot & JP_PROT_EXEC) {
-			equal->differences.nothing = false;
-			failed = add_edges(equal, known->start, known->end);
+			equal->nothing = false;
+			failed = add_borders(equal, known->start, known->end);
 		}
-	if (equal->nr_edges)
-		qsort(equal->edges, equal->nr_edges, sizeof(*equal->edges), jp_by_value);
+	if (equal->nr_borders)
+		qsort(equal->borders, equal->nr_borders, sizeof(*equal->borders), jp_by_value);
 	return failed;
 }
 
 static int judge_point(struct equal *equal, const struct jp_mapping_point *point)
 {
-	int failed = gather(equal, point);
+	int failed = collect_pieces(equal, point);
 	size_t first = 0;
 
 	equal->marks += point->mark && !equal->injected;
-	for (size_t i = 1; !failed && i < equal->nr_edges; i++) {
-		const uint64_t start = equal->edges[i - 1], end = equal->edges[i];
+	for (size_t i = 1; !failed && i < equal->nr_borders; i++) {
+		const uint64_t start = equal->borders[i - 1], end = equal->borders[i];
 
 		while (first < equal->nr_now && equal->now[first]->end <= start)
 			first++;
@@ -237,7 +346,6 @@ static int begin(struct jp_view *view, struct jp_error *err)
 {
 	const struct jp_truth *truth = view->evidence->truth;
 	struct equal *equal;
-	int failed;
 
 	/* The truth contains executable memory only. */
 	if (truth->version < JP_TRUTH_VERSION_MAPS || view->evidence->declared.no_protections)
@@ -248,12 +356,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	equal->view = view;
 	equal->evidence = view->evidence;
 	equal->spaces = view->spaces;
-	equal->differences = (struct jp_mapping_differences){.view = view, .truth = &equal->truth};
 	equal->points =
 		(struct jp_mapping_points){.evidence = view->evidence, .truth = &equal->truth};
-	failed = jp_executables_load(&equal->truth, truth, err)
-			 ?: jp_mapping_points_find(&equal->points, err);
-	return failed;
+	return jp_executables_load(&equal->truth, truth, err)
+		       ?: jp_mapping_points_find(&equal->points, err);
 }
 
 static int judge_points(struct equal *equal, uint64_t time)
@@ -266,8 +372,8 @@ static int judge_points(struct equal *equal, uint64_t time)
 	return failed;
 }
 
-/* Starts again with injected.data, when perf.data is complete. */
-static int turn_over(struct equal *equal)
+/* Judges the rest of perf.data and restarts with injected.data. */
+static int switch_to_injected(struct equal *equal)
 {
 	int failed = judge_points(equal, UINT64_MAX);
 
@@ -277,16 +383,16 @@ static int turn_over(struct equal *equal)
 	return failed;
 }
 
-static int until(struct jp_view *view, uint64_t time)
+static int advance_to(struct jp_view *view, uint64_t time)
 {
 	struct equal *equal = view->state;
-	int failed = view->in_injected && !equal->injected ? turn_over(equal) : 0;
+	int failed = view->in_injected && !equal->injected ? switch_to_injected(equal) : 0;
 
 	return failed ?: judge_points(equal, time);
 }
 
-/* The replay has applied the event already: only its state at each point counts. */
-static int see(struct jp_view *view, const struct jp_event *event)
+/* Does nothing: only the state of the replay at each point counts. */
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	return 0;
 }
@@ -303,9 +409,9 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return jp_fail(err, ENODATA, "no mapping was compared at any of %zu moments",
 			       equal->points.count);
 	if (equal->evidence->declared.observed) {
-		jp_findings_add_as(
-			findings, &told_mappings,
-			jp_metric_rate("mappings.told", equal->told - equal->untrue, equal->told));
+		jp_findings_add_as(findings, &stated_mappings,
+				   jp_metric_rate("mappings.told", equal->stated - equal->untrue,
+						  equal->stated));
 		return 0;
 	}
 	/* in KiB */
@@ -317,8 +423,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 	jp_findings_add_count(findings, "mappings.differs", equal->different);
 	if (!equal->injected)
 		return 0;
-	jp_findings_add_count(findings, "injected.missing", equal->taken_files);
-	jp_findings_add_count(findings, "injected.taken", equal->taken);
+	jp_findings_add_count(findings, "injected.missing", equal->removed_files);
+	jp_findings_add_count(findings, "injected.taken", equal->removed);
 	return 0;
 }
 
@@ -327,20 +433,20 @@ static void free_equal(void *state)
 	struct equal *equal = state;
 
 	jp_executables_free(&equal->truth);
-	jp_map_free(&equal->differences.listed);
+	jp_map_free(&equal->listed);
 	free(equal->points.list);
 	free(equal->now);
-	free(equal->edges);
+	free(equal->borders);
 	free(equal);
 }
 
 static const struct jp_validator equal_mappings = {
 	.name = "equal_mappings",
-	.help = "are the capture's executable mappings those that each process truly had?",
+	.help = "does the capture have the executable mappings that each process had?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.until = until,
-	.see = see,
+	.until = advance_to,
+	.see = handle_event,
 	.end = end,
 	.free = free_equal,
 };

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Event counts: the kernel reports how often a sampling event counted, beside its samples. A
- * breakpoint gives one sample for each hit. A clock counts nanoseconds and gives at most one sample
- * in each whole period for which it was on. The file must have as many samples as the capture
- * wrote.
- */
+/* Event counts: the file must have as many samples as the capture wrote, and as its events counted.
+ * A breakpoint causes one sample for each hit. A clock counts nanoseconds and causes at most one
+ * sample per period. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +15,7 @@ struct event_counts {
 	bool steady, throttled;
 };
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct event_counts *counts = view->state;
 
@@ -47,7 +44,7 @@ static int judge_written(struct jp_view *view)
 	const struct event_counts *counts = view->state;
 	const struct jp_capture_info *info = &view->evidence->info;
 
-	/* Other profilers may leave the number out; ours states none if it wrote none. */
+	/* Other profilers may not state the number. */
 	if ((!info->samples && !info->first_enabled) || counts->samples == info->samples)
 		return 0;
 	return jp_findings_except(&view->findings, "event.samples", "not-written",
@@ -61,18 +58,17 @@ static int judge_counted(struct jp_view *view)
 	const struct jp_capture_info *info = &view->evidence->info;
 	const double period = info->breakpoints ? 1 : counts->steady ? (double)counts->period : 0;
 	const uint64_t lost = jp_max(counts->lost, info->lost_samples) + info->duplicates;
-	/* A sample that was dropped as a double was counted twice, and a lost one was counted as
-	 * well; a lost record may be one of throttling. */
+	/* Events counted dropped doubles and lost samples, too. A lost record may be of
+	 * throttling. */
 	const double given = (double)counts->samples + (double)info->duplicates +
 			     (counts->throttled ? 0 : (double)info->lost_samples);
 	double most, least;
 	const char *cause;
 
-	/* Other profilers, and older versions of ours, do not state the count. */
 	if (!period || !info->counted)
 		return 0;
 	most = (double)info->counted / period;
-	/* The kernel stops an event that samples too often, and the event continues to count. */
+	/* A throttled event takes no samples but continues to count. */
 	least = info->breakpoints && !counts->throttled ? most : 0;
 	cause = (double)(counts->samples + lost) < least ? "too-few"
 		: given > most                           ? "too-many"
@@ -99,9 +95,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator event_counts = {
 	.name = "event_counts",
-	.help = "has the file as many samples as its events counted?",
+	.help = "does the file have as many samples as its events counted?",
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free,
 };

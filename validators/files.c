@@ -24,7 +24,7 @@ struct process_files {
 struct jp_files {
 	struct jp_view *view;
 	const struct jp_evidence *evidence;
-	struct jp_findings by_samples; /* behind those of the mappings */
+	struct jp_findings by_samples; /* to be appended to those of the mappings */
 	struct jp_map by_path;         /* pid -> struct process_files, filled on demand */
 	uint64_t judged, missing, late, late_ns, identity, samples, credited;
 };
@@ -70,14 +70,13 @@ static int list_files(const struct jp_truth *truth, uint32_t pid,
 	return 0;
 }
 
-/* Returns the cause by which @known is a file other than @file, or NULL if they are the same as far
- * as the record states. */
-static const char *differs(const struct jp_truth_file *file, const struct jp_mapping *known)
+/* Returns the attribute by which @known is another file than @file, as a cause id, or NULL. */
+static const char *find_difference(const struct jp_truth_file *file, const struct jp_mapping *known)
 {
 	size_t length = strlen(file->path);
 	const char *id = file->build_id, *end = strchr(id, ' ');
 
-	/* Programs and libraries can run from /dev/shm: treat it as a file. */
+	/* Programs and libraries can run from /dev/shm. */
 	if (known->backing != JP_BACKING_FILE && known->backing != JP_BACKING_SHM)
 		return "no-file";
 	if (known->build_id_size && *id != '-') {
@@ -91,7 +90,7 @@ static const char *differs(const struct jp_truth_file *file, const struct jp_map
 				return "other-build-id";
 		}
 	}
-	/* A record with a build id has no inode: they share a place (5.12). */
+	/* A build id takes the place of the inode in a record (5.12). */
 	if (known->ino && known->ino != file->ino)
 		return "other-inode";
 	if (known->ino && (known->maj != file->maj || known->min != file->min))
@@ -108,10 +107,10 @@ static int compare_path(const char *path, const char *name, size_t length)
 	return strncmp(path, name, length) ?: path[length] != '\0';
 }
 
-/* Returns whether @known is one of @files that had ended by @time, and whose path is the first
- * @length bytes of its name. */
-static bool was_earlier(const struct process_files *files, const struct jp_mapping *known,
-			size_t length, uint64_t time)
+/* Returns whether @known, by the first @length bytes of its name, is one of @files that had ended
+ * by @time. */
+static bool is_earlier_file(const struct process_files *files, const struct jp_mapping *known,
+			    size_t length, uint64_t time)
 {
 	const struct jp_truth_file *list = files->list;
 	size_t i;
@@ -120,33 +119,33 @@ static bool was_earlier(const struct process_files *files, const struct jp_mappi
 	for (; i < files->count && list[i].until <= time &&
 	       !compare_path(list[i].path, known->name, length);
 	     i++)
-		if (!differs(&list[i], known))
+		if (!find_difference(&list[i], known))
 			return true;
 	return false;
 }
 
 /* Returns the cause for another file in the place of @file, or NULL if out of memory. */
-static const char *blame(struct jp_files *files, const struct jp_truth_file *file,
-			 const struct jp_mapping *known, const char *difference)
+static const char *find_identity_cause(struct jp_files *files, const struct jp_truth_file *file,
+				       const struct jp_mapping *known, const char *difference)
 {
 	const size_t length = strlen(known->name), end = strlen(DELETED);
 	struct process_files *all = jp_map_at(&files->by_path, file->pid, sizeof(*all));
 
 	if (!all || (!all->count && list_files(files->evidence->truth, file->pid, by_path, all)))
 		return NULL;
-	/* The program before the last exec: most likely the parent's. */
-	if (was_earlier(all, known, length, file->from) ||
+	/* The program before the last exec, usually the parent's. */
+	if (is_earlier_file(all, known, length, file->from) ||
 	    (length >= end && !strcmp(known->name + length - end, DELETED) &&
-	     was_earlier(all, known, length - end, file->from)))
+	     is_earlier_file(all, known, length - end, file->from)))
 		return "earlier-program";
 	return difference;
 }
 
-/* Returns for how many ns of [@from, @to) the capture held the right file in @file's place.
- * *@wrong: another file that it held. */
-static uint64_t known_for(const struct jp_files *files, const struct jp_truth_file *file,
-			  uint64_t from, uint64_t to, const struct jp_span **wrong,
-			  const char **difference)
+/* Returns for how many ns of [@from, @to) the capture had the right file in @file's place. Stores
+ * the last span with another file in *@wrong, and the difference. */
+static uint64_t measure_known_time(const struct jp_files *files, const struct jp_truth_file *file,
+				   uint64_t from, uint64_t to, const struct jp_span **wrong,
+				   const char **difference)
 {
 	const struct jp_box box = {file->addr, file->addr + 1, from, to};
 	const struct jp_span *span;
@@ -157,7 +156,7 @@ static uint64_t known_for(const struct jp_files *files, const struct jp_truth_fi
 
 		if (span->open_before >= to || span->close_before <= from)
 			continue;
-		other = differs(file, &span->mapping);
+		other = find_difference(file, &span->mapping);
 		if (other && *wrong && *wrong > span)
 			continue;
 		if (other) {
@@ -171,7 +170,7 @@ static uint64_t known_for(const struct jp_files *files, const struct jp_truth_fi
 }
 
 /* Judges @file during [@from, @to). */
-static int judge_during(struct jp_files *files, const struct jp_truth_file *file, uint64_t from,
+static int judge_window(struct jp_files *files, const struct jp_truth_file *file, uint64_t from,
 			uint64_t to)
 {
 	uint64_t known;
@@ -182,10 +181,10 @@ static int judge_during(struct jp_files *files, const struct jp_truth_file *file
 	char what[256];
 
 	files->judged++;
-	known = known_for(files, file, from, to, &wrong, &difference);
+	known = measure_known_time(files, file, from, to, &wrong, &difference);
 	if (wrong) {
 		files->identity++;
-		cause = blame(files, file, &wrong->mapping, difference);
+		cause = find_identity_cause(files, file, &wrong->mapping, difference);
 		if (!cause)
 			return -ENOMEM;
 		return jp_findings_except(&files->view->findings, "files.identity", cause,
@@ -226,15 +225,15 @@ static int judge_file(struct jp_files *files, const struct jp_truth_file *file)
 								file->from, &at, &from, &to);) {
 		to = jp_min(to, end);
 		if (from < to)
-			failed = judge_during(files, file, from, to);
+			failed = judge_window(files, file, from, to);
 	}
 	return failed;
 }
 
-/* Finds the file that contains @ip of @pid, if @time surely lies within its life. Returns false if
- * there is none. */
-static bool file_at(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
-		    struct jp_truth_file *file)
+/* Stores the file that surely contains @ip of @pid at @time in *@file. Returns false if there is
+ * none. */
+static bool find_file(const struct jp_files *files, uint32_t pid, uint64_t ip, uint64_t time,
+		      struct jp_truth_file *file)
 {
 	const struct jp_box box = {ip, ip + 1, time, time};
 	const uint64_t slack = files->evidence->info.slack;
@@ -246,7 +245,6 @@ static bool file_at(const struct jp_files *files, uint32_t pid, uint64_t ip, uin
 	return false;
 }
 
-/* Judges whether a sample in a file of the truth is credited to that file. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 {
 	const uint64_t ip = event->sample.ip;
@@ -255,18 +253,18 @@ int jp_files_sample(struct jp_files *files, const struct jp_event *event)
 	const char *cause;
 	char what[256] = "";
 
-	if (!event->sample.user || !file_at(files, event->pid, ip, event->time, &file) ||
-	    jp_sample_bystander(files->evidence, event))
+	if (!event->sample.user || !find_file(files, event->pid, ip, event->time, &file) ||
+	    jp_sample_is_bystander(files->evidence, event))
 		return 0;
 	files->samples++;
 	known = jp_replay_find(files->view->spaces, event->pid, ip);
-	cause = known ? differs(&file, known) : NULL;
+	cause = known ? find_difference(&file, known) : NULL;
 	if (known && !cause) {
 		files->credited++;
 		return 0;
 	}
 	if (known) {
-		cause = blame(files, &file, known, cause);
+		cause = find_identity_cause(files, &file, known, cause);
 		if (!cause)
 			return -ENOMEM;
 	} else {
@@ -305,7 +303,7 @@ struct jp_files *jp_files_begin(struct jp_view *view)
 	return files;
 }
 
-/* Judges the files of @pid in the order in which they came. */
+/* Judges the files of @pid in the order in which they were mapped. */
 static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen seen,
 			 const void *context)
 {
@@ -319,8 +317,8 @@ static int judge_process(struct jp_files *files, uint32_t pid, jp_files_seen see
 	return failed;
 }
 
-/* Returns the processes with files, sorted, some more than once. */
-static uint64_t *processes_with_files(const struct jp_truth *truth)
+/* Returns the sorted pids of all files, or NULL if out of memory. */
+static uint64_t *list_pids(const struct jp_truth *truth)
 {
 	const size_t count = truth->nr_files + truth->nr_inherited;
 	uint64_t *pids = calloc(count + 1, sizeof(*pids));
@@ -336,7 +334,7 @@ static uint64_t *processes_with_files(const struct jp_truth *truth)
 int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context)
 {
 	const struct jp_truth *truth = files->evidence->truth;
-	jp_cleanup_free uint64_t *pids = processes_with_files(truth);
+	jp_cleanup_free uint64_t *pids = list_pids(truth);
 	int failed = pids ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !failed && i < truth->nr_files + truth->nr_inherited; i++)

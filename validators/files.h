@@ -3,13 +3,17 @@
 
 #include "harness/judge/validator.h"
 
-/* Returns whether the capture knows anything of @pid at @time. */
+/* Returns whether the capture has any record or sample of @pid at @time. */
 typedef bool (*jp_files_seen)(const void *context, uint32_t pid, uint64_t time);
 
-/* Compares the truth's files (programs, libraries) with the capture's mappings, and credits each
- * sample in a file to the mapping that contains it. */
+/* Compares the truth's files (programs, libraries) with the capture's mappings. */
 struct jp_files;
+/* Returns NULL if out of memory. */
 struct jp_files *jp_files_begin(struct jp_view *view);
+/* Judges whether the capture's mapping credits sample @event to the right file. Returns 0 or
+ * -ENOMEM. */
 int jp_files_sample(struct jp_files *files, const struct jp_event *event);
+/* Judges all files that were mapped while @seen returns true, and adds the metrics. Returns 0 or
+ * -ENOMEM. */
 int jp_files_end(struct jp_files *files, jp_files_seen seen, const void *context);
 void jp_files_free(struct jp_files *files);

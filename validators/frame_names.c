@@ -38,7 +38,7 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 		      const uint64_t *frames, uint32_t count, uint64_t *numbers)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		/* A caller's address points behind the call. */
+		/* A return address points behind the call. */
 		const struct jp_truth_code *code =
 			jp_truth_code_at(names->truth, pid, frames[i] - !!i, time);
 
@@ -46,10 +46,10 @@ void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 	}
 }
 
-/* Returns the verdict if each unnamed frame is what @other has in its place. */
-static enum jp_verdict as_if(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
-			     uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
-			     const uint64_t *whole, uint32_t nr_whole)
+/* Returns the verdict if each unnamed frame has the name that @other has at its index. */
+static enum jp_verdict judge_filled(uint64_t *seen, uint32_t nr_seen, const uint64_t *other,
+				    uint32_t nr_other, const uint64_t *must, uint32_t nr_must,
+				    const uint64_t *whole, uint32_t nr_whole)
 {
 	uint64_t marks[JP_FRAME_MOST / 64] = {0};
 	enum jp_verdict verdict;
@@ -70,9 +70,10 @@ static enum jp_verdict as_if(uint64_t *seen, uint32_t nr_seen, const uint64_t *o
 enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
 {
-	enum jp_verdict one = as_if(seen, nr_seen, must, nr_must, must, nr_must, whole, nr_whole);
+	enum jp_verdict one =
+		judge_filled(seen, nr_seen, must, nr_must, must, nr_must, whole, nr_whole);
 	enum jp_verdict other =
-		as_if(seen, nr_seen, whole, nr_whole, must, nr_must, whole, nr_whole);
+		judge_filled(seen, nr_seen, whole, nr_whole, must, nr_must, whole, nr_whole);
 	bool unnamed = false;
 
 	for (uint32_t i = 0; i < nr_seen && !unnamed; i++)

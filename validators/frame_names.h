@@ -6,26 +6,26 @@
 #include "harness/model/oracle/truth.h"
 
 /* Numbers for names of emitted functions, so that stacks of names compare like stacks of addresses.
- * Native frames, and frames in files, may have any name: all are JP_FRAME_NATIVE. */
-enum { JP_FRAME_MOST = 8192 }; /* frames of one stack */
+ * Native frames and frames in files may have any name, so all are JP_FRAME_NATIVE. */
+enum { JP_FRAME_MOST = 8192 }; /* frames of one stack that are compared */
 enum { JP_FRAME_NATIVE, JP_FRAME_UNNAMED, JP_FRAME_FIRST };
 
 struct jp_frame_names {
 	const struct jp_truth *truth;
-	struct jp_text_pool texts; /* value: the number, if it is an emitted function */
+	struct jp_text_pool texts; /* value: not NULL if it is an emitted function */
 };
 
 /* Fills @names, which must be all zero. Returns 0 or -ENOMEM. */
 int jp_frame_names_init(struct jp_frame_names *names, const struct jp_truth *truth);
 /* Returns the number of @name; NULL: the profiler has no name. */
 uint64_t jp_frame_number(struct jp_frame_names *names, const char *name);
-/* Stores the numbers of @count true addresses of @pid at @time, innermost first. */
+/* Stores in @numbers the numbers of @count addresses of @pid at @time, innermost first. */
 void jp_frame_numbers(struct jp_frame_names *names, uint32_t pid, uint64_t time,
 		      const uint64_t *frames, uint32_t count, uint64_t *numbers);
-/* Returns the verdict of @seen. An unnamed frame may be any function; if no choice fits, a caller
- * is missing. Leaves @seen unchanged. */
+/* Returns the verdict of @seen as jp_stack_verdict() does. An unnamed frame may be any function; if
+ * none fits, the verdict is JP_HOLE. Leaves @seen unchanged. */
 enum jp_verdict jp_frame_verdict(uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole);
-/* Returns whether all emitted code has a name: code in a file may have none. */
+/* Returns whether all emitted code has a name. Code in a file may have none. */
 bool jp_frame_all_named(const struct jp_truth *truth);
 void jp_frame_names_free(struct jp_frame_names *names);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names at a gate: is each process that announced itself listed by its name at that time? And does
- * a backfill begin a process anew exactly where nothing known of it remains? Readers forget all
- * mappings of a process at an exec. */
+/* Names at a gate: the gate must list each announced process by its name at that time. Its backfill
+ * must mark the name as one of an exec, at which readers drop all mappings, exactly if the capture
+ * has no valid mapping of the process. */
 #include "validators/gate_names.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 struct gate_names {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	bool *anew;    /* for each announcement: nothing of its maps was known before */
-	size_t passed; /* announcements whose reading began */
+	bool *anew;    /* for each announcement: the capture had no mapping of the snapshot */
+	size_t passed; /* announcements whose snapshot began */
 	uint64_t wrong, records, wrong_records;
 };
 
@@ -24,18 +24,17 @@ const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 					     const struct jp_event *event)
 {
 	const struct jp_announced *process;
-	const struct jp_snapshot *reading;
+	const struct jp_snapshot *snapshot;
 
 	if (!event->record || strcmp(evidence->intervals.gate, "backfill") != 0)
 		return NULL;
 	process = jp_intervals_find_process(&evidence->intervals, event->pid, event->time);
-	reading = process ? jp_evidence_announced(evidence, process) : NULL;
-	return reading && reading->before == event->time ? reading : NULL;
+	snapshot = process ? jp_evidence_announced(evidence, process) : NULL;
+	return snapshot && snapshot->before == event->time ? snapshot : NULL;
 }
 
-/* Returns whether the capture already has exactly @map; the offset of memory without a file does
- * not count. */
-static bool is_known(struct jp_replay *spaces, uint32_t pid, const struct jp_procmap *map)
+/* Returns whether the capture has exactly @map. The offset of memory without a file is ignored. */
+static bool is_known_mapping(struct jp_replay *spaces, uint32_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(spaces, pid, map->start);
 
@@ -44,34 +43,34 @@ static bool is_known(struct jp_replay *spaces, uint32_t pid, const struct jp_pro
 	       known->min == map->min && (!map->ino || known->pgoff == map->offset);
 }
 
-static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot *reading)
+static bool begins_anew(const struct gate_names *gate, const struct jp_snapshot *snapshot)
 {
-	for (size_t i = 0; i < reading->count; i++)
-		/* [vsyscall] is the kernel's, and no record shows it. */
-		if (reading->maps[i].prot & JP_PROT_EXEC && !(reading->maps[i].start >> 63) &&
-		    is_known(gate->view->spaces, reading->pid, &reading->maps[i]))
+	for (size_t i = 0; i < snapshot->count; i++)
+		/* [vsyscall] has no record. */
+		if (snapshot->maps[i].prot & JP_PROT_EXEC && !(snapshot->maps[i].start >> 63) &&
+		    is_known_mapping(gate->view->spaces, snapshot->pid, &snapshot->maps[i]))
 			return false;
 	return true;
 }
 
-/* Notes what was known before each reading. */
-static int until(struct jp_view *view, uint64_t time)
+/* Notes before each snapshot whether the capture has any of its mappings. */
+static int advance_to(struct jp_view *view, uint64_t time)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
 	struct gate_names *gate = view->state;
 
 	for (; gate->passed < intervals->nr_processes; gate->passed++) {
 		const struct jp_announced *process = &intervals->processes[gate->passed];
-		const struct jp_snapshot *reading = jp_evidence_announced(view->evidence, process);
+		const struct jp_snapshot *snapshot = jp_evidence_announced(view->evidence, process);
 
-		if (reading && reading->before > time)
+		if (snapshot && snapshot->before > time)
 			break;
-		gate->anew[gate->passed] = reading && begins_anew(gate, reading);
+		gate->anew[gate->passed] = snapshot && begins_anew(gate, snapshot);
 	}
 	return 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &view->evidence->intervals;
 	struct gate_names *gate = view->state;
@@ -93,9 +92,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				       : "it was known, and its record is of an exec");
 }
 
-/* Returns when the name of @process was read at the latest: after its announcement and before the
- * gatekeeper's next action. */
-static uint64_t listed_until(const struct jp_intervals *intervals, size_t process)
+/* Returns the latest time at which the gate read the name of @process: its next action. */
+static uint64_t latest_reading(const struct jp_intervals *intervals, size_t process)
 {
 	uint64_t until = process + 1 < intervals->nr_processes
 				 ? intervals->processes[process + 1].asked
@@ -107,13 +105,13 @@ static uint64_t listed_until(const struct jp_intervals *intervals, size_t proces
 	return until;
 }
 
-/* Returns whether @process had its listed name at any time at which its name may have been read. */
-static bool is_called(const struct gate_names *gate, size_t process)
+/* Returns whether @process had its listed name at any time at which the gate may have read it. */
+static bool had_listed_name(const struct gate_names *gate, size_t process)
 {
 	const struct jp_evidence *evidence = gate->view->evidence;
 	const struct jp_announced *one = &evidence->intervals.processes[process];
 	const uint64_t slack = evidence->info.slack;
-	const uint64_t until = listed_until(&evidence->intervals, process);
+	const uint64_t until = latest_reading(&evidence->intervals, process);
 	const struct jp_task_name *name =
 		jp_tasks_name(&gate->tasks, one->pid, until == UINT64_MAX ? until : until + slack);
 
@@ -136,7 +134,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 		const struct jp_announced *process = &intervals->processes[i];
 
 		/* The process had ended before its name was read. */
-		if (strcmp(process->comm, "?") == 0 || is_called(gate, i))
+		if (strcmp(process->comm, "?") == 0 || had_listed_name(gate, i))
 			continue;
 		gate->wrong++;
 		failed = jp_findings_except(&view->findings, "gated.listed", "other-text",
@@ -176,10 +174,10 @@ static void free_gate(void *state)
 
 static const struct jp_validator gate_names = {
 	.name = "gate_names",
-	.help = "does a gate list each process by its name, and begin it anew where it must?",
+	.help = "does a gate list each process by its name, and mark an exec where it must?",
 	.begin = begin,
-	.until = until,
-	.see = see,
+	.until = advance_to,
+	.see = handle_event,
 	.end = end,
 	.free = free_gate,
 };

@@ -4,7 +4,7 @@
 #include "harness/format/event.h"
 #include "harness/model/evidence/evidence.h"
 
-/* Returns the reading of an announcement from which a gate's backfill made the name record @event.
- * NULL: the kernel or another tool wrote it. */
+/* Returns the snapshot from which a gate's backfill made record @event, or NULL if the kernel or
+ * another tool wrote it. */
 const struct jp_snapshot *jp_gate_backfilled(const struct jp_evidence *evidence,
 					     const struct jp_event *event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Gated captures: for each process that announced itself, what did the capture know when its
- * interval began, are samples in its interval only, and how long did it wait for answers? */
+/* Gated captures: judges for each announced process which of its mappings the capture has when its
+ * interval begins, whether samples lie in the interval only, and how long it waited for the
+ * gate. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 #include "harness/judge/unmapped.h"
 #include "harness/judge/validator.h"
 
-/* With more processes only sums are reported. */
+/* Processes with metrics of their own; all count in the sums. */
 enum { MOST_LISTED = 64 };
 
 struct process {
-	uint64_t end; /* of its last interval; 0: it had none */
+	uint64_t end; /* of its last interval, in ns; 0: it had none */
 	uint64_t mmap2, comm, samples, mapped, named;
 };
 
@@ -26,14 +27,14 @@ struct gated {
 	struct jp_findings *findings;
 	const struct jp_view *view;
 	struct process *processes;
-	size_t begun, ended; /* intervals whose begin or end the walk has passed */
+	size_t begun, ended; /* intervals that began or ended before the current event */
 	uint64_t older, older_known, inside, inside_known, outside;
 	char first_outside[160];
 };
 
-/* Returns the process to which a record of @pid belongs. Mappings come before the announcement;
- * after an interval a pid may begin its next life. */
-static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t time)
+/* Returns the process of a record of @pid. Mappings come before the announcement; after an interval
+ * the pid may be reused. */
+static struct process *find_process(struct gated *gated, uint32_t pid, uint64_t time)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
 	struct process *last = NULL;
@@ -48,16 +49,15 @@ static struct process *process_of(struct gated *gated, uint32_t pid, uint64_t ti
 	return last;
 }
 
-/* Returns whether nothing shows that @known is a file other than @map's: a record with a build id
- * states no inode. */
+/* Returns whether @known may be the file of @map. A record with a build id has no inode. */
 static bool may_be_file_of(const struct jp_mapping *known, const struct jp_procmap *map)
 {
 	return known->build_id ||
 	       (known->ino == map->ino && known->maj == map->maj && known->min == map->min);
 }
 
-/* Returns whether the capture knows @map with its attributes. */
-static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
+/* Returns whether the capture has @map with its attributes. */
+static bool has_mapping(struct gated *gated, uint32_t pid, const struct jp_procmap *map)
 {
 	const struct jp_mapping *known = jp_replay_find(gated->view->spaces, pid, map->start);
 
@@ -68,7 +68,7 @@ static bool knows(struct gated *gated, uint32_t pid, const struct jp_procmap *ma
 	       (!map->ino || jp_mapping_same_name(known->name, map->name));
 }
 
-/* Judges what the process had when its interval began. */
+/* Judges the mappings and the name that the process had when its interval began. */
 static int judge_older(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_evidence *evidence = gated->evidence;
@@ -82,11 +82,11 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 		const struct jp_procmap *map = &snapshot->maps[i];
 		struct jp_unmapped unmapped;
 
-		/* [vsyscall] is the kernel's, and no record shows it. */
+		/* [vsyscall] has no record. */
 		if (!(map->prot & JP_PROT_EXEC) || map->start >> 63)
 			continue;
 		gated->older++;
-		if (knows(gated, interval->pid, map)) {
+		if (has_mapping(gated, interval->pid, map)) {
 			gated->older_known++;
 			continue;
 		}
@@ -107,11 +107,10 @@ static int judge_older(struct gated *gated, const struct jp_interval *interval)
 				  "pid %u has no name when its interval begins", interval->pid);
 }
 
-/* Counts what the process made executable inside: every gate reports that at once. */
+/* Counts memory that became executable during the interval: with every gate it has a record. */
 static void judge_inside(struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
-
 	size_t i;
 
 	jp_search(i, truth->nr_acts, truth->acts[i].before < interval->enabled);
@@ -131,8 +130,8 @@ static void judge_inside(struct gated *gated, const struct jp_interval *interval
 	}
 }
 
-/* Judges the begins and ends of intervals before @time. */
-static int pass_edges(struct gated *gated, uint64_t time)
+/* Judges the intervals that began or ended before @time. */
+static int judge_intervals(struct gated *gated, uint64_t time)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
 	int failed = 0;
@@ -163,7 +162,7 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	const struct jp_mapping *known;
 	struct process *process;
 
-	/* In the interval of a process others may run, such as the runner, but no other
+	/* Other processes, such as the runner, may run during an interval, but no other
 	 * benchmark. */
 	if (!interval ||
 	    (interval->pid != event->pid &&
@@ -184,12 +183,12 @@ static void judge_sample(struct gated *gated, const struct jp_event *event)
 	process->named += *jp_replay_comm(gated->view->spaces, event->pid) != 0;
 }
 
-static int until(struct jp_view *view, uint64_t time)
+static int advance_to(struct jp_view *view, uint64_t time)
 {
-	return pass_edges(view->state, time);
+	return judge_intervals(view->state, time);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct gated *gated = view->state;
 	struct process *process;
@@ -198,7 +197,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		judge_sample(gated, event);
 		return 0;
 	}
-	process = process_of(gated, event->pid, event->time);
+	process = find_process(gated, event->pid, event->time);
 	if (process && event->type == JP_EVENT_MAP)
 		process->mmap2++;
 	else if (process && event->type == JP_EVENT_COMM && event->pid == event->tid)
@@ -219,8 +218,7 @@ static void add_times(struct gated *gated, const char *what, uint64_t *times, si
 	jp_findings_add_count(gated->findings, name, times[count - 1] / 1000);
 }
 
-/* Adds how long the processes waited for answers, by their own clocks, and how long the gatekeeper
- * took from an announcement to its answer. */
+/* Adds how long the processes waited for the gate, and how long the gate took to answer. */
 static int add_waits(struct gated *gated)
 {
 	static const char *const requests[] = {"announce", "start", "stop"};
@@ -297,9 +295,9 @@ static void add_metrics(struct gated *gated)
 	jp_findings_add_count(findings, "gated.outside", gated->outside);
 }
 
-/* Returns whether the process waited at its gate meanwhile, by its own truth. */
-static bool waited(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from,
-		   uint64_t to)
+/* Returns whether the truth has a @mark of @pid that contains [@from, @to]. */
+static bool has_mark(const struct gated *gated, uint32_t pid, const char *mark, uint64_t from,
+		     uint64_t to)
 {
 	const struct jp_truth *truth = gated->evidence->truth;
 	const uint64_t slack = gated->evidence->info.slack;
@@ -312,23 +310,23 @@ static bool waited(const struct gated *gated, uint32_t pid, const char *mark, ui
 	return false;
 }
 
-/* Returns the request that its process does not confirm, or NULL if it confirms all. */
-static const char *not_asked(const struct gated *gated, const struct jp_interval *interval)
+/* Returns the request of which the process's truth has no mark, or NULL. */
+static const char *find_unconfirmed(const struct gated *gated, const struct jp_interval *interval)
 {
 	const struct jp_announced *process =
 		&gated->evidence->intervals.processes[interval->process];
 
-	if (!waited(gated, process->pid, "gate.announce", process->asked, process->answered))
+	if (!has_mark(gated, process->pid, "gate.announce", process->asked, process->answered))
 		return "gate.announce";
-	if (!waited(gated, interval->pid, "gate.start", interval->enabling, interval->enabled))
+	if (!has_mark(gated, interval->pid, "gate.start", interval->enabling, interval->enabled))
 		return "gate.start";
-	return waited(gated, interval->pid, "gate.stop", interval->disabling, interval->disabled)
+	return has_mark(gated, interval->pid, "gate.stop", interval->disabling, interval->disabled)
 		       ? NULL
 		       : "gate.stop";
 }
 
-/* Checks for contradictions that make all other results worthless. */
-static void check(struct gated *gated)
+/* Makes the case an ERROR for contradictions that invalidate all other results. */
+static void check_consistency(struct gated *gated)
 {
 	const struct jp_intervals *intervals = &gated->evidence->intervals;
 	struct jp_findings *findings = gated->findings;
@@ -348,7 +346,7 @@ static void check(struct gated *gated)
 				 process->pid, lacks);
 	}
 	for (size_t i = 0; i < intervals->nr_intervals && !*findings->error; i++) {
-		const char *request = not_asked(gated, &intervals->intervals[i]);
+		const char *request = find_unconfirmed(gated, &intervals->intervals[i]);
 
 		if (request)
 			snprintf(findings->error, sizeof(findings->error),
@@ -385,11 +383,11 @@ static int begin(struct jp_view *view, struct jp_error *err)
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct gated *gated = view->state;
-	int failed = pass_edges(gated, UINT64_MAX);
+	int failed = judge_intervals(gated, UINT64_MAX);
 
 	if (!failed) {
 		add_metrics(gated);
-		check(gated);
+		check_consistency(gated);
 		failed = add_waits(gated);
 	}
 	return failed ? jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir) : 0;
@@ -405,10 +403,10 @@ static void free_gated(void *state)
 
 static const struct jp_validator gated_capture = {
 	.name = "gated_capture",
-	.help = "is each announced process known, and sampled in its interval alone?",
+	.help = "does the capture know each announced process, and sample it in its interval only?",
 	.begin = begin,
-	.until = until,
-	.see = see,
+	.until = advance_to,
+	.see = handle_event,
 	.end = end,
 	.free = free_gated,
 };

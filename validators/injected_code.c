@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Injected code: each record that inject added must describe code that its process has at that
- * time. If a jitdump was injected, none of its loads may be left out, whether or not a name shows
- * it. */
+ * time. If a jitdump was injected, each of its loads must have a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@
 #include "harness/judge/validator.h"
 #include "harness/model/files/injected_bytes.h"
 
-/* A mapping record of perf.data, which distinguishes injected.data's own records. */
+/* A mapping record of perf.data: inject did not add it. */
 struct captured {
 	uint64_t time, start, end;
 	uint32_t pid;
@@ -29,7 +28,7 @@ struct injected_code {
 	uint64_t code_records, no_code;
 	struct jp_file_finder *finder;
 	struct jp_code_loads loads;
-	bool *told;          /* of each load: a record was added for it */
+	bool *recorded;      /* for each load: inject added a record */
 	struct jp_map dumps; /* by owner: number of its loads with a record */
 };
 
@@ -42,7 +41,7 @@ static int by_captured(const void *left, const void *right)
 		       ?: jp_compare(a->start, b->start);
 }
 
-/* Returns whether @record is a record of perf.data, or a piece of one. */
+/* Returns whether @record is a record of perf.data, or a part of such a record. */
 static bool is_captured(const struct injected_code *state, const struct jp_event *record)
 {
 	const uint64_t end = record->map.addr + record->map.len;
@@ -57,9 +56,9 @@ static bool is_captured(const struct injected_code *state, const struct jp_event
 	return false;
 }
 
-/* Returns the cause by which @record, which inject added, describes no code that is loaded at its
- * time, or NULL. */
-static const char *no_code(const struct injected_code *state, const struct jp_event *record)
+/* Returns the cause id if @record describes no code that is loaded at its time, else NULL. */
+static const char *find_contradiction(const struct injected_code *state,
+				      const struct jp_event *record)
 {
 	const struct jp_truth *truth = state->evidence->truth;
 	const uint64_t slack = state->evidence->info.slack;
@@ -76,8 +75,7 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 		if (record->time + slack < codes[i].loaded ||
 		    (codes[i].unloaded != UINT64_MAX && record->time > codes[i].unloaded + slack))
 			cause = "other-time";
-		else if (record->map.len >=
-			 codes[i].size) /* its unwinding tables follow the code */
+		else if (record->map.len >= codes[i].size) /* unwinding tables follow the code */
 			return NULL;
 		else
 			cause = "shorter";
@@ -85,20 +83,21 @@ static const char *no_code(const struct injected_code *state, const struct jp_ev
 	return cause;
 }
 
-/* Returns whether @record shows at most @load and the tables behind it, at a multiple of 8. */
-static bool bears(const struct jp_code_load *load, const struct jp_event *record)
+/* Returns whether @record covers at most @load and its tables, which begin at a multiple of 8. */
+static bool fits_load(const struct jp_code_load *load, const struct jp_event *record)
 {
 	return record->map.len <= load->size || record->map.len - load->size <= 7 + load->tables;
 }
 
-/* Notes that @record describes a load: injectors use the load's time. *@cause: it describes more
- * than the load, or other code. */
-static int note_told(struct injected_code *state, const struct jp_event *record, const char **cause)
+/* Marks the loads that @record describes: those of its time and address. Stores a cause in *@cause
+ * if it describes more than a load, or other code. Returns 0 or -ENOMEM. */
+static int mark_loads(struct injected_code *state, const struct jp_event *record,
+		      const char **cause)
 {
 	const struct jp_code_load *loads = state->loads.loads;
 	const char *other = NULL;
-	bool told_of = false, borne = false;
-	uint64_t *told;
+	bool found = false, fits = false;
+	uint64_t *recorded;
 	size_t i;
 
 	jp_search(i, state->loads.count,
@@ -108,24 +107,23 @@ static int note_told(struct injected_code *state, const struct jp_event *record,
 	for (; i < state->loads.count && loads[i].pid == record->pid &&
 	       loads[i].addr == record->map.addr && loads[i].time == record->time;
 	     i++) {
-		told = jp_map_at(&state->dumps, loads[i].owner, sizeof(*told));
-		if (!told)
+		recorded = jp_map_at(&state->dumps, loads[i].owner, sizeof(*recorded));
+		if (!recorded)
 			return -ENOMEM;
-		*told += !state->told[i];
-		state->told[i] = told_of = true;
-		borne |= bears(&loads[i], record);
+		*recorded += !state->recorded[i];
+		state->recorded[i] = found = true;
+		fits |= fits_load(&loads[i], record);
 		other = jp_injected_bytes_wrong(state->finder, record, &loads[i],
 						state->evidence->truth->e_machine);
 	}
-	if (told_of)
-		*cause = borne ? other : "longer";
+	if (found)
+		*cause = fits ? other : "longer";
 	return 0;
 }
 
-/* Returns whether the record has the attributes that injectors write: ours those of the kernel's
- * record for the process's mapping of the file; perf's the file's mode, shared
- * (jit_repipe_code_load()). */
-static bool is_as_written(const struct jp_event *record)
+/* Returns whether the record has the attributes that injectors write: ours those of a private
+ * executable mapping of the file; perf's (jit_repipe_code_load()) the file's mode, shared. */
+static bool has_injector_attributes(const struct jp_event *record)
 {
 	return record->map.flags == JP_MAP_SHARED
 		       ? S_ISREG(record->map.prot)
@@ -140,10 +138,10 @@ static int judge_added(struct injected_code *state, const struct jp_event *recor
 	if (record->kernel_map || !(record->map.prot & JP_PROT_EXEC) || is_captured(state, record))
 		return 0;
 	state->code_records++;
-	cause = no_code(state, record);
-	if (!cause && note_told(state, record, &cause))
+	cause = find_contradiction(state, record);
+	if (!cause && mark_loads(state, record, &cause))
 		return -ENOMEM;
-	if (!cause && !is_as_written(record))
+	if (!cause && !has_injector_attributes(record))
 		cause = "other-protection";
 	if (!cause)
 		return 0;
@@ -169,7 +167,7 @@ static int note_captured(struct injected_code *state, const struct jp_event *rec
 	return 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct injected_code *state = view->state;
 
@@ -183,8 +181,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return judge_added(state, event);
 }
 
-/* Reports loads without a record. If a dump was not injected at all, no name is right, which other
- * metrics show. */
+/* Reports loads without a record, of dumps that were injected. */
 static int judge_absent(struct injected_code *state)
 {
 	uint64_t absent = 0, all = 0;
@@ -196,7 +193,7 @@ static int judge_absent(struct injected_code *state)
 		if (!jp_map_find(&state->dumps, load->owner))
 			continue;
 		all++;
-		if (state->told[i])
+		if (state->recorded[i])
 			continue;
 		absent++;
 		failed = jp_findings_except(&state->view->findings, "injected.absent", "no-record",
@@ -234,9 +231,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	failed = jp_code_loads_read(view->evidence->dir, &state->loads, err);
 	if (failed)
 		return failed;
-	state->told = calloc(state->loads.count + 1, sizeof(*state->told));
+	state->recorded = calloc(state->loads.count + 1, sizeof(*state->recorded));
 	state->finder = jp_file_finder_of_run(view->evidence->dir);
-	return state->told && state->finder ? 0 : -ENOMEM;
+	return state->recorded && state->finder ? 0 : -ENOMEM;
 }
 
 static void free_code(void *context)
@@ -246,17 +243,17 @@ static void free_code(void *context)
 	jp_file_finder_free(state->finder);
 	jp_code_loads_free(&state->loads);
 	jp_map_free(&state->dumps);
-	free(state->told);
+	free(state->recorded);
 	free(state->captured);
 	free(state);
 }
 
 static const struct jp_validator injected_code = {
 	.name = "injected_code",
-	.help = "does each record that injecting added tell of code, and does each load have one?",
+	.help = "does each record that inject added describe code, and does each load have one?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_code,
 };

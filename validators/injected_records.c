@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Injected records: inject adds records of code, and removes those of anonymous memory and of
- * jitdumps. All other records must be equal in both files, with any injector. */
+/* Injected records: an injector adds records of code, and may remove those of anonymous memory and
+ * of jitdumps. All other records must be equal in both files. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -13,9 +13,9 @@
 #include "harness/judge/validator.h"
 #include "harness/model/space/mapping_name.h"
 
-/* Number of equal records of perf.data less those of injected.data. */
+/* Equal records of both files. */
 struct same_records {
-	int64_t count;
+	int64_t count; /* records of perf.data less those of injected.data */
 	uint64_t time; /* of the first record */
 	uint32_t pid, kind;
 	/* For mappings: an injector may replace the inode by a build id. */
@@ -30,14 +30,14 @@ struct injected_records {
 };
 
 /* Returns whether an injector may remove the record. */
-static bool may_go(const struct jp_event *event)
+static bool may_be_removed(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP && !event->kernel_map &&
 	       (jp_mapping_backing(event->map.name) != JP_BACKING_FILE || *event->map.name == '[' ||
 		fnmatch("*/jit-*.dump", event->map.name, 0) == 0);
 }
 
-static uint64_t digest_of(const struct jp_event *event)
+static uint64_t digest_record(const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	const uint64_t map[] = {
@@ -52,14 +52,14 @@ static uint64_t digest_of(const struct jp_event *event)
 	return jp_digest(0, record, record->size);
 }
 
-static uint64_t file_of(const struct jp_event *event)
+static uint64_t digest_file(const struct jp_event *event)
 {
 	const uint64_t file[] = {event->map.maj, event->map.min, event->map.ino, event->map.gen};
 
 	return event->map.has_identity ? jp_digest(0, file, sizeof(file)) : 0;
 }
 
-static int except(struct injected_records *state, const struct same_records *one, const char *cause,
+static int report(struct injected_records *state, const struct same_records *one, const char *cause,
 		  const char *what)
 {
 	state->bad++;
@@ -68,22 +68,22 @@ static int except(struct injected_records *state, const struct same_records *one
 				  one->kind, one->time, what);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct injected_records *state = view->state;
 	struct same_records *same,
 		one = {.time = event->time, .pid = event->pid, .kind = event->record_type};
 	uint64_t digest;
 
-	/* A record that a control left out is added back to both files and has no bytes. */
-	if (event->type == JP_EVENT_SAMPLE || !event->record || may_go(event))
+	/* Without bytes: an event that a control left out, which is added to both files. */
+	if (event->type == JP_EVENT_SAMPLE || !event->record || may_be_removed(event))
 		return 0;
-	digest = digest_of(event);
+	digest = digest_record(event);
 	same = jp_map_find(&state->same, digest);
 	if (view->in_injected && !same)
 		return event->type == JP_EVENT_MAP
 			       ? 0
-			       : except(state, &one, "added", "perf.data has none that says this");
+			       : report(state, &one, "added", "perf.data has none that says this");
 	if (!same) {
 		same = jp_map_at(&state->same, digest, sizeof(*same));
 		if (!same)
@@ -94,7 +94,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	same->count += view->in_injected ? -1 : 1;
 	if (event->type != JP_EVENT_MAP)
 		return 0;
-	same->files += view->in_injected ? -file_of(event) : file_of(event);
+	same->files += view->in_injected ? -digest_file(event) : digest_file(event);
 	same->build_id |= !event->map.has_identity;
 	return 0;
 }
@@ -110,11 +110,11 @@ static int end(struct jp_view *view, struct jp_error *err)
 		return 0;
 	while (!failed && (same = jp_map_next(&state->same, &at, NULL))) {
 		if (same->count > 0)
-			failed = except(state, same, "absent", "injected.data has none left");
+			failed = report(state, same, "absent", "injected.data has none left");
 		else if (same->count < 0)
-			failed = except(state, same, "added", "injected.data has one more");
+			failed = report(state, same, "added", "injected.data has one more");
 		else if (same->files && !same->build_id)
-			failed = except(state, same, "other-file",
+			failed = report(state, same, "other-file",
 					"injected.data has another inode");
 	}
 	jp_findings_add_rate(&view->findings, "injected.records", state->bad, state->all);
@@ -144,11 +144,11 @@ static void free_records(void *context)
 
 static const struct jp_validator injected_records = {
 	.name = "injected_records",
-	.help = "do the records that injecting is to leave alone say the same in both files?",
+	.help = "are all records that inject must not change equal in both files?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES |
 		  JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_records,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Order of jitdump and mappings: does the capture's name for an address belong to the function that
- * was there at that time? Judged before inject (perf.data) and after (injected.data). */
+/* Order of jitdump and mappings: the capture's name for an address must be that of the function
+ * that was there at that time, before inject (perf.data) and after (injected.data). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,10 +8,45 @@
 #include <string.h>
 
 #include "harness/base/order.h"
-#include "validators/jit_order_dumps.h"
-#include "validators/jit_order_figures.h"
+#include "validators/code_names.h"
 
-static bool user_ip(const struct jp_jit_order *order, const struct jp_event *event, uint64_t *ip)
+/* Results of perf.data or injected.data. */
+struct order_side {
+	struct jp_named_samples samples;
+	uint64_t named[JP_NAMES], unjudged, elf, map;
+	uint64_t anon;   /* anonymous executable records */
+	uint64_t hidden; /* loads that a later record covers */
+};
+
+struct jit_order_state {
+	const struct jp_evidence *evidence;
+	const struct jp_view *view;
+	struct jp_findings *findings;
+	struct jp_file_finder *finder;
+	struct jp_naming naming;
+	struct jp_code_loads loads;
+	struct jp_incarnations incarnations;
+	struct order_side before, after, *side; /* @side: of the current file */
+	bool last; /* the current file's names are judged: injected.data, or the only file */
+	size_t *by_begin, begun; /* incarnations, by begin; how many of them have begun */
+	struct {
+		bool begun, failed, elf, map;
+	} * state;
+	uint64_t load_right, load_judged;
+	uint64_t injected, misplaced; /* records of injected code */
+};
+
+static const struct jp_role named_samples = {
+	.bound = JP_LEAST_N,
+	.lead = "names were judged of ",
+	.tail = " samples",
+	.column = "right",
+};
+static const struct jp_role wrong_samples = {.column = "wrong"};
+static const struct jp_role unjudged_samples = {.bound = JP_MOST_UNJUDGED};
+
+static bool get_user_ip(const struct jit_order_state *order, const struct jp_event *event,
+			uint64_t *ip)
 {
 	uint64_t sp;
 
@@ -21,11 +56,12 @@ static bool user_ip(const struct jp_jit_order *order, const struct jp_event *eve
 	return event->sample.user;
 }
 
-/* Counts @name, which is not the code's own, as an exception of @wrong or @none. Returns the first
- * exception of its kind, for its description; NULL if it is not the first, or out of memory
- * (*@failed is then set). */
-static struct jp_exception *except(struct jp_jit_order *order, const struct jp_code_name *name,
-				   const char *wrong, const char *none, uint64_t time, int *failed)
+/* Counts wrong name @name as an exception of kind @wrong, or @none if it has no name. Returns the
+ * exception if it is the first of its kind, to be described, else NULL. Stores 0 or -ENOMEM in
+ * *@failed. */
+static struct jp_exception *count_exception(struct jit_order_state *order,
+					    const struct jp_code_name *name, const char *wrong,
+					    const char *none, uint64_t time, int *failed)
 {
 	struct jp_exception *exception =
 		jp_findings_count(order->findings, name->named == JP_NAME_WRONG ? wrong : none,
@@ -35,14 +71,15 @@ static struct jp_exception *except(struct jp_jit_order *order, const struct jp_c
 	return exception && exception->count == 1 ? exception : NULL;
 }
 
-/* Perf maps need not name code in files, and our files have no symbols. A jitdump may name all
- * code. */
-static bool needs_name(const struct jp_jit_order *order, const struct jp_life *life)
+/* Returns whether @incarnation must have a name: code in files only needs one if there are
+ * jitdumps. */
+static bool needs_name(const struct jit_order_state *order,
+		       const struct jp_incarnation *incarnation)
 {
-	return !life->code->in_file || order->loads.folder.count;
+	return !incarnation->code->in_file || order->loads.folder.count;
 }
 
-static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
+static int judge_name(struct jit_order_state *order, const struct jp_event *event,
 		      const struct jp_code_name *name)
 {
 	struct jp_exception *first;
@@ -50,13 +87,13 @@ static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
 	int failed;
 
 	if (name->named == JP_NAME_RIGHT) {
-		size_t index = name->life - order->incarnations.incarnations;
+		size_t index = name->incarnation - order->incarnations.incarnations;
 
 		order->state[index].elf |= name->how == JP_NAME_JITDUMP;
 		order->state[index].map |= name->how == JP_NAME_MAP;
 		return 0;
 	}
-	first = except(order, name, "names.wrong", "names.unnamed", event->time, &failed);
+	first = count_exception(order, name, "names.wrong", "names.unnamed", event->time, &failed);
 	if (first)
 		snprintf(first->first, sizeof(first->first),
 			 "at %" PRIu64 ", %u/%u, ip %" PRIx64 " in %s", event->time, event->pid,
@@ -64,27 +101,28 @@ static int judge_name(struct jp_jit_order *order, const struct jp_event *event,
 	return failed;
 }
 
-static int judge_sample(struct jp_jit_order *order, const struct jp_event *event)
+static int judge_sample(struct jit_order_state *order, const struct jp_event *event)
 {
 	struct jp_named_sample sample = {
 		.time = event->time, .pid = event->pid, .tid = event->tid, .cpu = event->cpu};
 	uint64_t slack = order->evidence->info.slack;
 	struct jp_code_name name;
-	struct jp_life *life;
+	struct jp_incarnation *incarnation;
 	int failed;
 
-	if (!user_ip(order, event, &sample.ip))
+	if (!get_user_ip(order, event, &sample.ip))
 		return 0;
-	life = jp_incarnations_at(&order->incarnations, event->pid, sample.ip, event->time);
-	if (!life)
+	incarnation = jp_incarnations_at(&order->incarnations, event->pid, sample.ip, event->time);
+	if (!incarnation)
 		return 0;
-	if (event->time <= life->code->ready + slack ||
-	    (life->code->ending != UINT64_MAX && event->time + slack >= life->code->ending)) {
+	if (event->time <= incarnation->code->ready + slack ||
+	    (incarnation->code->ending != UINT64_MAX &&
+	     event->time + slack >= incarnation->code->ending)) {
 		order->side->unjudged++;
 		return 0;
 	}
-	name = jp_code_name_at(&order->naming, life, sample.ip);
-	if (!name.found && !needs_name(order, life))
+	name = jp_code_name_at(&order->naming, incarnation, sample.ip);
+	if (!name.found && !needs_name(order, incarnation))
 		return 0;
 	sample.named = name.named;
 	sample.covered = name.covered;
@@ -95,21 +133,22 @@ static int judge_sample(struct jp_jit_order *order, const struct jp_event *event
 	return failed || !order->last ? failed : judge_name(order, event, &name);
 }
 
-/* Judges the name of @life as of @time, at its ends and where mappings meet: between these the name
- * is the same. Stops at the first wrong name. */
-static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t time)
+/* Judges the names of @incarnation at @time, at the first and last address in each mapping; between
+ * these the name is the same. Stops at the first wrong name. */
+static int judge_load(struct jit_order_state *order, struct jp_incarnation *incarnation,
+		      uint64_t time)
 {
-	uint64_t next, end = life->code->addr + life->code->size;
-	size_t index = life - order->incarnations.incarnations;
+	uint64_t next, end = incarnation->code->addr + incarnation->code->size;
+	size_t index = incarnation - order->incarnations.incarnations;
 
-	for (uint64_t addr = life->code->addr; addr < end; addr = next) {
+	for (uint64_t addr = incarnation->code->addr; addr < end; addr = next) {
 		const struct jp_mapping *mapping =
-			jp_replay_find(order->view->spaces, life->code->pid, addr);
+			jp_replay_find(order->view->spaces, incarnation->code->pid, addr);
 
 		next = mapping ? jp_min(mapping->end, end) : end;
 		for (int last = 0; last < 2; last++) {
 			uint64_t ip = last ? next - 1 : addr;
-			struct jp_code_name name = jp_code_name_at(&order->naming, life, ip);
+			struct jp_code_name name = jp_code_name_at(&order->naming, incarnation, ip);
 			struct jp_exception *first;
 			char text[330];
 			int failed;
@@ -117,11 +156,12 @@ static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t
 			if (name.named == JP_NAME_RIGHT)
 				continue;
 			order->state[index].failed = true;
-			first = except(order, &name, "load.wrong", "load.unnamed", time, &failed);
+			first = count_exception(order, &name, "load.wrong", "load.unnamed", time,
+						&failed);
 			if (first)
 				snprintf(first->first, sizeof(first->first),
 					 "at %" PRIu64 ", pid %u, %" PRIx64 " in %s", time,
-					 life->code->pid, ip,
+					 incarnation->code->pid, ip,
 					 jp_code_name_text(&name, text, sizeof(text)));
 			return failed;
 		}
@@ -129,48 +169,49 @@ static int judge_life(struct jp_jit_order *order, struct jp_life *life, uint64_t
 	return 0;
 }
 
-/* Judges the loads whose judged time begins before @time: nothing changed until then. */
-static int begin_incarnations(struct jp_jit_order *order, uint64_t time)
+/* Judges the loads whose judged time begins before @time. */
+static int begin_incarnations(struct jit_order_state *order, uint64_t time)
 {
 	int failed = 0;
 
 	while (!failed && order->begun < order->incarnations.count) {
 		size_t index = order->by_begin[order->begun];
-		struct jp_life *life = &order->incarnations.incarnations[index];
+		struct jp_incarnation *incarnation = &order->incarnations.incarnations[index];
 
-		if (life->begin >= time)
+		if (incarnation->begin >= time)
 			break;
 		order->begun++;
-		if (life->begin >= life->end || !needs_name(order, life))
+		if (incarnation->begin >= incarnation->end || !needs_name(order, incarnation))
 			continue;
 		order->state[index].begun = true;
 		order->load_judged++;
-		failed = judge_life(order, life, life->begin);
+		failed = judge_load(order, incarnation, incarnation->begin);
 	}
 	return failed;
 }
 
 /* Judges the loads in the range of @map again. */
-static int judge_touched(struct jp_jit_order *order, const struct jp_event *map)
+static int judge_touched(struct jit_order_state *order, const struct jp_event *map)
 {
 	uint64_t start = map->map.addr, end = start + map->map.len;
 	int failed = 0;
 
 	for (size_t i = jp_incarnations_from(&order->incarnations, map->pid, start);
 	     !failed && i < order->incarnations.count; i++) {
-		struct jp_life *life = &order->incarnations.incarnations[i];
+		struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
 
-		if (life->code->pid != map->pid || life->code->addr >= end)
+		if (incarnation->code->pid != map->pid || incarnation->code->addr >= end)
 			break;
-		if (order->state[i].begun && !order->state[i].failed && map->time < life->end &&
-		    start < life->code->addr + life->code->size)
-			failed = judge_life(order, life, map->time);
+		if (order->state[i].begun && !order->state[i].failed &&
+		    map->time < incarnation->end &&
+		    start < incarnation->code->addr + incarnation->code->size)
+			failed = judge_load(order, incarnation, map->time);
 	}
 	return failed;
 }
 
 /* Judges whether a record of injected code describes a load of its process at that time. */
-static int judge_injected(struct jp_jit_order *order, const struct jp_event *event,
+static int judge_injected(struct jit_order_state *order, const struct jp_event *event,
 			  const struct jp_mapping *known)
 {
 	const uint64_t slack = order->evidence->info.slack;
@@ -192,18 +233,19 @@ static int judge_injected(struct jp_jit_order *order, const struct jp_event *eve
 	order->misplaced++;
 	return jp_findings_except(
 		order->findings, "inject.stray",
-		name && jp_incarnations_others(all, event->pid, name) ? "wrong-owner" : "no-code",
+		name && jp_incarnations_has_other(all, event->pid, name) ? "wrong-owner"
+									 : "no-code",
 		"%.100s at %" PRIx64 " of pid %u, %" PRIu64 ": the process has no such code then",
 		name ?: known->name, event->map.addr, event->pid, event->time);
 }
 
-static int count_hidden(struct jp_jit_order *order)
+static int count_hidden(struct jit_order_state *order)
 {
 	int failed = 0;
 
 	for (size_t i = 0; !failed && i < order->incarnations.count; i++) {
-		const struct jp_life *life = &order->incarnations.incarnations[i];
-		const struct jp_hider *hider = &life->hider;
+		const struct jp_incarnation *incarnation = &order->incarnations.incarnations[i];
+		const struct jp_hider *hider = &incarnation->hider;
 
 		if (!hider->time)
 			continue;
@@ -214,14 +256,15 @@ static int count_hidden(struct jp_jit_order *order)
 			order->findings, "order.hidden", hider->cause,
 			"%s of pid %u at %" PRIx64 ", loaded at %" PRIu64 ": %" PRIx64 "-%" PRIx64
 			" %.100s of %" PRIu64 " (offset %" PRIu64 ") hides it",
-			life->code->name, life->code->pid, life->code->addr, life->published,
-			hider->start, hider->end, hider->name, hider->time, hider->at);
+			incarnation->code->name, incarnation->code->pid, incarnation->code->addr,
+			incarnation->published, hider->start, hider->end, hider->name, hider->time,
+			hider->at);
 	}
 	return failed;
 }
 
-/* Counts the hidden loads of perf.data and forgets them, when injected.data begins. */
-static int turn(struct jp_jit_order *order)
+/* When injected.data begins, counts the hidden loads of perf.data and resets them. */
+static int switch_to_injected(struct jit_order_state *order)
 {
 	int failed;
 
@@ -234,17 +277,17 @@ static int turn(struct jp_jit_order *order)
 	return failed;
 }
 
-static int until(struct jp_view *view, uint64_t time)
+static int advance_to(struct jp_view *view, uint64_t time)
 {
-	struct jp_jit_order *order = view->state;
-	int failed = turn(order);
+	struct jit_order_state *order = view->state;
+	int failed = switch_to_injected(order);
 
 	return failed || !order->last ? failed : begin_incarnations(order, time);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	struct jp_jit_order *order = view->state;
+	struct jit_order_state *order = view->state;
 	const struct jp_mapping *known;
 	int failed;
 
@@ -269,75 +312,167 @@ static int see(struct jp_view *view, const struct jp_event *event)
 
 static int by_begin(const void *left, const void *right, void *context)
 {
-	const struct jp_life *incarnations = context;
+	const struct jp_incarnation *incarnations = context;
 	uint64_t a = incarnations[*(const size_t *)left].begin,
 		 b = incarnations[*(const size_t *)right].begin;
 
 	return (a > b) - (a < b);
 }
 
-static int prepare(struct jp_jit_order *order, struct jp_error *err)
+static int report_strays(struct jit_order_state *order, const struct jp_strays *strays,
+			 const char *cause, const char *why)
 {
-	const struct jp_evidence *evidence = order->evidence;
-	size_t count = evidence->truth->nr_codes;
-	int failed;
+	const struct jp_code_load *stray = strays->first;
+	int failed = 0;
 
-	order->finder = jp_file_finder_of_run(evidence->dir);
-	order->naming = (struct jp_naming){.view = order->view,
-					   .names = jp_names_new(order->finder),
-					   .loads = &order->loads,
-					   .incarnations = &order->incarnations};
-	if (!order->finder || !order->naming.names)
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	failed = jp_code_loads_read(evidence->dir, &order->loads, err);
-	if (failed)
-		return failed;
-	order->state = calloc(count ?: 1, sizeof(*order->state));
-	order->by_begin = calloc(count ?: 1, sizeof(*order->by_begin));
-	if (!order->state || !order->by_begin ||
-	    jp_incarnations_of(order->view, &order->loads, &order->incarnations))
-		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
-	for (size_t i = 0; i < count; i++)
-		order->by_begin[i] = i;
-	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
-		order->incarnations.incarnations);
-	return jp_jit_order_dumps(order);
+	for (uint64_t i = 0; !failed && i < strays->count; i++)
+		failed = jp_findings_except(order->findings, "order.stray", cause,
+					    "%.100s of pid %u at %" PRIx64 ", %" PRIu64
+					    " bytes, loaded at %" PRIu64
+					    ", in the dump of pid %u: %s",
+					    stray->name, stray->pid, stray->addr, stray->size,
+					    stray->time, stray->owner, why);
+	return failed;
+}
+
+/* Reports contradictions between the jitdumps and the truth. Returns 0 or -ENOMEM. */
+static int judge_dumps(struct jit_order_state *order)
+{
+	int failed = report_strays(order, &order->incarnations.stray, "no-code",
+				   "the truth has no such code")
+			     ?: report_strays(order, &order->incarnations.misplaced, "wrong-owner",
+					      "it is another process's");
+
+	for (uint64_t i = 0; !failed && i < order->loads.folder.bad; i++)
+		failed = jp_findings_except(order->findings, "order.bad", "jitdump", "%.380s",
+					    order->loads.folder.why.text);
+	return failed;
 }
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct jp_jit_order *order;
+	const struct jp_evidence *evidence = view->evidence;
+	const size_t count = evidence->truth->nr_codes;
+	struct jit_order_state *order;
+	int failed;
 
 	if (!view->asked->names)
 		return 0;
 	order = view->state = calloc(1, sizeof(*order));
 	if (!order)
-		return jp_fail(err, ENOMEM, "%s: no memory", view->evidence->dir);
-	order->evidence = view->evidence;
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	order->evidence = evidence;
 	order->view = view;
 	order->findings = &view->findings;
 	order->side = &order->before;
 	order->last = !view->asked->injected;
-	return prepare(order, err);
+	order->finder = jp_file_finder_of_run(evidence->dir);
+	order->naming = (struct jp_naming){.view = view,
+					   .names = jp_names_new(order->finder),
+					   .loads = &order->loads,
+					   .incarnations = &order->incarnations};
+	order->state = calloc(count ?: 1, sizeof(*order->state));
+	order->by_begin = calloc(count ?: 1, sizeof(*order->by_begin));
+	failed = jp_code_loads_read(evidence->dir, &order->loads, err);
+	if (failed)
+		return failed;
+	if (!order->finder || !order->naming.names || !order->state || !order->by_begin ||
+	    jp_incarnations_of(view, &order->loads, &order->incarnations))
+		return jp_fail(err, ENOMEM, "%s: no memory", evidence->dir);
+	for (size_t i = 0; i < count; i++)
+		order->by_begin[i] = i;
+	qsort_r(order->by_begin, count, sizeof(*order->by_begin), by_begin,
+		order->incarnations.incarnations);
+	return judge_dumps(order);
+}
+
+/* Adds the shares of right, wrong and unnamed samples of one file. @judged: role of the right
+ * names. */
+static void add_names(struct jp_findings *findings, const struct order_side *side,
+		      const char *suffix, const struct jp_role *judged)
+{
+	for (int named = JP_NAME_WRONG; named < JP_NAMES; named++) {
+		const struct jp_role *role = named == JP_NAME_RIGHT               ? judged
+					     : named == JP_NAME_WRONG && !*suffix ? &wrong_samples
+										  : NULL;
+		char name[48];
+
+		snprintf(name, sizeof(name), "names.%s%s", jp_named_text[named], suffix);
+		jp_findings_add_as(findings, role,
+				   jp_metric_rate(name, side->named[named], side->samples.count));
+	}
+}
+
+/* Adds the share of judged loads with an exception of @kind. */
+static void add_failed(struct jit_order_state *order, const char *kind)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < order->findings->nr_exceptions; i++)
+		if (strcmp(order->findings->exceptions[i].kind, kind) == 0)
+			count += order->findings->exceptions[i].count;
+	jp_findings_add_rate(order->findings, kind, count, order->load_judged);
+}
+
+/* Adds the metrics. @change: the effect of inject on names. */
+static void add_metrics(struct jit_order_state *order, const struct jp_names_change *change)
+{
+	struct jp_findings *findings = order->findings;
+	const struct order_side *side = order->side;
+	uint64_t twice = 0;
+
+	for (size_t i = 0; i < order->incarnations.count; i++) {
+		order->load_right += order->state[i].begun && !order->state[i].failed;
+		twice += order->state[i].elf && order->state[i].map;
+	}
+	add_names(findings, side, "", &named_samples);
+	jp_findings_add_as(findings, &unjudged_samples,
+			   jp_metric_rate("names.unjudged", side->unjudged,
+					  side->unjudged + side->samples.count));
+	jp_findings_add_rate(findings, "names.elf", side->elf, side->samples.count);
+	jp_findings_add_rate(findings, "names.map", side->map, side->samples.count);
+	jp_findings_add_count(findings, "names.twice", twice);
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("load.right", order->load_right, order->load_judged));
+	add_failed(order, "load.wrong");
+	add_failed(order, "load.unnamed");
+	jp_findings_add_count(findings, "order.loads", order->incarnations.loads);
+	jp_findings_add_rate(findings, "order.hidden", side->hidden, order->incarnations.loads);
+	jp_findings_add_count(findings, "order.stray",
+			      order->incarnations.stray.count +
+				      order->incarnations.misplaced.count);
+	jp_findings_add_count(findings, "anon.before", order->before.anon);
+	if (side != &order->after)
+		return;
+	jp_findings_add_count(findings, "anon.after", order->after.anon);
+	jp_findings_add_rate(findings, "order.hidden.before", order->before.hidden,
+			     order->incarnations.loads);
+	add_names(findings, &order->before, ".before", NULL);
+	jp_findings_add_rate(findings, "names.covered", change->covered_bad, change->covered);
+	jp_findings_add_as(findings, &jp_counts_some,
+			   jp_metric_rate("inject.better", change->better, change->both));
+	jp_findings_add_rate(findings, "inject.worse", change->worse, change->both);
+	jp_findings_add_count(findings, "inject.lost", change->lost);
+	jp_findings_add_rate(findings, "inject.stray", order->misplaced, order->injected);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	struct jp_jit_order *order = view->state;
+	struct jit_order_state *order = view->state;
 	struct jp_names_change change = {0};
-	int failed = until(view, UINT64_MAX) ?: count_hidden(order);
+	int failed = advance_to(view, UINT64_MAX) ?: count_hidden(order);
 
 	if (!failed && view->asked->injected)
 		failed = jp_names_compare(&order->before.samples, &order->after.samples,
 					  &order->incarnations, order->findings, &change);
 	if (!failed)
-		jp_jit_order_figures(order, &change);
+		add_metrics(order, &change);
 	return failed;
 }
 
 static void free_order(void *state)
 {
-	struct jp_jit_order *order = state;
+	struct jit_order_state *order = state;
 
 	jp_named_samples_free(&order->before.samples);
 	jp_named_samples_free(&order->after.samples);
@@ -352,11 +487,11 @@ static void free_order(void *state)
 
 static const struct jp_validator jit_order = {
 	.name = "jit_order",
-	.help = "does each address name the function that lived there at that time?",
+	.help = "does each address have the name of the function that was there at that time?",
 	.traits = JP_WANTS_INJECTED | JP_LACKS_REGISTERS,
 	.begin = begin,
-	.until = until,
-	.see = see,
+	.until = advance_to,
+	.see = handle_event,
 	.end = end,
 	.free = free_order,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Records of jitdumps: each LOAD and MOVE must agree with the truth about its code. A dump that
- * contains one function of its process must contain each function that the process loaded or moved.
- * Code that the truth does not have is a stray (jit_order). */
+/* Records of jitdumps: each LOAD and MOVE must agree with the truth about its code. A dump with one
+ * function of its process must contain each function that the process loaded or moved. jit_order.c
+ * reports code that the truth does not have. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,27 +15,27 @@
 #include "harness/judge/validator.h"
 #include "validators/last_image.h"
 
-/* The bytes of the first function with this layout. */
-struct laid_out {
-	const unsigned char *bytes; /* NULL: none was seen */
+/* The bytes of the first function with one layout. */
+struct layout_bytes {
+	const unsigned char *bytes; /* NULL: none so far */
 	uint64_t size;
 };
 
 struct jitdump_records {
 	struct jp_view *view;
 	struct jp_jitdump_folder folder;
-	/* State of the dump that is being read: the records that belong to the next LOAD (at 0:
-	 * none), and whether CLOSE came. */
+	/* Of the current dump: records that belong to the next LOAD (@at 0: none), and whether
+	 * CLOSE came. */
 	struct jp_jitdump_record lines, tables;
 	bool closed;
-	uint64_t loads, lined;
-	bool *told;            /* for each code of the truth: a record describes it */
+	uint64_t loads, lined; /* LOADs, and those with lines */
+	bool *described;       /* for each code of the truth: a record describes it */
 	struct jp_map dumps;   /* by process: it has a dump that contains its code */
-	struct jp_map layouts; /* by id: struct laid_out */
+	struct jp_map layouts; /* by id: struct layout_bytes */
 	uint64_t records, bad, codes, absent;
 };
 
-static int except(struct jitdump_records *state, const struct jp_jitdump_record *record,
+static int report(struct jitdump_records *state, const struct jp_jitdump_record *record,
 		  const char *cause, const char *name)
 {
 	state->bad++;
@@ -55,11 +55,11 @@ static size_t codes_from(const struct jp_truth *truth, uint32_t pid, uint64_t ad
 	return i;
 }
 
-/* Returns the code that the process of @record loaded at, or moved to, @addr: of several, the code
- * of that time. NULL: none. */
-static const struct jp_truth_code *code_of(const struct jp_truth *truth,
-					   const struct jp_jitdump_record *record, uint64_t addr,
-					   uint64_t size, const char *name)
+/* Returns the code that the process of @record loaded at or moved to @addr, or NULL. Of several,
+ * returns the last that existed at the record's time. */
+static const struct jp_truth_code *find_code(const struct jp_truth *truth,
+					     const struct jp_jitdump_record *record, uint64_t addr,
+					     uint64_t size, const char *name)
 {
 	const struct jp_truth_code *found = NULL;
 
@@ -77,11 +77,12 @@ static const struct jp_truth_code *code_of(const struct jp_truth *truth,
 	return found;
 }
 
-/* Returns the field in which @record contradicts the truth of @code, or NULL. Publishing lies
- * within the bracket of what is published, and an index is the function's id
+/* Returns the cause id if @record contradicts the truth about @code, else NULL. A workload
+ * publishes between its load and its readiness, with the function's id as index
  * (workloads/emit/publish.h). */
-static const char *contradicts(const struct jp_truth_code *code,
-			       const struct jp_jitdump_record *record, uint64_t vma, uint64_t index)
+static const char *find_contradiction(const struct jp_truth_code *code,
+				      const struct jp_jitdump_record *record, uint64_t vma,
+				      uint64_t index)
 {
 	if (record->time < code->loaded || record->time > code->ready)
 		return "other-time";
@@ -92,8 +93,9 @@ static const char *contradicts(const struct jp_truth_code *code,
 	return index != code->id ? "other-index" : NULL;
 }
 
-/* Compares with the lines that workloads/publish/jitdump.c invents. */
-static bool lines_right(const struct jp_jitdump_record *lines, const struct jp_jitdump_record *load)
+/* Returns whether the lines are of the form that workloads/publish/jitdump.c writes. */
+static bool are_lines_right(const struct jp_jitdump_record *lines,
+			    const struct jp_jitdump_record *load)
 {
 	struct jp_jitdump_line line, before = {.line = 0};
 	char file[512];
@@ -107,9 +109,9 @@ static bool lines_right(const struct jp_jitdump_record *lines, const struct jp_j
 	return lines->debug.addr == load->load.addr && before.line;
 }
 
-/* Checks the tables as if they lay behind the code: all entries do, or none. */
-static bool tables_right(const struct jp_jitdump_record *tables,
-			 const struct jp_jitdump_record *load)
+/* Returns whether the unwinding tables, placed behind the code, are consistent and describe it. */
+static bool are_tables_right(const struct jp_jitdump_record *tables,
+			     const struct jp_jitdump_record *load)
 {
 	const uint64_t size = tables->unwinding.size, hdr_size = tables->unwinding.hdr_size;
 	const struct jp_cfi_section frame = {tables->unwinding.eh_frame, size - hdr_size,
@@ -130,14 +132,14 @@ static bool tables_right(const struct jp_jitdump_record *tables,
 	       index.addr + (uint64_t)(int64_t)to_code == load->load.addr;
 }
 
-/* Compares the bytes of functions with one layout: they are equal, but for code that misleads at an
- * address of its own, and the address after a call. Sets *@right. Returns 0 or -ENOMEM. */
+/* Stores in *@right whether @bytes are those of earlier functions with the same layout, except for
+ * code that embeds addresses, and have a call where the layout has one. Returns 0 or -ENOMEM. */
 static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code *code,
 		       const unsigned char *bytes, bool *right)
 {
 	const struct jp_machine *machine = state->view->machine;
 	const struct jp_truth_layout *layout = code->layout;
-	struct laid_out *first = jp_map_at(&state->layouts, layout->id, sizeof(*first));
+	struct layout_bytes *first = jp_map_at(&state->layouts, layout->id, sizeof(*first));
 
 	if (!first)
 		return -ENOMEM;
@@ -147,30 +149,30 @@ static int judge_bytes(struct jitdump_records *state, const struct jp_truth_code
 	if (!*right || code->frames)
 		return 0;
 	if (!first->bytes)
-		*first = (struct laid_out){bytes, code->size};
+		*first = (struct layout_bytes){bytes, code->size};
 	*right = first->size == code->size && memcmp(first->bytes, bytes, code->size) == 0;
 	return 0;
 }
 
-/* Notes that @record describes @code, as its process should. */
-static int note_told(struct jitdump_records *state, const struct jp_jitdump_record *record,
-		     const struct jp_truth_code *code, const char *cause)
+/* Marks @code as described, and reports @cause, if not NULL, or a second record of it. */
+static int mark_described(struct jitdump_records *state, const struct jp_jitdump_record *record,
+			  const struct jp_truth_code *code, const char *cause)
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
-	bool *told = &state->told[code - truth->codes];
+	bool *described = &state->described[code - truth->codes];
 
 	if (!jp_map_at(&state->dumps, code->pid, 1))
 		return -ENOMEM;
-	cause = cause ?: *told ? "twice" : NULL;
-	*told = true;
-	return cause ? except(state, record, cause, code->name) : 0;
+	cause = cause ?: *described ? "twice" : NULL;
+	*described = true;
+	return cause ? report(state, record, cause, code->name) : 0;
 }
 
 static int judge_load(struct jitdump_records *state, const struct jp_jitdump_record *record)
 {
 	const struct jp_truth_code *code =
-		code_of(state->view->evidence->truth, record, record->load.addr, record->load.size,
-			record->load.name);
+		find_code(state->view->evidence->truth, record, record->load.addr,
+			  record->load.size, record->load.name);
 	const struct jp_jitdump_record lines = state->lines, tables = state->tables;
 	const char *cause;
 	bool right = true;
@@ -182,18 +184,19 @@ static int judge_load(struct jitdump_records *state, const struct jp_jitdump_rec
 	if (!code)
 		return 0;
 	failed = judge_bytes(state, code, record->load.code, &right);
-	cause = contradicts(code, record, record->load.vma, record->load.index);
-	if (!cause && lines.at && !lines_right(&lines, record))
+	cause = find_contradiction(code, record, record->load.vma, record->load.index);
+	if (!cause && lines.at && !are_lines_right(&lines, record))
 		cause = "other-lines";
-	if (!cause && tables.at && !tables_right(&tables, record))
+	if (!cause && tables.at && !are_tables_right(&tables, record))
 		cause = "other-tables";
 	if (!cause && !right)
 		cause = "other-code";
-	return failed ?: note_told(state, record, code, cause);
+	return failed ?: mark_described(state, record, code, cause);
 }
 
-/* Returns whether @code's memory came from @from. */
-static bool was_at(const struct jp_truth *truth, const struct jp_truth_code *code, uint64_t from)
+/* Returns whether @code was moved from @from. */
+static bool was_moved_from(const struct jp_truth *truth, const struct jp_truth_code *code,
+			   uint64_t from)
 {
 	for (size_t i = codes_from(truth, code->pid, from);
 	     i < truth->nr_codes && truth->codes[i].pid == code->pid &&
@@ -208,42 +211,43 @@ static int judge_move(struct jitdump_records *state, const struct jp_jitdump_rec
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
 	const struct jp_truth_code *code =
-		code_of(truth, record, record->move.to, record->move.size, NULL);
+		find_code(truth, record, record->move.to, record->move.size, NULL);
 	const char *cause;
 
 	if (!code)
 		return 0;
-	cause = contradicts(code, record, record->move.vma, record->move.index);
-	if (!cause && !was_at(truth, code, record->move.from))
+	cause = find_contradiction(code, record, record->move.vma, record->move.index);
+	if (!cause && !was_moved_from(truth, code, record->move.from))
 		cause = "other-origin";
-	return note_told(state, record, code, cause);
+	return mark_described(state, record, code, cause);
 }
 
-/* Keeps lines or tables for the next LOAD: each may come once. */
-static int keep(struct jitdump_records *state, struct jp_jitdump_record *next,
-		const struct jp_jitdump_record *record)
+/* Stores lines or tables for the next LOAD in *@next; reports earlier ones without a LOAD. */
+static int keep_for_load(struct jitdump_records *state, struct jp_jitdump_record *next,
+			 const struct jp_jitdump_record *record)
 {
 	const struct jp_jitdump_record lost = *next;
 
 	*next = *record;
-	return lost.at ? except(state, &lost, "no-load", "no LOAD follows") : 0;
+	return lost.at ? report(state, &lost, "no-load", "no LOAD follows") : 0;
 }
 
 static int end_dump(struct jitdump_records *state)
 {
 	static const struct jp_jitdump_record none;
 	const struct jp_jitdump_record lines = state->lines;
-	int failed = keep(state, &state->tables, &none) ?: keep(state, &state->lines, &none);
+	int failed = keep_for_load(state, &state->tables, &none)
+			     ?: keep_for_load(state, &state->lines, &none);
 
-	/* A workload publishes lines of all its functions. */
+	/* A workload publishes lines of all its functions or of none. */
 	if (!failed && state->lined && state->lined != state->loads)
-		failed = except(state, &lines, "other-lines", "some LOADs have lines, others none");
+		failed = report(state, &lines, "other-lines", "some LOADs have lines, others none");
 	state->closed = false;
 	state->loads = state->lined = 0;
 	return failed;
 }
 
-/* Times that fit the truth's clock are no CPU counter's, whatever the header states. */
+/* Judges the header: times are by the truth's clock, so the flag for CPU counters is wrong. */
 static int judge_header(struct jitdump_records *state, const struct jp_jitdump_header *header)
 {
 	const struct jp_jitdump_record machine = {
@@ -253,9 +257,9 @@ static int judge_header(struct jitdump_records *state, const struct jp_jitdump_h
 	int failed = 0;
 
 	if (header->elf_mach != state->view->evidence->truth->e_machine)
-		failed = except(state, &machine, "other-machine", "the header's elf_mach");
+		failed = report(state, &machine, "other-machine", "the header's elf_mach");
 	if (!failed && header->flags & JP_JITDUMP_ARCH_TIMESTAMP)
-		failed = except(state, &clock, "other-clock", "the header's flags");
+		failed = report(state, &clock, "other-clock", "the header's flags");
 	return failed;
 }
 
@@ -270,16 +274,16 @@ static int visit(void *context, const struct jp_jitdump_header *header,
 	state->records++;
 	state->closed |= record->type == JP_JITDUMP_CLOSE;
 	if (behind)
-		return except(state, record, "behind-close", "a reader may stop at CLOSE");
+		return report(state, record, "behind-close", "a reader may stop at CLOSE");
 	switch (record->type) {
 	case JP_JITDUMP_LOAD:
 		return judge_load(state, record);
 	case JP_JITDUMP_MOVE:
 		return judge_move(state, record);
 	case JP_JITDUMP_DEBUG_INFO:
-		return keep(state, &state->lines, record);
+		return keep_for_load(state, &state->lines, record);
 	case JP_JITDUMP_UNWINDING_INFO:
-		return keep(state, &state->tables, record);
+		return keep_for_load(state, &state->tables, record);
 	default:
 		return 0;
 	}
@@ -288,19 +292,19 @@ static int visit(void *context, const struct jp_jitdump_header *header,
 static int judge_absent(struct jitdump_records *state)
 {
 	const struct jp_truth *truth = state->view->evidence->truth;
-	uint64_t begun = 0;
+	uint64_t image_start = 0;
 	int failed = 0;
 
 	for (size_t i = 0; i < truth->nr_codes && !failed; i++) {
 		const struct jp_truth_code *code = &truth->codes[i];
 
 		if (!i || code->pid != code[-1].pid)
-			begun = jp_last_image(truth, code->pid);
-		if (code->by_pid != code->pid || code->in_file || code->loaded < begun ||
+			image_start = jp_last_image(truth, code->pid);
+		if (code->by_pid != code->pid || code->in_file || code->loaded < image_start ||
 		    !jp_map_find(&state->dumps, code->pid))
 			continue;
 		state->codes++;
-		if (state->told[i])
+		if (state->described[i])
 			continue;
 		state->absent++;
 		failed =
@@ -312,59 +316,34 @@ static int judge_absent(struct jitdump_records *state)
 	return failed;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
-{
-	return 0;
-}
-
-static int end(struct jp_view *view, struct jp_error *err)
-{
-	struct jitdump_records *state = view->state;
-	int failed = jp_jitdump_folder_read(view->evidence->dir, &state->folder, visit, state, err)
-			     ?: end_dump(state)
-			     ?: judge_absent(state);
-
-	if (!failed && state->folder.count) {
-		jp_findings_add_rate(&view->findings, "jitdump.records", state->bad,
-				     state->records);
-		jp_findings_add_rate(&view->findings, "jitdump.absent", state->absent,
-				     state->codes);
-	}
-	return failed;
-}
-
+/* Judges all dumps at once: no event matters. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct jitdump_records *state;
+	struct jitdump_records state = {.view = view};
+	int failed;
 
 	if (!view->asked->names || view->added_back)
 		return 0;
-	state = view->state = calloc(1, sizeof(*state));
-	if (!state)
-		return -ENOMEM;
-	state->view = view;
-	state->told = calloc(view->evidence->truth->nr_codes + 1, sizeof(*state->told));
-	return state->told ? 0 : -ENOMEM;
-}
-
-static void free_records(void *context)
-{
-	struct jitdump_records *state = context;
-
-	jp_jitdump_folder_free(&state->folder);
-	jp_map_free(&state->dumps);
-	jp_map_free(&state->layouts);
-	free(state->told);
-	free(state);
+	state.described = calloc(view->evidence->truth->nr_codes + 1, sizeof(*state.described));
+	failed = state.described ? jp_jitdump_folder_read(view->evidence->dir, &state.folder, visit,
+							  &state, err)
+				 : -ENOMEM;
+	failed = failed ?: end_dump(&state) ?: judge_absent(&state);
+	if (!failed && state.folder.count) {
+		jp_findings_add_rate(&view->findings, "jitdump.records", state.bad, state.records);
+		jp_findings_add_rate(&view->findings, "jitdump.absent", state.absent, state.codes);
+	}
+	jp_jitdump_folder_free(&state.folder);
+	jp_map_free(&state.dumps);
+	jp_map_free(&state.layouts);
+	free(state.described);
+	return failed;
 }
 
 static const struct jp_validator jitdump_records = {
 	.name = "jitdump_records",
-	.help = "does a jitdump tell of each function of its process as it was, and of all?",
+	.help = "does a jitdump describe all functions of its process as they were?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = see,
-	.end = end,
-	.free = free_records,
 };
 JP_REGISTER(validator, jitdump_records);

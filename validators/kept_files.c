@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Kept files: each file that the capture kept for unwinding must have been mapped, be readable, and
- * have its bytes of that time. Each mapping record must name the generation of its inode that the
- * file had, and that other records name. */
+ * be unchanged. Each mapping record must state the generation that the file's inode had. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,14 +16,14 @@
 #include "validators/gate_names.h"
 
 /* The last record that states the generation of an inode. */
-struct told_inode {
+struct inode_generation {
 	uint64_t gen, time, addr;
 	uint32_t pid;
 };
 
-/* The records that support a line of the index. */
-struct told_line {
-	bool mapped;     /* something with its path and inode was mapped */
+/* Whether records support a line of the index. */
+struct line_support {
+	bool mapped;     /* a mapping has its path and inode */
 	bool generation; /* a record has its generation */
 };
 
@@ -32,20 +31,20 @@ struct kept {
 	struct jp_view *view;
 	struct jp_elf_store *store;
 	struct jp_executables truth;
-	struct jp_map inodes;   /* inode and device -> struct told_inode */
-	struct told_line *told; /* by line of the index */
+	struct jp_map inodes;         /* inode and device -> struct inode_generation */
+	struct line_support *support; /* by line of the index */
 	uint64_t records, wrong, files, bad;
 };
 
-/* Returns whether the record is ours. It is unknown which records without a generation the kernel
- * wrote for other profilers. */
+/* Returns whether our own capture wrote the record. Of other profilers' records without a
+ * generation it is unknown whether the kernel wrote them. */
 static bool is_ours(const struct kept *kept, const struct jp_event *map)
 {
 	return map->record && kept->view->evidence->info.first_enabled;
 }
 
-/* Returns whether the truth has no end of @pid between @from and @to: its executable files exist as
- * long. */
+/* Returns whether @pid did not end between @from and @to, in ns. Its executable files exist until
+ * it ends. */
 static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint64_t to)
 {
 	const struct jp_truth *truth = kept->view->evidence->truth;
@@ -57,24 +56,25 @@ static bool is_alive(const struct kept *kept, uint32_t pid, uint64_t from, uint6
 	return true;
 }
 
-/* Returns whether the mapping of @told surely existed at @time, and so its file. */
-static bool lives(const struct kept *kept, const struct told_inode *told, uint64_t time)
+/* Returns whether the mapping of @known, and so its file, surely existed at @time. */
+static bool surely_exists(const struct kept *kept, const struct inode_generation *known,
+			  uint64_t time)
 {
 	const uint64_t slack = kept->view->evidence->info.slack;
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 
-	while ((one = jp_executables_next(&kept->truth, told->pid, told->addr, told->addr + 1,
+	while ((one = jp_executables_next(&kept->truth, known->pid, known->addr, known->addr + 1,
 					  &at)))
-		if (one->open_before <= told->time + slack &&
+		if (one->open_before <= known->time + slack &&
 		    (one->close_before == UINT64_MAX || time + slack < one->close_before))
-			return is_alive(kept, told->pid, told->time - slack, time + slack);
+			return is_alive(kept, known->pid, known->time - slack, time + slack);
 	return false;
 }
 
-/* Returns whether the index has another generation of @map's inode, read from the mapped file, and
- * not @map's. Notes the index lines that @map supports. */
-static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
+/* Returns whether the index has only other generations of @map's inode, one of them read from the
+ * mapped file. Marks the index lines that @map supports. */
+static bool has_other_generation(struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_elf_line *line;
 	bool other = false, same = false;
@@ -84,7 +84,7 @@ static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 		    line->min != map->map.min)
 			continue;
 		if (line->gen == map->map.gen) {
-			kept->told[i].generation = true;
+			kept->support[i].generation = true;
 			same = true;
 		}
 		other |= line->snapshot && strcmp(line->path, map->map.name) == 0;
@@ -92,8 +92,8 @@ static bool is_kept_otherwise(struct kept *kept, const struct jp_event *map)
 	return other && !same;
 }
 
-/* Returns whether we made the record from a line of /proc, which states no generation. */
-static bool is_made(const struct kept *kept, const struct jp_event *map)
+/* Returns whether we synthesized the record from /proc/PID/maps, which has no generation. */
+static bool is_synthesized(const struct kept *kept, const struct jp_event *map)
 {
 	const struct jp_evidence *evidence = kept->view->evidence;
 
@@ -103,22 +103,24 @@ static bool is_made(const struct kept *kept, const struct jp_event *map)
 		 jp_snapshots_cover_time(&evidence->snapshots, map->pid, map->time)));
 }
 
-/* Judges the generation of an inode: it has one as long as it exists. */
+/* Judges the generation of an inode, which stays as long as the inode exists. */
 static int judge_generation(struct kept *kept, const struct jp_event *map)
 {
-	const bool made = is_made(kept, map);
+	const bool synthesized = is_synthesized(kept, map);
 	uint64_t key = map->map.ino ^ (uint64_t)map->map.maj << 52 ^ (uint64_t)map->map.min << 44;
-	struct told_inode *told = jp_map_at(&kept->inodes, key, sizeof(*told));
+	struct inode_generation *known = jp_map_at(&kept->inodes, key, sizeof(*known));
 	bool wrong;
 
-	if (!told)
+	if (!known)
 		return -ENOMEM;
 	kept->records++;
-	wrong = made ? map->map.gen != 0
-		     : is_kept_otherwise(kept, map) || (told->pid && told->gen != map->map.gen &&
-							lives(kept, told, map->time));
-	if (!made)
-		*told = (struct told_inode){map->map.gen, map->time, map->map.addr, map->pid};
+	wrong = synthesized ? map->map.gen != 0
+			    : has_other_generation(kept, map) ||
+				      (known->pid && known->gen != map->map.gen &&
+				       surely_exists(kept, known, map->time));
+	if (!synthesized)
+		*known =
+			(struct inode_generation){map->map.gen, map->time, map->map.addr, map->pid};
 	if (!wrong)
 		return 0;
 	kept->wrong++;
@@ -129,17 +131,17 @@ static int judge_generation(struct kept *kept, const struct jp_event *map)
 				  map->map.gen, map->map.name);
 }
 
-/* Notes the index lines of a mapped file. A build id may replace its inode. */
+/* Marks the index lines of a mapped file. @has_identity: the record has @ino, not a build id. */
 static void note_mapped(struct kept *kept, const char *name, uint64_t ino, bool has_identity)
 {
 	const struct jp_elf_line *line;
 
 	for (size_t i = 0; (line = jp_elf_store_line(kept->store, i)); i++)
 		if ((!has_identity || line->ino == ino) && jp_mapping_same_name(line->path, name))
-			kept->told[i].mapped = true;
+			kept->support[i].mapped = true;
 }
 
-/* Notes files that the capture read in /proc: its records may leave these out. */
+/* Marks files of the snapshots, of which a control may have left out the records. */
 static void note_snapshots(struct kept *kept)
 {
 	const struct jp_snapshots *snapshots = &kept->view->evidence->snapshots;
@@ -150,7 +152,7 @@ static void note_snapshots(struct kept *kept)
 				    snapshots->list[i].maps[j].ino, true);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_MAP && event->map.prot & JP_PROT_EXEC)
 		note_mapped(view->state, event->map.name, event->map.ino, event->map.has_identity);
@@ -160,10 +162,10 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		       : 0;
 }
 
-/* Judges the generation of a kept file: it was kept because a record named it. */
-static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool told)
+/* Judges the generation of a kept file: a record must state it. */
+static int judge_kept_generation(struct kept *kept, const struct jp_elf_line *line, bool known)
 {
-	if (!line->gen || line->snapshot || told)
+	if (!line->gen || line->snapshot || known)
 		return 0;
 	kept->wrong++;
 	return jp_findings_except(&kept->view->findings, "mappings.generation", "not-told",
@@ -198,8 +200,8 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	note_snapshots(kept);
 	for (size_t i = 0; !failed && (line = jp_elf_store_line(kept->store, i)); i++)
-		failed = judge_kept_generation(kept, line, kept->told[i].generation)
-				 ?: judge_kept_file(kept, line, kept->told[i].mapped);
+		failed = judge_kept_generation(kept, line, kept->support[i].generation)
+				 ?: judge_kept_file(kept, line, kept->support[i].mapped);
 	/* Every run keeps at least the vDSO, with any profiler. */
 	if (!kept->files && view->evidence->watched.started)
 		failed = jp_findings_except(&view->findings, "elf.files", "none",
@@ -223,8 +225,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	kept->store = jp_elf_store_new(path, NULL);
 	while (kept->store && jp_elf_store_line(kept->store, lines))
 		lines++;
-	kept->told = kept->store ? calloc(lines + 1, sizeof(*kept->told)) : NULL;
-	return kept->told ? jp_executables_load(&kept->truth, view->evidence->truth, err) : -ENOMEM;
+	kept->support = kept->store ? calloc(lines + 1, sizeof(*kept->support)) : NULL;
+	return kept->support ? jp_executables_load(&kept->truth, view->evidence->truth, err)
+			     : -ENOMEM;
 }
 
 static void free_kept(void *state)
@@ -234,15 +237,16 @@ static void free_kept(void *state)
 	jp_elf_store_free(kept->store);
 	jp_executables_free(&kept->truth);
 	jp_map_free(&kept->inodes);
-	free(kept->told);
+	free(kept->support);
 	free(kept);
 }
 
 static const struct jp_validator kept_files = {
 	.name = "kept_files",
-	.help = "is each file that the capture kept readable, and each mapping of its generation?",
+	.help = "is each kept file readable, and does each mapping record have its inode's "
+		"generation?",
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_kept,
 };

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
+#include "harness/base/search.h"
 #include "harness/model/oracle/truth.h"
 
-/* Returns the time of the last exec of @pid, in ns: what it publishes begins anew with each
- * exec. */
-uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid);
+/* Returns the start of the last exec of @pid, in ns, or 0. Perf maps and jitdumps start again with
+ * each exec. */
+static inline uint64_t jp_last_image(const struct jp_truth *truth, uint32_t pid)
+{
+	const struct jp_truth_incarnation *all = truth->incarnations;
+	size_t i;
+
+	jp_search(i, truth->nr_incarnations, all[i].pid <= pid);
+	return i && all[i - 1].pid == pid ? all[i - 1].before : 0;
+}

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Losses: samples that the kernel could not write, and times that it stopped sampling. A sample
- * that is not there cannot be wrong, so a case has no losses but those that it states. Throttling
- * hides samples of the witness as well: where the witness judges, it finds those that are missing.
- */
+/* Losses: counts samples that the kernel could not write, and how often it throttled events. A lost
+ * sample cannot be judged, so a case must state how many it allows. If a witness exists, it finds
+ * the samples that throttling hides. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,11 +10,11 @@
 #include "harness/judge/losses.h"
 #include "harness/judge/validator.h"
 
-struct losses_seen {
+struct loss_state {
 	struct jp_losses losses;
 	uint64_t samples;
 	uint64_t period; /* of the first sample */
-	bool steady;     /* all samples have one period, so the witness judges their number */
+	bool steady;     /* all samples have this period, so the witness can judge their number */
 	struct jp_map throttled; /* event id -> number of its throttled threads */
 };
 
@@ -24,7 +22,7 @@ static const struct jp_role lost = {.bound = JP_MOST_LOST};
 
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct losses_seen *state = calloc(1, sizeof(*state));
+	struct loss_state *state = calloc(1, sizeof(*state));
 
 	view->state = state;
 	if (!state)
@@ -33,8 +31,8 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return 0;
 }
 
-/* Counts an UNTHROTTLE without a THROTTLE as well: the event had stopped. */
-static int see_throttle(struct losses_seen *state, const struct jp_event *event)
+/* Counts an UNTHROTTLE without a THROTTLE, too: the event was throttled. */
+static int count_throttle(struct loss_state *state, const struct jp_event *event)
 {
 	uint64_t *count = jp_map_at(&state->throttled, event->id, sizeof(*count));
 
@@ -49,9 +47,9 @@ static int see_throttle(struct losses_seen *state, const struct jp_event *event)
 	return 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
-	struct losses_seen *state = view->state;
+	struct loss_state *state = view->state;
 
 	jp_losses_see(&state->losses, event);
 	if (event->type == JP_EVENT_SAMPLE) {
@@ -60,13 +58,13 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	}
 	return event->record_type == JP_PERF_RECORD_THROTTLE ||
 			       event->record_type == JP_PERF_RECORD_UNTHROTTLE
-		       ? see_throttle(state, event)
+		       ? count_throttle(state, event)
 		       : 0;
 }
 
 static void free_losses(void *context)
 {
-	struct losses_seen *state = context;
+	struct loss_state *state = context;
 
 	jp_map_free(&state->throttled);
 	free(state);
@@ -74,7 +72,7 @@ static void free_losses(void *context)
 
 static int end(struct jp_view *view, struct jp_error *err)
 {
-	const struct losses_seen *state = view->state;
+	const struct loss_state *state = view->state;
 	struct jp_capture_info info = view->evidence->info;
 	const bool witnessed = state->steady && state->period && !info.breakpoints &&
 			       jp_evidence_is_witnessed(view->evidence);
@@ -95,7 +93,7 @@ static const struct jp_validator losses = {
 	.help = "did the kernel write every sample?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_losses,
 };

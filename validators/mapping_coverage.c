@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping coverage: of the memory that was executable while the capture sampled, how much lay in a
- * mapping that the capture knew, with the right kind and identity? And what did the capture know
- * that was not executable? */
+/* Mapping coverage: measures how much of the memory that was executable while the capture sampled
+ * lay in its mappings, with the right kind and identity, and reports mappings of the capture that
+ * were not executable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void describe(const struct jp_span *span, char *text, size_t size)
 }
 
 /* Reports an exception. @cause NULL: finds the cause why the capture lacks the mapping at @time. */
-static int except(struct jp_coverage *coverage, const char *metric, const char *cause,
+static int report(struct jp_coverage *coverage, const char *metric, const char *cause,
 		  const struct jp_span *span, uint64_t start, uint64_t end, uint64_t time,
 		  const char *what)
 {
@@ -41,8 +41,9 @@ static int except(struct jp_coverage *coverage, const char *metric, const char *
 				  what, *why ? "; " : "", why);
 }
 
-/* Stores in *@uncovered how many ns of [@from, @to) no right span holds all of [@start, @end).
- * *@known: some spans do; *@other: a span of another mapping does. Returns 0 or -ENOMEM. */
+/* Stores in *@uncovered for how many ns of [@from, @to) no right span contains all of [@start,
+ * @end), in *@known whether a right span does, and in *@other whether a span of another mapping
+ * does. Returns 0 or -ENOMEM. */
 static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 			  uint64_t end, uint64_t from, uint64_t to, uint64_t *uncovered,
 			  bool *known, bool *other)
@@ -51,7 +52,7 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	const int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
 	uint64_t reached = from;
 
-	/* Spans are sorted by the time at which they open: advance as far as right spans reach. */
+	/* Spans are sorted by open_before: advance to the end of each right span. */
 	for (size_t i = 0; i < coverage->nr_found; i++) {
 		const struct jp_span *span = coverage->found[i];
 
@@ -73,8 +74,8 @@ static int find_uncovered(struct jp_coverage *coverage, const struct jp_span *tr
 	return failed;
 }
 
-/* Judges [@start, @end) of @truth during [@from, @to): each known span holds the whole piece or
- * nothing of it. */
+/* Judges [@start, @end) of @truth during [@from, @to). Each known span contains all or none of the
+ * piece. */
 static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t start,
 		       uint64_t end, uint64_t from, uint64_t to)
 {
@@ -93,44 +94,44 @@ static int judge_piece(struct jp_coverage *coverage, const struct jp_span *truth
 		coverage->late_ns = jp_max(coverage->late_ns, uncovered);
 		snprintf(what, sizeof(what), "not known for %" PRIu64 " ns of %" PRIu64, uncovered,
 			 to - from);
-		return except(coverage, "coverage.late", NULL, truth, start, end, from, what);
+		return report(coverage, "coverage.late", NULL, truth, start, end, from, what);
 	}
 	if (other) {
 		coverage->identity++;
-		return except(coverage, "coverage.identity", "other-mapping", truth, start, end,
+		return report(coverage, "coverage.identity", "other-mapping", truth, start, end,
 			      from, "the capture holds another mapping there");
 	}
 	coverage->missing++;
-	return except(coverage, "coverage.missing", NULL, truth, start, end, from,
+	return report(coverage, "coverage.missing", NULL, truth, start, end, from,
 		      "in no mapping record of the capture");
 }
 
 /* Splits @truth where known spans begin and end, and judges the pieces during [@from, @to). */
-static int judge_during(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
+static int judge_window(struct jp_coverage *coverage, const struct jp_span *truth, uint64_t from,
 			uint64_t to)
 {
 	const struct jp_box box = {truth->mapping.start, truth->mapping.end, from, to};
-	jp_cleanup_free uint64_t *edges = NULL;
-	size_t nr_edges = 0;
+	jp_cleanup_free uint64_t *borders = NULL;
+	size_t nr_borders = 0;
 	int failed = jp_coverage_find(coverage, coverage->view->known, truth->pid, &box);
 
-	edges = failed ? NULL : malloc((2 * coverage->nr_found + 2) * sizeof(*edges));
-	if (!edges)
+	borders = failed ? NULL : malloc((2 * coverage->nr_found + 2) * sizeof(*borders));
+	if (!borders)
 		return -ENOMEM;
-	edges[nr_edges++] = truth->mapping.start;
-	edges[nr_edges++] = truth->mapping.end;
+	borders[nr_borders++] = truth->mapping.start;
+	borders[nr_borders++] = truth->mapping.end;
 	for (size_t at = 0; at < coverage->nr_found; at++) {
 		const struct jp_span *span = coverage->found[at];
 		const uint64_t ends[] = {span->mapping.start, span->mapping.end};
 
 		for (int i = 0; i < 2 && span->open_before < to && span->close_before > from; i++)
 			if (ends[i] > truth->mapping.start && ends[i] < truth->mapping.end)
-				edges[nr_edges++] = ends[i];
+				borders[nr_borders++] = ends[i];
 	}
-	qsort(edges, nr_edges, sizeof(*edges), jp_by_value);
-	for (size_t i = 0; !failed && i + 1 < nr_edges; i++)
-		if (edges[i] < edges[i + 1])
-			failed = judge_piece(coverage, truth, edges[i], edges[i + 1], from, to);
+	qsort(borders, nr_borders, sizeof(*borders), jp_by_value);
+	for (size_t i = 0; !failed && i + 1 < nr_borders; i++)
+		if (borders[i] < borders[i + 1])
+			failed = judge_piece(coverage, truth, borders[i], borders[i + 1], from, to);
 	return failed;
 }
 
@@ -146,14 +147,14 @@ static int judge_span(struct jp_coverage *coverage, const struct jp_span *truth)
 						 truth->open_after, &at, &from, &to);) {
 		to = jp_min(to, end == UINT64_MAX ? end : end - jp_min(end, slack));
 		if (from < to)
-			failed = judge_during(coverage, truth, from, to);
+			failed = judge_window(coverage, truth, from, to);
 	}
 	return failed;
 }
 
 /* Returns whether @addr of @pid was truly executable at @time. */
-static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
-			  uint64_t time)
+static bool is_executable_at(const struct jp_coverage *coverage, uint32_t pid, uint64_t addr,
+			     uint64_t time)
 {
 	const struct jp_box box = {addr, addr + 1, time, time + coverage->evidence->info.slack};
 	size_t at = 0;
@@ -161,14 +162,15 @@ static bool executable_at(const struct jp_coverage *coverage, uint32_t pid, uint
 	return jp_spans_next(coverage->view->truth, pid, &box, &at);
 }
 
-/* A piece of @known that is still called executable after its end. */
+/* A piece of a capture's span that outlives the truth's span. */
 struct stale_piece {
 	uint64_t start, end;
-	const struct jp_span *ended; /* the span that was there last */
-	bool told_later;             /* the record is younger than that end */
+	const struct jp_span *ended; /* the truth's last span there */
+	bool recorded_later;         /* the record came after that ended */
 };
 
-/* Returns whether @known is stale where @truth was, within [@from, @to). */
+/* Returns whether @known is stale within [@from, @to) where @truth was; stores the piece in
+ * *@piece. */
 static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *known,
 		     const struct jp_span *truth, uint64_t from, uint64_t to,
 		     struct stale_piece *piece)
@@ -177,7 +179,7 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	uint64_t start = jp_max(truth->mapping.start, known->mapping.start);
 	uint64_t end = jp_min(truth->mapping.end, known->mapping.end);
 	uint64_t gone = truth->close_after;
-	bool told_later;
+	bool recorded_later;
 
 	if (start >= end || gone == UINT64_MAX)
 		return false;
@@ -188,16 +190,15 @@ static bool is_stale(const struct jp_coverage *coverage, const struct jp_span *k
 	if (start == end)
 		return false;
 	truth = jp_coverage_ended(coverage, truth->pid, start, gone);
-	/* A record from after the end is wrong, unless it describes a later mapping, which is
-	 * judged in its turn. A record from before the end is stale, even if a part of its mapping
-	 * is younger. */
-	told_later = since > truth->close_after + slack;
-	*piece = (struct stale_piece){start, end, truth, told_later};
-	return !told_later || !executable_at(coverage, known->pid, start, since);
+	/* A record from after the end is wrong, unless it describes a later mapping. A record from
+	 * before the end is stale, even if a part of its mapping is younger. */
+	recorded_later = since > truth->close_after + slack;
+	*piece = (struct stale_piece){start, end, truth, recorded_later};
+	return !recorded_later || !is_executable_at(coverage, known->pid, start, since);
 }
 
-/* Judges how long @known outlives its truth. The kernel reports no unmapping, so such spans stay
- * until another record covers them. */
+/* Reports the first stale piece of @known. The kernel records no munmap(), so such spans stay until
+ * another record covers them. */
 static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known, uint64_t from,
 		       uint64_t to)
 {
@@ -212,7 +213,7 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	to = box.until;
 	if (from >= to)
 		return 0;
-	/* If all of it is right at first, earlier ends do not matter. */
+	/* If all of it is right at @from, ends before that do not matter. */
 	if (jp_gaps_first(&coverage->gaps, known->pid, mapping->start, mapping->end, from) ==
 	    mapping->end)
 		box.from = from - jp_min(from, evidence->info.slack);
@@ -227,17 +228,16 @@ static int judge_stale(struct jp_coverage *coverage, const struct jp_span *known
 	if (!first)
 		return 0;
 	coverage->stale++;
-	cause = found.told_later ? "invented"
-				 : jp_unmapped_late(evidence, known->pid, found.start,
-						    found.ended->close_before, from);
-	return except(coverage, "coverage.stale", cause, found.ended, found.start, found.end, from,
+	cause = found.recorded_later ? "invented"
+				     : jp_unmapped_late(evidence, known->pid, found.start,
+							found.ended->close_before, from);
+	return report(coverage, "coverage.stale", cause, found.ended, found.start, found.end, from,
 		      "still known as executable after its end");
 }
 
-/* Returns whether @known may describe executable memory from before @act: then it is stale at
- * most. */
-static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
-			     const struct jp_event *act)
+/* Returns whether @known may describe executable memory from before @act: then it is only stale. */
+static bool describes_earlier(const struct jp_coverage *coverage, const struct jp_span *known,
+			      const struct jp_event *act)
 {
 	const uint64_t slack = coverage->evidence->info.slack, since = known->mapping.since;
 	const struct jp_box box = {act->map.addr, act->map.addr + act->map.len,
@@ -250,8 +250,8 @@ static bool tells_of_earlier(const struct jp_coverage *coverage, const struct jp
 	return false;
 }
 
-/* Judges whether @known claims as executable what the truth mapped otherwise and left so, for
- * example the writable view of code. */
+/* Reports @known if it contains memory as executable that the truth mapped without PROT_EXEC and
+ * did not change, for example the writable view of code. */
 static int judge_invented(struct jp_coverage *coverage, const struct jp_span *known, uint64_t begin,
 			  uint64_t end_of_window)
 {
@@ -272,7 +272,7 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 		to = jp_min(to - (to == UINT64_MAX ? 0 : jp_min(to, slack)), end_of_window);
 		if (i < first &&
 		    jp_max(from, act->after + slack) < jp_min(to, known->close_before) &&
-		    !tells_of_earlier(coverage, known, act))
+		    !describes_earlier(coverage, known, act))
 			first = i;
 	}
 	if (first == plains->count)
@@ -284,7 +284,7 @@ static int judge_invented(struct jp_coverage *coverage, const struct jp_span *kn
 					    .name = act->map.name},
 				.open_after = act->after};
 	coverage->stale++;
-	return except(coverage, "coverage.stale", "not-executable", &span,
+	return report(coverage, "coverage.stale", "not-executable", &span,
 		      jp_max(act->map.addr, mapping->start),
 		      jp_min(act->map.addr + act->map.len, mapping->end), from,
 		      "known as executable, which it never was");
@@ -315,7 +315,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return jp_plains_of(evidence->truth, &coverage->plains);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	return event->type == JP_EVENT_SAMPLE ? jp_coverage_sample(view->state, event) : 0;
 }
@@ -360,7 +360,7 @@ static void free_coverage(void *state)
 	struct jp_coverage *coverage = state;
 
 	jp_findings_free(&coverage->by_samples);
-	free(coverage->standing);
+	free(coverage->closed);
 	free(coverage->found);
 	jp_plains_free(&coverage->plains);
 	jp_gaps_free(&coverage->gaps);
@@ -369,10 +369,10 @@ static void free_coverage(void *state)
 
 static const struct jp_validator mapping_coverage = {
 	.name = "mapping_coverage",
-	.help = "does the capture know all executable memory, and nothing else?",
+	.help = "does the capture know all executable memory, and no other?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_coverage,
 };

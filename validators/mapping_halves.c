@@ -4,19 +4,20 @@
 #include <errno.h>
 #include <string.h>
 
+/* A record of a file mapping. */
 struct half {
 	uint32_t pid, prot, flags, maj, min;
 	uint64_t start, end, pgoff, ino;
 	unsigned char build_id[20];
 };
 
-/* Two keys may collide: then a neighbour is missed, but none is invented. */
-static uint64_t key_of(uint32_t pid, uint64_t addr)
+/* Returns the key of an address. If two keys collide, one neighbour is missed. */
+static uint64_t make_key(uint32_t pid, uint64_t addr)
 {
 	return addr ^ (uint64_t)pid << 40;
 }
 
-static struct half half_of(const struct jp_event *record)
+static struct half make_half(const struct jp_event *record)
 {
 	struct half half = {.pid = record->pid,
 			    .prot = record->map.prot,
@@ -43,7 +44,7 @@ static bool is_file(const struct half *half)
 }
 
 /* Returns whether @right begins where @left ends, in memory and in the file. */
-static bool continues(const struct half *left, const struct half *right)
+static bool is_continued_by(const struct half *left, const struct half *right)
 {
 	return left->pid == right->pid && left->end == right->start &&
 	       left->pgoff + (left->end - left->start) == right->pgoff &&
@@ -52,9 +53,9 @@ static bool continues(const struct half *left, const struct half *right)
 	       memcmp(left->build_id, right->build_id, sizeof(left->build_id)) == 0;
 }
 
-static int put(struct jp_map *map, uint64_t addr, const struct half *half)
+static int store_half(struct jp_map *map, uint64_t addr, const struct half *half)
 {
-	struct half *place = jp_map_at(map, key_of(half->pid, addr), sizeof(*place));
+	struct half *place = jp_map_at(map, make_key(half->pid, addr), sizeof(*place));
 
 	if (!place)
 		return -ENOMEM;
@@ -65,16 +66,17 @@ static int put(struct jp_map *map, uint64_t addr, const struct half *half)
 int jp_mapping_halves_note(struct jp_mapping_halves *halves, const struct jp_event *record,
 			   bool *before, bool *behind)
 {
-	const struct half half = half_of(record), *left, *right;
+	const struct half half = make_half(record), *left, *right;
 
 	*before = *behind = false;
 	if (!is_file(&half))
 		return 0;
-	left = jp_map_find(&halves->ends, key_of(half.pid, half.start));
-	right = jp_map_find(&halves->starts, key_of(half.pid, half.end));
-	*before = left && continues(left, &half);
-	*behind = right && continues(&half, right);
-	return put(&halves->starts, half.start, &half) ?: put(&halves->ends, half.end, &half);
+	left = jp_map_find(&halves->ends, make_key(half.pid, half.start));
+	right = jp_map_find(&halves->starts, make_key(half.pid, half.end));
+	*before = left && is_continued_by(left, &half);
+	*behind = right && is_continued_by(&half, right);
+	return store_half(&halves->starts, half.start, &half)
+		       ?: store_half(&halves->ends, half.end, &half);
 }
 
 void jp_mapping_halves_free(struct jp_mapping_halves *halves)

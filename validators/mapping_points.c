@@ -23,11 +23,11 @@ static int add_point(struct jp_mapping_points *points, uint32_t pid, uint64_t ti
 	return 0;
 }
 
-/* Returns the next time range, from *@from to *@to, in which the capture can know of @image, with
- * or without sampling. */
-static bool window_of(const struct jp_mapping_points *points,
-		      const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
-		      uint64_t *to)
+/* Stores the next time range in which the capture can know @image in *@from and *@to. Returns false
+ * at the end. */
+static bool next_window(const struct jp_mapping_points *points,
+			const struct jp_truth_incarnation *image, size_t *at, uint64_t *from,
+			uint64_t *to)
 {
 	return jp_evidence_known_window(points->evidence, image->pid, image->before, image->after,
 					at, from, to);
@@ -39,7 +39,7 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 	uint64_t from, to;
 	int failed = 0;
 
-	for (size_t at = 0; !failed && window_of(points, image, &at, &from, &to);) {
+	for (size_t at = 0; !failed && next_window(points, image, &at, &from, &to);) {
 		const uint64_t end = jp_min(to, image->until);
 
 		if (from >= end)
@@ -52,14 +52,14 @@ static int find_points(struct jp_mapping_points *points, const struct jp_truth_i
 			    mark->after < end && mark->after + slack <= to)
 				failed = add_point(points, image->pid, mark->after + slack, true);
 		}
-		/* If the image ended before, its last mark is the end. */
+		/* An image that ended before has its last mark at its end. */
 		if (!failed && image->until > to + slack)
 			failed = add_point(points, image->pid, to, false);
 	}
 	return failed;
 }
 
-/* Returns whether @image stated its maps at least once. */
+/* Returns whether the truth has the maps of @image at least once. */
 static bool has_mark(const struct jp_mapping_points *points,
 		     const struct jp_truth_incarnation *image)
 {
@@ -73,8 +73,8 @@ static bool has_mark(const struct jp_mapping_points *points,
 	return false;
 }
 
-/* Fails if a process that ran code while it was watched stated no maps: nothing is known of it. */
-static int demand_marks(const struct jp_mapping_points *points, struct jp_error *err)
+/* Fails if the truth has no maps of a process that ran code while it was watched. */
+static int require_marks(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
 	jp_cleanup_free bool *ran = calloc(truth->nr_incarnations ?: 1, sizeof(*ran));
@@ -92,7 +92,7 @@ static int demand_marks(const struct jp_mapping_points *points, struct jp_error 
 				  (image[n].pid == one->pid && image[n].before <= one->enter));
 		if (!n || image[n - 1].pid != one->pid || ran[n - 1])
 			continue;
-		for (size_t at = 0; window_of(points, &image[n - 1], &at, &from, &to);)
+		for (size_t at = 0; next_window(points, &image[n - 1], &at, &from, &to);)
 			ran[n - 1] |= one->enter < to && one->leave > from;
 	}
 	for (size_t i = 0; i < truth->nr_incarnations; i++) {
@@ -107,15 +107,15 @@ static int demand_marks(const struct jp_mapping_points *points, struct jp_error 
 	return 0;
 }
 
-/* Returns whether only operations of the truth map what @line shows: no other code maps executable
- * memory, except files and a jitdump's marker. */
-static bool is_of_acts(const struct jp_procmap *line)
+/* Returns whether an operation of the truth must have mapped the memory of @line: other code maps
+ * only files and kernel pages as executable. */
+static bool needs_act(const struct jp_procmap *line)
 {
 	return *line->name != '[' && (jp_mapping_backing(line->name) != JP_BACKING_FILE ||
 				      fnmatch("*/jit-*.dump*", line->name, 0) == 0);
 }
 
-/* Returns whether emitted code was in [@one->start, @one->end) during its life. */
+/* Returns whether emitted code was in @one while that existed. */
 static bool holds_code(const struct jp_truth *truth, const struct jp_executable *one)
 {
 	size_t i;
@@ -132,8 +132,8 @@ static bool holds_code(const struct jp_truth *truth, const struct jp_executable 
 	return false;
 }
 
-/* Fails if marks show memory that no operation of the truth mapped. */
-static int demand_acts(const struct jp_mapping_points *points, struct jp_error *err)
+/* Fails if the truth's maps contain memory that no operation of the truth mapped. */
+static int require_acts(const struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_executables *all = points->truth;
 
@@ -142,7 +142,7 @@ static int demand_acts(const struct jp_mapping_points *points, struct jp_error *
 		const struct jp_memory *memory = &all->memories[one->memory];
 
 		if (memory->act || !memory->line || *memory->line->name == '[' ||
-		    !(is_of_acts(memory->line) || holds_code(points->evidence->truth, one)))
+		    !(needs_act(memory->line) || holds_code(points->evidence->truth, one)))
 			continue;
 		return jp_fail(err, ENODATA,
 			       "pid %u has %" PRIx64 "-%" PRIx64 " %.200s executable in its maps,"
@@ -163,7 +163,7 @@ static int by_time(const void *left, const void *right)
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err)
 {
 	const struct jp_truth *truth = points->evidence->truth;
-	int failed = demand_marks(points, err) ?: demand_acts(points, err);
+	int failed = require_marks(points, err) ?: require_acts(points, err);
 
 	for (size_t i = 0; !failed && i < truth->nr_incarnations; i++)
 		failed = find_points(points, &truth->incarnations[i]);

@@ -4,11 +4,11 @@
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/oracle/executable.h"
 
-/* A moment at which the truth knows all executable mappings of a process. */
+/* A time at which the truth contains all executable mappings of a process. */
 struct jp_mapping_point {
 	uint64_t time;
 	uint32_t pid;
-	bool mark; /* the process stated them; else: a border of its window */
+	bool mark; /* the process read its maps; else a border of its window */
 };
 
 struct jp_mapping_points {
@@ -18,6 +18,6 @@ struct jp_mapping_points {
 	size_t count, capacity;
 };
 
-/* Fills @points from its evidence and truth. Returns 0, -ENOMEM, or -ENODATA and a message if a
- * process that ran code stated no maps. */
+/* Fills @points from its evidence and truth. Returns 0, -ENOMEM, or -ENODATA and a message if the
+ * truth lacks the maps of a process or the operation that mapped its code. */
 int jp_mapping_points_find(struct jp_mapping_points *points, struct jp_error *err);

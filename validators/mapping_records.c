@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping records: each must describe memory that was executable at its time, with its protection,
- * file and name, mapped by a thread of the process. */
+/* Mapping records: each must describe memory that was executable at its time, with the right
+ * protection, file, name and thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,11 +8,13 @@
 
 #include "harness/base/map.h"
 #include "harness/base/order.h"
-#include "harness/base/search.h"
+
 #include "harness/judge/validator.h"
 #include "harness/model/oracle/executable_load.h"
 #include "validators/mapping_compare.h"
 #include "validators/mapping_halves.h"
+#include "validators/sample_class.h"
+#include "validators/two_clocks.h"
 
 struct mapping_records {
 	struct jp_view *view;
@@ -23,14 +25,14 @@ struct mapping_records {
 	uint64_t records, invented, unknown;
 };
 
-/* Returns in [*@from, *@to] when the record's content was true: at its time (*@live), or when a
- * snapshot was read. False: it belongs to no snapshot and is from before the events were on. */
-static bool told_of(const struct mapping_records *state, const struct jp_event *record,
-		    uint64_t *from, uint64_t *to, bool *live)
+/* Stores in [*@from, *@to] when the record's content was true: at its time, with *@live set, or
+ * while a snapshot was read. Returns false if it is of no snapshot, and older than the events. */
+static bool find_time(const struct mapping_records *state, const struct jp_event *record,
+		      uint64_t *from, uint64_t *to, bool *live)
 {
 	const struct jp_evidence *evidence = state->evidence;
 
-	/* A record that a control left out comes from no file and has the time of its operation. */
+	/* A record that a control left out has no bytes, and the time of its operation. */
 	bool possible = !record->record ||
 			record->time + evidence->info.slack >= evidence->info.first_enabled;
 
@@ -53,17 +55,17 @@ static bool told_of(const struct mapping_records *state, const struct jp_event *
 	return possible;
 }
 
-/* Returns up to which address from @addr on @record is true. *@cause: what it states wrongly there,
- * if anything is there. */
-static uint64_t true_until(const struct mapping_records *state, const struct jp_event *record,
-			   uint64_t addr, const char **cause)
+/* Returns the end of the memory from @addr on of which @record is right. If that is @addr, stores
+ * the wrong attribute in *@cause, if the truth has a mapping there. */
+static uint64_t find_right_end(const struct mapping_records *state, const struct jp_event *record,
+			       uint64_t addr, const char **cause)
 {
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 	uint64_t from, to;
 	bool live;
 
-	if (!told_of(state, record, &from, &to, &live)) {
+	if (!find_time(state, record, &from, &to, &live)) {
 		*cause = "time";
 		return addr;
 	}
@@ -81,9 +83,9 @@ static uint64_t true_until(const struct mapping_records *state, const struct jp_
 	return addr;
 }
 
-/* Returns the line of the last mark that showed @one as it was at @time, or NULL. */
-static const struct jp_procmap *line_of(const struct mapping_records *state,
-					const struct jp_executable *one, uint64_t time)
+/* Returns the line of the truth's next maps after @time that has @one unchanged, or NULL. */
+static const struct jp_procmap *find_line(const struct mapping_records *state,
+					  const struct jp_executable *one, uint64_t time)
 {
 	const struct jp_memory *memory = &state->truth.memories[one->memory];
 
@@ -95,18 +97,17 @@ static const struct jp_procmap *line_of(const struct mapping_records *state,
 		       : NULL;
 }
 
-/* Returns whether one mapping ended at @addr and another began there at @record's time: a mark
- * showed both later, and neither changed in between. Naming a part (PR_SET_VMA_ANON_NAME) does not
- * split a mapping. */
-static bool are_two(const struct mapping_records *state, const struct jp_event *record,
-		    uint64_t addr)
+/* Returns whether two mappings met at @addr at @record's time: later maps have both, unchanged.
+ * Names of PR_SET_VMA_ANON_NAME do not count. */
+static bool is_border(const struct mapping_records *state, const struct jp_event *record,
+		      uint64_t addr)
 {
 	const struct jp_procmap *before = NULL, *behind = NULL, *line;
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
 
 	while ((one = jp_executables_next(&state->truth, record->pid, addr - 1, addr + 1, &at))) {
-		line = line_of(state, one, record->time);
+		line = find_line(state, one, record->time);
 		if (line && one->end == addr && line->end == addr)
 			before = line;
 		else if (line && one->start == addr && line->start == addr)
@@ -115,8 +116,8 @@ static bool are_two(const struct mapping_records *state, const struct jp_event *
 	return before && behind && strcmp(before->name, behind->name) == 0;
 }
 
-/* Returns whether @addr is inside a stretch that existed all the time that @record describes:
- * kernel records and lines of maps show whole mappings (perf_event_mmap()). */
+/* Returns whether @addr was inside a mapping all the time that @record describes. Kernel records
+ * and lines of maps describe whole mappings (perf_event_mmap()). */
 static bool is_within(const struct mapping_records *state, const struct jp_event *record,
 		      uint64_t addr)
 {
@@ -126,7 +127,7 @@ static bool is_within(const struct mapping_records *state, const struct jp_event
 	uint64_t from, to;
 	bool live;
 
-	told_of(state, record, &from, &to, &live);
+	find_time(state, record, &from, &to, &live);
 	while ((one = jp_executables_next(&state->truth, record->pid, addr, addr + 1, &at)))
 		if (one->start < addr && one->open_after + slack <= from &&
 		    (one->close_before == UINT64_MAX || to + slack <= one->close_before))
@@ -148,7 +149,8 @@ static bool is_possibly_within(const struct mapping_records *state, const struct
 	return false;
 }
 
-/* Sets *@cause to "part" if @record and one before it describe two parts of one mapping. */
+/* Sets *@cause to "part" if @record and an earlier one describe parts of one mapping. Returns 0 or
+ * -ENOMEM. */
 static int find_half(struct mapping_records *state, const struct jp_event *record,
 		     const char **cause)
 {
@@ -156,7 +158,7 @@ static int find_half(struct mapping_records *state, const struct jp_event *recor
 	bool before, behind, live;
 	uint64_t from, to;
 
-	told_of(state, record, &from, &to, &live);
+	find_time(state, record, &from, &to, &live);
 	if (!live)
 		return 0;
 	if (jp_mapping_halves_note(&state->halves, record, &before, &behind))
@@ -167,22 +169,8 @@ static int find_half(struct mapping_records *state, const struct jp_event *recor
 	return 0;
 }
 
-static bool is_watched(const struct mapping_records *state, uint32_t pid)
-{
-	const struct jp_truth *truth = state->evidence->truth;
-	size_t i;
-
-	jp_search(i, truth->nr_incarnations, truth->incarnations[i].pid < pid);
-	return i < truth->nr_incarnations && truth->incarnations[i].pid == pid;
-}
-
-static uint64_t thread_key(uint32_t pid, uint32_t tid)
-{
-	return (uint64_t)pid << 32 | tid;
-}
-
-/* Lists the threads of each process. A process's own thread makes its mappings; synthesized records
- * have the first thread's number. */
+/* Lists the threads of each process, which make its mappings. Synthesized records are of the first
+ * thread. */
 static int find_threads(struct mapping_records *state)
 {
 	const struct jp_truth *truth = state->evidence->truth;
@@ -190,26 +178,27 @@ static int find_threads(struct mapping_records *state)
 
 	for (size_t i = 0; i < truth->nr_acts; i++)
 		failed |= !jp_map_at(&state->threads,
-				     thread_key(truth->acts[i].pid, truth->acts[i].tid),
+				     jp_clock_key(truth->acts[i].pid, truth->acts[i].tid),
 				     sizeof(uint64_t));
 	for (size_t i = 0; i < truth->nr_incarnations; i++)
 		failed |= !jp_map_at(
 			&state->threads,
-			thread_key(truth->incarnations[i].pid, truth->incarnations[i].pid),
+			jp_clock_key(truth->incarnations[i].pid, truth->incarnations[i].pid),
 			sizeof(uint64_t));
 	return failed ? -ENOMEM : 0;
 }
 
-/* Returns what @record cannot state of any mapping, or NULL. */
-static const char *impossible(const struct mapping_records *state, const struct jp_event *record)
+/* Returns the attribute of @record that no mapping can have, or NULL. */
+static const char *find_impossible(const struct mapping_records *state,
+				   const struct jp_event *record)
 {
-	if (!jp_map_find(&state->threads, thread_key(record->pid, record->tid)))
+	if (!jp_map_find(&state->threads, jp_clock_key(record->pid, record->tid)))
 		return "thread";
 	if (record->kernel_map)
 		return "mode";
 	if (!record->map.len)
 		return "length";
-	if (!*record->map.name) /* "//anon" stands for memory without a name */
+	if (!*record->map.name) /* memory without a name is "//anon" */
 		return "name";
 	/* A first SysV segment has inode 0 (newseg() in ipc/shm.c takes its id), but a device. */
 	if (record->map.has_identity && record->map.gen && !record->map.ino && !record->map.maj &&
@@ -222,14 +211,14 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 {
 	const uint64_t end = record->map.addr + record->map.len;
 	uint64_t reached = record->map.addr, next = reached;
-	const char *cause = "invented", *impossibly, *half = NULL;
+	const char *cause = "invented", *impossible, *half = NULL;
+	const bool watched = jp_sample_is_watched(state->evidence, record->pid, UINT64_MAX);
 	uint64_t from, to;
 	bool live;
 
-	if (!(record->map.prot & JP_PROT_EXEC) ||
-	    (record->kernel_map && !is_watched(state, record->pid)))
+	if (!(record->map.prot & JP_PROT_EXEC) || (record->kernel_map && !watched))
 		return 0;
-	if (!is_watched(state, record->pid)) {
+	if (!watched) {
 		state->unknown++;
 		return jp_findings_except(
 			&state->view->findings, "mappings.unknown", "unwatched",
@@ -238,19 +227,19 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 			record->pid, record->time, record->map.addr, end, record->map.name);
 	}
 	state->records++;
-	impossibly = impossible(state, record);
-	if (impossibly)
-		cause = impossibly;
-	told_of(state, record, &from, &to, &live);
-	while (!impossibly && reached < end &&
-	       (next = true_until(state, record, reached, &cause)) > reached) {
+	impossible = find_impossible(state, record);
+	if (impossible)
+		cause = impossible;
+	find_time(state, record, &from, &to, &live);
+	while (!impossible && reached < end &&
+	       (next = find_right_end(state, record, reached, &cause)) > reached) {
 		reached = next;
-		if (live && reached < end && are_two(state, record, reached)) {
+		if (live && reached < end && is_border(state, record, reached)) {
 			cause = "two";
 			break;
 		}
 	}
-	if (!impossibly && reached >= end) {
+	if (!impossible && reached >= end) {
 		if (find_half(state, record, &half))
 			return -ENOMEM;
 		if (!half && (!record->record || (!is_within(state, record, record->map.addr) &&
@@ -267,7 +256,7 @@ static int judge_record(struct mapping_records *state, const struct jp_event *re
 		record->map.prot, record->map.flags, record->map.ino, record->map.name, reached);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP ? judge_record(view->state, event) : 0;
 }
@@ -309,10 +298,10 @@ static void free_records(void *context)
 
 static const struct jp_validator mapping_records = {
 	.name = "mapping_records",
-	.help = "does each record of an executable mapping tell of one that was there?",
+	.help = "does each record of an executable mapping describe a mapping that existed?",
 	.traits = JP_LACKS_REGISTERS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_records,
 };

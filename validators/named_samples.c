@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "harness/base/array.h"
+#include "harness/base/search.h"
 
 const char *const jp_named_text[JP_NAMES] = {"wrong", "unnamed", "right"};
 
@@ -29,24 +30,20 @@ void jp_named_samples_free(struct jp_named_samples *samples)
 static int by_sample(const void *left, const void *right)
 {
 	const struct jp_named_sample *a = left, *b = right;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->cpu != b->cpu)
-		return a->cpu < b->cpu ? -1 : 1;
-	return (a->ip > b->ip) - (a->ip < b->ip);
+	return jp_compare(a->time, b->time)
+		       ?: jp_compare(a->tid, b->tid)
+		       ?: jp_compare(a->cpu, b->cpu)
+		       ?: jp_compare(a->ip, b->ip);
 }
 
-static void sort(struct jp_named_samples *samples)
+static void sort_samples(struct jp_named_samples *samples)
 {
 	if (samples->count)
 		qsort(samples->samples, samples->count, sizeof(*samples->samples), by_sample);
 }
 
-static int lose(struct jp_findings *findings, struct jp_names_change *change,
-		const struct jp_named_sample *sample, const char *cause)
+static int report_lost(struct jp_findings *findings, struct jp_names_change *change,
+		       const struct jp_named_sample *sample, const char *cause)
 {
 	change->lost++;
 	return jp_findings_except(findings, "inject.lost", cause,
@@ -54,8 +51,8 @@ static int lose(struct jp_findings *findings, struct jp_names_change *change,
 				  sample->pid, sample->tid, sample->ip);
 }
 
-static int worsen(struct jp_findings *findings, const struct jp_incarnations *incarnations,
-		  const struct jp_named_sample *was, const struct jp_named_sample *is)
+static int report_worse(struct jp_findings *findings, const struct jp_incarnations *incarnations,
+			const struct jp_named_sample *was, const struct jp_named_sample *is)
 {
 	static const char *const causes[JP_NAMES] = {"was-wrong", "was-unnamed", "was-right"};
 
@@ -73,15 +70,15 @@ int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *a
 	size_t i = 0, j = 0;
 	int failed = 0;
 
-	sort(before);
-	sort(after);
+	sort_samples(before);
+	sort_samples(after);
 	while (!failed && (i < before->count || j < after->count)) {
 		const struct jp_named_sample *was = &before->samples[i], *is = &after->samples[j];
 		int way = i == before->count ? 1 : j == after->count ? -1 : by_sample(was, is);
 
 		if (way) {
-			failed = way < 0 ? lose(findings, change, was, "dropped")
-					 : lose(findings, change, is, "invented");
+			failed = way < 0 ? report_lost(findings, change, was, "dropped")
+					 : report_lost(findings, change, is, "invented");
 			i += way < 0;
 			j += way > 0;
 			continue;
@@ -92,7 +89,7 @@ int jp_names_compare(struct jp_named_samples *before, struct jp_named_samples *a
 		change->better += is->named > was->named;
 		if (is->named < was->named) {
 			change->worse++;
-			failed = worsen(findings, incarnations, was, is);
+			failed = report_worse(findings, incarnations, was, is);
 		}
 		i++;
 		j++;

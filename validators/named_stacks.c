@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Named stacks: the verdict of a sample by names, if the profiler keeps no addresses. Each frame is
- * compared by its owner: an emitted function, or native code, which may have any name. */
+/* Named stacks: judges stacks of a profiler that keeps names but no addresses. A frame is an
+ * emitted function or native code, which may have any name. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,10 +21,10 @@ enum { FRAMES = JP_FRAME_MOST };
 static const struct jp_role named_samples = {.column = "right"};
 static const struct jp_role named_callers = {.column = "right"};
 static const struct jp_role misnamed_samples = {.column = "wrong"};
-/* Counts samples that no thread can have given. */
+/* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};
 /* Usual share of native code among samples in paths: names do not distinguish handlers (below) from
- * stray samples (astray). */
+ * code that the truth does not cover (astray). */
 static const double USUAL = JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL;
 
 struct named_stacks {
@@ -32,19 +32,18 @@ struct named_stacks {
 	struct jp_frame_names names;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
-	uint64_t misnamed; /* after a function that the thread was not in */
+	uint64_t misnamed; /* with the name of a function that the thread was not in */
 	uint64_t unnamed, stackless;
 	uint64_t samples, unwatched; /* all samples; those of processes that never existed */
-	uint64_t callers,
-		nameless; /* callers in whole stacks, of emitted code; those without a name */
-	uint64_t renamed,
-		astray; /* in a path: with native names only; with a native name innermost */
+	uint64_t callers, nameless;  /* emitted callers in complete stacks; those without a name */
+	uint64_t renamed;            /* in a path, with native names only */
+	uint64_t astray;             /* in a path, with a native name above emitted code */
 	uint64_t time;
 	uint32_t pid, nr_seen, nr_must;
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
 };
 
-/* Stores the true frames as numbers. Returns how many. */
+/* Stores the numbers of up to FRAMES of @frames in @numbers. Returns how many. */
 static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frames, uint32_t count,
 			      uint64_t *numbers)
 {
@@ -54,7 +53,8 @@ static uint32_t number_frames(struct named_stacks *stacks, const uint64_t *frame
 	return count;
 }
 
-static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
+/* Returns the verdict of the current sample against the true stack @truth. */
+static enum jp_verdict compare_with_truth(void *context, const struct jp_truth_stack *truth)
 {
 	struct named_stacks *stacks = context;
 	uint32_t nr_whole = number_frames(stacks, truth->whole, truth->nr_whole, stacks->whole);
@@ -67,7 +67,8 @@ static enum jp_verdict fit(void *context, const struct jp_truth_stack *truth)
 				stacks->whole, nr_whole);
 }
 
-static void take(struct named_stacks *stacks, const struct jp_event *event)
+/* Stores the numbers of the names of @event. */
+static void read_names(struct named_stacks *stacks, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;
 
@@ -79,7 +80,7 @@ static void take(struct named_stacks *stacks, const struct jp_event *event)
 			jp_frame_number(&stacks->names, observed->names[i]);
 }
 
-static int except(struct named_stacks *stacks, const struct jp_event *event, const char *metric,
+static int report(struct named_stacks *stacks, const struct jp_event *event, const char *metric,
 		  const char *cause, enum jp_verdict verdict)
 {
 	struct jp_exception *exception = jp_findings_count(
@@ -96,8 +97,7 @@ static int except(struct named_stacks *stacks, const struct jp_event *event, con
 	return exception ? 0 : -ENOMEM;
 }
 
-/* Counts callers: a caller without a name still has a frame. @frames: the true frames, in the same
- * number. */
+/* Counts emitted callers, and those without a name. @frames: as many true frames. */
 static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 {
 	for (uint32_t i = 1; i < stacks->nr_seen; i++) {
@@ -108,48 +108,37 @@ static void count_callers(struct named_stacks *stacks, const uint64_t *frames)
 	}
 }
 
-static int count(struct named_stacks *stacks, const struct jp_event *event,
-		 enum jp_stack_answer answer)
+/* Counts and reports the verdict. @answer: of the search for a true stack. */
+static int count_verdict(struct named_stacks *stacks, const struct jp_event *event,
+			 enum jp_stack_answer answer)
 {
-	struct jp_method_count *count =
-		&stacks->counts.methods[stacks->view->evidence->declared.method];
+	const enum jp_method method = stacks->view->evidence->declared.method;
 	enum jp_verdict verdict = JP_WRONG;
+	const char *metric, *cause;
 
 	if (answer == JP_STACK_UNJUDGED) {
 		stacks->counts.unjudged++;
-		count->verdicts[JP_UNJUDGED]++;
+		stacks->counts.methods[method].verdicts[JP_UNJUDGED]++;
 		return 0;
 	}
 	if (answer == JP_STACK_FOUND)
-		verdict = fit(stacks, &stacks->truth);
-	count->judged++;
-	count->verdicts[verdict]++;
-	count->predicted += verdict >= JP_GAP;
-	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE;
+		verdict = compare_with_truth(stacks, &stacks->truth);
+	jp_stack_counts_verdict(&stacks->counts, method, verdict, 1);
+	stacks->counts.methods[method].predicted += verdict >= JP_GAP;
 	if (verdict == JP_EXACT)
 		count_callers(stacks, stacks->whole);
 	else if (verdict == JP_GAP && stacks->nr_seen == stacks->nr_must)
 		count_callers(stacks, stacks->must);
 	stacks->misnamed += answer != JP_STACK_FOUND;
 	if (answer != JP_STACK_FOUND)
-		return except(stacks, event, "wrong",
+		return report(stacks, event, "wrong",
 			      answer == JP_STACK_NO_ACTIVATION ? "no-stay" : "no-depth", verdict);
 	if (jp_stack_counts_place(
 		    &stacks->counts,
 		    stacks->truth.activation->path->functions[stacks->truth.depth]->id, 0))
 		return -ENOMEM;
-	switch (verdict) {
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		return except(stacks, event, "broken", jp_verdict_text(verdict), verdict);
-	case JP_WRONG:
-		return except(stacks, event, "wrong", "wrong-frame", verdict);
-	case JP_EXTRA:
-		return except(stacks, event, "extra", "extra-frame", verdict);
-	default:
-		return 0;
-	}
+	metric = jp_stack_counts_metric(verdict, &cause);
+	return metric ? report(stacks, event, metric, cause, verdict) : 0;
 }
 
 /* Returns whether the thread of @event was in a path whose functions all have names. */
@@ -176,8 +165,7 @@ static bool has_emitted(const struct named_stacks *stacks)
 	return false;
 }
 
-/* Counts a sample whose innermost frame is native, in a file, or emitted code without its name. Few
- * samples have a native name where a path ends. */
+/* Counts a sample without an emitted function innermost, if its thread was in a path. */
 static int count_unnamed(struct named_stacks *stacks, const struct jp_event *event)
 {
 	if (!is_in_named_path(stacks->view->evidence, event))
@@ -195,58 +183,58 @@ static int count_unnamed(struct named_stacks *stacks, const struct jp_event *eve
 				  event->time, event->pid, event->tid, stacks->nr_seen);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct named_stacks *stacks = view->state;
 	const struct jp_evidence *evidence = view->evidence;
 
-	/* A sample of a process that never existed is a fault by itself. */
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	stacks->samples++;
-	if (!jp_sample_watched(evidence, event->pid, UINT64_MAX)) {
+	if (!jp_sample_is_watched(evidence, event->pid, UINT64_MAX)) {
 		stacks->unwatched++;
 		return 0;
 	}
-	if (jp_sample_stackless(evidence, event)) {
+	if (jp_sample_is_stackless(evidence, event)) {
 		stacks->stackless++;
 		return jp_stack_counts_stackless(&stacks->counts, view, event);
 	}
-	take(stacks, event);
+	read_names(stacks, event);
 	if (!stacks->nr_seen || stacks->seen[0] < JP_FRAME_FIRST)
 		return count_unnamed(stacks, event);
 	stacks->counts.samples++;
-	return count(stacks, event,
-		     jp_stack_guess(evidence, event, evidence->declared.method,
-				    (struct jp_truth_guess){.name = event->observed->names[0]}, fit,
-				    stacks, &stacks->truth));
+	return count_verdict(
+		stacks, event,
+		jp_stack_guess(evidence, event, evidence->declared.method,
+			       (struct jp_truth_guess){.name = event->observed->names[0]},
+			       compare_with_truth, stacks, &stacks->truth));
 }
 
-/* Returns @count, or 0 if so few of @n are no fault. */
-static uint64_t beyond(uint64_t count, uint64_t n, double usual)
+/* Returns @count if its share of @n exceeds @usual beyond chance, else 0. */
+static uint64_t count_unusual(uint64_t count, uint64_t n, double usual)
 {
 	return n && jp_metric_rate("", count, n).lo > usual ? count : 0;
 }
 
-/* Returns beyond() for samples in paths. */
-static uint64_t beyond_usual(const struct named_stacks *stacks, uint64_t count)
+/* Returns @count if its share of the samples in paths exceeds USUAL beyond chance, else 0. */
+static uint64_t count_unusual_in_paths(const struct named_stacks *stacks, uint64_t count)
 {
-	return beyond(count,
-		      jp_max(stacks->counts.samples + stacks->counts.off_code,
-			     jp_clock_due(stacks->view->evidence)),
-		      USUAL);
+	return count_unusual(count,
+			     jp_max(stacks->counts.samples + stacks->counts.off_code,
+				    jp_clock_due(stacks->view->evidence)),
+			     USUAL);
 }
 
-/* Adds the metrics. A few native names in paths are usual; more count as unnamed. */
+/* Adds the metrics. Native names in paths count as unnamed if they are more than usual. */
 static int end(struct jp_view *view, struct jp_error *err)
 {
 	struct named_stacks *stacks = view->state;
-	const uint64_t renamed = beyond_usual(stacks, stacks->renamed);
-	const uint64_t astray = beyond_usual(stacks, stacks->astray);
-	const uint64_t unwatched =
-		view->evidence->declared.system_wide
-			? 0
-			: beyond(stacks->unwatched, stacks->samples, JP_SAMPLE_UNWATCHED_USUAL);
+	const uint64_t renamed = count_unusual_in_paths(stacks, stacks->renamed);
+	const uint64_t astray = count_unusual_in_paths(stacks, stacks->astray);
+	const uint64_t unwatched = view->evidence->declared.system_wide
+					   ? 0
+					   : count_unusual(stacks->unwatched, stacks->samples,
+							   JP_SAMPLE_UNWATCHED_USUAL);
 	uint64_t named = stacks->counts.samples - stacks->stackless;
 	uint64_t all = named + stacks->unnamed + renamed;
 	uint64_t right = named - stacks->misnamed;
@@ -308,10 +296,10 @@ static void free_stacks(void *state)
 
 static const struct jp_validator named_stacks = {
 	.name = "named_stacks",
-	.help = "is each stack of names the true one, where there are no addresses?",
+	.help = "is each stack of names, without addresses, the true stack?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_stacks,
 };

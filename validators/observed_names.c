@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Observed names: does the profiler's own name for each address belong to the function that was
- * there? For a perf.data the reader's names are unknown: jit_order applies perf's rules. */
+/* Observed names: the profiler's name for each address must be that of the function there. A
+ * perf.data has no names: for these jit_order.c applies perf's rules. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,25 +28,24 @@ static const struct jp_role invented_names = {.column = "wrong"};
 static const struct jp_role right_callers = {.column = "right"};
 static const struct jp_role wrong_callers = {.column = "wrong"};
 
-/* Returns whether any function ever had the name. */
+/* Returns whether any emitted function has the name. */
 static bool is_function(struct observed_names *names, const char *name)
 {
 	return jp_frame_number(&names->functions, name) >= JP_FRAME_FIRST;
 }
 
-/* Returns whether the code is being loaded or unloaded: then it is not judged. */
-static bool changing(const struct jp_truth_code *code, uint64_t time, uint64_t slack)
+/* Returns whether @code is being loaded or unloaded at @time: then it is not judged. */
+static bool is_changing(const struct jp_truth_code *code, uint64_t time, uint64_t slack)
 {
 	return time < code->ready + slack ||
 	       (code->ending != UINT64_MAX && time + slack > code->ending);
 }
 
-/* Returns the cause for a wrong name at @ip of @code. */
-static const char *cause_of(struct observed_names *names, const struct jp_truth_code *code,
-			    uint64_t ip, const char *name)
+/* Returns the cause for the wrong @name at @ip of @code. */
+static const char *find_cause(struct observed_names *names, const struct jp_truth_code *code,
+			      uint64_t ip, const char *name)
 {
 	const struct jp_truth *truth = names->view->evidence->truth;
-
 	size_t i;
 
 	jp_search(i, truth->nr_codes,
@@ -62,11 +61,10 @@ static const char *cause_of(struct observed_names *names, const struct jp_truth_
 	return is_function(names, name) ? "other-function" : "other-name";
 }
 
-/* Returns the code that begins at @ip. A frame there was interrupted, so it is no return
- * address. */
-static const struct jp_truth_code *begins_at(const struct observed_names *names,
-					     const struct jp_event *event, uint32_t pid,
-					     uint64_t ip)
+/* Returns the code that begins at @ip, or NULL. A return address never is a first address. */
+static const struct jp_truth_code *find_code_start(const struct observed_names *names,
+						   const struct jp_event *event, uint32_t pid,
+						   uint64_t ip)
 {
 	const struct jp_truth_code *code =
 		jp_truth_code_at(names->view->evidence->truth, pid, ip, event->time);
@@ -74,12 +72,12 @@ static const struct jp_truth_code *begins_at(const struct observed_names *names,
 	return code && code->addr == ip ? code : NULL;
 }
 
-static int judge(struct observed_names *names, const struct jp_event *event,
-		 const struct jp_truth_code *code, uint64_t ip, const char *name,
-		 enum frame_place place)
+static int judge_name(struct observed_names *names, const struct jp_event *event,
+		      const struct jp_truth_code *code, uint64_t ip, const char *name,
+		      enum frame_place place)
 {
 	const struct jp_truth_code *next =
-		place == CALLER ? begins_at(names, event, code->pid, ip + 1) : NULL;
+		place == CALLER ? find_code_start(names, event, code->pid, ip + 1) : NULL;
 	enum answer answer = !name                                               ? UNNAMED
 			     : strcmp(name, code->name) == 0                     ? RIGHT
 			     : next && next != code && !strcmp(name, next->name) ? RIGHT
@@ -93,7 +91,7 @@ static int judge(struct observed_names *names, const struct jp_event *event,
 	if (answer == RIGHT)
 		return 0;
 	return jp_findings_except(&names->view->findings, metrics[place][answer],
-				  name ? cause_of(names, code, ip, name) : "no-name",
+				  name ? find_cause(names, code, ip, name) : "no-name",
 				  "at %" PRIu64 ", %u/%u, %" PRIx64 " in %s+%#" PRIx64
 				  ", loaded at %" PRIu64 ": %s%.100s",
 				  event->time, event->pid, event->tid, ip, code->name,
@@ -101,19 +99,18 @@ static int judge(struct observed_names *names, const struct jp_event *event,
 				  name ?: "");
 }
 
-/* Judges an address in no emitted code that has the name of emitted code. */
+/* Reports an address outside of emitted code that has the name of emitted code. */
 static int judge_native(struct observed_names *names, const struct jp_event *event, uint64_t ip,
 			const char *name)
 {
 	const struct jp_truth_code *at =
 		jp_truth_code_at(names->view->evidence->truth, event->pid, ip + 1, event->time);
 
-	/* A process that does not exist then has no memory to name; the sample itself is the
-	 * fault. */
-	if (!jp_sample_watched(names->view->evidence, event->pid, event->time))
+	/* Other validators report samples of processes that do not exist. */
+	if (!jp_sample_is_watched(names->view->evidence, event->pid, event->time))
 		return 0;
 	names->native++;
-	/* A frame at a function's first address is no return address, and rightly named. */
+	/* A frame at a first address is no return address, and has the right name. */
 	if (!name || !is_function(names, name) || (at && strcmp(at->name, name) == 0))
 		return 0;
 	names->invented++;
@@ -123,7 +120,7 @@ static int judge_native(struct observed_names *names, const struct jp_event *eve
 				  event->time, event->pid, event->tid, ip, name);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct observed_names *names = view->state;
 	const struct jp_truth *truth = view->evidence->truth;
@@ -132,7 +129,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	int failed = 0;
 
 	for (size_t i = 0; i < count && !failed; i++) {
-		/* A caller's address points behind the call. */
+		/* A return address points behind the call. */
 		const uint64_t ip = user[i] - !!i, time = event->time;
 		const char *name = event->observed->names[i];
 		const struct jp_truth_code *code =
@@ -140,16 +137,16 @@ static int see(struct jp_view *view, const struct jp_event *event)
 				?: jp_truth_code_at(truth, event->pid, ip,
 						    time < slack ? 0 : time - slack);
 
-		/* Names of code in files are not judged, like those of libc. */
+		/* Code in files may have any name. */
 		if (code && code->in_file && !(name && is_function(names, name)))
 			continue;
 		names->all += code != NULL;
 		if (!code)
 			failed = judge_native(names, event, ip, name);
-		else if (changing(code, time, slack))
+		else if (is_changing(code, time, slack))
 			names->unjudged++;
 		else
-			failed = judge(names, event, code, ip, name, i ? CALLER : LEAF);
+			failed = judge_name(names, event, code, ip, name, i ? CALLER : LEAF);
 	}
 	return failed;
 }
@@ -207,11 +204,11 @@ static void free_names(void *state)
 
 static const struct jp_validator observed_names = {
 	.name = "observed_names",
-	.help = "is what the profiler calls an address the function that lived there then?",
+	.help = "is the profiler's name for each address that of the function there?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_MAPPINGS | JP_LACKS_TASKS |
 		  JP_LACKS_THREADS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_names,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines of perf maps: a map with one function of its process must have each function that the
- * process loaded, except those in files, with its address, size and name, and nothing else. Samples
- * do not show every missing line: other code may have replaced it. */
+/* Lines of perf maps: a map with one function of its process must have exactly the functions that
+ * the process loaded, except those in files, with address, size and name. Samples do not show every
+ * missing line: other code may have replaced it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,12 +17,11 @@
 /* Number of lines with one address, size and name. */
 struct line_count {
 	uint64_t lines;
-	bool code; /* its process had such code at any time */
+	bool code; /* the process had such code at any time */
 };
 
 struct perf_map_lines {
 	struct jp_view *view;
-	struct jp_file_finder *finder;
 	struct jp_names *names;
 	uint64_t lines, invented, loads, absent;
 };
@@ -37,8 +36,8 @@ struct process_map {
 	int failed;
 };
 
-static struct line_count *count_of(struct process_map *map, uint64_t start, uint64_t size,
-				   const char *name)
+static struct line_count *get_line_count(struct process_map *map, uint64_t start, uint64_t size,
+					 const char *name)
 {
 	const uint64_t place[] = {start, size};
 
@@ -50,7 +49,7 @@ static struct line_count *count_of(struct process_map *map, uint64_t start, uint
 static void count_line(void *context, uint64_t start, uint64_t size, const char *name)
 {
 	struct process_map *map = context;
-	struct line_count *count = count_of(map, start, size, name);
+	struct line_count *count = get_line_count(map, start, size, name);
 
 	if (!count) {
 		map->failed = -ENOMEM;
@@ -63,7 +62,7 @@ static void count_line(void *context, uint64_t start, uint64_t size, const char 
 static void judge_line(void *context, uint64_t start, uint64_t size, const char *name)
 {
 	struct process_map *map = context;
-	const struct line_count *count = count_of(map, start, size, name);
+	const struct line_count *count = get_line_count(map, start, size, name);
 
 	map->all->lines++;
 	if (map->failed || (count && count->code))
@@ -75,8 +74,8 @@ static void judge_line(void *context, uint64_t start, uint64_t size, const char 
 					 map->pid, name, start, size);
 }
 
-/* Returns whether the process loaded @code itself and so published it: inherited code is as old as
- * the process, and perf maps do not show moves. */
+/* Returns whether the process loaded, and so published, @code after its start @begun. Inherited and
+ * moved code is not published. */
 static bool is_load(const struct process_map *map, const struct jp_truth_code *code, uint64_t begun)
 {
 	const uint64_t *first = jp_map_find(&map->ids, code->id);
@@ -86,7 +85,7 @@ static bool is_load(const struct process_map *map, const struct jp_truth_code *c
 
 static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 {
-	struct line_count *count = count_of(map, code->addr, code->size, code->name);
+	struct line_count *count = get_line_count(map, code->addr, code->size, code->name);
 
 	if (!count)
 		return -ENOMEM;
@@ -102,12 +101,12 @@ static int judge_load(struct process_map *map, const struct jp_truth_code *code)
 				  code->name, map->pid, code->addr, code->loaded);
 }
 
-/* Notes all code of @map's process, and when each id first appeared. */
+/* Marks the lines of all code of the process, and stores when each id was first loaded. */
 static int note_codes(struct process_map *map, const struct jp_truth_code *codes, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct line_count *line =
-			count_of(map, codes[i].addr, codes[i].size, codes[i].name);
+			get_line_count(map, codes[i].addr, codes[i].size, codes[i].name);
 		uint64_t *first = jp_map_at(&map->ids, codes[i].id, sizeof(*first));
 
 		if (!line || !first)
@@ -119,7 +118,7 @@ static int note_codes(struct process_map *map, const struct jp_truth_code *codes
 	return 0;
 }
 
-/* Judges a map. If it has none of its process's code, names show that. */
+/* Judges a map with at least one function of its process. */
 static int judge_map(struct process_map *map, const struct jp_truth_code *codes, size_t count,
 		     const struct jp_perf_map *lines)
 {
@@ -137,15 +136,10 @@ static int judge_map(struct process_map *map, const struct jp_truth_code *codes,
 	return map->failed;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+/* Judges all maps and adds the metrics. Returns 0 or -ENOMEM. */
+static int judge_maps(struct perf_map_lines *maps)
 {
-	return 0;
-}
-
-static int end(struct jp_view *view, struct jp_error *err)
-{
-	const struct jp_truth *truth = view->evidence->truth;
-	struct perf_map_lines *maps = view->state;
+	const struct jp_truth *truth = maps->view->evidence->truth;
 	int failed = 0;
 
 	for (size_t i = 0, next; i < truth->nr_codes && !failed; i = next) {
@@ -159,42 +153,34 @@ static int end(struct jp_view *view, struct jp_error *err)
 		jp_map_free(&map.counts);
 		jp_map_free(&map.ids);
 	}
-	jp_findings_add_rate(&view->findings, "published.absent", maps->absent, maps->loads);
-	jp_findings_add_rate(&view->findings, "published.invented", maps->invented, maps->lines);
+	jp_findings_add_rate(&maps->view->findings, "published.absent", maps->absent, maps->loads);
+	jp_findings_add_rate(&maps->view->findings, "published.invented", maps->invented,
+			     maps->lines);
 	return failed;
 }
 
+/* Judges all maps at once: no event matters. */
 static int begin(struct jp_view *view, struct jp_error *err)
 {
-	struct perf_map_lines *maps;
+	struct perf_map_lines maps = {.view = view};
+	struct jp_file_finder *finder;
+	int failed;
 
 	if (!view->asked->names || view->added_back)
 		return 0;
-	maps = view->state = calloc(1, sizeof(*maps));
-	if (!maps)
-		return -ENOMEM;
-	maps->view = view;
-	maps->finder = jp_file_finder_of_run(view->evidence->dir);
-	maps->names = maps->finder ? jp_names_new(maps->finder) : NULL;
-	return maps->names ? 0 : -ENOMEM;
-}
+	finder = jp_file_finder_of_run(view->evidence->dir);
+	maps.names = finder ? jp_names_new(finder) : NULL;
+	failed = maps.names ? judge_maps(&maps) : -ENOMEM;
+	jp_names_free(maps.names);
 
-static void free_maps(void *state)
-{
-	struct perf_map_lines *maps = state;
-
-	jp_names_free(maps->names);
-	jp_file_finder_free(maps->finder);
-	free(maps);
+	jp_file_finder_free(finder);
+	return failed;
 }
 
 static const struct jp_validator perf_map_lines = {
 	.name = "perf_map_lines",
-	.help = "does a perf map tell of each function that its process loaded, and of no other?",
+	.help = "does a perf map have each function that its process loaded, and no other?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = see,
-	.end = end,
-	.free = free_maps,
 };
 JP_REGISTER(validator, perf_map_lines);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Processes: does the capture know each process, its name, and the file of its code? An image is
- * what a process is between two starts: a fork or an exec. */
+/* Processes: the capture must contain each process, its name, its threads and its files. An image
+ * is a process from one fork or exec to the next. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,10 +36,10 @@ struct processes {
 	struct thread *threads; /* in the order of their first record */
 	size_t nr_threads, capacity;
 	struct jp_map by_tid; /* index + 1 */
-	uint64_t sideband;    /* records of what happened while the events were on */
+	uint64_t sideband;    /* records, other than samples, from after the enabling */
 };
 
-static int collect(struct processes *processes)
+static int list_images(struct processes *processes)
 {
 	const struct jp_truth *truth = processes->evidence->truth;
 
@@ -50,9 +50,9 @@ static int collect(struct processes *processes)
 	return processes->images ? 0 : -ENOMEM;
 }
 
-/* Returns the image of @pid at @time, with brackets widened by the clocks' difference: of two, the
+/* Returns the image of @pid at @time, within the slack of the clocks, or NULL: of two, the
  * later. */
-static struct image *image_at(const struct processes *processes, uint32_t pid, uint64_t time)
+static struct image *find_image(const struct processes *processes, uint32_t pid, uint64_t time)
 {
 	uint64_t slack = processes->evidence->info.slack;
 	struct image *images = processes->images, *image;
@@ -68,7 +68,8 @@ static struct image *image_at(const struct processes *processes, uint32_t pid, u
 	return image;
 }
 
-static struct thread *thread_of(struct processes *processes, uint32_t tid)
+/* Returns the thread, which may be new, or NULL if out of memory. */
+static struct thread *get_thread(struct processes *processes, uint32_t tid)
 {
 	size_t *index = jp_map_at(&processes->by_tid, tid, sizeof(*index));
 	struct thread *fresh;
@@ -83,11 +84,12 @@ static struct thread *thread_of(struct processes *processes, uint32_t tid)
 	return fresh;
 }
 
-static int count(struct processes *processes, const struct jp_event *event)
+/* Notes which image and thread @event shows or names. Returns 0 or -ENOMEM. */
+static int count_event(struct processes *processes, const struct jp_event *event)
 {
 	const uint64_t enabled = processes->evidence->info.enabled;
 	/* A synthesized record describes the state when the capture began, whatever its time. */
-	struct image *image = image_at(
+	struct image *image = find_image(
 		processes, event->pid,
 		event->type == JP_EVENT_SAMPLE || event->time > enabled ? event->time : enabled);
 	struct thread *thread;
@@ -97,8 +99,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 		image->seen = true;
 	switch (event->type) {
 	case JP_EVENT_COMM:
-		/* An exec's name, or the first thread's: other threads' names are not the
-		 * process's. */
+		/* The process has the name of its exec or of its first thread. */
 		if (image && (event->comm.exec || event->pid == event->tid))
 			image->named = true;
 		break;
@@ -111,7 +112,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 		if (!image || !event->tid)
 			return 0;
 		image->samples++;
-		if (jp_sample_bystander(processes->evidence, event))
+		if (jp_sample_is_bystander(processes->evidence, event))
 			return 0;
 		break;
 	default:
@@ -119,7 +120,7 @@ static int count(struct processes *processes, const struct jp_event *event)
 	}
 	if (!image || !event->tid)
 		return 0;
-	thread = thread_of(processes, event->tid);
+	thread = get_thread(processes, event->tid);
 	if (!thread)
 		return -ENOMEM;
 	if (event->type == JP_EVENT_SAMPLE) {
@@ -131,8 +132,8 @@ static int count(struct processes *processes, const struct jp_event *event)
 	return 0;
 }
 
-/* Returns whether the capture could know of the image. */
-static bool within(const struct processes *processes, const struct image *image)
+/* Returns whether @image existed while the events were enabled. */
+static bool was_recordable(const struct processes *processes, const struct image *image)
 {
 	const struct jp_evidence *evidence = processes->evidence;
 	const uint64_t slack = evidence->info.slack;
@@ -147,8 +148,8 @@ static bool within(const struct processes *processes, const struct image *image)
 	return false;
 }
 
-/* Returns the control that kept the name from the capture, or NULL. */
-static const char *nameless_by(const struct processes *processes, const struct image *image)
+/* Returns the name of the control that left out the name, or "no-comm". */
+static const char *find_nameless_cause(const struct processes *processes, const struct image *image)
 {
 	const struct jp_control *control = jp_left_out_exec(processes->evidence, image->of->pid,
 							    image->of->before, image->of->until);
@@ -170,10 +171,10 @@ static int judge_images(struct processes *processes)
 
 		if (!i || image[-1].of->pid != image->of->pid)
 			sampled = 0;
-		/* The second life of a pid is one that a capture can confuse with the first. */
+		/* A capture can confuse processes that use the same pid. */
 		if (image->samples && (!sampled || image->of->first))
 			reused += ++sampled == 2;
-		if (!within(processes, image))
+		if (!was_recordable(processes, image))
 			continue;
 		images++;
 		incarnations += image->of->first;
@@ -186,7 +187,8 @@ static int judge_images(struct processes *processes)
 		} else if (!image->named) {
 			nameless++;
 			failed = jp_findings_except(
-				findings, "processes.nameless", nameless_by(processes, image),
+				findings, "processes.nameless",
+				find_nameless_cause(processes, image),
 				"pid %u from %" PRIu64 ": %s, and no record gave its name",
 				image->of->pid, image->of->after,
 				image->of->forked ? "forked" : "started by an exec");
@@ -198,8 +200,7 @@ static int judge_images(struct processes *processes)
 	jp_findings_add_count(findings, "processes.images", images);
 	jp_findings_add_count(findings, "processes.unseen", unseen);
 	jp_findings_add_count(findings, "processes.nameless", nameless);
-	/* If no pid was reused, a case about reuse must be an ERROR, so the metric is missing
-	 * then. */
+	/* Without the metric a case about reuse is an ERROR. */
 	if (reused)
 		jp_findings_add_count(findings, "processes.reused", reused);
 	return 0;
@@ -243,7 +244,7 @@ static void add_sideband(const struct processes *processes)
 
 static bool is_seen(const void *context, uint32_t pid, uint64_t time)
 {
-	const struct image *image = image_at(context, pid, time);
+	const struct image *image = find_image(context, pid, time);
 
 	return image && image->seen;
 }
@@ -258,13 +259,13 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	processes->view = view;
 	processes->findings = &view->findings;
 	processes->files = jp_files_begin(view);
-	return processes->files ? collect(processes) : -ENOMEM;
+	return processes->files ? list_images(processes) : -ENOMEM;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct processes *processes = view->state;
-	int failed = count(processes, event);
+	int failed = count_event(processes, event);
 
 	return failed || event->type != JP_EVENT_SAMPLE ? failed
 							: jp_files_sample(processes->files, event);
@@ -292,10 +293,10 @@ static void free_processes(void *state)
 
 static const struct jp_validator processes_validator = {
 	.name = "processes",
-	.help = "does the capture know each process by its name, and each of its files?",
+	.help = "does the capture have each process with its name and its files?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_processes,
 };

@@ -8,13 +8,10 @@
 
 enum { WORD = sizeof(uint64_t) };
 
-/*
- * Returns the cause for wrong bits of the header: perf_misc_flags() for a sample that no hardware
- * took, perf_event_mmap() for a mapping (its bit for a build id may be left over),
- * perf_event_comm() for a name by an exec. Other profilers' readers of /proc write bits of their
- * own.
- */
-static const char *bad_misc(const struct jp_event *event)
+/* Returns the cause if the header's misc has bits that the kernel does not set: perf_misc_flags()
+ * for a software event, perf_event_mmap() for a mapping (whose build id bit may be stale),
+ * perf_event_comm() for an exec. */
+static const char *check_misc(const struct jp_event *event)
 {
 	uint32_t known = JP_PERF_MISC_CPUMODE;
 
@@ -38,16 +35,16 @@ static const char *bad_misc(const struct jp_event *event)
 	default:
 		return NULL;
 	}
-	/* A thread that maps is in user space: perf_event_mmap(). */
+	/* perf_event_mmap() sets user mode. */
 	if (event->type == JP_EVENT_MAP &&
 	    (event->misc & JP_PERF_MISC_CPUMODE) != JP_PERF_MISC_USER)
 		return "other-misc";
 	return event->misc & ~known ? "other-misc" : NULL;
 }
 
-/* Checks the flags against perf_event_mmap_event(): shared or private, and the flags of mmap() that
- * a mapping keeps. */
-static const char *bad_map(const struct jp_event *event)
+/* Returns the cause if flags or protection are not those of perf_event_mmap_event(): shared or
+ * private, and the mmap() flags that a mapping keeps. */
+static const char *check_map(const struct jp_event *event)
 {
 	/* MAP_LOCKED, MAP_HUGETLB; in old kernels MAP_DENYWRITE and MAP_EXECUTABLE */
 	const uint32_t kept = 0x2000 | 0x40000 | 0x800 | 0x1000,
@@ -62,9 +59,8 @@ static const char *bad_map(const struct jp_event *event)
 										: NULL;
 }
 
-/* Checks records of perf_event_ksymbol() and perf_event_bpf_event(): a kernel address and a name,
- * or an event of a numbered program. The fields are in the same place in either byte order. */
-static const char *bad_content(const struct jp_event *event)
+/* Returns the cause if a record of perf_event_ksymbol() or perf_event_bpf_event() lacks a field. */
+static const char *check_content(const struct jp_event *event)
 {
 	static const unsigned char none[8];
 	const struct jp_perf_record *record = event->record;
@@ -84,7 +80,7 @@ static const char *bad_content(const struct jp_event *event)
 }
 
 /* perf_event_mmap_event() and perf_event_comm_event() pad the last word of a name with zeros. */
-static const char *bad_name(const struct jp_event *event)
+static const char *check_name_padding(const struct jp_event *event)
 {
 	static const char none[WORD];
 	const char *name = event->type == JP_EVENT_MAP    ? event->map.name
@@ -95,8 +91,9 @@ static const char *bad_name(const struct jp_event *event)
 	return name && memcmp(name + used, none, -used % WORD) != 0 ? "other-padding" : NULL;
 }
 
-/* Behind a name are only zeros, up to the fields that our attrs ask for: thread, time, CPU, id. */
-static const char *bad_end(const struct jp_event *event)
+/* Returns the cause if nonzero bytes follow the name, before the fields that our attributes
+ * request: thread, time, CPU, id. */
+static const char *check_end(const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	const size_t head = event->record_type == JP_PERF_RECORD_MMAP2  ? 72
@@ -111,9 +108,9 @@ static const char *bad_end(const struct jp_event *event)
 	return NULL;
 }
 
-/* Checks a record that we made from /proc/kallsyms or /proc/modules: it belongs to no thread and no
- * event. */
-static const char *bad_kernel_map(const struct jp_event *event)
+/* Returns the cause if a record that we synthesized from /proc/kallsyms or /proc/modules is wrong.
+ * It belongs to no thread and no event. */
+static const char *check_kernel_map(const struct jp_event *event)
 {
 	static const char text[] = "[kernel.kallsyms]_text";
 	const bool is_text = strcmp(event->map.name, text) == 0;
@@ -130,20 +127,20 @@ static const char *bad_kernel_map(const struct jp_event *event)
 
 const char *jp_record_field(const struct jp_event *event, bool ours)
 {
-	const char *cause = bad_content(event);
+	const char *cause = check_content(event);
 
 	if (!cause && ours && event->kernel_map)
-		return bad_kernel_map(event);
+		return check_kernel_map(event);
 	if (!cause && (event->id || ours))
-		cause = bad_map(event);
-	return !cause && ours ? bad_end(event) : cause;
+		cause = check_map(event);
+	return !cause && ours ? check_end(event) : cause;
 }
 
 const char *jp_record_live_field(const struct jp_event *event)
 {
-	/* A file with one event has no ids; its samples are the kernel's anyway. */
+	/* A file with one event has no ids; the kernel writes all samples. */
 	if (!event->id)
-		return event->type == JP_EVENT_SAMPLE ? bad_misc(event) : NULL;
+		return event->type == JP_EVENT_SAMPLE ? check_misc(event) : NULL;
 	/* perf_event_header__init_id() writes the CPU and a zero. */
-	return event->reserved ? "other-reserved" : bad_misc(event) ?: bad_name(event);
+	return event->reserved ? "other-reserved" : check_misc(event) ?: check_name_padding(event);
 }

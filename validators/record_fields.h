@@ -5,8 +5,8 @@
 
 #include "harness/format/event.h"
 
-/* Returns the field of @event's record that no kernel writes, and for @ours no reader of /proc of
- * ours either, independent of other records; or NULL. */
+/* Returns the cause id if @event's record has a field that the kernel cannot write, else NULL.
+ * @ours: our capture wrote the file, so synthesized records must have its form. */
 const char *jp_record_field(const struct jp_event *event, bool ours);
-/* The same for a record that the kernel wrote live, for an event. */
+/* Does so for a record that the kernel wrote when its event happened. */
 const char *jp_record_live_field(const struct jp_event *event);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Record rules: a record's fields follow from its event's attributes and from the running thread
- * (kernel/events/core.c), whatever the record describes. Records read from /proc have no time and
- * no running thread. */
+/* Record rules: a record's fields must agree with its event's attributes and with the running
+ * thread (kernel/events/core.c). Records synthesized from /proc have neither time nor running
+ * thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 
 enum { PAGE = 4096, RECORD_MOST = UINT16_MAX };
 
-/* What a thread's next record must come after, and its last record. */
+/* Times of a thread's records, in ns; its next record must come after. */
 struct record_order {
 	uint64_t born;   /* its FORK was complete */
-	uint64_t wrote;  /* its last FORK or EXIT was complete */
-	uint64_t ended;  /* it had its own EXIT; a task's events end before that */
-	uint64_t time;   /* of its last sideband record ... */
-	uint64_t digest; /* ... and that record's digest */
+	uint64_t wrote;  /* its last FORK or EXIT record was complete */
+	uint64_t ended;  /* its own EXIT, before which its events end */
+	uint64_t time;   /* its last sideband record */
+	uint64_t digest; /* of that record */
 };
 
 struct record_rules {
@@ -30,47 +30,37 @@ struct record_rules {
 	struct jp_map places;    /* an event's id -> struct event_place */
 	struct jp_map threads;   /* tid -> struct record_order */
 	struct jp_map events;    /* tid, attr and CPU -> the event's id */
-	struct jp_map addresses; /* of breakpoints -> their numbers, used as attrs */
+	struct jp_map addresses; /* of breakpoints -> numbers, used instead of attrs */
 	uint64_t records, bad;
 };
 
-/* Returns whether the kernel wrote the record live: records of older state are read, and have no
- * event. */
-static bool is_the_kernels(const struct jp_event *event)
+/* Returns whether the kernel wrote the record; synthesized records have no event. */
+static bool is_from_kernel(const struct jp_event *event)
 {
 	return event->time && !event->kernel_map && (event->id || !event->asked->ids) &&
 	       !(event->type == JP_EVENT_FORK && event->task.there);
 }
 
-/* perf_iterate_sb() asks each event whether it wants the record type. An id gives the event even
- * without a time. A claimed build id proves nothing: other profilers' events leave that bit set
- * (results/FINDINGS.md). */
-static const char *bad_type(const struct jp_event *event)
+/* Returns the cause if the event did not request records of this type (perf_iterate_sb()). The
+ * build id bit proves nothing: events of other profilers leave it set (results/FINDINGS.md). */
+static const char *check_type(const struct jp_event *event)
 {
-	return (event->id || is_the_kernels(event)) && !event->kernel_map &&
+	return (event->id || is_from_kernel(event)) && !event->kernel_map &&
 			       event->record_type <= JP_PERF_RECORD_CALLCHAIN_DEFERRED &&
 			       !(event->asked->records >> event->record_type & 1)
 		       ? "not-asked"
 		       : NULL;
 }
 
-/* perf_event_mmap_match(): only events that ask for data get mappings that are not executable. */
-static const char *bad_data(const struct jp_event *event)
-{
-	return event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
-			       !event->asked->data
-		       ? "not-asked"
-		       : NULL;
-}
-
+/* Returns whether records of this type can be synthesized from /proc. */
 static bool is_readable(const struct jp_event *event)
 {
 	return event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
 	       event->type == JP_EVENT_FORK;
 }
 
-/* Returns whether we write the record with an event's id: all but those read from /proc at an
- * attach, and counts of lost records. */
+/* Returns whether our capture writes the record with an event's id: all except those synthesized at
+ * an attach, and counts of lost records. */
 static bool has_event(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &rules->view->evidence->info;
@@ -80,16 +70,16 @@ static bool has_event(const struct record_rules *rules, const struct jp_event *e
 	       (!is_readable(event) || event->time >= info->first_enabled);
 }
 
-/* Returns whether an event of ours reported it live: records read at a gate have that time. */
-static bool is_told(const struct record_rules *rules, const struct jp_event *event)
+/* Returns whether an event of ours wrote the record when it happened, not a gate's backfill. */
+static bool is_live(const struct record_rules *rules, const struct jp_event *event)
 {
 	return has_event(rules, event) &&
 	       !(is_readable(event) && jp_gate_backfilled(rules->view->evidence, event));
 }
 
-/* perf_event_header__init_id() states the running task: it maps, execs, forks or exits. Only a task
- * of the same process may name another. */
-static const char *bad_task(const struct jp_event *event)
+/* Returns the cause if the running task (perf_event_header__init_id()) is not the task that maps,
+ * execs, forks or exits. */
+static const char *check_task(const struct jp_event *event)
 {
 	uint32_t pid = event->pid, tid = event->tid;
 
@@ -115,8 +105,9 @@ static bool is_breakpoint(const struct record_rules *rules, const struct jp_even
 	       event->asked->clock == JP_CLOCK_BREAKPOINT;
 }
 
-/* Notes the event's CPU. perf_mmap() refuses an inherited event of all CPUs, so each id has one. */
-static int see_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
+/* Compares CPU and breakpoint address with earlier records of the event: perf_mmap() refuses an
+ * inherited event of all CPUs, so each id has one CPU. Returns 0 or -ENOMEM. */
+static int check_place(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct event_place {
 		uint64_t cpu, ip; /* 1 + its CPU; the address of a breakpoint */
@@ -138,9 +129,10 @@ static int see_place(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* perf_sample_ustack_size() grants the requested size unless the record or the address space ends
- * before; perf_output_sample_ustack() copies up to that, or up to a page that is not present. */
-static const char *bad_dump(const struct record_rules *rules, const struct jp_event *event)
+/* Returns the cause if the dump is too short. perf_sample_ustack_size() grants the requested size
+ * unless the record or the address space ends before; perf_output_sample_ustack() copies that much,
+ * or up to a page that is not present. */
+static const char *check_dump(const struct record_rules *rules, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 	const uint64_t asked = event->asked->stack, granted = event->sample.stack_asked;
@@ -155,27 +147,22 @@ static const char *bad_dump(const struct record_rules *rules, const struct jp_ev
 	return copied && copied < granted && (sp + copied) % PAGE != 0 ? "dump-copied" : NULL;
 }
 
-/* Returns whether it is an event of ours for tasks, which is inherited; events for CPUs are not.
- * Unknown for other profilers. */
-static bool is_ours_of_tasks(const struct record_rules *rules, const struct jp_event *event)
-{
-	return rules->view->evidence->info.first_enabled && event->asked->inherit;
-}
-
-/* A task does not run before its FORK is written, and the thread that writes it does nothing else
- * meanwhile: perf_event_task_output() takes the record's time first, then the time inside. */
-static const char *bad_order(const struct record_rules *rules, struct record_order *order,
-			     const struct jp_event *event)
+/* Returns the cause if the thread's records are out of order. A task does not run before its FORK
+ * is written, and the thread that writes it does nothing else meanwhile: perf_event_task_output()
+ * sets the record's time first, then the time in its body. */
+static const char *find_disorder(const struct record_rules *rules, struct record_order *order,
+				 const struct jp_event *event)
 {
 	const uint64_t slack = rules->view->evidence->info.slack, time = event->time + slack;
 	const bool task = event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT;
 	uint64_t digest;
 
 	if (time < order->born)
-		return "before-fork";
+		return "before-fork"; /* Our events for tasks are inherited; those for CPUs outlive
+					 a task. */
 	if (event->type == JP_EVENT_SAMPLE)
-		return is_ours_of_tasks(rules, event) && order->ended &&
-				       order->ended + slack < event->time
+		return rules->view->evidence->info.first_enabled && event->asked->inherit &&
+				       order->ended && order->ended + slack < event->time
 			       ? "after-exit"
 			       : NULL;
 	if (time < order->wrote)
@@ -188,13 +175,15 @@ static const char *bad_order(const struct record_rules *rules, struct record_ord
 		return "twice";
 	order->time = event->time;
 	order->digest = digest;
-	/* A thread that execs takes its process's number. */
+	/* A thread that execs gets the pid as tid, so the EXIT of the first thread proves
+	 * nothing. */
 	if (event->type == JP_EVENT_EXIT && event->tid != event->pid)
 		order->ended = event->time;
 	return NULL;
 }
 
-static int see_order(struct record_rules *rules, const struct jp_event *event, const char **cause)
+/* Checks the order of records. Returns 0 or -ENOMEM. */
+static int check_order(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	struct record_order *order =
@@ -202,7 +191,7 @@ static int see_order(struct record_rules *rules, const struct jp_event *event, c
 
 	if (!order)
 		return -ENOMEM;
-	*cause = bad_order(rules, order, event);
+	*cause = find_disorder(rules, order, event);
 	if (event->type != JP_EVENT_FORK)
 		return 0;
 	order = jp_map_at(&rules->threads, event->tid, sizeof(*order));
@@ -212,10 +201,9 @@ static int see_order(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* Checks the event's identity: a task has one event of an attr on a CPU, its own or inherited; for
- * breakpoints one for each address; two if it was created during the attach, which drops the
- * doubles. */
-static int see_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
+/* Checks the event's id: a task has one event of an attr on a CPU, or one for each breakpoint
+ * address. Not if the capture dropped duplicates: tasks created during the attach have two. */
+static int check_event(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	struct task_event {
 		uint64_t id, born;
@@ -246,26 +234,29 @@ static int see_event(struct record_rules *rules, const struct jp_event *event, c
 	return 0;
 }
 
-/* Checks a record that the kernel wrote live. */
-static int see_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
+/* Checks a record that the kernel wrote. */
+static int check_live(struct record_rules *rules, const struct jp_event *event, const char **cause)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	const uint32_t cpus = rules->view->evidence->watched.cpus;
 	const bool is_located =
-		event->asked->cpus && (sample ? event->asked->ids : is_told(rules, event));
+		event->asked->cpus && (sample ? event->asked->ids : is_live(rules, event));
 	int failed;
 
-	*cause = jp_record_live_field(event) ?: (sample ? bad_dump(rules, event) : bad_task(event));
-	if (!*cause && is_told(rules, event))
-		*cause = bad_data(event);
+	*cause = jp_record_live_field(event)
+			 ?: (sample ? check_dump(rules, event)
+				    : check_task(event)); /* perf_event_mmap_match() */
+	if (!*cause && event->type == JP_EVENT_MAP && !(event->map.prot & JP_PROT_EXEC) &&
+	    !event->asked->data && is_live(rules, event))
+		*cause = "not-asked";
 	if (!*cause && event->asked->cpus && cpus && event->cpu >= cpus)
 		*cause = "no-such-cpu";
-	failed = !*cause && is_located ? see_place(rules, event, cause) : 0;
-	failed = failed ?: !*cause && event->asked->threads ? see_order(rules, event, cause) : 0;
-	return failed ?: !*cause && sample && is_located ? see_event(rules, event, cause) : 0;
+	failed = !*cause && is_located ? check_place(rules, event, cause) : 0;
+	failed = failed ?: !*cause && event->asked->threads ? check_order(rules, event, cause) : 0;
+	return failed ?: !*cause && sample && is_located ? check_event(rules, event, cause) : 0;
 }
 
-static int except(struct record_rules *rules, const char *cause, const struct jp_event *event)
+static int report(struct record_rules *rules, const char *cause, const struct jp_event *event)
 {
 	rules->bad++;
 	return jp_findings_except(&rules->view->findings, "records.bad", cause,
@@ -276,7 +267,7 @@ static int except(struct record_rules *rules, const char *cause, const struct jp
 				  event->attr, event->id, event->cpu);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	struct record_rules *rules = view->state;
@@ -286,12 +277,12 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (!event->asked || !event->record || event->record_type >= JP_PERF_RECORD_USER)
 		return 0;
 	rules->records++;
-	cause = bad_type(event) ?: jp_record_field(event, evidence->info.first_enabled);
+	cause = check_type(event) ?: jp_record_field(event, evidence->info.first_enabled);
 	if (!cause && !event->id && has_event(rules, event))
 		cause = "no-event";
-	if (!cause && is_the_kernels(event))
-		failed = see_live(rules, event, &cause);
-	return cause && !failed ? except(rules, cause, event) : failed;
+	if (!cause && is_from_kernel(event))
+		failed = check_live(rules, event, &cause);
+	return cause && !failed ? report(rules, cause, event) : failed;
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -325,9 +316,9 @@ static void free_rules(void *state)
 
 static const struct jp_validator record_rules = {
 	.name = "record_rules",
-	.help = "does each record hold what the kernel writes for its event and task?",
+	.help = "does each record contain what the kernel writes for its event and task?",
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_rules,
 };

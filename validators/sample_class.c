@@ -10,19 +10,16 @@
 #include "harness/base/search.h"
 #include "harness/model/oracle/oracle.h"
 
-/* Truths before version 3 do not state how long native code runs between the record of an
- * activation's border and the path: page faults of the truth's own file included, at most this
- * long. */
-enum { UNTOLD_EDGE_NS = 200000 };
-/*
- * The interrupt that samples: its time is read some 3 us after it came, and then the stack is
- * copied, 9 us on a virtual machine. So native code that reads the clock just before or after can
- * be that far from the stated time. Such code is not deeper on the stack than functions that read
- * clocks and write records.
- */
+/* Longest time, in ns, that native code runs at the borders of an activation, page faults of the
+ * truth's file included. For truths before version 3, which do not contain it. */
+enum { OLD_BORDER_NS = 200000 };
+/* Native code that reads the clock for the truth just before or after the sampling interrupt can be
+ * INTERRUPT_NS from the sample's time: the interrupt reads its time some 3 us after it came, and
+ * then copies the stack, for 9 us on a virtual machine. Functions that read clocks and write the
+ * truth use at most NATIVE_BYTES of stack. */
 enum { INTERRUPT_NS = 15000, NATIVE_BYTES = 512 };
-/* The kernel leaves this many bytes below the interrupted stack pointer alone on x86-64; elsewhere,
- * where it leaves fewer, a signal's frame is still larger. */
+/* Bytes below the interrupted stack pointer that the kernel skips for a signal frame on x86-64.
+ * Other architectures skip fewer, but a signal frame itself is larger. */
 enum { RED_ZONE = 128 };
 
 const char *jp_sample_class_text(enum jp_sample_class class)
@@ -47,8 +44,7 @@ enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
 		return JP_SAMPLE_ASTRAY;
 	if (!facts->watched)
 		return JP_SAMPLE_UNWATCHED;
-	/* The kernel has user registers of every task that still has its memory. It has none of
-	 * kernel threads and of tasks that exit. */
+	/* Only kernel threads and exiting tasks have no user registers. */
 	if (!facts->user_part && facts->kernel && (facts->where != JP_INSIDE || facts->ended))
 		return JP_SAMPLE_KERNEL;
 	switch (facts->where) {
@@ -63,12 +59,12 @@ enum jp_sample_class jp_sample_class_of(const struct jp_sample_facts *facts)
 	}
 }
 
-const char *jp_sample_stranger(const struct jp_evidence *evidence, uint32_t pid)
+const char *jp_sample_stranger_cause(const struct jp_evidence *evidence, uint32_t pid)
 {
-	return jp_sample_watched(evidence, pid, UINT64_MAX) ? "unknown" : "other-process";
+	return jp_sample_is_watched(evidence, pid, UINT64_MAX) ? "unknown" : "other-process";
 }
 
-bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
+bool jp_sample_is_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_t time)
 {
 	const struct jp_truth_incarnation *all = evidence->truth->incarnations;
 	const uint64_t slack = evidence->info.slack;
@@ -83,13 +79,13 @@ bool jp_sample_watched(const struct jp_evidence *evidence, uint32_t pid, uint64_
 	return false;
 }
 
-bool jp_sample_bystander(const struct jp_evidence *evidence, const struct jp_event *event)
+bool jp_sample_is_bystander(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return jp_evidence_gates_records(evidence) &&
 	       !jp_intervals_find_process(&evidence->intervals, event->pid, event->time);
 }
 
-bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
+bool jp_sample_is_in_window(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_capture_info *info = &evidence->info;
 
@@ -98,8 +94,9 @@ bool jp_sample_in_window(const struct jp_evidence *evidence, uint64_t time)
 	return time + info->slack >= info->sampling && time <= info->stopped + info->slack;
 }
 
-/* Returns whether a handler that waits for its thread runs between @from and @to. */
-static bool waits(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from, uint64_t to)
+/* Returns whether a handler of @tid waits between @from and @to. */
+static bool is_handler_waiting(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t from,
+			       uint64_t to)
 {
 	for (size_t i = 0; i < of->nr_waits && of->waits[i]->before <= to; i++) {
 		const struct jp_event *act = of->waits[i];
@@ -111,14 +108,14 @@ static bool waits(const struct jp_sample_facts_of *of, uint32_t tid, uint64_t fr
 	return false;
 }
 
-/* Returns whether @sp can belong to a handler that interrupted code at @interrupted: it is deeper
- * than the area that the kernel leaves alone, or on another stack. */
-static bool of_handler(const struct jp_truth_activation *interrupted, uint64_t sp)
+/* Returns whether @sp can be of a handler that interrupted @interrupted: below the red zone, or on
+ * another stack. */
+static bool is_handler_stack(const struct jp_truth_activation *interrupted, uint64_t sp)
 {
 	return sp > interrupted->sp || sp + RED_ZONE < interrupted->interrupted_sp;
 }
 
-/* Returns whether a handler may run: before it announces itself, or after it announced its end. */
+/* Returns whether a handler may run in @activation: before its own activation, or after it. */
 static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activation *activation,
 		       uint64_t sp)
 {
@@ -126,7 +123,7 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 
 	if (!sp)
 		return activation->was_interrupted;
-	if (activation->was_interrupted && of_handler(activation, sp))
+	if (activation->was_interrupted && is_handler_stack(activation, sp))
 		return true;
 	do
 		before--;
@@ -134,21 +131,21 @@ static bool is_handler(const struct jp_truth *truth, const struct jp_truth_activ
 	       before->interrupted);
 	return before >= truth->activations && before->tid == activation->tid &&
 	       before->was_interrupted && before->sp == activation->sp &&
-	       before->path == activation->path && of_handler(before, sp);
+	       before->path == activation->path && is_handler_stack(before, sp);
 }
 
-/* Returns whether native code enters or leaves the activation: by the truth's times, and by a stack
- * pointer that is not deeper than the path's begin. */
+/* Returns whether native code enters or leaves the activation: @sp, if known, is not below the
+ * path's first frame, or the times [@from, @to] are close to the borders. */
 static bool is_edge(const struct jp_truth *truth, const struct jp_truth_activation *activation,
-		    uint64_t from, uint64_t to, bool has, uint64_t sp)
+		    uint64_t from, uint64_t to, bool has_user, uint64_t sp)
 {
 	uint64_t near = 0;
 
-	if (has && sp && sp >= activation->sp)
+	if (has_user && sp && sp >= activation->sp)
 		return true;
 	if (truth->version < JP_TRUTH_VERSION_CPU)
-		near = UNTOLD_EDGE_NS;
-	else if (has && (!sp || activation->sp - sp <= NATIVE_BYTES))
+		near = OLD_BORDER_NS;
+	else if (has_user && (!sp || activation->sp - sp <= NATIVE_BYTES))
 		near = INTERRUPT_NS;
 	return from <= activation->inside + near || to + near >= activation->leave;
 }
@@ -176,14 +173,14 @@ void jp_sample_facts_end(struct jp_sample_facts_of *of)
 	free(of->waits);
 }
 
-bool jp_sample_stackless(const struct jp_evidence *evidence, const struct jp_event *event)
+bool jp_sample_is_stackless(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return evidence->declared.observed && event->observed && !event->observed->nr_names &&
 	       jp_truth_is_inside(evidence->truth, event->tid, event->time, evidence->info.slack);
 }
 
 struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const struct jp_event *event,
-				       bool has, uint64_t ip, uint64_t sp)
+				       bool has_user, uint64_t ip, uint64_t sp)
 {
 	const struct jp_evidence *evidence = of->evidence;
 	const struct jp_truth *truth = evidence->truth;
@@ -191,11 +188,11 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	const uint64_t from = time > slack ? time - slack : 0, to = time + slack;
 	const struct jp_truth_activation *activation;
 	struct jp_sample_facts facts = {
-		.code = has ? jp_truth_code_at(truth, event->pid, ip, time) != NULL
-			    : jp_sample_stackless(evidence, event),
-		.in_window = jp_sample_in_window(evidence, time),
-		.watched = jp_sample_watched(evidence, event->pid, time),
-		.user_part = has,
+		.code = has_user ? jp_truth_code_at(truth, event->pid, ip, time) != NULL
+				 : jp_sample_is_stackless(evidence, event),
+		.in_window = jp_sample_is_in_window(evidence, time),
+		.watched = jp_sample_is_watched(evidence, event->pid, time),
+		.user_part = has_user,
 		.kernel = !event->sample.user,
 	};
 
@@ -203,11 +200,12 @@ struct jp_sample_facts jp_sample_facts(struct jp_sample_facts_of *of, const stru
 	if (!activation || activation->leave < from)
 		return facts;
 	facts.ended = activation->cpu == UINT64_MAX;
-	if (is_edge(truth, activation, from, to, has, sp))
+	if (is_edge(truth, activation, from, to, has_user, sp))
 		facts.where = JP_IN_EDGE;
 	else if (activation->pid != event->pid)
 		facts.where = JP_IN_OTHERS;
-	else if (has && (is_handler(truth, activation, sp) || waits(of, event->tid, from, to)))
+	else if (has_user && (is_handler(truth, activation, sp) ||
+			      is_handler_waiting(of, event->tid, from, to)))
 		facts.where = JP_IN_HANDLER;
 	else
 		facts.where = JP_INSIDE;

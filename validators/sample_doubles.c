@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Doubles: a thread is in one place at a time, and an event gives one sample of it. The thread and
- * the time of samples suffice to check that. */
+/* Doubles: an event takes at most one sample of a thread at a time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,7 +12,7 @@
 #include "validators/digest.h"
 #include "validators/sample_class.h"
 
-/* Counts samples that no thread can have given. */
+/* Samples that no thread can have produced. */
 static const struct jp_role impossible = {.column = "invented"};
 
 struct sample_doubles {
@@ -23,23 +22,20 @@ struct sample_doubles {
 };
 
 struct last_sample {
-	uint64_t time, end, digest; /* @end: end of the record in the file; 0: of no file */
+	uint64_t time, end, digest; /* @end: offset of the record's end; 0: not of a perf.data */
 	uint32_t attr;
 };
 
-/*
- * Returns whether perf wrote one record twice. perf reads the end of a ring's data, reads it again
- * for writing, and continues from the first value: it writes a record that came in between again in
- * its next round, after a record that separates rounds (perf_mmap__push() and
- * perf_mmap__read_init() in tools/perf/util/mmap.c).
- */
-static bool written_twice(const struct last_sample *last, const struct last_sample *again,
-			  const struct jp_event *event)
+/* Returns whether perf wrote one record twice, which happens if it comes between two reads of the
+ * ring's head in one round: the next round starts from the first value (perf_mmap__push() and
+ * perf_mmap__read_init() in tools/perf/util/mmap.c). Other records then separate both. */
+static bool was_written_twice(const struct last_sample *last, const struct last_sample *again,
+			      const struct jp_event *event)
 {
 	return last->end && event->record && event->at > last->end && last->digest == again->digest;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct sample_doubles *state = view->state;
 	struct last_sample *last, now = {.time = event->time, .attr = event->attr};
@@ -55,8 +51,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (last->time == now.time && last->attr == now.attr) {
 		state->doubles++;
 		return jp_findings_except(&view->findings, "samples",
-					  written_twice(last, &now, event) ? "written-twice"
-									   : "double",
+					  was_written_twice(last, &now, event) ? "written-twice"
+									       : "double",
 					  "at %" PRIu64 ", %u/%u: two samples of one event",
 					  event->time, event->pid, event->tid);
 	}
@@ -93,10 +89,10 @@ static void free_doubles(void *context)
 
 static const struct jp_validator sample_doubles = {
 	.name = "sample_doubles",
-	.help = "has no thread two samples of one event at one time?",
+	.help = "does each event have at most one sample of a thread at a time?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_doubles,
 };

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Places: a CPU in user space is in executable memory. A sample of the workload at an address where
- * none of its processes ever had executable memory is impossible. Time and process are not
- * compared: a child of vfork() runs its parent's code, and an interrupt may precede the fault of a
- * thread that returns to a page which is no longer executable.
- */
+/* Places: a sample of the workload in user space must be where any of its processes ever had
+ * executable memory. Time and process are not compared: a child of vfork() runs its parent's code,
+ * and an interrupt may precede the fault of a thread that returns to a page which is no longer
+ * executable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,21 +19,21 @@ struct sample_range {
 };
 
 struct sample_places {
-	struct sample_range *places; /* by start; each ends where the last range up to it does */
+	struct sample_range *places; /* by start; @end is the largest end up to this range */
 	size_t count;
 	struct sample_range *kernel; /* the kernel's mappings, by record */
 	size_t nr_kernel, kernel_capacity;
-	uint64_t samples, nowhere, all, elsewhere;
+	uint64_t samples, nowhere; /* of the workload in user space; those not in @places */
+	uint64_t all, elsewhere;   /* all samples; those outside of @kernel */
 };
 
-/* The kernel has code without a record, such as BPF programs. */
+/* Allowed: BPF programs, for example, may have no record. */
 static const struct jp_role elsewhere = {.bound = JP_MOST_UNJUDGED};
 
 static int by_start(const void *one, const void *other)
 {
 	const struct sample_range *a = one, *b = other;
-
-	return (a->start > b->start) - (a->start < b->start);
+	return jp_compare(a->start, b->start);
 }
 
 static int find_places(struct sample_places *state, const struct jp_executables *truth)
@@ -52,7 +50,8 @@ static int find_places(struct sample_places *state, const struct jp_executables 
 	return 0;
 }
 
-static bool is_somewhere(const struct sample_places *state, uint64_t ip)
+/* Returns whether @ip was ever executable. */
+static bool is_executable(const struct sample_places *state, uint64_t ip)
 {
 	size_t next;
 
@@ -60,7 +59,7 @@ static bool is_somewhere(const struct sample_places *state, uint64_t ip)
 	return next && ip < state->places[next - 1].end;
 }
 
-static int see_kernel(struct sample_places *state, const struct jp_event *map)
+static int add_kernel_map(struct sample_places *state, const struct jp_event *map)
 {
 	struct sample_range *place =
 		jp_array_push(&state->kernel, &state->nr_kernel, &state->kernel_capacity);
@@ -71,7 +70,8 @@ static int see_kernel(struct sample_places *state, const struct jp_event *map)
 	return 0;
 }
 
-static bool is_elsewhere(const struct sample_places *state, uint64_t ip)
+/* Returns whether @ip lies outside of the kernel's mappings, if the capture has any. */
+static bool is_outside_kernel(const struct sample_places *state, uint64_t ip)
 {
 	for (size_t i = 0; i < state->nr_kernel; i++)
 		if (state->kernel[i].start <= ip && ip < state->kernel[i].end)
@@ -79,25 +79,25 @@ static bool is_elsewhere(const struct sample_places *state, uint64_t ip)
 	return state->nr_kernel;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct sample_places *state = view->state;
 	uint64_t ip, sp;
 
 	if (event->type == JP_EVENT_MAP && event->kernel_map)
-		return see_kernel(state, event);
+		return add_kernel_map(state, event);
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->all++;
 	if (!event->sample.user) {
-		state->elsewhere += is_elsewhere(state, event->sample.ip);
+		state->elsewhere += is_outside_kernel(state, event->sample.ip);
 		return 0;
 	}
 	if (!jp_machine_user(view->machine, event, &ip, &sp) ||
-	    !jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
+	    !jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	state->samples++;
-	if (is_somewhere(state, ip))
+	if (is_executable(state, ip))
 		return 0;
 	state->nowhere++;
 	return jp_findings_except(&view->findings, "samples.nowhere", "not-executable",
@@ -141,10 +141,10 @@ static void free_places(void *context)
 
 static const struct jp_validator sample_places = {
 	.name = "sample_places",
-	.help = "is each sample of the workload in something executable?",
+	.help = "is each sample of the workload in executable memory?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_places,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Room for others: a capture of all CPUs has samples of other processes, at most as many as fit
- * beside the workload's. Cases use this figure as a bound. */
+/* Room for others: a capture of all CPUs contains samples of other processes. Computes how many the
+ * CPUs can take besides the workload's. Cases use this figure as a bound. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,20 +8,20 @@
 #include "harness/judge/validator.h"
 #include "validators/sample_class.h"
 
-/* Highest ratio of an event's clock to CLOCK_MONOTONIC: the kernel slews that by at most 500 ppm of
- * frequency and as much of offset (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
+/* Highest ratio of an event's clock to CLOCK_MONOTONIC: the kernel slews the latter by at most 500
+ * ppm of frequency and as much of offset (MAXFREQ and MAX_TICKADJ in kernel/time/ntp.c). */
 static const double FASTER = 1.001;
-/* Additional samples of each CPU at both ends of the time. */
+/* Additional samples of each CPU at both ends of the range of times. */
 enum { ENDS = 2 };
 
 struct samples_room {
 	uint64_t first, last; /* times of samples */
 	uint64_t watched;     /* samples of the workload */
-	uint64_t period;      /* 0: it changes, so it is no time */
+	uint64_t period;      /* in ns; 0: not constant */
 	bool sampled;
 };
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct samples_room *room = view->state;
 
@@ -34,7 +34,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	room->first = room->sampled ? room->first : event->time;
 	room->last = event->time;
 	room->sampled = true;
-	room->watched += jp_sample_watched(view->evidence, event->pid, UINT64_MAX);
+	room->watched += jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX);
 	return 0;
 }
 
@@ -62,10 +62,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator samples_room = {
 	.name = "samples_room",
-	.help = "for how many samples of other processes have the CPUs had time?",
+	.help = "how many samples of other processes can the CPUs have taken?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Snapshots: a capture's reading of a process's maps decides when it can know of a mapping. Each
- * must show what was executable during the reading, and nothing else; none may be missing; and each
- * executable line must have a record. */
+/* Snapshots: each must show exactly the memory that was executable while the capture read the maps.
+ * None may be missing, and each executable line must have a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,15 +15,15 @@
 struct shown {
 	struct jp_view *view;
 	struct jp_executables truth;
-	struct jp_map told; /* digest of a line -> 1: it has a record */
+	struct jp_map recorded; /* digests of synthesized records */
 	uint64_t stretches, missing, lines, invented;
-	bool all_told; /* the capture is ours, with records of all that it read */
+	bool must_record; /* the capture is ours, and has records of all lines */
 };
 
-/* Returns whether @one existed while @snapshot was read: all the time (@surely), or possibly at
- * some time. */
-static bool was_there(const struct shown *shown, const struct jp_executable *one,
-		      const struct jp_snapshot *snapshot, bool surely)
+/* Returns whether @one existed during all of @snapshot (@surely), or possibly at some time of
+ * it. */
+static bool existed_during(const struct shown *shown, const struct jp_executable *one,
+			   const struct jp_snapshot *snapshot, bool surely)
 {
 	const uint64_t slack = shown->view->evidence->info.slack;
 	const uint64_t opened = surely ? one->open_after : one->open_before;
@@ -36,7 +35,7 @@ static bool was_there(const struct shown *shown, const struct jp_executable *one
 	       (closed == UINT64_MAX || to <= closed + (surely ? 0 : slack));
 }
 
-/* Returns whether @line describes @one as the process's own maps do. */
+/* Returns whether @line has the attributes of @one. */
 static bool is_same(const struct shown *shown, const struct jp_executable *one,
 		    const struct jp_procmap *line)
 {
@@ -45,9 +44,9 @@ static bool is_same(const struct shown *shown, const struct jp_executable *one,
 	return line->prot == one->prot && (!own || own->shared == line->shared);
 }
 
-/* Returns the address up to which the lines of @snapshot show @one, from its start on. */
-static uint64_t shown_until(const struct shown *shown, const struct jp_snapshot *snapshot,
-			    const struct jp_executable *one)
+/* Returns the end of the part of @one, from its start on, that the lines of @snapshot show. */
+static uint64_t find_shown_end(const struct shown *shown, const struct jp_snapshot *snapshot,
+			       const struct jp_executable *one)
 {
 	const struct jp_procmap *line;
 	uint64_t at = one->start;
@@ -58,9 +57,9 @@ static uint64_t shown_until(const struct shown *shown, const struct jp_snapshot 
 	return at;
 }
 
-/* Returns the address up to which something may be there, from @line's start on. */
-static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *snapshot,
-			   const struct jp_procmap *line)
+/* Returns the end of the part of @line, from its start on, that may have been executable. */
+static uint64_t find_right_end(const struct shown *shown, const struct jp_snapshot *snapshot,
+			       const struct jp_procmap *line)
 {
 	const struct jp_executable *one;
 	uint64_t reached = line->start;
@@ -69,24 +68,23 @@ static uint64_t true_until(const struct shown *shown, const struct jp_snapshot *
 	while ((one = jp_executables_next(&shown->truth, snapshot->pid, line->start, line->end,
 					  &at)))
 		if (one->start <= reached && one->end > reached && is_same(shown, one, line) &&
-		    was_there(shown, one, snapshot, false))
+		    existed_during(shown, one, snapshot, false))
 			reached = one->end;
 	return reached;
 }
 
-/* Returns the digest of a record made from a line. Memory without a name is "//anon". */
-static uint64_t digest_of(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
-			  uint64_t prot, bool shared, uint64_t maj, uint64_t min, uint64_t ino,
-			  const char *name)
+/* Returns the digest of a record that is synthesized from a line. */
+static uint64_t digest_line(uint32_t pid, uint64_t start, uint64_t end, uint64_t offset,
+			    uint64_t prot, bool shared, uint64_t maj, uint64_t min, uint64_t ino,
+			    const char *name)
 {
 	const uint64_t words[] = {pid, start, end, offset, prot, shared, maj, min, ino};
 
 	return jp_digest(jp_digest(0, words, sizeof(words)), name, strlen(name));
 }
 
-/* A record made from a line has no time, or the reading's time, and no generation: no line states
- * it. */
-static int see(struct jp_view *view, const struct jp_event *event)
+/* Stores synthesized records: they have time 0, or that of the snapshot, and no generation. */
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct shown *shown = view->state;
 
@@ -94,30 +92,31 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	    (event->time &&
 	     !jp_snapshots_cover_time(&view->evidence->snapshots, event->pid, event->time)))
 		return 0;
-	return jp_map_at(&shown->told,
-			 digest_of(event->pid, event->map.addr, event->map.addr + event->map.len,
-				   event->map.pgoff, event->map.prot,
-				   jp_mapping_is_shared(event->map.flags), event->map.maj,
-				   event->map.min, event->map.ino, event->map.name),
+	return jp_map_at(&shown->recorded,
+			 digest_line(event->pid, event->map.addr, event->map.addr + event->map.len,
+				     event->map.pgoff, event->map.prot,
+				     jp_mapping_is_shared(event->map.flags), event->map.maj,
+				     event->map.min, event->map.ino, event->map.name),
 			 sizeof(uint64_t))
 		       ? 0
 		       : -ENOMEM;
 }
 
-static bool is_told(const struct shown *shown, const struct jp_snapshot *snapshot,
-		    const struct jp_procmap *line)
+/* Returns whether @line has a record, or needs none. */
+static bool is_recorded(const struct shown *shown, const struct jp_snapshot *snapshot,
+			const struct jp_procmap *line)
 {
 	const bool paths =
 		strcmp(shown->view->evidence->info.policy, jp_synth_text(JP_SYNTH_PATHS)) == 0;
 
-	return !shown->all_told || (paths && !*line->name) ||
-	       jp_map_find(&shown->told,
-			   digest_of(snapshot->pid, line->start, line->end, line->offset,
-				     line->prot, line->shared == 's', line->maj, line->min,
-				     line->ino, *line->name ? line->name : "//anon"));
+	return !shown->must_record || (paths && !*line->name) ||
+	       jp_map_find(&shown->recorded,
+			   digest_line(snapshot->pid, line->start, line->end, line->offset,
+				       line->prot, line->shared == 's', line->maj, line->min,
+				       line->ino, *line->name ? line->name : "//anon"));
 }
 
-static int except(struct shown *shown, const char *metric, const char *cause,
+static int report(struct shown *shown, const char *metric, const char *cause,
 		  const struct jp_snapshot *snapshot, uint64_t start, uint64_t end,
 		  uint64_t reached)
 {
@@ -128,7 +127,7 @@ static int except(struct shown *shown, const char *metric, const char *cause,
 				  reached);
 }
 
-static int judge(struct shown *shown, const struct jp_snapshot *snapshot)
+static int judge_snapshot(struct shown *shown, const struct jp_snapshot *snapshot)
 {
 	const struct jp_executable *one;
 	size_t at = SIZE_MAX;
@@ -136,15 +135,15 @@ static int judge(struct shown *shown, const struct jp_snapshot *snapshot)
 
 	while (!failed &&
 	       (one = jp_executables_next(&shown->truth, snapshot->pid, 0, UINT64_MAX, &at))) {
-		uint64_t reached = shown_until(shown, snapshot, one);
+		uint64_t reached = find_shown_end(shown, snapshot, one);
 
-		if (!was_there(shown, one, snapshot, true))
+		if (!existed_during(shown, one, snapshot, true))
 			continue;
 		shown->stretches++;
 		if (reached >= one->end)
 			continue;
 		shown->missing++;
-		failed = except(shown, "snapshots.missing", "not-shown", snapshot, one->start,
+		failed = report(shown, "snapshots.missing", "not-shown", snapshot, one->start,
 				one->end, reached);
 	}
 	for (size_t i = 0; !failed && i < snapshot->count; i++) {
@@ -154,22 +153,22 @@ static int judge(struct shown *shown, const struct jp_snapshot *snapshot)
 		if (!(line->prot & JP_PROT_EXEC))
 			continue;
 		shown->lines++;
-		if (!is_told(shown, snapshot, line)) {
+		if (!is_recorded(shown, snapshot, line)) {
 			shown->missing++;
-			failed = except(shown, "snapshots.missing", "not-told", snapshot,
+			failed = report(shown, "snapshots.missing", "not-told", snapshot,
 					line->start, line->end, line->start);
 		}
-		reached = true_until(shown, snapshot, line);
+		reached = find_right_end(shown, snapshot, line);
 		if (failed || reached >= line->end)
 			continue;
 		shown->invented++;
-		failed = except(shown, "snapshots.invented", "not-there", snapshot, line->start,
+		failed = report(shown, "snapshots.invented", "not-there", snapshot, line->start,
 				line->end, reached);
 	}
 	return failed;
 }
 
-/* Returns whether the process stated its maps. The truth has nothing about others. */
+/* Returns whether the truth has maps of the process. */
 static bool has_mark(const struct shown *shown, const struct jp_snapshot *snapshot)
 {
 	for (size_t i = 0; i < shown->truth.nr_marks; i++)
@@ -185,7 +184,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	struct shown *shown = view->state;
 	int failed = 0;
 
-	/* Our captures state how many they read. */
+	/* Our captures state how many snapshots they took. */
 	if (snapshots->count < evidence->info.snapshots) {
 		shown->missing++;
 		shown->stretches++;
@@ -196,7 +195,7 @@ static int end(struct jp_view *view, struct jp_error *err)
 	}
 	for (size_t i = 0; !failed && i < snapshots->count; i++)
 		if (has_mark(shown, &snapshots->list[i]))
-			failed = judge(shown, &snapshots->list[i]);
+			failed = judge_snapshot(shown, &snapshots->list[i]);
 	jp_findings_add_rate(&view->findings, "snapshots.missing", shown->missing,
 			     shown->stretches);
 	jp_findings_add_rate(&view->findings, "snapshots.invented", shown->invented, shown->lines);
@@ -213,10 +212,10 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!shown)
 		return -ENOMEM;
 	shown->view = view;
-	/* A gate's snapshot leaves out what is known already. */
-	shown->all_told = view->evidence->info.first_enabled &&
-			  !jp_evidence_gated(view->evidence) &&
-			  strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;
+	/* A gate does not record again what the capture has already. */
+	shown->must_record = view->evidence->info.first_enabled &&
+			     !jp_evidence_gated(view->evidence) &&
+			     strcmp(view->evidence->info.policy, jp_synth_text(JP_SYNTH_NONE)) != 0;
 	return jp_executables_load(&shown->truth, view->evidence->truth, err);
 }
 
@@ -225,15 +224,15 @@ static void free_shown(void *state)
 	struct shown *shown = state;
 
 	jp_executables_free(&shown->truth);
-	jp_map_free(&shown->told);
+	jp_map_free(&shown->recorded);
 	free(shown);
 }
 
 static const struct jp_validator snapshots_validator = {
 	.name = "snapshots",
-	.help = "does each reading of a process's maps show what was executable then?",
+	.help = "does each snapshot of maps show what was executable then?",
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_shown,
 };

@@ -11,9 +11,9 @@
 #include "harness/base/order.h"
 #include "harness/model/unwind/methods.h"
 
-/* With fewer judged samples in its interval a process is not judged. */
+/* Least judged samples of a process in its interval; processes with metrics of their own. */
 enum { LEAST_OF_PROCESS = 100, MOST_LISTED = 64 };
-/* A stream without these cannot distinguish samples in emitted code from others. */
+/* Without these, samples in emitted code cannot be distinguished from others. */
 enum { UNCLASSED = JP_LACKS_ADDRESSES | JP_LACKS_TIME | JP_LACKS_THREADS };
 
 static const struct jp_role judged_samples = {.bound = JP_LEAST_K, .steady = true};
@@ -27,7 +27,7 @@ static const struct jp_role foreign = {
 	.tail = "of processes that the truth does not know",
 };
 static const struct jp_role broken = {.fault = true};
-/* A thousand samples of one instruction prove as much as one sample. */
+/* Repeated samples of one instruction prove no more than one sample. */
 static const struct jp_role distinct_places = {
 	.bound = JP_LEAST_DISTINCT,
 	.lead = "",
@@ -60,18 +60,47 @@ int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t 
 	return 0;
 }
 
+void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
+			     enum jp_verdict verdict, uint64_t weight)
+{
+	struct jp_method_count *count = &counts->methods[method];
+	const char *cause, *metric = jp_stack_counts_metric(verdict, &cause);
+
+	count->judged += weight;
+	count->verdicts[verdict] += weight;
+	count->broken += metric && strcmp(metric, "broken") == 0 ? weight : 0;
+}
+
+const char *jp_stack_counts_metric(enum jp_verdict verdict, const char **cause)
+{
+	switch (verdict) {
+	case JP_WRONG:
+		*cause = "wrong-frame";
+		return "wrong";
+	case JP_EXTRA:
+		*cause = "extra-frame";
+		return "extra";
+	case JP_SINGLE:
+	case JP_SHORT:
+	case JP_HOLE:
+		*cause = jp_verdict_text(verdict);
+		return "broken";
+	case JP_UNMAPPED:
+		return "broken";
+	default:
+		return NULL;
+	}
+}
+
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event)
 {
 	const enum jp_method method = view->evidence->declared.method;
-	struct jp_method_count *count = &counts->methods[method];
 	struct jp_exception *exception =
 		jp_findings_count(&view->findings, "broken", method, "short");
 
 	counts->samples++;
-	count->judged++;
-	count->broken++;
-	count->verdicts[JP_SHORT]++;
+	jp_stack_counts_verdict(counts, method, JP_SHORT, 1);
 	if (exception && exception->count == 1)
 		snprintf(exception->first, sizeof(exception->first),
 			 "at %" PRIu64 ", %u/%u: no frame, and the thread was in a path",
@@ -79,28 +108,25 @@ int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *vi
 	return exception ? 0 : -ENOMEM;
 }
 
-struct jp_exception *jp_stack_counts_turn(struct jp_stack_counts *counts, struct jp_view *view,
-					  enum jp_verdict was, enum jp_verdict now, uint64_t weight)
+struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, struct jp_view *view,
+					    enum jp_verdict was, enum jp_verdict now,
+					    uint64_t weight)
 {
 	const enum jp_method method = view->evidence->declared.method;
-	const bool is_wrong = now == JP_WRONG;
-	struct jp_method_count *count = &counts->methods[method];
-	struct jp_exception *exception =
-		jp_findings_count(&view->findings, is_wrong ? "wrong" : "broken", method,
-				  is_wrong ? "wrong-frame" : jp_verdict_text(now));
+	const char *cause = NULL, *metric = jp_stack_counts_metric(now, &cause);
+	struct jp_exception *exception = jp_findings_count(&view->findings, metric, method, cause);
 
-	if (was == JP_UNJUDGED)
-		count->judged += weight;
-	else
-		count->verdicts[was] -= weight;
-	count->verdicts[now] += weight;
-	count->broken += is_wrong ? 0 : weight;
+	if (was != JP_UNJUDGED) {
+		counts->methods[method].judged -= weight;
+		counts->methods[method].verdicts[was] -= weight;
+	}
+	jp_stack_counts_verdict(counts, method, now, weight);
 	if (exception)
 		exception->count += weight - 1;
 	return exception;
 }
 
-/* Adds how many instructions of the functions in executed paths were hit. */
+/* Adds how many distinct instructions were sampled; with breakpoints also their share. */
 static void count_places(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			 struct jp_findings *findings)
 {
@@ -135,7 +161,6 @@ static void add_causes(const struct jp_stack_counts *counts, struct jp_findings 
 {
 	for (size_t i = 0; i < findings->nr_exceptions; i++) {
 		const struct jp_exception *exception = &findings->exceptions[i];
-
 		char name[48];
 
 		if (strcmp(exception->kind, "broken") != 0)
@@ -155,12 +180,12 @@ static void add_method(const struct jp_method_count *count, enum jp_method metho
 		const char *name;
 		uint64_t k, n;
 	} rates[] = {
-		{"wrong", count->verdicts[JP_WRONG] + count->behind[0], count->judged},
-		{"extra", count->verdicts[JP_EXTRA] + count->behind[1], count->judged},
+		{"wrong", count->verdicts[JP_WRONG] + count->hidden[0], count->judged},
+		{"extra", count->verdicts[JP_EXTRA] + count->hidden[1], count->judged},
 		{"predicted", count->predicted, count->judged},
 		{"perfview", count->perfview, count->judged},
 		{"flagged", count->flagged, count->verdicts[JP_SHORT]},
-		/* The metrics from here on need a case that chose its methods. */
+		/* Only if the case chose its methods: */
 		{"complete", count->complete,
 		 count->verdicts[JP_SHORT] + count->verdicts[JP_SINGLE]},
 		{"exact", count->verdicts[JP_EXACT], count->judged},
@@ -204,7 +229,7 @@ static int add_book(const struct jp_stack_counts *counts, enum jp_method method,
 	return failed;
 }
 
-/* Adds each process by itself, so that healthy ones do not hide a broken one. */
+/* Adds the metrics of each process, so that healthy processes do not hide a broken one. */
 static void add_processes(const struct jp_stack_counts *counts, const struct jp_evidence *evidence,
 			  struct jp_findings *findings)
 {

@@ -3,12 +3,12 @@
 
 #include "harness/judge/validator.h"
 
-/* Counts of the stacks of a capture, and their metrics. */
+/* Verdicts of the stacks that one method walked. */
 struct jp_method_count {
 	uint64_t judged, broken, verdicts[JP_VERDICTS], predicted, perfview, flagged;
-	uint64_t in_kernel[JP_VERDICTS]; /* the same verdicts, of samples in the kernel only */
-	uint64_t complete;               /* short, but claimed to be whole */
-	uint64_t behind[2];              /* unmapped, and in addition wrong or extra */
+	uint64_t in_kernel[JP_VERDICTS]; /* verdicts of samples in the kernel */
+	uint64_t complete;               /* short, but the method claims to have reached the root */
+	uint64_t hidden[2];              /* unmapped, and in addition wrong or extra */
 	uint64_t absent;                 /* samples without data for the method */
 };
 
@@ -19,30 +19,35 @@ struct jp_process_count {
 
 struct jp_stack_counts {
 	struct jp_method_count methods[JP_METHODS];
-	uint64_t samples, unjudged; /* of all samples in emitted code */
-	uint64_t kernel;            /* of these, samples taken in the kernel */
+	uint64_t samples, unjudged; /* samples in emitted code; those that cannot be judged */
+	uint64_t kernel;            /* samples in emitted code that were taken in the kernel */
 	uint64_t off_code;          /* of a thread in a path, but in no emitted code */
 	uint64_t foreign;           /* of processes that the truth does not have */
-	uint64_t granted_least;     /* bytes of stack that the kernel had room for, at least */
+	uint64_t granted_least;     /* smallest dump that the kernel granted, in bytes */
 	struct jp_process_count *processes; /* one for each announcement */
 	uint64_t *places;                   /* function id << 32 | offset of each judged sample */
 	size_t nr_places, places_capacity;
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Fills @counts with zeros. Returns 0 or -ENOMEM. */
 int jp_stack_counts_init(struct jp_stack_counts *counts, const struct jp_evidence *evidence);
 void jp_stack_counts_free(struct jp_stack_counts *counts);
-/* Notes a judged sample at @offset of function @id. Returns 0 or -ENOMEM. */
+/* Counts @weight samples of @method with @verdict. */
+void jp_stack_counts_verdict(struct jp_stack_counts *counts, enum jp_method method,
+			     enum jp_verdict verdict, uint64_t weight);
+/* Returns the metric of exceptions with @verdict, or NULL if it is good or unjudged. Stores the
+ * cause id in *@cause, except of JP_UNMAPPED. */
+const char *jp_stack_counts_metric(enum jp_verdict verdict, const char **cause);
+/* Stores the place of a judged sample: @offset in function @id. Returns 0 or -ENOMEM. */
 int jp_stack_counts_place(struct jp_stack_counts *counts, uint32_t id, uint32_t offset);
-/* Counts a sample in a path for which the profiler has no frame: it shows nothing of a true stack.
- * Returns 0 or -ENOMEM. */
+/* Counts a sample in a path without any frame as short. Returns 0 or -ENOMEM. */
 int jp_stack_counts_stackless(struct jp_stack_counts *counts, struct jp_view *view,
 			      const struct jp_event *event);
-/* Changes the verdict of @weight samples from @was (JP_UNJUDGED: not yet judged) to @now. Returns
- * the exception that counts them, or NULL for -ENOMEM. */
-struct jp_exception *jp_stack_counts_turn(struct jp_stack_counts *counts, struct jp_view *view,
-					  enum jp_verdict was, enum jp_verdict now,
-					  uint64_t weight);
+/* Changes the verdict of @weight samples from @was (JP_UNJUDGED: not counted yet) to @now. Returns
+ * the exception that counts them, or NULL if out of memory. */
+struct jp_exception *jp_stack_counts_change(struct jp_stack_counts *counts, struct jp_view *view,
+					    enum jp_verdict was, enum jp_verdict now,
+					    uint64_t weight);
 /* Adds all metrics. A process with too few samples makes the case an ERROR. Returns 0 or
  * -ENOMEM. */
 int jp_stack_counts_add(struct jp_stack_counts *counts, struct jp_view *view);

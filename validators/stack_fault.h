@@ -5,10 +5,10 @@
 #include "harness/model/oracle/oracle.h"
 #include "harness/model/unwind/unwind.h"
 
-/* What is wrong with a stack: a cause, and the data for its description. */
+/* A fault of a stack: the cause, and the data for its description. */
 struct jp_stack_fault {
 	enum jp_stack_fault_kind {
-		JP_FAULT_STOP, /* unwinding stopped at a place in @unwound */
+		JP_FAULT_STOP, /* unwinding stopped at @unwound->where */
 		JP_FAULT_COMPLETE,
 		JP_FAULT_MAX_STACK,
 		JP_FAULT_KERNEL,
@@ -19,17 +19,17 @@ struct jp_stack_fault {
 	struct jp_unmapped unmapped;
 };
 
-/* Returns why @unwound of @event ends before the root. */
+/* Returns the fault of @unwound, which ends before the root. */
 struct jp_stack_fault jp_stack_fault_end(const struct jp_evidence *evidence,
 					 const struct jp_spans *known,
 					 const struct jp_truth_stack *truth,
 					 struct jp_unwinder *unwinder, const struct jp_event *event,
 					 const struct jp_unwound *unwound);
-/* Returns the fault if the capture knows no executable mapping of @ip. */
+/* Returns the fault for an @ip that is in no executable mapping of the capture. */
 struct jp_stack_fault jp_stack_fault_unmapped(const struct jp_evidence *evidence,
 					      const struct jp_spans *known,
 					      const struct jp_event *event, uint64_t ip);
-/* Describes @fault further. Returns @text. */
+/* Stores a description of @fault in @text, of @size bytes. Returns @text. */
 const char *jp_stack_fault_text(const struct jp_stack_fault *fault,
 				const struct jp_evidence *evidence, const struct jp_event *event,
 				const struct jp_unwound *unwound, char *text, size_t size);

@@ -6,11 +6,12 @@
 #include "harness/model/evidence/evidence.h"
 #include "harness/model/oracle/oracle.h"
 
-/* Returns the verdict of a sample if @truth were the stack that it must show. */
+/* Returns the verdict of a sample against the possible true stack @truth. */
 typedef enum jp_verdict (*jp_stack_fit)(void *context, const struct jp_truth_stack *truth);
 
-/* Without a stack pointer the depth in a recursion is unknown: fills @truth with the stack that
- * fits @event best, of all that @guess (what is known of its place) allows. */
+/* Fills @truth with the true stack that @fit gives the best verdict for @event, of all that @guess
+ * allows: without a stack pointer the depth in a recursion is unknown. Returns JP_STACK_FOUND, or
+ * the answer of jp_truth_stack_guess(). */
 enum jp_stack_answer jp_stack_guess(const struct jp_evidence *evidence,
 				    const struct jp_event *event, enum jp_method method,
 				    struct jp_truth_guess guess, jp_stack_fit fit, void *context,

@@ -7,14 +7,14 @@
 
 #include "harness/model/oracle/place.h"
 
-/* An instruction that runs once in a call has less than this share of its samples. */
+/* Highest share of a function's samples at an instruction that runs once in a call. */
 static const double ONCE = 0.5;
 
-/* No call returns to a function that leaves by a jump. */
 struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
 {
 	const struct jp_truth_path *path = truth->activation->path;
 	const struct jp_truth_code *code = path->functions[truth->depth];
+	/* No call returns to a function that leaves by a jump. */
 	const bool above = truth->depth + 1 < path->depth && !jp_truth_leaves(code);
 
 	return (struct jp_stack_leaf){
@@ -24,8 +24,8 @@ struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth)
 	};
 }
 
-static void add(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
-		uint64_t weight)
+static void count_once(struct jp_stack_once *once, enum jp_verdict verdict, bool predicted,
+		       uint64_t weight)
 {
 	once->all += weight;
 	once->verdicts[verdict] += weight;
@@ -40,13 +40,13 @@ void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf le
 	leaves->good += weight;
 	leaves->above += leaf.above ? weight : 0;
 	if (leaf.returned)
-		add(&leaves->returned, verdict, predicted, weight);
+		count_once(&leaves->returned, verdict, predicted, weight);
 	if (leaf.begins)
-		add(&leaves->begins, verdict, predicted, weight);
+		count_once(&leaves->begins, verdict, predicted, weight);
 }
 
-static int judge(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
-		 const char *what, struct jp_stack_counts *counts, struct jp_view *view)
+static int judge_once(const struct jp_stack_once *once, uint64_t of, enum jp_verdict now,
+		      const char *what, struct jp_stack_counts *counts, struct jp_view *view)
 {
 	const struct jp_metric share = jp_metric_rate("", once->all, of);
 
@@ -56,7 +56,7 @@ static int judge(const struct jp_stack_once *once, uint64_t of, enum jp_verdict 
 	for (enum jp_verdict was = JP_GAP; was <= JP_EXACT; was++) {
 		const uint64_t weight = once->verdicts[was];
 		struct jp_exception *exception =
-			weight ? jp_stack_counts_turn(counts, view, was, now, weight) : NULL;
+			weight ? jp_stack_counts_change(counts, view, was, now, weight) : NULL;
 
 		if (weight && !exception)
 			return -ENOMEM;
@@ -70,12 +70,14 @@ static int judge(const struct jp_stack_once *once, uint64_t of, enum jp_verdict 
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view)
 {
-	return judge(&leaves->returned, leaves->above, JP_HOLE,
-		     "in functions that call another are where that call returns to: the innermost "
-		     "frame is left out",
-		     counts, view)
-		       ?: judge(&leaves->begins, leaves->good, JP_WRONG,
-				"are where a function begins: that is no place that a thread stays "
-				"at",
-				counts, view);
+	return judge_once(&leaves->returned, leaves->above, JP_HOLE,
+			  "in functions that call another are where that call returns to: the "
+			  "innermost "
+			  "frame is left out",
+			  counts, view)
+		       ?: judge_once(&leaves->begins, leaves->good, JP_WRONG,
+				     "are where a function begins: that is no place that a thread "
+				     "stays "
+				     "at",
+				     counts, view);
 }

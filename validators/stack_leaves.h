@@ -5,16 +5,16 @@
 #include "harness/model/oracle/oracle.h"
 #include "validators/stack_counts.h"
 
-/* Places of the innermost frames of good stacks, in streams by addresses. Instructions that run
- * once in a call have few samples. If stacks lack their innermost frame, all of them are at return
- * addresses; if a profiler knows functions only, all are at first addresses. */
+/* The place of the innermost frame of a good stack, in a stream with addresses. Instructions that
+ * run once in a call have few samples. If a profiler omits innermost frames, all stacks begin at
+ * return addresses; if it stores functions only, at first addresses. */
 struct jp_stack_leaf {
 	bool above;    /* in a function that calls another emitted function */
 	bool returned; /* at that call's return address */
 	bool begins;   /* at its own function's first address */
 };
 
-/* Good stacks at such instructions. */
+/* Samples with good stacks at such instructions. */
 struct jp_stack_once {
 	uint64_t verdicts[JP_VERDICTS], all, predicted;
 };
@@ -24,10 +24,11 @@ struct jp_stack_leaves {
 	struct jp_stack_once returned, begins; /* among @above; among @good */
 };
 
+/* Returns the place of the innermost frame of @truth. */
 struct jp_stack_leaf jp_stack_leaf_of(const struct jp_truth_stack *truth);
-/* Counts @weight samples of @verdict. @predicted: they were counted as predicted. */
+/* Counts @weight samples of @verdict, if that is good. @predicted: counted as predicted. */
 void jp_stack_leaves_add(struct jp_stack_leaves *leaves, struct jp_stack_leaf leaf,
 			 enum jp_verdict verdict, bool predicted, uint64_t weight);
-/* Gives the surplus of such stacks another verdict in @counts. Returns 0 or -ENOMEM. */
+/* Changes the verdict of such stacks in @counts if they are too many. Returns 0 or -ENOMEM. */
 int jp_stack_leaves_judge(const struct jp_stack_leaves *leaves, struct jp_stack_counts *counts,
 			  struct jp_view *view);

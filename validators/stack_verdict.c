@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint32_t nr_b)
+static bool are_equal(const uint64_t *a, uint32_t nr_a, const uint64_t *b, uint32_t nr_b)
 {
 	return nr_a == nr_b && memcmp(a, b, nr_a * sizeof(*a)) == 0;
 }
 
-/* Returns whether @part is @all with no or some frames left out. */
-static bool within(const uint64_t *part, uint32_t nr_part, const uint64_t *all, uint32_t nr_all)
+/* Returns whether @part is a subsequence of @all. */
+static bool is_subsequence(const uint64_t *part, uint32_t nr_part, const uint64_t *all,
+			   uint32_t nr_all)
 {
 	uint32_t i = 0;
 
@@ -39,29 +40,30 @@ bool jp_stack_predicted(const struct jp_truth_stack *truth, enum jp_method metho
 		return false;
 	if (count == truth->nr_seen)
 		return true;
-	/* The kernel walks the stack itself, however little of it is dumped. */
+	/* The kernel walks the stack itself, whatever the size of the dump. */
 	if (method == JP_CHAIN)
 		return unwound->stop == JP_UNWIND_MAX_STACK;
-	/* The place of the next frame is known, except for native frames. The kernel's dump may end
-	 * before its size, at a page that was never touched. */
+	/* The next frame's place on the stack is known, except for native frames. A dump may also
+	 * end at a page that was never touched. */
 	return truth->at[count] ? truth->at[count] - sp >= dumped : unwound->cut;
 }
 
 enum jp_verdict jp_stack_verdict(const uint64_t *seen, uint32_t nr_seen, const uint64_t *must,
 				 uint32_t nr_must, const uint64_t *whole, uint32_t nr_whole)
 {
-	if (equal(seen, nr_seen, whole, nr_whole))
+	if (are_equal(seen, nr_seen, whole, nr_whole))
 		return JP_EXACT;
-	if (equal(seen, nr_seen, must, nr_must))
+	if (are_equal(seen, nr_seen, must, nr_must))
 		return JP_GAP;
 	if (nr_seen && seen[0] != whole[0])
 		return JP_WRONG;
-	if (!within(seen, nr_seen, whole, nr_whole) && !within(seen, nr_seen, must, nr_must))
-		return within(must, nr_must, seen, nr_seen) ? JP_EXTRA : JP_WRONG;
+	if (!is_subsequence(seen, nr_seen, whole, nr_whole) &&
+	    !is_subsequence(seen, nr_seen, must, nr_must))
+		return is_subsequence(must, nr_must, seen, nr_seen) ? JP_EXTRA : JP_WRONG;
 	if (nr_seen <= 1)
 		return JP_SINGLE;
 	if (seen[nr_seen - 1] != whole[nr_whole - 1] && seen[nr_seen - 1] != must[nr_must - 1])
 		return JP_SHORT;
-	/* The root is there. Frames beyond those that the method must show are no fault. */
-	return within(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
+	/* With the root, frames beyond those that the method must show are allowed. */
+	return is_subsequence(must, nr_must, seen, nr_seen) ? JP_GAP : JP_HOLE;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stack words: a sample in emitted code must have the true frame pointer and, where the truth knows
- * the words of its dump, the true words, whether or not a judged method reads them. */
+/* Stack words: a sample in emitted code must have the true frame pointer, and the words of its dump
+ * that the truth can predict must be right, whether or not a judged method reads them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,28 +19,28 @@ struct stack_words {
 struct compared_dump {
 	const struct jp_event *event;
 	uint64_t sp, words;
-	uint64_t at, told, known; /* @at 0: none */
+	uint64_t at, dumped, known; /* address, dumped word, true word; @at 0: none */
 };
 
 static void compare_word(void *context, uint64_t at, uint64_t value)
 {
 	struct compared_dump *dump = context;
 	const uint64_t offset = at - dump->sp, size = dump->event->sample.stack_size;
-	uint64_t told;
+	uint64_t dumped;
 
-	if (at < dump->sp || size < sizeof(told) || offset > size - sizeof(told))
+	if (at < dump->sp || size < sizeof(dumped) || offset > size - sizeof(dumped))
 		return;
-	memcpy(&told, dump->event->sample.stack + offset, sizeof(told));
+	memcpy(&dumped, dump->event->sample.stack + offset, sizeof(dumped));
 	dump->words++;
-	if (told == value || dump->at)
+	if (dumped == value || dump->at)
 		return;
 	dump->at = at;
-	dump->told = told;
+	dump->dumped = dumped;
 	dump->known = value;
 }
 
-/* Returns whether a frame-pointer walk continues: without a frame pointer it ends at once. */
-static bool goes_on(const struct stack_words *words, const struct jp_event *event)
+/* Returns whether the callchain has a caller: without a frame pointer the walk ends at once. */
+static bool has_caller(const struct stack_words *words, const struct jp_event *event)
 {
 	const uint64_t *user;
 
@@ -48,23 +48,22 @@ static bool goes_on(const struct stack_words *words, const struct jp_event *even
 	       jp_event_user_chain(event, &user) > 1;
 }
 
-/* Judges the frame pointer. @known: its true value; NULL: the function uses the register
- * otherwise. */
-static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t told,
+/* Judges frame pointer @dumped. @known: its true value; NULL: unknown. */
+static int judge_fp(struct stack_words *words, const struct jp_event *event, uint64_t dumped,
 		    const uint64_t *known)
 {
-	const bool is_bad = known ? told != *known : !told && goes_on(words, event);
+	const bool is_bad = known ? dumped != *known : !dumped && has_caller(words, event);
 
 	words->fps++;
 	words->bad_fps += is_bad;
 	return is_bad ? jp_findings_except(
 				&words->view->findings, "registers.fp", "other-frame",
 				"at %" PRIu64 ", %u/%u: it is %" PRIx64 "; the truth has %" PRIx64,
-				event->time, event->pid, event->tid, told, known ? *known : 0)
+				event->time, event->pid, event->tid, dumped, known ? *known : 0)
 		      : 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct stack_words *words = view->state;
 	const struct jp_evidence *evidence = view->evidence;
@@ -91,7 +90,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	return jp_findings_except(
 		&view->findings, "dump.words", "other-word",
 		"at %" PRIu64 ", %u/%u: at %" PRIx64 " is %" PRIx64 "; the truth has %" PRIx64,
-		event->time, event->pid, event->tid, dump.at, dump.told, dump.known);
+		event->time, event->pid, event->tid, dump.at, dump.dumped, dump.known);
 }
 
 static int end(struct jp_view *view, struct jp_error *err)
@@ -123,10 +122,10 @@ static void free_words(void *state)
 
 static const struct jp_validator stack_words = {
 	.name = "stack_words",
-	.help = "do frame pointer and dump of each sample hold what stood on the stack?",
+	.help = "are frame pointer and dump of each sample those of the true stack?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS | JP_LACKS_TASKS,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_words,
 };

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Stated modes: our capture states whether it samples the kernel, which decides what its samples
- * must show. Its events must have asked for the same. */
+/* Stated modes: the events must sample the kernel exactly if our capture states that. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/judge/validator.h"
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_capture_info *info = &view->evidence->info;
 
@@ -34,9 +33,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator stated_modes = {
 	.name = "stated_modes",
-	.help = "are the events asked for the kernel where the capture states it?",
+	.help = "do the events sample the kernel if, and only if, the capture states it?",
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pinned activations: if a thread was on one CPU throughout an activation, all its samples are of
- * that CPU, and that CPU has no sample of another thread meanwhile, and no record of another
- * thread's action. The truth's two clocks show which threads never left their CPU. */
+/* Pinned activations: if a thread ran on one CPU throughout an activation, all its samples must be
+ * of that CPU, and no sample or live record of another thread may be. In a pinned activation the
+ * thread's CPU time equals the time that passed. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,55 +11,56 @@
 #include "harness/model/oracle/oracle.h"
 #include "validators/gate_names.h"
 
-/* ns: leaving a CPU and returning takes two switches, which last longer. The truth's two clocks
- * differ by less without an interruption. */
-enum { STAYED_NS = 1000 };
+/* Largest difference, in ns, of CPU time and passed time in a pinned activation. Two context
+ * switches take longer. */
+enum { PINNED_NS = 1000 };
 
-/* A sample, or a thread's action that a record shows, and the pinned activation around it, if there
- * is one. */
-struct stayed_sample {
-	const struct jp_truth_activation *activation;
+/* A sample, or a live record of a thread. */
+struct thread_run {
+	const struct jp_truth_activation *activation; /* the pinned activation, or NULL */
 	uint64_t time;
 	uint32_t tid, cpu;
 };
 
 struct stayed_threads {
 	const struct jp_truth_activation *hint;
-	struct jp_map threads, cpus; /* last sample of each */
+	struct jp_map threads, cpus; /* last struct thread_run of each */
 	uint64_t samples, bad;
 };
 
-static bool stayed(const struct jp_truth_activation *activation)
+static bool is_pinned(const struct jp_truth_activation *activation)
 {
 	const uint64_t passed = activation->leave - activation->enter;
 
-	return passed < activation->cpu + STAYED_NS && activation->cpu < passed + STAYED_NS;
+	return passed < activation->cpu + PINNED_NS && activation->cpu < passed + PINNED_NS;
 }
 
-static const struct jp_truth_activation *around(struct jp_view *view, uint32_t tid,
-						const struct jp_event *event)
+/* Returns the pinned activation of @tid that surely contains @event, or NULL. */
+static const struct jp_truth_activation *enclosing_activation(struct jp_view *view, uint32_t tid,
+							      const struct jp_event *event)
 {
 	struct stayed_threads *state = view->state;
 	const uint64_t slack = view->evidence->info.slack;
 	const struct jp_truth_activation *one = state->hint =
 		jp_truth_activation_at(view->evidence->truth, state->hint, tid, event->time);
 
-	return one && stayed(one) && event->time > one->enter + slack &&
+	return one && is_pinned(one) && event->time > one->enter + slack &&
 			       event->time + slack < one->leave
 		       ? one
 		       : NULL;
 }
 
-static bool within(const struct stayed_sample *sample, const struct stayed_sample *other,
-		   uint64_t slack)
+/* Returns whether @other surely lies in the pinned activation of @sample. */
+static bool is_concurrent(const struct thread_run *sample, const struct thread_run *other,
+			  uint64_t slack)
 {
 	const struct jp_truth_activation *one = sample->activation;
 
 	return one && other->time > one->enter + slack && other->time + slack < one->leave;
 }
 
-static int report(struct jp_view *view, const char *cause, const struct stayed_sample *sample,
-		  const struct stayed_sample *other)
+static int report(struct jp_view *view, const char *cause, const struct thread_run *sample,
+		  const struct thread_run *other)
 {
 	struct stayed_threads *state = view->state;
 
@@ -71,31 +72,31 @@ static int report(struct jp_view *view, const char *cause, const struct stayed_s
 				  sample->cpu);
 }
 
-/* @tid is the thread that ran. */
-static int see_sample(struct jp_view *view, uint32_t tid, const struct jp_event *event)
+/* Judges a sample or live record of thread @tid, which ran on the CPU of @event. */
+static int judge_run(struct jp_view *view, uint32_t tid, const struct jp_event *event)
 {
 	const uint64_t slack = view->evidence->info.slack;
 	struct stayed_threads *state = view->state;
-	const struct stayed_sample sample = {around(view, tid, event), event->time, tid,
-					     event->cpu};
-	struct stayed_sample *thread = jp_map_at(&state->threads, tid, sizeof(*thread));
-	struct stayed_sample *cpu = jp_map_at(&state->cpus, event->cpu, sizeof(*cpu));
+	const struct thread_run sample = {enclosing_activation(view, tid, event), event->time, tid,
+					  event->cpu};
+	struct thread_run *thread = jp_map_at(&state->threads, tid, sizeof(*thread));
+	struct thread_run *cpu = jp_map_at(&state->cpus, event->cpu, sizeof(*cpu));
 	int failed = 0;
 
 	if (!thread || !cpu)
 		return -ENOMEM;
 	state->samples += event->type == JP_EVENT_SAMPLE && sample.activation;
-	if (within(&sample, thread, slack) && thread->cpu != sample.cpu)
+	if (is_concurrent(&sample, thread, slack) && thread->cpu != sample.cpu)
 		failed = report(view, "two-cpus", &sample, thread);
 	else if (cpu->tid && cpu->tid != sample.tid &&
-		 (within(&sample, cpu, slack) || within(cpu, &sample, slack)))
+		 (is_concurrent(&sample, cpu, slack) || is_concurrent(cpu, &sample, slack)))
 		failed = report(view, "shared-cpu", &sample, cpu);
 	*thread = *cpu = sample;
 	return failed;
 }
 
-/* Returns whether the kernel wrote the record for an event of ours, on the acting thread's CPU. */
-static bool is_done(const struct jp_evidence *evidence, const struct jp_event *event)
+/* Returns whether the kernel wrote the record for our event, on the CPU of the acting thread. */
+static bool is_live(const struct jp_evidence *evidence, const struct jp_event *event)
 {
 	return (event->type == JP_EVENT_MAP || event->type == JP_EVENT_COMM ||
 		event->type == JP_EVENT_FORK || event->type == JP_EVENT_EXIT) &&
@@ -105,14 +106,14 @@ static bool is_done(const struct jp_evidence *evidence, const struct jp_event *e
 	       !jp_gate_backfilled(evidence, event);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const bool sample = event->type == JP_EVENT_SAMPLE;
 	const uint32_t tid = sample ? event->tid : event->by_tid;
 
 	return tid && event->time && !event->observed && event->asked && event->asked->cpus &&
-			       (sample || is_done(view->evidence, event))
-		       ? see_sample(view, tid, event)
+			       (sample || is_live(view->evidence, event))
+		       ? judge_run(view, tid, event)
 		       : 0;
 }
 
@@ -144,10 +145,10 @@ static void free_stayed(void *context)
 
 static const struct jp_validator stayed_threads = {
 	.name = "stayed_threads",
-	.help = "is who stayed on a CPU alone there, and nowhere else?",
+	.help = "does each sample agree with the thread that held the CPU?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_stayed,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Summed names: is the profiler's name for each address of a counted stack, which has no time, that
- * of a function which was there at any time? Without addresses summed_stacks judges by stacks. */
+/* Summed names: the profiler's name for each address of a counted stack, which has no time, must be
+ * that of a function which was there at any time. Without addresses, summed_stacks.c judges
+ * names. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,10 +21,10 @@ static const struct jp_role right_names = {.column = "right"};
 static const struct jp_role wrong_names = {.column = "wrong"};
 static const struct jp_role invented_names = {.column = "wrong"};
 
-/* Judges the name of @ip. A caller's address is a return address; but an address where a function
- * begins was interrupted, and is named after that function. */
-static int judge(struct summed_names *names, const struct jp_event *event, uint64_t ip, bool caller,
-		 const char *name)
+/* Judges the name of @ip, usually a return address if it is of a @caller. A first address was
+ * interrupted, so it may have that function's name. */
+static int judge_name(struct summed_names *names, const struct jp_event *event, uint64_t ip,
+		      bool caller, const char *name)
 {
 	const struct jp_truth *truth = names->view->evidence->truth;
 	const uint64_t weight = event->observed->weight;
@@ -32,7 +33,7 @@ static int judge(struct summed_names *names, const struct jp_event *event, uint6
 	const bool right = name && (jp_truth_code_ever(truth, event->pid, ip - caller, name) ||
 				    jp_truth_code_ever(truth, event->pid, ip, name));
 
-	/* Names of code in files are not judged, like those of libc. */
+	/* Code in files may have any name. */
 	if (!known && jp_truth_file_code_ever(truth, event->pid, ip - caller))
 		return 0;
 	if (emitted) {
@@ -57,17 +58,17 @@ static int judge(struct summed_names *names, const struct jp_event *event, uint6
 				  name ? "named " : "no name", name ?: "");
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const uint64_t *user;
 	size_t count = event->type == JP_EVENT_SAMPLE ? jp_event_user_chain(event, &user) : 0;
 	int failed = 0;
 
-	/* A process that never existed has no memory to name; the sample itself is the fault. */
-	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX))
+	/* Other validators report samples of processes that never existed. */
+	if (!jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	for (size_t i = 0; i < count && !failed; i++)
-		failed = judge(view->state, event, user[i], i, event->observed->names[i]);
+		failed = judge_name(view->state, event, user[i], i, event->observed->names[i]);
 	return failed;
 }
 
@@ -113,10 +114,10 @@ static void free_names(void *state)
 
 static const struct jp_validator summed_names = {
 	.name = "summed_names",
-	.help = "is what a counted address is called a function that lived there?",
+	.help = "is the name of each counted address that of a function that was there?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_names,
 };

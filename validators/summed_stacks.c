@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Summed stacks: judges stacks that a profiler counted without times, by addresses or by names.
- * Some activation of the process must have the stack, and all weights together must be what the
- * witness expects. */
+/* Summed stacks: judges stacks that a profiler counted without times, with addresses or with names.
+ * An activation of the process must have the stack, and the sum of all weights must be the number
+ * that the witness expects. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -23,11 +23,10 @@
 #include "validators/two_clocks.h"
 
 enum { FRAMES = JP_FRAME_MOST };
-/* Share of the witness's samples: with fewer samples, those that are missing may have had any
- * name. */
+/* Least share of the witness's samples; with fewer, missing samples may have had any name. */
 static const double ENOUGH = 0.9;
 
-/* Counts samples that no thread can have given. */
+/* Samples that no thread can have produced. */
 static const struct jp_role impossible_samples = {.column = "invented"};
 static const struct jp_role named_samples = {.column = "right"};
 
@@ -37,7 +36,7 @@ struct summed {
 	bool by_name;
 	/* One activation of each set with equal stacks. */
 	const struct jp_truth_activation **kinds;
-	uint64_t *taken; /* the witness's samples of each kind */
+	uint64_t *witnessed; /* the witness's samples of each kind */
 	size_t nr_kinds;
 	struct jp_truth_stack truth;
 	struct jp_stack_counts counts;
@@ -46,46 +45,31 @@ struct summed {
 	uint64_t largest;    /* weight of the largest sum */
 	char innermost[128]; /* its innermost name */
 	struct jp_stack_leaves leaves;
-	struct jp_stack_leaf leaf; /* of the stack that best() found */
-	uint32_t nr_must,
-		same; /* frames that must be there; how many of these are, from the innermost on */
+	struct jp_stack_leaf leaf; /* of the stack that find_best() found */
+	uint32_t nr_must, same;    /* frames that must be there; equal ones from the innermost on */
+	/* Samples: */
 	uint64_t stackless;  /* without a frame */
-	uint64_t never;      /* stacks that no activation has */
-	uint64_t excess;     /* samples for which their activations had no time */
-	uint64_t impossible; /* impossible stacks below native code */
-	uint64_t below;      /* possible stacks below native code: few are usual */
+	uint64_t never;      /* with a stack that no activation has */
+	uint64_t excess;     /* more than their activations had time for */
+	uint64_t impossible; /* with an impossible stack below native code */
+	uint64_t below;      /* with a possible stack below native code: few are usual */
 	uint64_t unwatched;  /* of processes that never existed */
 	uint64_t seen[FRAMES], must[FRAMES], whole[FRAMES];
-	uint32_t nr_seen, first; /* @first: native frames that are left out */
+	uint32_t nr_seen, first; /* @first: index of the first frame in emitted code */
 	bool all_named;
 };
 
-/* Returns whether both activations show equal stacks: equal paths, entered from equal frames. */
-static bool same_kind(const struct jp_truth_activation *one,
-		      const struct jp_truth_activation *other)
-{
-	return one->pid == other->pid && one->tid == other->tid && one->path == other->path &&
-	       one->root[JP_CHAIN] == other->root[JP_CHAIN] &&
-	       one->root[JP_DUMP] == other->root[JP_DUMP] && one->interrupted == other->interrupted;
-}
-
+/* Compares activations: equal paths, entered from equal frames, have equal stacks. */
 static int by_kind(const void *left, const void *right)
 {
 	const struct jp_truth_activation *a = *(const struct jp_truth_activation *const *)left;
 	const struct jp_truth_activation *b = *(const struct jp_truth_activation *const *)right;
-	const uintptr_t keys[][2] = {
-		{a->pid, b->pid},
-		{a->tid, b->tid},
-		{(uintptr_t)a->path, (uintptr_t)b->path},
-		{(uintptr_t)a->root[JP_CHAIN], (uintptr_t)b->root[JP_CHAIN]},
-		{(uintptr_t)a->root[JP_DUMP], (uintptr_t)b->root[JP_DUMP]},
-		{(uintptr_t)a->interrupted, (uintptr_t)b->interrupted},
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (keys[i][0] != keys[i][1])
-			return keys[i][0] < keys[i][1] ? -1 : 1;
-	return 0;
+	return jp_compare(a->pid, b->pid)
+		       ?: jp_compare(a->tid, b->tid)
+		       ?: jp_compare(a->path, b->path)
+		       ?: jp_compare(a->root[JP_CHAIN], b->root[JP_CHAIN])
+		       ?: jp_compare(a->root[JP_DUMP], b->root[JP_DUMP])
+		       ?: jp_compare(a->interrupted, b->interrupted);
 }
 
 static int list_kinds(struct summed *summed)
@@ -95,26 +79,27 @@ static int list_kinds(struct summed *summed)
 	size_t count = 0;
 
 	summed->kinds = calloc(truth->nr_activations + 1, sizeof(*summed->kinds));
-	summed->taken = calloc(truth->nr_activations + 1, sizeof(*summed->taken));
-	if (!summed->kinds || !summed->taken)
+	summed->witnessed = calloc(truth->nr_activations + 1, sizeof(*summed->witnessed));
+	if (!summed->kinds || !summed->witnessed)
 		return -ENOMEM;
 	for (size_t i = 0; i < truth->nr_activations; i++)
 		summed->kinds[i] = &truth->activations[i];
 	if (truth->nr_activations)
 		qsort(summed->kinds, truth->nr_activations, sizeof(*summed->kinds), by_kind);
 	for (size_t i = 0; i < truth->nr_activations; i++) {
-		if (!count || !same_kind(summed->kinds[count - 1], summed->kinds[i]))
+		if (!count || by_kind(&summed->kinds[count - 1], &summed->kinds[i]))
 			summed->kinds[count++] = summed->kinds[i];
-		summed->taken[count - 1] +=
-			jp_clock_activation(evidence, summed->kinds[i], jp_clock_asked(evidence));
+		summed->witnessed[count - 1] +=
+			jp_clock_activation(evidence, summed->kinds[i], jp_clock_runtime(evidence));
 	}
 	summed->nr_kinds = count;
 	return 0;
 }
 
-/* Returns the true frames in the stream's form, as addresses or numbers of names. */
-static const uint64_t *told(struct summed *summed, const uint64_t *frames, uint32_t *count,
-			    uint64_t *numbers)
+/* Returns the true @frames in the stream's form: themselves, or the numbers of their names, stored
+ * in @numbers. Limits *@count to FRAMES. */
+static const uint64_t *encode_frames(struct summed *summed, const uint64_t *frames, uint32_t *count,
+				     uint64_t *numbers)
 {
 	const struct jp_truth_activation *activation = summed->truth.activation;
 
@@ -127,8 +112,8 @@ static const uint64_t *told(struct summed *summed, const uint64_t *frames, uint3
 	return numbers;
 }
 
-/* Notes the possible stack that is most like the observed one, for the description. */
-static void note_same(struct summed *summed, const uint64_t *frames, uint32_t count)
+/* Notes how similar a possible stack is, for the description of the observed stack. */
+static void note_similarity(struct summed *summed, const uint64_t *frames, uint32_t count)
 {
 	const uint32_t same = jp_stack_same(summed->seen, summed->nr_seen, frames, count);
 
@@ -138,27 +123,29 @@ static void note_same(struct summed *summed, const uint64_t *frames, uint32_t co
 	summed->nr_must = count;
 }
 
-static enum jp_verdict fit(struct summed *summed)
+/* Returns the verdict of the observed stack against summed->truth. */
+static enum jp_verdict compare_with_truth(struct summed *summed)
 {
 	const struct jp_truth_stack *truth = &summed->truth;
 	uint32_t nr_whole = truth->nr_whole;
 	uint32_t nr_must = truth->faithful ? truth->nr_seen : truth->nr_whole;
-	const uint64_t *whole = told(summed, truth->whole, &nr_whole, summed->whole);
-	const uint64_t *must =
-		told(summed, truth->faithful ? truth->seen : truth->whole, &nr_must, summed->must);
+	const uint64_t *whole = encode_frames(summed, truth->whole, &nr_whole, summed->whole);
+	const uint64_t *must = encode_frames(summed, truth->faithful ? truth->seen : truth->whole,
+					     &nr_must, summed->must);
 
-	note_same(summed, must, nr_must);
-	note_same(summed, whole, nr_whole);
+	note_similarity(summed, must, nr_must);
+	note_similarity(summed, whole, nr_whole);
 	if (summed->by_name)
 		return jp_frame_verdict(summed->seen, summed->nr_seen, must, nr_must, whole,
 					nr_whole);
 	return jp_stack_verdict(summed->seen, summed->nr_seen, must, nr_must, whole, nr_whole);
 }
 
-/* Returns the best verdict of any activation of the process, or of the thread. JP_UNJUDGED: no
- * activation. *@possible: the witness's samples of all activations that may show this stack. */
-static enum jp_verdict best(struct summed *summed, const struct jp_event *event, uint32_t *function,
-			    uint64_t *possible)
+/* Returns the best verdict against any activation of the process, or of the thread; JP_UNJUDGED:
+ * there is none. Stores the id of the innermost function in *@function. Adds the witness's samples
+ * of all activations that fit to *@possible. */
+static enum jp_verdict find_best(struct summed *summed, const struct jp_event *event,
+				 uint32_t *function, uint64_t *possible)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
 	const bool has_threads = !(evidence->declared.lacks & JP_LACKS_THREADS);
@@ -178,9 +165,9 @@ static enum jp_verdict best(struct summed *summed, const struct jp_event *event,
 					    evidence->declared.method, &guess,
 					    &summed->truth) == JP_STACK_FOUND &&
 		       guess.activation == kind) {
-			enum jp_verdict verdict = fit(summed);
+			enum jp_verdict verdict = compare_with_truth(summed);
 
-			*possible += verdict >= JP_GAP ? summed->taken[i] : 0;
+			*possible += verdict >= JP_GAP ? summed->witnessed[i] : 0;
 			if (verdict <= most)
 				continue;
 			most = verdict;
@@ -226,7 +213,7 @@ static void describe(const struct summed *summed, const struct jp_event *event, 
 		 summed->same, next);
 }
 
-static int except(struct summed *summed, const struct jp_event *event, const char *metric,
+static int report(struct summed *summed, const struct jp_event *event, const char *metric,
 		  const char *cause)
 {
 	struct jp_exception *exception = jp_findings_count(
@@ -240,8 +227,8 @@ static int except(struct summed *summed, const struct jp_event *event, const cha
 	return 0;
 }
 
-/* Counts samples of a stack beyond the time of all activations that show it. @possible: the
- * witness's samples of these. */
+/* Counts samples of one stack beyond those that the witness expects. @possible: the witness's
+ * samples of all activations with this stack. */
 static int count_excess(struct summed *summed, const struct jp_event *event, uint64_t possible)
 {
 	const double ratio = summed->weights.ratio, due = ratio * (double)possible;
@@ -258,14 +245,14 @@ static int count_excess(struct summed *summed, const struct jp_event *event, uin
 				  event->observed->names[0] ?: "", due);
 }
 
-static int count(struct summed *summed, const struct jp_event *event)
+static int count_verdict(struct summed *summed, const struct jp_event *event)
 {
 	const uint64_t weight = event->observed->weight;
-	struct jp_method_count *count =
-		&summed->counts.methods[summed->view->evidence->declared.method];
+	const enum jp_method method = summed->view->evidence->declared.method;
+	const char *metric, *cause;
 	uint64_t possible = 0;
 	uint32_t function = 0;
-	enum jp_verdict verdict = best(summed, event, &function, &possible);
+	enum jp_verdict verdict = find_best(summed, event, &function, &possible);
 	const bool never = verdict == JP_UNJUDGED;
 
 	if (verdict >= JP_GAP && count_excess(summed, event, possible))
@@ -274,27 +261,15 @@ static int count(struct summed *summed, const struct jp_event *event)
 		verdict = JP_WRONG;
 		summed->never += weight;
 	}
-	count->judged += weight;
-	count->verdicts[verdict] += weight;
-	count->predicted += verdict >= JP_GAP ? weight : 0;
+	jp_stack_counts_verdict(&summed->counts, method, verdict, weight);
+	summed->counts.methods[method].predicted += verdict >= JP_GAP ? weight : 0;
 	if (!summed->by_name && !never)
 		jp_stack_leaves_add(&summed->leaves, summed->leaf, verdict, verdict >= JP_GAP,
 				    weight);
-	count->broken += verdict >= JP_SINGLE && verdict <= JP_HOLE ? weight : 0;
 	if (!never && jp_stack_counts_place(&summed->counts, function, (uint32_t)event->sample.ip))
 		return -ENOMEM;
-	switch (verdict) {
-	case JP_SINGLE:
-	case JP_SHORT:
-	case JP_HOLE:
-		return except(summed, event, "broken", jp_verdict_text(verdict));
-	case JP_WRONG:
-		return except(summed, event, "wrong", never ? "no-depth" : "wrong-frame");
-	case JP_EXTRA:
-		return except(summed, event, "extra", "extra-frame");
-	default:
-		return 0;
-	}
+	metric = jp_stack_counts_metric(verdict, &cause);
+	return metric ? report(summed, event, metric, never ? "no-depth" : cause) : 0;
 }
 
 /* Returns whether the innermost frame is emitted code, by its address or its name. */
@@ -321,9 +296,9 @@ static uint32_t first_emitted(const struct summed *summed, const struct jp_event
 	return i;
 }
 
-/* Returns whether all frames before the first of emitted code are certainly native: an unnamed
- * frame may be emitted code. */
-static bool are_native(const struct summed *summed)
+/* Returns whether all frames before the first in emitted code have native names: an unnamed frame
+ * may be emitted code. */
+static bool has_native_leaf(const struct summed *summed)
 {
 	uint32_t i = 0;
 
@@ -334,10 +309,10 @@ static bool are_native(const struct summed *summed)
 	return i == summed->first;
 }
 
-/* Judges a stack of emitted code that called native code: the frames below must be possible. */
+/* Judges a stack with native frames above emitted code: the frames below must be possible. */
 static int judge_below(struct summed *summed, const struct jp_event *event)
 {
-	const bool native = are_native(summed);
+	const bool native = has_native_leaf(summed);
 	uint32_t function;
 	uint64_t possible = 0;
 	enum jp_verdict verdict;
@@ -345,7 +320,7 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 	summed->nr_seen -= summed->first;
 	memmove(summed->seen, summed->seen + summed->first,
 		summed->nr_seen * sizeof(*summed->seen));
-	verdict = best(summed, event, &function, &possible);
+	verdict = find_best(summed, event, &function, &possible);
 	if (verdict >= JP_SINGLE) {
 		summed->below += native ? event->observed->weight : 0;
 		return 0;
@@ -357,12 +332,7 @@ static int judge_below(struct summed *summed, const struct jp_event *event)
 				  event->observed->weight, event->pid, summed->first);
 }
 
-static bool has_names(const struct summed *summed)
-{
-	return summed->by_name && summed->view->asked->names && summed->all_named;
-}
-
-/* Notes the innermost name of the largest sum: it shows how the profiler names emitted code. */
+/* Stores the innermost name of the largest sum, as an example of the profiler's names. */
 static void note_largest(struct summed *summed, const struct jp_event *event)
 {
 	const struct jp_observed *observed = event->observed;
@@ -373,7 +343,7 @@ static void note_largest(struct summed *summed, const struct jp_event *event)
 	describe_frame(summed, event, 0, summed->innermost, sizeof(summed->innermost));
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct summed *summed = view->state;
 	const struct jp_observed *observed = event->observed;
@@ -382,8 +352,7 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	summed->all += observed->weight;
-	/* A sample of a process that never existed is a fault by itself. */
-	if (!jp_sample_watched(view->evidence, event->pid, UINT64_MAX)) {
+	if (!jp_sample_is_watched(view->evidence, event->pid, UINT64_MAX)) {
 		summed->unwatched += observed->weight;
 		return 0;
 	}
@@ -410,11 +379,12 @@ static int see(struct jp_view *view, const struct jp_event *event)
 		return 0;
 	summed->emitted += observed->weight;
 	summed->counts.samples += observed->weight;
-	return count(summed, event);
+	return count_verdict(summed, event);
 }
 
-/* Returns the samples in activations that cannot have a function's name. */
-static uint64_t misnamed(const struct summed *summed)
+/* Returns how many samples in emitted code, by the witness, do not have an emitted function's
+ * name. */
+static uint64_t count_misnamed(const struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
 	const double lack = jp_summed_least(all, summed->weights.ratio) -
@@ -425,11 +395,11 @@ static uint64_t misnamed(const struct summed *summed)
 	return (uint64_t)lack;
 }
 
-/* Reports that no name is an emitted function's: the profiler changes all of them. */
-static int explain_misnamed(struct summed *summed)
+/* Reports that no name is an emitted function's. */
+static int report_misnamed(struct summed *summed)
 {
 	const struct jp_truth *truth = summed->view->evidence->truth;
-	const uint64_t lack = misnamed(summed);
+	const uint64_t lack = count_misnamed(summed);
 
 	if (!lack || summed->weights.all.inside || !truth->nr_codes)
 		return 0;
@@ -440,14 +410,15 @@ static int explain_misnamed(struct summed *summed)
 				  lack, truth->codes[0].name, summed->innermost);
 }
 
-/* Adds the right names, by stacks: an impossible stack proves nothing about its name, and if most
- * are impossible, names are not judged. */
+/* Adds the share of right names, unless most stacks are impossible, which proves nothing about
+ * names. */
 static void add_functions(const struct summed *summed)
 {
 	const enum jp_method method = summed->view->evidence->declared.method;
 	const uint64_t *verdicts = summed->counts.methods[method].verdicts;
 	const uint64_t impossible = verdicts[JP_WRONG] + verdicts[JP_EXTRA] - summed->never;
-	const uint64_t judged = summed->emitted - impossible + summed->unnamed + misnamed(summed);
+	const uint64_t judged =
+		summed->emitted - impossible + summed->unnamed + count_misnamed(summed);
 
 	if (judged >= impossible)
 		jp_findings_add_as(&summed->view->findings, &named_samples,
@@ -456,9 +427,9 @@ static void add_functions(const struct summed *summed)
 						  judged));
 }
 
-/* Returns @count if it is a fault: more than @usual of @n. Reports it. */
-static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double usual,
-		       const char *cause, const char *what)
+/* Reports and returns @count if its share of @n exceeds @usual beyond chance, else returns 0. */
+static uint64_t report_unusual(struct summed *summed, uint64_t count, uint64_t n, double usual,
+			       const char *cause, const char *what)
 {
 	const struct jp_metric share = jp_metric_rate("", count, n);
 
@@ -470,7 +441,7 @@ static uint64_t beyond(struct summed *summed, uint64_t count, uint64_t n, double
 	return count;
 }
 
-/* Returns the samples in native code that the workload's threads had no time for. */
+/* Returns how many samples without emitted code are more than the witness expects at all. */
 static uint64_t judge_native(struct summed *summed)
 {
 	const uint64_t native = summed->all - summed->unwatched - summed->weights.all.inside;
@@ -487,31 +458,31 @@ static uint64_t judge_native(struct summed *summed)
 	return native - (uint64_t)most;
 }
 
-/* Returns how many samples no thread can have given. */
-static uint64_t impossible(struct summed *summed)
+/* Returns how many samples no thread can have produced. */
+static uint64_t count_impossible(struct summed *summed)
 {
 	const struct jp_evidence *evidence = summed->view->evidence;
-	/* Each of the three may count the same samples. */
+	/* These three may count the same samples. */
 	uint64_t count =
 		jp_max(jp_max(summed->excess, summed->weights.moved), summed->weights.surplus) +
 		summed->impossible;
 
 	count += judge_native(summed);
-	/* If frames are names, code in files counts as native, and so do its callees. */
+	/* Not if code in files, which may have any name, counts as native. */
 	if (summed->all_named || !summed->by_name)
-		count += beyond(
+		count += report_unusual(
 			summed, summed->below,
 			jp_max(summed->weights.all.inside, (uint64_t)summed->weights.all.least),
 			JP_SAMPLE_ASTRAY_USUAL + JP_SAMPLE_BELOW_USUAL, "below",
 			"have emitted code, and a native function innermost");
 	if (!evidence->declared.system_wide)
-		count += beyond(summed, summed->unwatched, summed->all, JP_SAMPLE_UNWATCHED_USUAL,
-				"unwatched", "are of processes that were not there");
+		count += report_unusual(summed, summed->unwatched, summed->all,
+					JP_SAMPLE_UNWATCHED_USUAL, "unwatched",
+					"are of processes that were not there");
 	return count;
 }
 
-/* Counts samples without a stack as broken, as far as the witness demands more samples in emitted
- * code. */
+/* Counts samples without a stack as broken, as many as the witness expects more in emitted code. */
 static int judge_stackless(struct summed *summed)
 {
 	const struct jp_summed_weight *all = &summed->weights.all;
@@ -524,7 +495,7 @@ static int judge_stackless(struct summed *summed)
 		return 0;
 	summed->counts.samples += lost;
 	exception =
-		jp_stack_counts_turn(&summed->counts, summed->view, JP_UNJUDGED, JP_SHORT, lost);
+		jp_stack_counts_change(&summed->counts, summed->view, JP_UNJUDGED, JP_SHORT, lost);
 	if (exception && exception->count == lost)
 		snprintf(exception->first, sizeof(exception->first),
 			 "%" PRIu64 " samples have no stack; by the witness %" PRIu64
@@ -544,10 +515,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 	failed = failed ?: jp_stack_leaves_judge(&summed->leaves, &summed->counts, view)
 			 ?: jp_stack_counts_add(&summed->counts, view);
 	jp_findings_add_as(&view->findings, &impossible_samples,
-			   jp_metric_count("samples.impossible", impossible(summed)));
-	if (has_names(summed)) {
+			   jp_metric_count("samples.impossible", count_impossible(summed)));
+	if (summed->by_name && view->asked->names && summed->all_named) {
 		add_functions(summed);
-		failed = failed ?: explain_misnamed(summed);
+		failed = failed ?: report_misnamed(summed);
 	}
 	return failed;
 }
@@ -579,16 +550,16 @@ static void free_summed(void *state)
 	jp_frame_names_free(&summed->names);
 	jp_summed_weights_free(&summed->weights);
 	free(summed->kinds);
-	free(summed->taken);
+	free(summed->witnessed);
 	free(summed);
 }
 
 static const struct jp_validator summed_stacks = {
 	.name = "summed_stacks",
-	.help = "is each stack that was counted one that was there, and as often?",
+	.help = "did each counted stack exist, and as often?",
 	.traits = JP_LACKS_ALL,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_summed,
 };

@@ -10,15 +10,15 @@
 
 static const struct jp_role seen_samples = {.column = "seen"};
 
-static void add_due(struct jp_summed_weight *weight, double least, double most, double steps)
+static void add_expected(struct jp_summed_weight *weight, double least, double most, double steps)
 {
 	weight->least += least;
 	weight->most += most;
 	weight->steps += steps;
 }
 
-static struct jp_summed_weight *thread_of(struct jp_summed_weights *weights, uint32_t pid,
-					  uint32_t tid)
+static struct jp_summed_weight *get_thread(struct jp_summed_weights *weights, uint32_t pid,
+					   uint32_t tid)
 {
 	return jp_map_at(&weights->threads, (uint64_t)pid << 32 | tid,
 			 sizeof(struct jp_summed_weight));
@@ -36,16 +36,16 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 	weights->ratio = ratio;
 	for (size_t at = 0; !failed && (clock = jp_map_next(&clocks, &at, &key));) {
 		struct jp_summed_weight *thread =
-			thread_of(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
+			get_thread(weights, (uint32_t)(key >> 32), has_threads ? (uint32_t)key : 0);
 		const double most = ratio * ((double)clock->inside + clock->unseen);
-		/* Each visit to native code or to the kernel interrupts the time that counts. */
+		/* Each visit to native code or to the kernel interrupts the counted time. */
 		const double steps = (double)(clock->gaps + clock->samples - clock->user);
 
 		if (!thread)
 			failed = -ENOMEM;
 		else
-			add_due(thread, ratio * (double)clock->user, most, steps);
-		add_due(&weights->all, ratio * (double)clock->user, most, steps);
+			add_expected(thread, ratio * (double)clock->user, most, steps);
+		add_expected(&weights->all, ratio * (double)clock->user, most, steps);
 	}
 	jp_map_free(&clocks);
 	return failed;
@@ -54,7 +54,7 @@ int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evi
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
 			  uint64_t weight, bool inside, bool unknown)
 {
-	struct jp_summed_weight *thread = thread_of(weights, pid, tid);
+	struct jp_summed_weight *thread = get_thread(weights, pid, tid);
 
 	if (!thread)
 		return -ENOMEM;
@@ -76,13 +76,13 @@ double jp_summed_most(const struct jp_summed_weight *weight, double ratio)
 	       fmax(1 - ratio, 0) * weight->steps;
 }
 
-static double perhaps(const struct jp_summed_weight *weight)
+/* Returns the most samples that can have been in activations. */
+static double most_inside(const struct jp_summed_weight *weight)
 {
 	return (double)(weight->inside + weight->unknown);
 }
 
-/* Compares threads: the total may be right while threads are wrong. Samples that some threads have
- * too many, and others lack, are moved. */
+/* Judges each thread. Samples that some threads have too many and others too few were moved. */
 static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *one, *worst = NULL;
@@ -93,7 +93,7 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 		const double more = (double)one->inside - jp_summed_most(one, weights->ratio);
 
 		excess += fmax(more, 0);
-		lack += fmax(jp_summed_least(one, weights->ratio) - perhaps(one), 0);
+		lack += fmax(jp_summed_least(one, weights->ratio) - most_inside(one), 0);
 		if (more <= 0 || (worst && one->inside <= worst->inside))
 			continue;
 		worst = one;
@@ -109,20 +109,15 @@ static int judge_threads(struct jp_summed_weights *weights, struct jp_findings *
 		whose >> 32, whose & UINT32_MAX, worst->inside, worst->most, lack);
 }
 
-/*
- * Compares the number of samples that may have been in activations with the number that the witness
- * expects. Both are ranges: where they overlap, or come as close as chance allows, there is no
- * fault.
- */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings)
 {
 	const struct jp_summed_weight *all = &weights->all;
-	const bool few = perhaps(all) < jp_summed_least(all, weights->ratio);
+	const bool few = most_inside(all) < jp_summed_least(all, weights->ratio);
 	const double surplus = (double)all->inside - jp_summed_most(all, weights->ratio);
-	const double seen = fmin(fmax((double)all->inside, all->least), perhaps(all));
+	const double seen = fmin(fmax((double)all->inside, all->least), most_inside(all));
 	const double due = fmin(fmax(seen, all->least), all->most);
 	int failed = judge_threads(weights, findings);
-	const double lack = (few ? all->least - perhaps(all) : 0) + (double)weights->moved;
+	const double lack = (few ? all->least - most_inside(all) : 0) + (double)weights->moved;
 
 	jp_findings_add_count(findings, "cpu.samples", (uint64_t)(seen + 0.5));
 	jp_findings_add_count(findings, "cpu.expected", (uint64_t)(due + 0.5));
@@ -134,7 +129,7 @@ int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_finding
 	if (few)
 		return jp_findings_except(findings, "cpu.samples", "too-few",
 					  "%.0f samples, by the witness there are %.1f at least",
-					  perhaps(all), all->least);
+					  most_inside(all), all->least);
 	weights->surplus = (uint64_t)fmax(surplus, 0);
 	if (surplus > 0)
 		return jp_findings_except(findings, "cpu.samples", "too-many",

@@ -5,12 +5,11 @@
 #include "harness/judge/findings.h"
 #include "harness/model/evidence/evidence.h"
 
-/* The samples of a thread, or of all threads, that sums hold, and those that the witness
- * expects. */
+/* Samples of a thread, or of all threads, and the range that the witness expects. */
 struct jp_summed_weight {
 	uint64_t inside;    /* with emitted code anywhere on the stack */
-	uint64_t unknown;   /* perhaps there: no frames, or no function's name */
-	double least, most; /* samples by the witness: in user space within the window; all */
+	uint64_t unknown;   /* possibly so: without frames, or without an emitted name */
+	double least, most; /* by the witness: in user space within the window; at all */
 	double steps;       /* interruptions of that time */
 };
 
@@ -22,16 +21,17 @@ struct jp_summed_weights {
 	uint64_t surplus;      /* samples that all threads together have too many */
 };
 
-/* Fills in what the witness expects, by the period that the stream declares. Returns 0 or -ENOMEM.
- */
+/* Fills in the range that the witness expects, at the period that the stream declares. Returns 0 or
+ * -ENOMEM. */
 int jp_summed_weights_due(struct jp_summed_weights *weights, const struct jp_evidence *evidence);
-/* Counts @weight samples of thread @tid of @pid (0: the stream states no threads). Returns 0 or
+/* Counts @weight samples of thread @tid (0: the stream has no threads) of @pid. Returns 0 or
  * -ENOMEM. */
 int jp_summed_weights_add(struct jp_summed_weights *weights, uint32_t pid, uint32_t tid,
 			  uint64_t weight, bool inside, bool unknown);
-/* Returns the least and the most samples that a stream can have by chance. */
+/* Return the least and the most samples that a stream can have by chance. */
 double jp_summed_least(const struct jp_summed_weight *weight, double ratio);
 double jp_summed_most(const struct jp_summed_weight *weight, double ratio);
-/* Adds the cells of the score, and reports faults. Returns 0 or -ENOMEM. */
+/* Compares the range of samples that may have been in activations with the range that the witness
+ * expects, reports a difference beyond chance, and adds the metrics. Returns 0 or -ENOMEM. */
 int jp_summed_weights_judge(struct jp_summed_weights *weights, struct jp_findings *findings);
 void jp_summed_weights_free(struct jp_summed_weights *weights);

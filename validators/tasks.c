@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tasks: each thread and process begins with one FORK and ends with one EXIT, at its time, by its
- * creator. The capture must not state any other task. */
+/* Tasks: each thread and process must have one FORK and one EXIT, at the right time and with the
+ * right parent. Other tasks must not occur. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,57 +12,59 @@
 
 static const struct jp_role wrong_tasks = {.column = "tasks"};
 
-/* The records that the capture has for one task. */
-struct task_told {
-	bool fork, made, exit; /* made: a FORK for a task that existed before */
-	bool named;            /* a COMM for a task that existed before */
-	bool owed;             /* records that came after its FORK, from the same events, exist */
+/* The records that the capture has of one task. */
+struct task_records {
+	bool fork, exit;
+	bool synthesized; /* a FORK for a task that existed before the capture */
+	bool named;       /* a COMM for such a task */
+	bool owed;        /* later records of the same events exist, so its FORK must, too */
 	bool sampled;
 };
 
 struct task_state {
 	struct jp_view *view;
 	struct jp_tasks tasks;
-	struct task_told *told; /* one for each task */
-	bool attached;          /* the capture attached to a running process */
-	uint32_t target;        /* the process whose threads are watched, with their children */
+	struct task_records *records; /* one for each task */
+	bool attached;                /* the capture attached to a running process */
+	uint32_t target; /* the process whose threads are watched, with their children */
 	uint64_t forks, wrong_forks, exits, wrong_exits, samples, strangers;
 };
 
-static const struct jp_capture_info *info_of(const struct task_state *state)
+static const struct jp_capture_info *get_info(const struct task_state *state)
 {
 	return &state->view->evidence->info;
 }
 
-static struct task_told *told_of(const struct task_state *state, const struct jp_task *task)
+static struct task_records *get_records(const struct task_state *state, const struct jp_task *task)
 {
-	return &state->told[task - state->tasks.tasks];
+	return &state->records[task - state->tasks.tasks];
 }
 
-/* Returns whether the kernel wrote the record live, rather than a reader of /proc. Ours states when
- * its first event was on. Other profilers' events may be on before they report it, so each of their
- * records with a time is the kernel's. */
-static bool live(const struct task_state *state, const struct jp_event *event)
+/* Returns whether the kernel wrote the record. Our capture states when its first event was enabled.
+ * Of other profilers each record with a time counts. */
+static bool is_live(const struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_capture_info *info = info_of(state);
+	const struct jp_capture_info *info = get_info(state);
 
 	return event->time >= (info->first_enabled ?: 1);
 }
 
-static bool happens(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
+/* Returns whether @time may lie in [@from, @to], all in ns. */
+static bool is_within(const struct task_state *state, uint64_t time, uint64_t from, uint64_t to)
 {
-	const uint64_t slack = info_of(state)->slack;
+	const uint64_t slack = get_info(state)->slack;
 
 	return time + slack >= from && (to == UINT64_MAX || time <= to + slack);
 }
 
 /* Returns the task before @task with the same tid, or NULL. */
-static const struct jp_task *earlier(const struct task_state *state, const struct jp_task *task)
+static const struct jp_task *previous_task(const struct task_state *state,
+					   const struct jp_task *task)
 {
 	return task > state->tasks.tasks && task[-1].tid == task->tid ? task - 1 : NULL;
 }
 
-static int except(struct task_state *state, const char *kind, const char *cause,
+static int report(struct task_state *state, const char *kind, const char *cause,
 		  const struct jp_event *event)
 {
 	return jp_findings_except(&state->view->findings, kind, cause,
@@ -71,109 +73,110 @@ static int except(struct task_state *state, const char *kind, const char *cause,
 				  event->tid, event->task.ppid, event->task.ptid, event->time);
 }
 
-static const char *stranger(const struct task_state *state, const struct jp_event *event)
+static const char *stranger_cause(const struct task_state *state, const struct jp_event *event)
 {
-	return jp_sample_stranger(state->view->evidence, event->pid);
+	return jp_sample_stranger_cause(state->view->evidence, event->pid);
 }
 
-/* Returns whether the stated parent is right; the truth does not know a parent of 0. */
-static bool is_parent(uint32_t told, uint32_t known)
+/* Returns whether a record's parent is right. @known 0: the truth does not know it. */
+static bool is_parent(uint32_t recorded, uint32_t known)
 {
-	return !known || told == known;
+	return !known || recorded == known;
 }
 
-/* Returns whether the time in the record is possible: a reader of /proc states when it read, or 0.
- * Ours states when the capture began, before any event was on. */
-static bool is_made_then(const struct task_state *state, const struct jp_event *event,
-			 const struct jp_task *task)
+/* Returns whether the times of a synthesized FORK are possible: 0, or while the task existed. In
+ * our captures the time in its body is that of the start, before any event was enabled. */
+static bool has_synthesized_time(const struct task_state *state, const struct jp_event *event,
+				 const struct jp_task *task)
 {
-	const uint64_t first = info_of(state)->first_enabled;
+	const uint64_t first = get_info(state)->first_enabled;
 
-	if (event->time && !happens(state, event->time, task->before, task->ended))
+	if (event->time && !is_within(state, event->time, task->before, task->ended))
 		return false;
 	return !first || !state->view->evidence->watched.started ||
-	       happens(state, event->task.time, state->view->evidence->watched.started, first);
+	       is_within(state, event->task.time, state->view->evidence->watched.started, first);
 }
 
-/* Returns what is wrong with a FORK for a task that existed before, or NULL. A reader of /proc sees
- * the parent process, and states a process's first thread as the creator of the others. */
-static const char *made_fault(struct task_state *state, const struct jp_event *event)
+/* Returns the cause if a synthesized FORK is wrong, else NULL. Its parent is the parent process for
+ * a first thread, and the first thread for others. */
+static const char *check_synthesized(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, info_of(state)->sampling);
+		jp_tasks_at(&state->tasks, event->tid, get_info(state)->sampling);
 	uint32_t parent;
 
 	if (!task || task->pid != event->pid)
-		return stranger(state, event);
-	if (!is_made_then(state, event, task))
+		return stranger_cause(state, event);
+	if (!has_synthesized_time(state, event, task))
 		return "other-time";
-	if (told_of(state, task)->made)
+	if (get_records(state, task)->synthesized)
 		return "twice";
-	told_of(state, task)->made = true;
+	get_records(state, task)->synthesized = true;
 	parent = task->tid == task->pid ? task->ppid : task->pid;
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
 		       ? NULL
 		       : "other-parent";
 }
 
-static const char *fork_fault(struct task_state *state, const struct jp_event *event)
+static const char *check_fork(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
 
-	/* The brackets of two lives with one number may touch. */
-	while (task && !(task->forked && !told_of(state, task)->fork) && earlier(state, task) &&
-	       happens(state, event->time, 0, task->after) &&
-	       happens(state, event->time, earlier(state, task)->before,
-		       earlier(state, task)->after))
-		task = earlier(state, task);
+	/* The brackets of two tasks with the same tid may overlap. */
+	while (task && !(task->forked && !get_records(state, task)->fork) &&
+	       previous_task(state, task) && is_within(state, event->time, 0, task->after) &&
+	       is_within(state, event->time, previous_task(state, task)->before,
+			 previous_task(state, task)->after))
+		task = previous_task(state, task);
 	if (!task || task->pid != event->pid)
-		return stranger(state, event);
-	if (told_of(state, task)->fork)
+		return stranger_cause(state, event);
+	if (get_records(state, task)->fork)
 		return "twice";
-	if (!task->forked || !happens(state, event->time, task->before, task->after) ||
-	    !happens(state, event->task.time, task->before, task->after))
+	if (!task->forked || !is_within(state, event->time, task->before, task->after) ||
+	    !is_within(state, event->task.time, task->before, task->after))
 		return "other-time";
-	told_of(state, task)->fork = true;
+	get_records(state, task)->fork = true;
 	return is_parent(event->task.ppid, task->ppid) && is_parent(event->task.ptid, task->ptid)
 		       ? NULL
 		       : "other-parent";
 }
 
-/* Returns the parent of @task's process at @time; 0: unknown. An orphan gets another parent. */
-static uint32_t parent_at(const struct task_state *state, const struct jp_task *task, uint64_t time)
+/* Returns the parent of @task's process at @time; 0: unknown, as orphans get another parent. */
+static uint32_t find_parent(const struct task_state *state, const struct jp_task *task,
+			    uint64_t time)
 {
 	const struct jp_task *first = jp_tasks_at(&state->tasks, task->pid, time), *parent;
 
-	while (first && !first->ppid && earlier(state, first))
-		first = earlier(state, first);
+	while (first && !first->ppid && previous_task(state, first))
+		first = previous_task(state, first);
 	if (!first || first->pid != task->pid)
 		return 0;
 	parent = jp_tasks_at(&state->tasks, first->ppid, time);
-	return parent && parent->ending <= time + info_of(state)->slack ? 0 : first->ppid;
+	return parent && parent->ending <= time + get_info(state)->slack ? 0 : first->ppid;
 }
 
-static const char *exit_fault(struct task_state *state, const struct jp_event *event)
+static const char *check_exit(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
 	const struct jp_task *last = task;
 	uint32_t parent;
 
-	while (task && !(task->exits && !told_of(state, task)->exit &&
-			 happens(state, event->time, task->ending, task->ended)))
-		task = earlier(state, task);
+	while (task && !(task->exits && !get_records(state, task)->exit &&
+			 is_within(state, event->time, task->ending, task->ended)))
+		task = previous_task(state, task);
 	if (!last || last->pid != event->pid)
-		return stranger(state, event);
+		return stranger_cause(state, event);
 	if (!task)
-		return told_of(state, last)->exit ? "twice" : "other-time";
-	told_of(state, task)->exit = true;
-	if (!happens(state, event->task.time, task->ending, task->ended))
+		return get_records(state, last)->exit ? "twice" : "other-time";
+	get_records(state, task)->exit = true;
+	if (!is_within(state, event->task.time, task->ending, task->ended))
 		return "other-time";
 	if (!event->record)
 		return NULL; /* a stream of observations states no parent */
-	/* perf_event_task() (kernel/events/core.c): both numbers are the process's parent. */
-	parent = parent_at(state, task, event->time);
+	/* perf_event_task() (kernel/events/core.c) writes the parent process as ppid and ptid. */
+	parent = find_parent(state, task, event->time);
 	return is_parent(event->task.ppid, parent) && event->task.ptid == event->task.ppid
 		       ? NULL
 		       : "other-parent";
@@ -182,61 +185,60 @@ static const char *exit_fault(struct task_state *state, const struct jp_event *e
 static int judge_sample(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
 
 	state->samples++;
-	while (task && !happens(state, event->time, task->before, task->ended))
-		task = earlier(state, task);
+	while (task && !is_within(state, event->time, task->before, task->ended))
+		task = previous_task(state, task);
 	if (task && task->pid == event->pid) {
-		told_of(state, task)->sampled = true;
+		get_records(state, task)->sampled = true;
 		return 0;
 	}
-	/* If the profiler watches the whole machine, other processes have samples too. */
+	/* Profilers of the whole machine also sample other processes. */
 	if (state->view->evidence->declared.system_wide &&
-	    !jp_sample_watched(state->view->evidence, event->pid, UINT64_MAX))
+	    !jp_sample_is_watched(state->view->evidence, event->pid, UINT64_MAX))
 		return 0;
 	state->strangers++;
-	return jp_findings_except(&state->view->findings, "tasks.strangers", stranger(state, event),
-				  "a sample of thread %u/%u at %" PRIu64
-				  ": the workload has no such thread then",
-				  event->pid, event->tid, event->time);
+	return jp_findings_except(
+		&state->view->findings, "tasks.strangers", stranger_cause(state, event),
+		"a sample of thread %u/%u at %" PRIu64 ": the workload has no such thread then",
+		event->pid, event->tid, event->time);
 }
 
-/* Notes a name that was stated when the events were turned on: read from /proc, or by the first
- * event. */
-static void note_made(struct task_state *state, const struct jp_event *event)
+/* Notes a name from before the events were enabled, synthesized or of the first event. */
+static void note_name(struct task_state *state, const struct jp_event *event)
 {
-	const struct jp_capture_info *info = info_of(state);
+	const struct jp_capture_info *info = get_info(state);
 	const struct jp_task *task = jp_tasks_at(&state->tasks, event->tid, info->sampling);
 
 	if (event->time < (info->first_enabled ?: info->enabled) && task && task->pid == event->pid)
-		told_of(state, task)->named = true;
+		get_records(state, task)->named = true;
 }
 
-/* Notes an exec: the process must have had records before, unless events were switched between. */
+/* Notes an exec: the process's FORK must exist, too, unless the events were switched in between. */
 static void note_exec(struct task_state *state, const struct jp_event *event)
 {
 	const struct jp_intervals *intervals = &state->view->evidence->intervals;
 	const struct jp_task *task =
-		jp_tasks_at(&state->tasks, event->tid, event->time + info_of(state)->slack);
+		jp_tasks_at(&state->tasks, event->tid, event->time + get_info(state)->slack);
 	const struct jp_task_name *name =
-		jp_tasks_name(&state->tasks, event->tid, event->time + info_of(state)->slack);
+		jp_tasks_name(&state->tasks, event->tid, event->time + get_info(state)->slack);
 	bool switched = false;
 
-	/* A name that is read from /proc comes later. */
-	if (!name || !name->exec || !happens(state, event->time, name->before, name->after))
+	/* A synthesized name has another time. */
+	if (!name || !name->exec || !is_within(state, event->time, name->before, name->after))
 		return;
-	if (!task || task->before <= info_of(state)->enabled + info_of(state)->slack)
+	if (!task || task->before <= get_info(state)->enabled + get_info(state)->slack)
 		return;
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		switched |= (intervals->intervals[i].enabled >= task->before &&
 			     intervals->intervals[i].enabling <= event->time) ||
 			    (intervals->intervals[i].disabled >= task->before &&
 			     intervals->intervals[i].disabling <= event->time);
-	told_of(state, task)->owed |= !switched;
+	get_records(state, task)->owed |= !switched;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	struct task_state *state = view->state;
 	const char *cause;
@@ -244,17 +246,18 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	switch (event->type) {
 	case JP_EVENT_FORK:
 		state->forks++;
-		cause = live(state, event) ? fork_fault(state, event) : made_fault(state, event);
+		cause = is_live(state, event) ? check_fork(state, event)
+					      : check_synthesized(state, event);
 		state->wrong_forks += cause != NULL;
-		return cause ? except(state, "fork.records", cause, event) : 0;
+		return cause ? report(state, "fork.records", cause, event) : 0;
 	case JP_EVENT_EXIT:
 		state->exits++;
-		cause = exit_fault(state, event);
+		cause = check_exit(state, event);
 		state->wrong_exits += cause != NULL;
-		return cause ? except(state, "exit.records", cause, event) : 0;
+		return cause ? report(state, "exit.records", cause, event) : 0;
 	case JP_EVENT_COMM:
-		note_made(state, event);
-		if (event->comm.exec && live(state, event) && event->record)
+		note_name(state, event);
+		if (event->comm.exec && is_live(state, event) && event->record)
 			note_exec(state, event);
 		return 0;
 	case JP_EVENT_SAMPLE:
@@ -264,8 +267,8 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	}
 }
 
-/* Returns whether the sideband events were on all the time from @from to @to. */
-static bool on(const struct task_state *state, uint64_t from, uint64_t to)
+/* Returns whether the sideband events were enabled all the time from @from to @to. */
+static bool are_events_enabled(const struct task_state *state, uint64_t from, uint64_t to)
 {
 	const struct jp_evidence *evidence = state->view->evidence;
 	const struct jp_intervals *intervals = &evidence->intervals;
@@ -276,7 +279,7 @@ static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 		return false;
 	if (!jp_evidence_gates_records(evidence))
 		return true;
-	/* During the interval of a process the events of all are enabled. */
+	/* The events of all processes are enabled during each interval. */
 	for (size_t i = 0; i < intervals->nr_intervals; i++)
 		if (from > intervals->intervals[i].enabled + slack &&
 		    to + slack < intervals->intervals[i].disabling)
@@ -284,7 +287,7 @@ static bool on(const struct task_state *state, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* Returns whether the capture watches the task: an attach watches the threads of one process and
+/* Returns whether the capture watches the task. An attach watches the threads of one process and
  * their later children. */
 static bool is_watched(struct task_state *state, const struct jp_task *task, unsigned depth)
 {
@@ -292,16 +295,17 @@ static bool is_watched(struct task_state *state, const struct jp_task *task, uns
 
 	if (!state->attached)
 		return true;
-	if (task->after <= info_of(state)->enabled)
+	if (task->after <= get_info(state)->enabled)
 		return task->pid == state->target;
 	maker = jp_tasks_at(&state->tasks, task->ptid ?: task->ppid, task->before);
 	return maker && maker != task && depth < 64 && is_watched(state, maker, depth + 1);
 }
 
-/* Returns whether the task existed before the events, and still when all was read. */
-static bool to_be_made(const struct task_state *state, const struct jp_task *task)
+/* Returns whether the task existed before the events and after the attach, so that records of it
+ * must be synthesized. */
+static bool must_be_synthesized(const struct task_state *state, const struct jp_task *task)
 {
-	const struct jp_capture_info *info = info_of(state);
+	const struct jp_capture_info *info = get_info(state);
 	uint64_t first = info->first_enabled ?: info->enabled;
 
 	if (strcmp(info->order, "snapshot-first") == 0)
@@ -310,8 +314,8 @@ static bool to_be_made(const struct task_state *state, const struct jp_task *tas
 	       task->ending > info->sampling + info->slack;
 }
 
-static int miss(struct task_state *state, const char *kind, const struct jp_task *task,
-		uint64_t from, uint64_t to)
+static int report_missing(struct task_state *state, const char *kind, const struct jp_task *task,
+			  uint64_t from, uint64_t to)
 {
 	return jp_findings_except(&state->view->findings, kind, "no-record",
 				  "thread %u/%u, from %" PRIu64 " to %" PRIu64
@@ -327,40 +331,45 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 	for (size_t i = 0; i < state->tasks.count && !failed; i++) {
 		const struct jp_task *task = &state->tasks.tasks[i];
-		const struct task_told *told = &state->told[i];
-		bool fork = task->forked && (told->owed || on(state, task->before, task->after));
-		/* Ours opens events for each thread that it finds, and writes a record for it. */
-		bool found = task->forked && told->sampled && info_of(state)->first_enabled &&
-			     strcmp(info_of(state)->order, "enable-first") == 0 &&
+		const struct task_records *records = &state->records[i];
+		bool fork = task->forked &&
+			    (records->owed || are_events_enabled(state, task->before, task->after));
+		/* Our capture synthesizes a FORK for each thread that it finds and opens events
+		 * for. */
+		bool found = task->forked && records->sampled && get_info(state)->first_enabled &&
+			     strcmp(get_info(state)->order, "enable-first") == 0 &&
 			     !jp_evidence_gated(view->evidence);
-		bool named = to_be_made(state, task);
-		/* At an attach perf writes names only. */
-		bool made = named && info_of(state)->first_enabled;
-		bool exit = task->exits && on(state, task->ending, task->ended);
-		/* Ours writes both records for each thread that it finds, even if the thread ends
-		 * during the search. */
-		bool both = state->attached && (told->made || told->named) &&
-			    info_of(state)->first_enabled;
+		bool named = must_be_synthesized(state, task);
+		/* perf synthesizes only names at an attach. */
+		bool synthesized = named && get_info(state)->first_enabled;
+		bool exit = task->exits && are_events_enabled(state, task->ending, task->ended);
+		/* Our capture synthesizes both records for each thread that it finds. */
+		bool both = state->attached && (records->synthesized || records->named) &&
+			    get_info(state)->first_enabled;
 
-		made |= both;
+		synthesized |= both;
 		named |= both;
 		if (!(fork || found || named || exit) || !is_watched(state, task, 0))
 			continue;
-		forks += fork || found || made;
+		forks += fork || found || synthesized;
 		exits += exit;
 		names += named;
-		if (named && !told->named) {
+		if (named && !records->named) {
 			no_names++;
-			failed = miss(state, "comm.missing", task, task->before, task->after);
+			failed = report_missing(state, "comm.missing", task, task->before,
+						task->after);
 		}
-		if (!failed && ((fork && !told->fork) || (made && !told->made) ||
-				(found && !told->fork && !told->made))) {
+		if (!failed &&
+		    ((fork && !records->fork) || (synthesized && !records->synthesized) ||
+		     (found && !records->fork && !records->synthesized))) {
 			no_forks++;
-			failed = miss(state, "fork.missing", task, task->before, task->after);
+			failed = report_missing(state, "fork.missing", task, task->before,
+						task->after);
 		}
-		if (exit && !told->exit && !failed) {
+		if (exit && !records->exit && !failed) {
 			no_exits++;
-			failed = miss(state, "exit.missing", task, task->ending, task->ended);
+			failed = report_missing(state, "exit.missing", task, task->ending,
+						task->ended);
 		}
 	}
 	const struct {
@@ -391,7 +400,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	if (!state || jp_tasks_of(truth, &state->tasks))
 		return -ENOMEM;
 	state->view = view;
-	state->told = calloc(state->tasks.count + 1, sizeof(*state->told));
+	state->records = calloc(state->tasks.count + 1, sizeof(*state->records));
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 
@@ -400,7 +409,7 @@ static int begin(struct jp_view *view, struct jp_error *err)
 		state->target = act->pid;
 		state->attached = act->before < view->evidence->info.enabled;
 	}
-	return state->told ? 0 : -ENOMEM;
+	return state->records ? 0 : -ENOMEM;
 }
 
 static void free_tasks(void *context)
@@ -408,17 +417,17 @@ static void free_tasks(void *context)
 	struct task_state *state = context;
 
 	jp_tasks_free(&state->tasks);
-	free(state->told);
+	free(state->records);
 	free(state);
 }
 
 static const struct jp_validator tasks_validator = {
 	.name = "tasks",
-	.help = "has each thread and process its FORK and its EXIT, and is nobody invented?",
+	.help = "does each thread and process have its FORK and its EXIT, and no other task?",
 	.traits = JP_LACKS_RECORDS | JP_LACKS_REGISTERS | JP_LACKS_NAMES | JP_LACKS_MAPPINGS |
 		  JP_LACKS_ADDRESSES,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_tasks,
 };

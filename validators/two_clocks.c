@@ -25,8 +25,8 @@ static bool is_contiguous(const struct jp_witnessed *witnessed, const struct jp_
 	       (double)(next->time - one->time) <= JP_WITNESS_GAP * (double)witnessed->period;
 }
 
-/* Returns for how many ns no timer of the witness ran from its sample @i on, as the kernel
- * throttled it. Less than a gap is none. */
+/* Returns for how many ns the kernel throttled the witness from its sample @i on. Less than a gap
+ * counts as 0. */
 static uint64_t throttled_after(const struct jp_witnessed *witnessed, size_t i)
 {
 	const uint64_t time = jp_witnessed_throttled(witnessed, i);
@@ -43,7 +43,7 @@ bool jp_clock_throttled(const struct jp_evidence *evidence, uint32_t tid, uint64
 	return last && last->tid == tid && time - last->time < throttled_after(witnessed, next - 1);
 }
 
-struct jp_clock_time jp_clock_asked(const struct jp_evidence *evidence)
+struct jp_clock_time jp_clock_runtime(const struct jp_evidence *evidence)
 {
 	return (struct jp_clock_time){jp_min(evidence->watched.started, evidence->info.sampling),
 				      jp_max(evidence->watched.ended, evidence->info.stopped)};
@@ -53,7 +53,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 {
 	const struct jp_witnessed *witnessed = &evidence->witnessed;
 	const bool timeless = evidence->declared.lacks & JP_LACKS_TIME;
-	const struct jp_clock_time asked = jp_clock_asked(evidence);
+	const struct jp_clock_time asked = jp_clock_runtime(evidence);
 	const uint64_t slack = evidence->info.slack;
 	const struct jp_truth_activation *activation = NULL;
 
@@ -61,7 +61,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 		const struct jp_witness_sample *one = &witnessed->samples[i];
 		struct jp_clock_thread *thread =
 			jp_map_at(threads, jp_clock_key(one->pid, one->tid), sizeof(*thread));
-		/* A sample after the witness was throttled stands for a time that is left out. */
+		/* The first sample after throttling stands for time that is left out. */
 		const bool counts =
 			!i || one[-1].tid != one->tid || !throttled_after(witnessed, i - 1);
 		const bool watched = jp_clock_watched(evidence, one->pid, one->time, one->time);
@@ -87,7 +87,7 @@ int jp_clock_threads(const struct jp_evidence *evidence, struct jp_map *threads)
 	return 0;
 }
 
-void jp_clock_join(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
+void jp_clock_add(struct jp_clock_thread *sum, const struct jp_clock_thread *more)
 {
 	sum->samples += more->samples;
 	sum->gaps += more->gaps;

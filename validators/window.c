@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The window: only samples in it are judged, so a capture that states a wrong window would escape
- * judgement. Few samples are outside, except right before and after it: sampling of threads begins
- * and ends one after the other, until the runner is informed. */
+/* Window: only samples in the window that a capture states are judged, so a wrong window would hide
+ * faults. Few samples may lie outside, except while the capture starts or stops: it enables and
+ * disables threads one after the other. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 
 struct window_count {
 	uint64_t samples, inside;
-	uint64_t around; /* outside of the window, while the capture started or stopped */
-	uint64_t never;  /* before its events were on, or after they were off */
+	uint64_t around; /* outside, while the capture started or stopped */
+	uint64_t never;  /* before its events were enabled, or after they were disabled */
 };
 
 static int begin(struct jp_view *view, struct jp_error *err)
@@ -23,9 +23,9 @@ static int begin(struct jp_view *view, struct jp_error *err)
 	return view->state ? 0 : -ENOMEM;
 }
 
-/* Returns whether @time is before the capture began or after it ended, by the runner's clock. Ours
- * states when its first event was on, and the runner when the last was off. */
-static bool is_never(const struct jp_evidence *evidence, uint64_t time)
+/* Returns whether @time is before the capture started or after it ended, by the runner's times and,
+ * for our captures, by the times of the first and the last event. */
+static bool is_impossible(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_watched_info *watched = &evidence->watched;
 	const uint64_t slack = evidence->info.slack, on = evidence->info.first_enabled;
@@ -35,8 +35,8 @@ static bool is_never(const struct jp_evidence *evidence, uint64_t time)
 	       (time + slack < jp_max(watched->started, on) || time > off + slack);
 }
 
-/* Returns whether the capture was beginning or ending at @time, by the runner's clock. */
-static bool is_around(const struct jp_evidence *evidence, uint64_t time)
+/* Returns whether the capture was starting or stopping at @time, by the runner's times. */
+static bool is_switching(const struct jp_evidence *evidence, uint64_t time)
 {
 	const struct jp_capture_info *info = &evidence->info;
 	const struct jp_watched_info *watched = &evidence->watched;
@@ -49,7 +49,7 @@ static bool is_around(const struct jp_evidence *evidence, uint64_t time)
 		time <= watched->silent + info->slack);
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	const struct jp_evidence *evidence = view->evidence;
 	struct window_count *state = view->state;
@@ -57,9 +57,9 @@ static int see(struct jp_view *view, const struct jp_event *event)
 	if (event->type != JP_EVENT_SAMPLE)
 		return 0;
 	state->samples++;
-	state->around += is_around(evidence, event->time);
-	state->inside += jp_sample_in_window(evidence, event->time);
-	state->never += is_never(evidence, event->time);
+	state->around += is_switching(evidence, event->time);
+	state->inside += jp_sample_is_in_window(evidence, event->time);
+	state->never += is_impossible(evidence, event->time);
 	return 0;
 }
 
@@ -87,10 +87,10 @@ static int end(struct jp_view *view, struct jp_error *err)
 
 static const struct jp_validator window = {
 	.name = "window",
-	.help = "do the samples lie where the capture says that it took them?",
+	.help = "do the samples lie in the window that the capture states?",
 	.traits = JP_LACKS_ALL & ~JP_LACKS_TIME,
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free,
 };

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Witness: compares the capture's samples with those of a second clock on the same threads
- * (harness/capture/witness.h). Whatever stops a thread, a CPU or the whole machine hides samples of
- * both, so each rule needs the two streams alone and no model of the host.
+ * (harness/capture/witness.h). An interruption of a thread, a CPU or the machine hides samples of
+ * both clocks, so no model of the host is needed.
  *
  * Both clocks are hrtimers of the thread's context on its CPU. They expire in the order of their
- * times (__hrtimer_run_queues()) and keep to whole periods however late a handler runs
- * (hrtimer_forward_now() in perf_swevent_hrtimer()). From one sample of a clock to the next but one
- * the context runs for more than one period of that clock. The witness's period is more than half
- * of the capture's (jp_witness_period()). So four samples of the witness in a row, on one CPU,
- * enclose a sample of the capture; if they do not, samples are missing. And two samples of the
- * capture on one thread are a period apart, unless an interruption shifted the phase.
+ * times (__hrtimer_run_queues()) and keep their phase even if a handler runs late
+ * (hrtimer_forward_now() in perf_swevent_hrtimer()). From the first to the last of three
+ * consecutive samples of a clock the context runs for more than one period of that clock. The
+ * witness's period is more than half of the capture's (jp_witness_period()). So four consecutive
+ * samples of the witness on one CPU enclose a sample of the capture; else samples are missing (a
+ * hole). Two samples of the capture on one thread are at least a period apart, unless an
+ * interruption shifted the phase.
  *
  * A switch between threads with equal events swaps their contexts and so the phases of the timers
- * (perf_event_context_sched_out()). So the rule on missing samples looks at CPUs, and sums over a
- * thread leave room for its interruptions.
+ * (perf_event_context_sched_out()). So holes are found on CPUs, and sums over a thread have a
+ * tolerance for its interruptions.
  *
  * Some kernels take no sample when a timer expires within certain code, such as a hidden BPF
  * program. That concerns both clocks: the witness then has two samples that are two periods apart,
@@ -23,8 +24,8 @@
  * The kernel throttles an event by its number of samples in a tick, so it throttles the witness
  * before a slower event of the same threads. Samples of the capture from such a time are left out.
  *
- * A stream of observations states no CPU and may leave out samples of native code and of the
- * kernel. Its samples in activations are held against the witness's there.
+ * A stream of observations has no CPU and may omit samples of native code and of the kernel. Only
+ * its samples in activations are compared.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,9 +43,9 @@
 #include "validators/sample_class.h"
 #include "validators/two_clocks.h"
 
-/* Samples of a thread that may be missing one by one: when threads swap their contexts, a timer
+/* Samples of a thread that may be missing in holes: when threads swap their contexts, a timer
  * continues in another thread, which may leave the CPU before it expires. */
-static const double SINGLE = 2;
+static const double ALLOWED_MISSING = 2;
 /* Share of a thread's samples that may be missing one by one without evidence that the kernel skips
  * samples: half of the smallest loss that this rule is there to notice, which is 2 %. */
 static const double UNNOTICED = 0.01;
@@ -59,17 +60,17 @@ struct clock_sample {
 	uint32_t pid, tid, cpu;
 };
 
-/* The samples of one thread, a process or the case, within the windows. */
+/* The samples of one thread, of a process or of the case within the windows. */
 struct tally {
 	uint32_t pid, tid;
 	struct jp_clock_thread witness;
 	uint64_t capture;
-	uint64_t inside; /* samples of @capture in activations */
-	uint64_t near;
+	uint64_t inside;  /* samples of @capture in activations */
+	uint64_t near;    /* samples of @capture near the previous sample */
 	uint64_t missing; /* samples in holes */
 	uint64_t row;     /* most missing samples in one hole */
-	uint64_t hole;    /* when the first hole began */
-	uint64_t threads;
+	uint64_t hole;    /* start of the first hole, in ns */
+	uint64_t threads; /* number of threads */
 };
 
 struct witness {
@@ -85,17 +86,18 @@ struct witness {
 	uint32_t attr;
 	bool steady, task, kernel, observed;
 	struct jp_map throttled; /* event id -> time of its THROTTLE */
-	double unsampled;        /* samples for which the capture's events were throttled */
-	double lost;             /* samples that may be missing: the capture states them as lost */
-	uint64_t skipped;        /* samples that the kernel did not take of a running witness */
-	uint64_t taken;          /* samples that it took in the same conditions */
-	struct jp_map indices;   /* jp_clock_key() -> index into @tallies + 1 */
-	struct tally *tallies;   /* of each thread */
+	double unsampled; /* samples that the capture lacks because its events were throttled */
+	double lost;      /* samples that may be missing: lost or throttled */
+	uint64_t skipped; /* samples that the kernel did not take of a running witness */
+	uint64_t taken;   /* samples that it took in the same conditions */
+	struct jp_map indices; /* jp_clock_key() -> index into @tallies + 1 */
+	struct tally *tallies; /* of each thread */
 	size_t nr_tallies, tallies_capacity;
 	double lack, surplus; /* samples of threads with a fault */
 };
 
-static int see_throttle(struct witness *state, const struct jp_event *event)
+/* Adds the time from THROTTLE to the next record of throttling to the unsampled time. */
+static int handle_throttle(struct witness *state, const struct jp_event *event)
 {
 	uint64_t *since = jp_map_at(&state->throttled, event->id, sizeof(*since));
 
@@ -110,7 +112,7 @@ static int see_throttle(struct witness *state, const struct jp_event *event)
 	return 0;
 }
 
-static int see_sample(struct witness *state, const struct jp_event *event)
+static int handle_sample(struct witness *state, const struct jp_event *event)
 {
 	const struct jp_event_asked *asked = event->asked;
 	struct clock_sample *sample;
@@ -133,13 +135,13 @@ static int see_sample(struct witness *state, const struct jp_event *event)
 	return 0;
 }
 
-static int see(struct jp_view *view, const struct jp_event *event)
+static int handle_event(struct jp_view *view, const struct jp_event *event)
 {
 	if (event->record_type == JP_PERF_RECORD_THROTTLE ||
 	    event->record_type == JP_PERF_RECORD_UNTHROTTLE)
-		return see_throttle(view->state, event);
+		return handle_throttle(view->state, event);
 	return event->type == JP_EVENT_SAMPLE && event->tid && event->time
-		       ? see_sample(view->state, event)
+		       ? handle_sample(view->state, event)
 		       : 0;
 }
 
@@ -150,6 +152,7 @@ static int by_thread(const void *left, const void *right)
 	return jp_compare(a->tid, b->tid) ?: jp_compare(a->time, b->time);
 }
 
+/* Sorts the capture's samples by thread and their times by CPU. Returns 0 or -ENOMEM. */
 static int sort_samples(struct witness *state)
 {
 	size_t *at = calloc(state->nr_cpus + 1, sizeof(*at));
@@ -178,7 +181,7 @@ static int sort_samples(struct witness *state)
 	return 0;
 }
 
-/* --- what is missing ---------------------------------------------------------------------- */
+/* --- holes -------------------------------------------------------------------------------- */
 
 /* Returns the time of the capture's first sample on @cpu after @time, or UINT64_MAX. */
 static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t time)
@@ -192,23 +195,23 @@ static uint64_t next_on_cpu(const struct witness *state, uint32_t cpu, uint64_t 
 	return i < count ? state->on_cpu[i] : UINT64_MAX;
 }
 
-/* Returns whether @sample and the witness's next sample are of one thread and CPU, with both clocks
- * running between them. */
+/* Returns whether the witness's next sample is of the same thread and CPU, without throttling in
+ * between. */
 static bool stays_on_cpu(const struct jp_witness_sample *sample)
 {
 	return sample[1].tid == sample->tid && sample[1].pid == sample->pid &&
 	       sample[1].cpu == sample->cpu && !sample->throttled;
 }
 
-/* Returns how many samples the capture must have among @count of the witness: all intervals between
- * them but the first and the last are whole periods. */
+/* Returns how many samples the capture must have among @count consecutive samples of the witness:
+ * all intervals except the first and the last are whole periods. */
 static uint64_t count_enclosed(const struct witness *state, size_t count)
 {
 	return count < 4 ? 0 : (uint64_t)((double)(count - 2) * state->ratio);
 }
 
-/* Returns how many samples of the witness, from @i on, have no sample of the capture between them
- * on their CPU. */
+/* Returns how many samples of the witness from @i on have no sample of the capture between them on
+ * their CPU. */
 static size_t find_hole(const struct witness *state, size_t i)
 {
 	const struct jp_witness_sample *samples = state->witnessed->samples;
@@ -342,7 +345,7 @@ static int tally_capture(struct witness *state)
 		if (!jp_clock_watched(evidence, one->pid, one->time, one->time) ||
 		    jp_clock_throttled(evidence, one->tid, one->time) ||
 		    (!jp_map_find(&state->indices, jp_clock_key(one->pid, one->tid)) &&
-		     !jp_sample_watched(evidence, one->pid, UINT64_MAX)))
+		     !jp_sample_is_watched(evidence, one->pid, UINT64_MAX)))
 			continue;
 		tally = tally_of(state, one->pid, one->tid);
 		if (!tally)
@@ -356,9 +359,9 @@ static int tally_capture(struct witness *state)
 	return 0;
 }
 
-static void join(struct tally *all, const struct tally *one)
+static void add_tally(struct tally *all, const struct tally *one)
 {
-	jp_clock_join(&all->witness, &one->witness);
+	jp_clock_add(&all->witness, &one->witness);
 	all->capture += one->capture;
 	all->inside += one->inside;
 	all->near += one->near;
@@ -370,20 +373,13 @@ static void join(struct tally *all, const struct tally *one)
 
 /* --- verdicts ----------------------------------------------------------------------------- */
 
-/* The samples of the capture, and the least and most that the witness expects. */
+/* The samples of the capture, the numbers that the witness expects, and the tolerances. */
 struct drift {
 	double few, least, few_room;
 	double many, most, many_room;
 };
 
-/* Returns the room for too many samples. A timer that was late by many periods gives one sample: a
- * whole sample of the capture, while the witness's stands for its part of a period only. */
-static double room_above(const struct witness *state, double steps, double gaps, double expected)
-{
-	return jp_witness_room(steps, expected, state->ratio) + fmax(1 - state->ratio, 0) * gaps;
-}
-
-static struct drift drift_of(const struct witness *state, const struct tally *tally)
+static struct drift compute_drift(const struct witness *state, const struct tally *tally)
 {
 	const double gaps = (double)tally->witness.gaps;
 	const double all = state->ratio * (double)tally->witness.samples;
@@ -393,11 +389,14 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 		.few_room = jp_witness_room(gaps, all, state->ratio),
 		.many = (double)tally->capture,
 		.most = all,
-		.many_room = room_above(state, gaps, gaps, all),
+		/* A timer that was late by many periods takes one sample, which of the witness
+		 * counts only as the ratio of a sample of the capture. */
+		.many_room =
+			jp_witness_room(gaps, all, state->ratio) + fmax(1 - state->ratio, 0) * gaps,
 	};
 
 	if (state->observed) {
-		/* Each visit to native code or to the kernel interrupts the time that counts. */
+		/* Each visit to native code or to the kernel interrupts the counted time. */
 		const double steps = gaps + (double)(tally->witness.samples - tally->witness.user);
 
 		drift.few = (double)tally->inside;
@@ -410,8 +409,9 @@ static struct drift drift_of(const struct witness *state, const struct tally *ta
 /* Returns how many samples are missing one by one beyond chance. */
 static double missing_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const double missing = (double)tally->missing - fmax(SINGLE * (double)tally->threads,
-							     UNNOTICED * (double)tally->capture);
+	const double missing =
+		(double)tally->missing -
+		fmax(ALLOWED_MISSING * (double)tally->threads, UNNOTICED * (double)tally->capture);
 	const double row = (double)tally->row - (state->skipped ? 2 : 1);
 	const double odds =
 		(double)tally->capture / (double)jp_max(state->taken + state->skipped, 1);
@@ -424,15 +424,15 @@ static double missing_beyond_chance(const struct witness *state, const struct ta
 /* Returns how many samples are missing beyond chance. */
 static double lack_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const struct drift drift = drift_of(state, tally);
+	const struct drift drift = compute_drift(state, tally);
 	const double counted = drift.least - drift.few - drift.few_room;
 
 	return fmax(counted, missing_beyond_chance(state, tally));
 }
 
-/* Returns how many samples are near their predecessor beyond chance. Interruptions bring samples of
- * either clock near each other equally often; a late timer affects the witness, whose period is
- * shorter, at least as often. */
+/* Returns how many samples are near their predecessor beyond chance. Interruptions have this effect
+ * on both clocks equally often; late timers affect the witness, whose period is shorter, at least
+ * as often. */
 static uint64_t near_beyond_chance(const struct witness *state, const struct tally *tally)
 {
 	return state->ratio <= 1 && jp_witness_exceeds(tally->near, tally->witness.near, 1)
@@ -440,21 +440,21 @@ static uint64_t near_beyond_chance(const struct witness *state, const struct tal
 		       : 0;
 }
 
-/* Returns how many samples are too many beyond chance. */
+/* Returns how many samples are surplus beyond chance. */
 static double surplus_beyond_chance(const struct witness *state, const struct tally *tally)
 {
-	const struct drift drift = drift_of(state, tally);
+	const struct drift drift = compute_drift(state, tally);
 
 	return fmax(fmax(drift.many - drift.most - drift.many_room, 0),
 		    (double)near_beyond_chance(state, tally));
 }
 
-/* Reports a fault of @tally, if there is one; @lost more samples may be missing. Returns 0 or
- * -ENOMEM. */
+/* Reports if samples of @tally are missing, other than @lost ones, or surplus. @what, @number: its
+ * name in the report. Returns 0 or -ENOMEM. */
 static int judge_tally(struct witness *state, const struct tally *tally, double lost,
 		       const char *what, uint32_t number)
 {
-	const struct drift drift = drift_of(state, tally);
+	const struct drift drift = compute_drift(state, tally);
 	const bool few = lack_beyond_chance(state, tally) > lost;
 	const bool many = surplus_beyond_chance(state, tally) > 0;
 
@@ -485,8 +485,8 @@ static int by_process(const void *left, const void *right)
 	return jp_compare(a->pid, b->pid) ?: jp_compare(a->tid, b->tid);
 }
 
-/* Judges each thread. Lost samples are missing once, in some threads: if more are missing, reports
- * all threads that miss any. */
+/* Judges each thread. Lost samples are missing in some threads: if all threads together miss more,
+ * reports all threads that miss any. */
 static int judge_threads(struct witness *state)
 {
 	double lack = 0;
@@ -501,7 +501,7 @@ static int judge_threads(struct witness *state)
 	return failed;
 }
 
-/* Judges each process of several threads, and the case, if all threads by themselves are right. */
+/* Judges each process of several threads, and the case, if no thread has a fault. */
 static int judge_sums(struct witness *state, struct tally *all)
 {
 	int failed = 0;
@@ -511,10 +511,10 @@ static int judge_sums(struct witness *state, struct tally *all)
 
 		for (next = i; next < state->nr_tallies && state->tallies[next].pid == process.pid;
 		     next++)
-			join(&process, &state->tallies[next]);
+			add_tally(&process, &state->tallies[next]);
 		if (!failed && process.threads > 1 && state->lack + state->surplus == 0)
 			failed = judge_tally(state, &process, state->lost, "process", process.pid);
-		join(all, &process);
+		add_tally(all, &process);
 	}
 	if (failed || state->lack + state->surplus > 0)
 		return failed;
@@ -560,8 +560,8 @@ static int judge_streams(struct witness *state)
 	return failed;
 }
 
-/* Returns how many samples a capture may lack whose events the kernel throttled. A slower event of
- * a thread reaches its share of a tick only where the witness does. */
+/* Returns how many samples a slower capture may lack because of throttling: the kernel throttles it
+ * only when it throttles the witness. */
 static double most_throttled(const struct witness *state)
 {
 	return (double)state->witnessed->throttles * JP_THROTTLED_NS / (double)(state->period ?: 1);
@@ -622,10 +622,10 @@ static void free_witness(void *context)
 
 static const struct jp_validator witness = {
 	.name = "witness",
-	.help = "has each thread as many samples as a second clock on it?",
+	.help = "does each thread have as many samples as a second clock took?",
 	.traits = JP_LACKS_ALL & ~(JP_LACKS_TIME | JP_LACKS_THREADS),
 	.begin = begin,
-	.see = see,
+	.see = handle_event,
 	.end = end,
 	.free = free_witness,
 };

@@ -14,7 +14,7 @@ enum { PID = 9, SLACK = 10 };
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
 
-/* A load is of the last life that may have begun by then, whatever others have there. */
+/* A load is of the last incarnation that may have begun by then, whatever others have there. */
 static void loads(void)
 {
 	struct jp_truth_code codes[] = {
@@ -40,7 +40,8 @@ static void loads(void)
 		check(lives.incarnations[second].published == time &&
 			      lives.incarnations[!second].published == UINT64_MAX &&
 			      lives.incarnations[2].published == UINT64_MAX,
-		      "a load at %d is the %s life's", (int)time, second ? "second" : "first");
+		      "a load at %d is the %s incarnation's", (int)time,
+		      second ? "second" : "first");
 		jp_incarnations_free(&lives);
 	}
 }
@@ -67,14 +68,14 @@ static void frames(void)
 static void covered(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
-	const struct jp_life life = {.code = &code, .low = 0x1010, .high = 0x1020};
+	const struct jp_incarnation incarnation = {.code = &code, .low = 0x1010, .high = 0x1020};
 	const struct jp_view view = {.spaces = jp_replay_new()};
 	struct jp_file_finder *finder = jp_file_finder_new();
 	const struct jp_naming naming = {.view = &view, .names = jp_names_new(finder)};
 
 	for (uint64_t ip = 0x100f; ip <= 0x1021; ip++)
 		if (ip < 0x1011 || ip > 0x101e)
-			check(jp_code_name_at(&naming, &life, ip).covered ==
+			check(jp_code_name_at(&naming, &incarnation, ip).covered ==
 				      (ip >= 0x1010 && ip <= 0x101f),
 			      "what covers 1010 to 1020: %x", (int)ip);
 	jp_names_free(naming.names);
@@ -88,9 +89,10 @@ static void cover(void)
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = (struct jp_truth *)&truth};
-	struct jp_life life = {.code = &code, .published = 10, .begin = 11, .end = UINT64_MAX};
+	struct jp_incarnation incarnation = {
+		.code = &code, .published = 10, .begin = 11, .end = UINT64_MAX};
 	struct jp_incarnations lives = {
-		.evidence = &evidence, .incarnations = &life, .count = 1, .largest = 64};
+		.evidence = &evidence, .incarnations = &incarnation, .count = 1, .largest = 64};
 	static const struct {
 		uint64_t from, to, low, high;
 	} rows[] = {{0x1018, 0x1020, 0x1018, 0x1020},
@@ -104,10 +106,10 @@ static void cover(void)
 				   .map = {.addr = rows[i].from, .len = rows[i].to - rows[i].from});
 
 		jp_incarnations_cover(&lives, &map, "//anon");
-		check(life.low == rows[i].low && life.high == rows[i].high, "covered from %x to %x",
-		      (int)life.low, (int)life.high);
+		check(incarnation.low == rows[i].low && incarnation.high == rows[i].high,
+		      "covered from %x to %x", (int)incarnation.low, (int)incarnation.high);
 	}
-	check(life.hider.time == 100, "by the first of them");
+	check(incarnation.hider.time == 100, "by the first of them");
 }
 
 /* Of as many records, each of which covers one function. */
@@ -115,7 +117,7 @@ static double cost_of_covering(size_t count)
 {
 	enum { SIZE = 16 };
 	struct jp_truth_code *codes = calloc(count, sizeof(*codes));
-	struct jp_life *all = calloc(count, sizeof(*all));
+	struct jp_incarnation *all = calloc(count, sizeof(*all));
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
 	struct jp_incarnations lives = {
@@ -127,7 +129,7 @@ static double cost_of_covering(size_t count)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
-		all[i] = (struct jp_life){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
+		all[i] = (struct jp_incarnation){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
 	}
 	spent = jp_clock_thread_cpu();
 	for (size_t i = 0; i < count; i++) {
@@ -239,9 +241,10 @@ static void causes(void)
 		const struct jp_view view = {.asked = &asked, .spaces = spaces};
 		const struct jp_code_loads loads = {.folder.count = rows[i].dumps};
 		const struct jp_naming naming = {&view, found, &loads, &none};
-		const struct jp_life life = {.code = &code, .published = rows[i].published};
+		const struct jp_incarnation incarnation = {.code = &code,
+							   .published = rows[i].published};
 		const struct jp_code_name name = {
-			.life = &life,
+			.incarnation = &incarnation,
 			.ip = code.addr,
 			.mapping = rows[i].mapped ? jp_replay_find(spaces, PID, code.addr) : NULL,
 			.found = rows[i].found,
