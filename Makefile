@@ -239,7 +239,7 @@ covered: $(COVERED)
 coverage: covered $(ADAPTERS) ## what tests, and corpora where there are any, reach by branch
 	@rm -rf '$(O)/covered/profiles'
 	-@O='$(O)' BUILDS=covered JITPROOF='$(O)/covered/jitproof' \
-		$(PYTHON) harness/selftest/run.py $(COVERED_TESTS) \
+		$(PYTHON) harness/selftest/run_tests.py $(COVERED_TESTS) \
 		$(filter-out %/test_sanitized.py,$(SELFTEST_PY))
 	@$(PYTHON) ci/fuzz --build '$(O)' --seconds 0 $(wildcard $(GUIDED))
 
@@ -277,7 +277,7 @@ gen_tar: all ## as kselftest: pack an installed tree, KSFT_INSTALL_PATH=build/ks
 programs: all vm-init $(TESTS) $(SELFTEST_BIN) ## build all that needs no sanitizer
 
 selftest: programs sanitized ## test jitproof itself; needs no privileges
-	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run.py \
+	@O='$(O)' JITPROOF='$(O)/jitproof' $(PYTHON) harness/selftest/run_tests.py \
 		$(TESTS) $(ASAN_TESTS) $(FUZZ) $(TEST_PY)
 
 lint: ## check the tree's own rules

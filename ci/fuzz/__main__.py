@@ -59,7 +59,7 @@ def fuzz(target: str, build: str, seconds: int, profiles: str) -> Fuzzed:
     process.must([target], env={**env, "FUZZ_SEEDS": corpus}, cwd=ROOT)
     options = ["-close_fd_mask=3", "-timeout=20", "-rss_limit_mb=3000", "-max_len=262144",
                f"-artifact_prefix={found}/"]
-    known = os.path.join(ROOT, "harness", "selftest", "corpus", name)
+    known = os.path.join(ROOT, "harness", "selftest", "fuzz", "corpus", name)
     executed = search(target, options, env, seconds, corpus, known) if seconds else 0
     profile = os.path.join(profiles, name + ".profraw")
     process.run([target, *options, "-runs=0", corpus],

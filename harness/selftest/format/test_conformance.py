@@ -15,7 +15,7 @@ from ci.base import files, process
 from harness.selftest.support.scratch import FIXTURES, PROGRAMS
 
 SET = os.path.join(FIXTURES, "conformance")
-READERS = [os.path.join(folder, "test_conformance") for folder in PROGRAMS]
+READERS = [os.path.join(folder, "format", "test_conformance") for folder in PROGRAMS]
 SUFFIX = {"procmaps": ".maps", "perf_map": ".map", "jitdump": ".dump"}
 TYPES = ["load", "move", "debug_info", "close", "unwinding_info"]
 

@@ -16,7 +16,7 @@ from typing import Iterator
 from ci.base import files
 from harness.selftest.support import other_users
 from harness.selftest.support import run_directory as rd
-from harness.selftest.support.scratch import FIXTURES
+from harness.selftest.support.scratch import FIXTURES, HERE
 
 ESCAPE = "\033]0;taken\007"
 OBEYED = "[\033\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
@@ -243,8 +243,7 @@ class Changing(other_users.OtherUsers):
 
     def test_pipe(self) -> None:
         """Through a pipe come zeros for ever, or a head and then nothing that fits."""
-        head = files.read_bytes(os.path.join(FIXTURES, "..", "..", "harness", "selftest", "corpus",
-                                             "pipe.data"))
+        head = files.read_bytes(os.path.join(HERE, "fuzz", "corpus", "pipe.data"))
         for first in (b"", head):
             for command in (["judge", "-"], ["explain", "-"]):
                 code = f"import sys\nout = sys.stdout.buffer\nout.write({first!r})\n" \
