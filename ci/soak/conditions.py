@@ -241,7 +241,7 @@ CONDITIONS = (
     Condition("nice", "`nice -n 19`", run_by("nice", "-n", "19"), STARVED),
     Condition("idle-class", "`chrt -i 0`", run_by("chrt", "-i", "0"), STARVED),
     Condition("stopped", "all its processes stopped for 5 to 50 ms at random", stop_at_random,
-              STARVED),
+              (*STARVED, "a recording ends when its workload is stopped")),
     Condition("frozen-50", "frozen half of the time", freeze(0.5), STARVED),
     Condition("frozen-75", "frozen 75 % of the time", freeze(0.75), STARVED),
     Condition("memory", "memory pressure",

@@ -56,6 +56,7 @@ class Expected(unittest.TestCase):
                 ("ERROR", "too little evidence: 3", "", True), ("ERROR", "no file", "", False),
                 ("ERROR", "", "", False), ("TIMEOUT", "too little evidence", "", True),
                 ("ERROR", "too little evidence\nno file", "", False),
+                ("ERROR", "too little evidence\n  it printed: no file", "", True),
                 ("SKIP", "no perf", "", True), ("SKIP", "no perf", "SKIP", True),
                 ("SKIP", "no perf", "PASS", False), ("SKIP", "mounted noexec", "PASS", True)):
             self.assertEqual(self.row.is_expected(result(outcome, why), idle), wanted,
