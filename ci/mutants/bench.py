@@ -38,6 +38,12 @@ SCRIPTS = ("validators/test_accounts.py", "command/test_judge_file.py",
            "validators/test_fixtures_maps.py", "validators/test_fixtures_stacks.py")
 
 
+def split_method(key: str) -> tuple[str, str]:
+    """Returns the name of an oracle, and the method of a Python test: FOLDER/test_NAME.py METHOD."""
+    script, found, method = key.partition(".py ")
+    return (script + ".py", method) if found else (key, "")
+
+
 class Bench:
     def __init__(self, tree: str, build: str, run: str | None) -> None:
         self.tree, self.folder = tree, os.path.join(build, "mutants")
@@ -181,7 +187,7 @@ class Bench:
         """Yields oracles that run the mutant's line, fastest first; without traces, all that could.
         @first: the oracle that noticed it the last time; @slow: only slow (or fast) oracles; @most:
         only the fastest slow oracles, which take so many seconds together (0: all)."""
-        name, _, method = first.partition(" ") if first.startswith("test_") else (first, "", "")
+        name, method = split_method(first)
         before = self.oracles.get(name)
         if before and slow in (None, before.slow):
             if isinstance(before, Script):
@@ -193,7 +199,7 @@ class Bench:
             return
         taken, methods = 0.0, dict[str, list[str]]()
         for seconds, key in self.traced.find_running(mutant.file, mutant.line + 1):
-            question, _, method = key.partition(" ") if key.startswith("test_") else (key, "", "")
+            question, method = split_method(key)
             if slow not in (None, self.oracles[question].slow):
                 continue
             taken += seconds if slow else 0

@@ -22,7 +22,7 @@ LONGEST = ("test_sanitized.py", "test_adapters.py", "test_wrong_profilers.py", "
 
 
 def run(path: str) -> tuple[int, int, int, str, float]:
-    """Passed, failed, skipped, the output and the seconds of one test program."""
+    """Returns passed, failed, skipped, the output and the seconds of one test program."""
     start = time.monotonic()
     python = path.endswith(".py")
     command = [sys.executable, "-m", "unittest", "-v", path] if python else [path]
@@ -91,7 +91,8 @@ def main() -> int:
         return 99
     place = {name: i for i, name in enumerate(LONGEST)}
     paths = sorted(sys.argv[1:], key=lambda path: place.get(os.path.basename(path), len(place)))
-    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+    # Tests wait for processes, timers and files for half of their time.
+    pool = concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1))
     running = {path: pool.submit(run, path) for path in paths}
     for path in sys.argv[1:]:
         passed, failed, skipped, output, seconds = running[path].result()

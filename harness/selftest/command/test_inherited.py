@@ -102,7 +102,7 @@ class Inherited(Folder):
             with self.subTest(command=command[0]):
                 done = process.run([*inside, JITPROOF, *command], timeout=60)
                 self.assertEqual((done.returncode, done.stdout), (99, ""))
-                self.assertIn("/proc is of another pid namespace", done.stderr)
+                self.assertIn("/proc belongs to another pid namespace", done.stderr)
                 # With one of its own it goes on.
                 done = process.run([*inside, "--mount-proc", JITPROOF, *command], timeout=60)
                 self.assertNotIn("pid namespace", done.stderr)
