@@ -63,7 +63,7 @@ static void print_procmaps(struct jp_json *json, const char *path)
 static void print_perf_map(struct jp_json *json, const char *path, char **addresses)
 {
 	struct jp_error err = {""};
-	struct jp_perf_map *map = perf_map_of(path, -1, &err);
+	struct jp_perf_map *map = read_perf_map(path, -1, &err);
 
 	jp_json_string(json, "error", map ? NULL : err.text);
 	if (!map)
@@ -235,7 +235,7 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 		uint64_t bad;
 
 		if (!truncate(path, at))
-			map = perf_map_of(path, -1, NULL);
+			map = read_perf_map(path, -1, NULL);
 		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
 		if (!map || ((!at || text[at - 1] == '\n') && bad > most)) {

@@ -104,7 +104,7 @@ static int debug_line(const char *path, struct jp_error *err)
 
 static int perf_map(const char *path, struct jp_error *err)
 {
-	struct jp_perf_map *map = perf_map_of(path, -1, err);
+	struct jp_perf_map *map = read_perf_map(path, -1, err);
 
 	if (!map)
 		return -EINVAL;

@@ -5,8 +5,8 @@
 
 #include "harness/selftest/support/check.h"
 
-/* That @cost, in CPU time of as many of @what, grows with their number: ten times as many take ten
- * times as long, and a hundred times where each looks at all. */
+/* Checks that CPU time @cost grows about linearly with the number of @what. Ten times as many cost
+ * ten times as much, or a hundred times if each item is compared with all others. */
 static inline void check_growth(const char *what, double (*cost)(size_t count))
 {
 	enum { FEW = 2000, MANY = 10 * FEW };

@@ -7,7 +7,7 @@ static const char *path;
 
 static struct jp_perf_map *load(const char *text, size_t size)
 {
-	return scratch_write(path, text, size) ? perf_map_of(path, -1, NULL) : NULL;
+	return scratch_write(path, text, size) ? read_perf_map(path, -1, NULL) : NULL;
 }
 
 static void expect(const struct jp_perf_map *map, uint64_t addr, const char *name)
@@ -154,7 +154,7 @@ static void read_odd(const char *what, const char *text, size_t size, uint64_t b
 static void refuse(const char *what, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
-	struct jp_perf_map *map = perf_map_of(path, owner, &err);
+	struct jp_perf_map *map = read_perf_map(path, owner, &err);
 
 	check(!map && strstr(err.text, says) && strstr(err.text, path), "%s: %s", what, err.text);
 	jp_perf_map_free(map);

@@ -239,7 +239,7 @@ static void aux(void)
 		put_aux(64);
 		put_sample(0, 0x1000);
 		put_aux(8);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		if (with)
 			perf_file_features(&file, &one, 1);
 		if (!copies(with ? "AUX data with a table" : "AUX data without one"))
@@ -265,7 +265,7 @@ static void old_header(void)
 {
 	begin_file();
 	put_sample(0, 0x1000);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	perf_file_old_header(&file);
 	check(copies("a header without features") && found.count == 1 && found.ips[0] == 0x1000 &&
 		      !found.header.features[0] && !found.header.features[1] &&
@@ -281,7 +281,7 @@ static void cut_short(void)
 
 	begin_file();
 	put_sample(0, 0x1000);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	memcpy(file.bytes + PERF_FILE_DATA - sizeof(far), &far, sizeof(far));
 	check(copy_path(perf_file_store(&file, "perf.data"), &err) &&
 		      strstr(err.text, "cut short at offset"),

@@ -81,7 +81,7 @@ static void bad_ones(void)
 		begin();
 		perf_file_record(&file, table[i].type, 0, table[i].body, table[i].size);
 		put_name(&file);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
 		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, &seen, NULL,
 				       &err) < 0 &&
@@ -201,7 +201,7 @@ static void split(void)
 		begin();
 		perf_file_compressed(&file, inner.bytes, at);
 		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
 			summary.records == 6 && summary.own_records == 3;
 	}
@@ -223,7 +223,7 @@ static void short_feature(void)
 
 		begin();
 		put_name(&file);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
 		ret = read_all(&seen, &summary, &err);
 		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")

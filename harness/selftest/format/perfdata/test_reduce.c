@@ -37,7 +37,7 @@ static void begin(const char *stack, size_t size, bool packed)
 		perf_file_compressed(&file, sample.bytes, sample.size);
 	else
 		perf_file_put(&file, sample.bytes, sample.size);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 }
 
 static int reduce(struct jp_reduced *reduced, struct jp_error *err)
@@ -213,7 +213,7 @@ static void refuse_all(void)
 	perf_file_features(&file, command, 1);
 	refuse("a command line of more than 1 MiB", "a command line of 1048577 bytes");
 	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	perf_file_features(&file, one, 1);
 	refuse("a file without records", "no record is in it");
 	begin("\0HOME=/root", 12, true);

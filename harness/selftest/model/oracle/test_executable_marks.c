@@ -189,7 +189,7 @@ static void tell(const struct story *story)
 	int failed;
 
 	telling = story;
-	truth = written("truth", 64, write_story) ? NULL : load("truth");
+	truth = write_truth("truth", 64, write_story) ? NULL : load_truth("truth");
 	failed = truth ? jp_executables_load(&all, truth, &err) : -1;
 
 	if (story->contradiction) {

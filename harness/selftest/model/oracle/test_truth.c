@@ -34,9 +34,9 @@ static void test_family(void)
 {
 	check(!truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
 	      "parent and child write one truth");
-	check(code(parent, 0x1004, 299) && !code(parent, 0x1004, 301) &&
-		      !code(child, 0x1004, 199) && code(child, 0x1004, 350) &&
-		      !code(child, 0x1004, 401),
+	check(find_code(parent, 0x1004, 299) && !find_code(parent, 0x1004, 301) &&
+		      !find_code(child, 0x1004, 199) && find_code(child, 0x1004, 350) &&
+		      !find_code(child, 0x1004, 401),
 	      "a fork inherits code, an unload elsewhere does not touch it, an exec drops it");
 	check(jp_truth_stack_at(truth, child, child, 399, 0, 0x1000, SP, JP_DUMP, &stack) ==
 			      JP_STACK_FOUND &&
@@ -135,7 +135,7 @@ static void test_killed(void)
 		if (victim > 0)
 			kill(victim, SIGKILL);
 		waitpid(victim, &status, 0);
-		killed = load("killed");
+		killed = load_truth("killed");
 		good = good && killed && WIFSIGNALED(status) && !killed->gaps &&
 		       killed->nr_acts >= 100;
 		for (size_t k = 0; good && k < killed->nr_acts; k++)
@@ -149,7 +149,7 @@ static void test_open(void)
 {
 	struct jp_error err;
 
-	written("again", 16, write_family);
+	write_truth("again", 16, write_family);
 	check(jp_truth_open(scratch_path("again"), 16, &err) < 0 && strstr(err.text, "again"),
 	      "another run's truth is not added to");
 	check(jp_truth_open(scratch_path("absent"), 0, &err) < 0,
@@ -194,9 +194,9 @@ static void test_incarnations(void)
 	      "a process that was killed within a path leaves no gap");
 	check(truth->activations[0].leave == 2000 && truth->activations[1].enter == 4000,
 	      "its stay ends with it");
-	first = code(pid, 0x1004, 1500);
-	second = code(pid, 0x1004, 4500);
-	check(first && !strcmp(first->name, "first") && !code(pid, 0x1004, 2001),
+	first = find_code(pid, 0x1004, 1500);
+	second = find_code(pid, 0x1004, 4500);
+	check(first && !strcmp(first->name, "first") && !find_code(pid, 0x1004, 2001),
 	      "so does its code");
 	check(second && !strcmp(second->name, "second"), "the next life of the pid has its own");
 }
@@ -224,17 +224,19 @@ static void write_sharing(void)
 static void test_sharing(void)
 {
 	check(!truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
-	check(code(child, 0x1004, 250) && code(parent, 0x2004, 350), "what either loads both have");
-	check(code(parent, 0x3004, 450) && !code(parent, 0x2004, 450) && code(child, 0x3004, 450),
+	check(find_code(child, 0x1004, 250) && find_code(parent, 0x2004, 350),
+	      "what either loads both have");
+	check(find_code(parent, 0x3004, 450) && !find_code(parent, 0x2004, 450) &&
+		      find_code(child, 0x3004, 450),
 	      "what one moves is elsewhere for both");
-	check(code(parent, 0x3004, 450)->by_pid == child &&
-		      code(parent, 0x3004, 450)->by_tid == child &&
-		      code(child, 0x1004, 450)->by_pid == parent,
+	check(find_code(parent, 0x3004, 450)->by_pid == child &&
+		      find_code(parent, 0x3004, 450)->by_tid == child &&
+		      find_code(child, 0x1004, 450)->by_pid == parent,
 	      "and who brought it there is known");
-	check(!code(parent, 0x1004, 550) && !code(child, 0x1004, 550),
+	check(!find_code(parent, 0x1004, 550) && !find_code(child, 0x1004, 550),
 	      "what one unloads is gone for both");
-	check(code(parent, 0x3004, 650) && !code(child, 0x3004, 650) && code(child, 0x4004, 750) &&
-		      !code(parent, 0x4004, 750),
+	check(find_code(parent, 0x3004, 650) && !find_code(child, 0x3004, 650) &&
+		      find_code(child, 0x4004, 750) && !find_code(parent, 0x4004, 750),
 	      "an exec leaves, and takes nothing along");
 }
 
@@ -361,9 +363,9 @@ static double cost_of(size_t count, void (*write)(void))
 	bool all = true;
 
 	many = count;
-	check(!written("many", 8 * count, write), "it is written");
+	check(!write_truth("many", 8 * count, write), "it is written");
 	begin = jp_clock_thread_cpu();
-	truth = load("many");
+	truth = load_truth("many");
 	spent = (double)(jp_clock_thread_cpu() - begin);
 	if (!check(truth && truth->nr_files == count && truth->nr_codes == count, "all is read"))
 		return 0;
@@ -430,11 +432,11 @@ static double peak_of(size_t forks)
 	pid_t pid;
 
 	many = forks;
-	check(!written("forks", 4 * ITEMS, write_forks), "it is written");
+	check(!write_truth("forks", 4 * ITEMS, write_forks), "it is written");
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		truth = load("forks");
+		truth = load_truth("forks");
 		_exit(!truth || items() != (forks + 1) * ITEMS);
 	}
 	check(wait4(pid, &status, 0, &used) == pid && !status, "all have what it has");
@@ -466,7 +468,7 @@ static void write_places(void)
 	add_code(0x6000, "stays", 450);
 	put_at(JP_TRUTH_REMAP, 500, 0x6000, 0x1000, 0x6000, 0x2000);
 	put_at(JP_TRUTH_CODE_LOAD, 600, 0x9000, 32,
-	       jp_truth_layout(told_insns, 6) | (uint64_t)jp_truth_text("in no file") << 32,
+	       jp_truth_layout(usual_insns, 6) | (uint64_t)jp_truth_text("in no file") << 32,
 	       jp_truth_id() | (uint64_t)jp_truth_frames(JP_CFI_ABSENT, 0, 0, 0) << 32);
 	put_at(JP_TRUTH_CODE_UNLOAD, 640, add_code(0x7000, "was there", 620), 0, 0, 0);
 	add_code(0x7008, "is there", 660);
@@ -484,7 +486,7 @@ static void test_places(void)
 
 int main(void)
 {
-	static const struct told_test tests[] = {
+	static const struct truth_test tests[] = {
 		{64, write_family, test_family},
 		{1 << 17, write_crowd, test_crowd},
 		{64, write_incarnations, test_incarnations},
@@ -493,7 +495,7 @@ int main(void)
 		{64, write_places, test_places},
 	};
 
-	told_run(tests, sizeof(tests) / sizeof(*tests));
+	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
 	check_growth("files beside each other", cost_beside);
 	check_growth("files after each other", cost_after);
 #ifndef __SANITIZE_ADDRESS__

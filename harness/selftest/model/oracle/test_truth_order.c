@@ -140,7 +140,7 @@ int main(void)
 
 	scratch_make("");
 	for (fault = NONE; fault < FAULTS; fault++) {
-		truth = written("told", 64, write_family) ? NULL : load("told");
+		truth = write_truth("truth", 64, write_family) ? NULL : load_truth("truth");
 		if (check(truth != NULL, "%s: written and read", found[fault].what))
 			check(truth->disorder == found[fault].disorder &&
 				      truth->unpaired == found[fault].unpaired,

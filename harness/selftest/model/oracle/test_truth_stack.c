@@ -123,9 +123,10 @@ static void test_story(void)
 		      !strcmp(truth->codes[0].name,
 			      "outer, whose name takes three parts of the file"),
 	      "codes, stays and paths are all there");
-	check(code(pid, 0x1004, 4050) == &truth->codes[0] && !code(pid, 0x1004, 4101) &&
-		      !code(pid, 0x1020, 4050) && !code(pid, 0x9004, 4050) &&
-		      !code(pid + 1, 0x1004, 4050) && code(pid, 0x9004, 4101) == &truth->codes[2],
+	check(find_code(pid, 0x1004, 4050) == &truth->codes[0] && !find_code(pid, 0x1004, 4101) &&
+		      !find_code(pid, 0x1020, 4050) && !find_code(pid, 0x9004, 4050) &&
+		      !find_code(pid + 1, 0x1004, 4050) &&
+		      find_code(pid, 0x9004, 4101) == &truth->codes[2],
 	      "code is found where and while it lives");
 
 #define AT(time, slack, ip, sp, method)                                                            \
@@ -177,7 +178,7 @@ static struct jp_truth *torn_story(size_t index, size_t *used)
 	struct jp_truth_record *slot;
 	size_t size;
 
-	written("torn", 256, write_story);
+	write_truth("torn", 256, write_story);
 	bytes = jp_file_read(path, 1 << 20, &size, NULL);
 	if (!bytes)
 		exit(99);
@@ -185,7 +186,7 @@ static struct jp_truth *torn_story(size_t index, size_t *used)
 	slot->a[1] ^= 4;
 	scratch_write(path, bytes, size);
 	*used = ((struct jp_truth_header *)bytes)->next_slot;
-	return load("torn");
+	return load_truth("torn");
 }
 
 static void test_torn(void)
@@ -205,23 +206,23 @@ static void test_torn(void)
 		if (i + 1 == used)
 			check(lost == used, "every slot, when torn, is noticed");
 	}
-	torn = load("torn");
+	torn = load_truth("torn");
 	check(torn && torn->torn == 1 && !torn->gaps && torn->nr_acts == 4,
 	      "a torn last record is skipped and is no gap");
 	jp_truth_free(torn);
 	end = JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record);
 	/* Zeros where it was taken, and never written. */
 	check(!truncate(path, end - sizeof(struct jp_truth_record)) && !truncate(path, end) &&
-		      (torn = load("torn")) && torn->torn == 1 && !torn->gaps,
+		      (torn = load_truth("torn")) && torn->torn == 1 && !torn->gaps,
 	      "a slot that was taken and never written is torn; the tail may be cut off");
 	jp_truth_free(torn);
-	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load("torn")),
+	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load_truth("torn")),
 	      "or be a hole of 4 GiB");
 	jp_truth_free(torn);
-	check(!truncate(path, end - 1) && !load("torn"),
+	check(!truncate(path, end - 1) && !load_truth("torn"),
 	      "a file that ends before its records is refused");
-	written("full", 20, write_story);
-	torn = load("full");
+	write_truth("full", 20, write_story);
+	torn = load_truth("full");
 	check(torn && torn->overflow == used - 20, "a full file tells how much it lost");
 	jp_truth_free(torn);
 }
@@ -457,19 +458,19 @@ static void test_long(void)
 		}
 	}
 	for (unsigned i = 0; i < 100000; i++)
-		found += code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
+		found += find_code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
 	check(found == 160000, "every stack and every function is found");
 }
 
 int main(void)
 {
-	static const struct told_test tests[] = {
+	static const struct truth_test tests[] = {
 		{256, write_story, test_story},
 		{256, write_misleading, test_misleading},
 		{1 << 18, write_long, test_long},
 	};
 
-	told_run(tests, sizeof(tests) / sizeof(*tests));
+	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
 	test_torn();
 	return check_done();
 }

@@ -115,7 +115,7 @@ static struct found look(const char *path)
 /* How many functions the perf map has at their first byte, and at a later one; its bad lines. */
 static uint64_t map_has(unsigned *first, unsigned *later)
 {
-	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
+	struct jp_perf_map *read = read_perf_map(map, -1, NULL);
 	const uint64_t bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
 
 	*first = *later = 0;
