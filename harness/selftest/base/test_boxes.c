@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Boxes that meet another one, against a look at all of them. */
+/* Queries for the boxes that meet a given box, compared with a scan of all boxes. */
 #include "harness/base/boxes.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { BOXES = 300, OWNERS = 3, PLACES = 40, TIMES = 50 };
 
-static struct jp_box some_box(uint64_t *seed)
+static struct jp_box make_random_box(uint64_t *seed)
 {
 	const uint64_t start = check_random(seed) % PLACES, from = check_random(seed) % TIMES;
 
@@ -21,14 +21,14 @@ static struct jp_box some_box(uint64_t *seed)
 							       : UINT64_MAX};
 }
 
-static bool meet(const struct jp_box *one, const struct jp_box *other)
+static bool boxes_meet(const struct jp_box *one, const struct jp_box *other)
 {
 	return one->start < other->end && other->start < one->end && one->from <= other->until &&
 	       other->from <= one->until;
 }
 
-static void same(const struct jp_boxes *boxes, const struct jp_box *all, const struct jp_box *box,
-		 uint32_t owner)
+static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
+			const struct jp_box *box, uint32_t owner)
 {
 	unsigned char seen[BOXES] = {0};
 	size_t wrong = 0, item;
@@ -36,31 +36,31 @@ static void same(const struct jp_boxes *boxes, const struct jp_box *all, const s
 	for (size_t at = 0; jp_boxes_next(boxes, owner, box, &at, &item);)
 		seen[item]++;
 	for (size_t i = 0; i < BOXES; i++)
-		wrong += seen[i] != (i % OWNERS == owner && meet(&all[i], box));
-	check(!wrong, "each that meets is found once, and no other: %zu are not", wrong);
+		wrong += seen[i] != (i % OWNERS == owner && boxes_meet(&all[i], box));
+	check(!wrong, "each box that meets is found once and no other: %zu are wrong", wrong);
 }
 
-static void whole(uint64_t seed)
+static void test_random_boxes(uint64_t seed)
 {
 	struct jp_boxes boxes = {0};
 	struct jp_box all[BOXES];
 
 	for (size_t i = 0; i < BOXES; i++) {
-		all[i] = some_box(&seed);
-		check(!jp_boxes_add(&boxes, i % OWNERS, &all[i], i), "added");
+		all[i] = make_random_box(&seed);
+		check(!jp_boxes_add(&boxes, i % OWNERS, &all[i], i), "box %zu is added", i);
 	}
 	jp_boxes_build(&boxes);
 	for (size_t i = 0; i < BOXES; i++) {
-		const struct jp_box box = some_box(&seed);
+		const struct jp_box box = make_random_box(&seed);
 
-		same(&boxes, all, &box, check_random(&seed) % OWNERS);
+		check_query(&boxes, all, &box, check_random(&seed) % OWNERS);
 	}
 	jp_boxes_free(&boxes);
-	check(!boxes.nodes && !boxes.count, "freed");
+	check(!boxes.nodes && !boxes.count, "the freed set is empty");
 }
 
-/* Who looks for the last one need not see those before it. */
-static void smaller(void)
+/* A query for the newest box may skip older ones: its box may shrink during the query. */
+static void test_shrinking_query(void)
 {
 	struct jp_box box = {.start = 5, .end = 6, .until = UINT64_MAX};
 	size_t item, found = 0, last = 0;
@@ -70,15 +70,16 @@ static void smaller(void)
 		check(!jp_boxes_add(&boxes, 0,
 				    &(struct jp_box){.start = 5, .end = 6, .from = i, .until = i},
 				    i),
-		      "added");
+		      "box %llu is added", (unsigned long long)i);
 	jp_boxes_build(&boxes);
 	for (size_t at = 0; jp_boxes_next(&boxes, 0, &box, &at, &item); found++)
 		box.from = last = item > last ? item : last;
-	check(last == BOXES - 1 && found < 20, "%zu are seen until the last is found", found);
+	check(last == BOXES - 1 && found < 20, "the last of many boxes is found after only %zu",
+	      found);
 	jp_boxes_free(&boxes);
 }
 
-/* Asks once for each of @count, and finds as many as @most. */
+/* Queries once for each of @count boxes and finds at most @most boxes per query. */
 static double cost(size_t count, struct jp_box (*box)(uint64_t i), size_t most)
 {
 	const uint64_t begin = jp_clock_thread_cpu();
@@ -100,7 +101,7 @@ static double cost(size_t count, struct jp_box (*box)(uint64_t i), size_t most)
 			found++;
 	}
 	spent = jp_clock_thread_cpu() - begin;
-	check(!failed && found <= most * count, "%zu found of %zu", found, count);
+	check(!failed && found <= most * count, "queries of %zu boxes find only %zu", count, found);
 	jp_boxes_free(&boxes);
 	return (double)spent;
 }
@@ -153,8 +154,8 @@ int main(void)
 	check(!jp_boxes_next(&boxes, 0, &all, &at, &item), "nothing in an empty set");
 	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
-		whole(seed);
-	smaller();
+		test_random_boxes(seed);
+	test_shrinking_query();
 	check_growth("boxes beside each other", cost_beside);
 	check_growth("boxes after each other", cost_after);
 	check_growth("boxes in many places", cost_both);
