@@ -3,7 +3,6 @@
  * its inode tells nothing. */
 #include <sys/mman.h>
 
-#include "harness/base/clock.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/inject/inject_markers.h"
 #include "harness/inject/inject_summary.h"
@@ -92,53 +91,58 @@ static void known(void)
 	jp_inject_dumps_free(&dumps);
 }
 
-static double cost(size_t count)
+static void add_many(size_t count)
 {
-	const uint64_t begin = jp_clock_thread_cpu();
 	struct jp_inject_dumps dumps = {0};
 	char path[64];
 
+	start_cost();
 	for (size_t i = 0; i < 2 * count; i++) {
 		snprintf(path, sizeof(path), "/tmp/jit-%zu.dump", i % count);
 		take(&dumps, 17, path, 5);
 	}
 	check(dumps.nr_markers == count, "%zu are new", count);
 	jp_inject_dumps_free(&dumps);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
-/* @count processes mapped another dump than the one that is at @path now. */
-static double cost_of_owner(const char *path, size_t count)
+static const char *path;
+
+/* Searches an owner among @count processes that mapped another dump than that now at the path. */
+static void search_owner(size_t count)
 {
-	struct jp_marker *markers = calloc(count, sizeof(*markers));
+	struct jp_marker *markers = allocate(count, sizeof(*markers));
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = count};
 	struct jp_inject_summary summary = {0};
 	const struct jp_inject_read read = {.root = -1, .summary = &summary, .said = say};
 	struct jp_error err;
-	uint64_t begin;
 
-	for (size_t i = 0; markers && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		markers[i] = (struct jp_marker){
 			.pid = (uint32_t)i, .path = (char *)path, .has_identity = true, .ino = 1};
-	begin = jp_clock_thread_cpu();
-	check(markers && !jp_inject_read(&dumps, &read, &err) && summary.refused == count,
+	start_cost();
+	check(!jp_inject_read(&dumps, &read, &err) && summary.refused == count,
 	      "none of %zu is read", count);
 	free(markers);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
-/* Twenty times as many take twenty times as long, and more than a hundred times where each is held
- * against all. */
-static void scale_of_owner(const char *path)
+/* Twenty times as many cost twenty times as much, or more than a hundred times if each is compared
+ * with all others. */
+static void test_growth_of_owners(void)
 {
 	enum { FEW = 1000, MANY = 20 * FEW };
-	double few = cost_of_owner(path, FEW), many = cost_of_owner(path, MANY);
+	double few;
 
-	check(many < 60 * few, "%d processes take %.1f times as long as %d", MANY, many / few, FEW);
+	search_owner(FEW);
+	few = (double)cost;
+	search_owner(MANY);
+	check((double)cost < 60 * few, "%d processes take %.1f times as long as %d", MANY,
+	      (double)cost / few, FEW);
 }
 
 /* Who has read the dump at @path of all that have mapped it, as @said tells it. */
-static void owners(const char *path)
+static void owners(void)
 {
 	static const struct {
 		const char *what;
@@ -196,13 +200,12 @@ static void owners(const char *path)
 
 int main(void)
 {
-	const char *path = scratch_make("jit-17.dump");
-
+	path = scratch_make("jit-17.dump");
 	known();
-	check_growth("mappings", cost);
+	check_growth("mappings", add_many);
 	scratch_write(path, "", 0);
-	owners(path);
-	scale_of_owner(path);
+	owners();
+	test_growth_of_owners();
 	read_below(-1, path);
 	check(strstr(said, "another file than process 17 mapped") &&
 		      strstr(said, "another file than process 18 mapped"),

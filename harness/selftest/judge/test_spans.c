@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/clock.h"
 #include "harness/base/order.h"
 #include "harness/base/search.h"
 #include "harness/selftest/support/check.h"
@@ -138,38 +137,31 @@ static void whole(uint64_t seed)
 	jp_replay_free(space);
 }
 
-static double cost(size_t count)
+static void make_spans(size_t count)
 {
-	struct jp_event *acts = calloc(count, sizeof(*acts));
+	struct jp_event *acts = allocate(count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = count};
 	struct jp_spans spans;
-	uint64_t begin;
-	double spent;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (uint64_t i = 0; i < count; i++)
 		acts[i] = (struct jp_event)MADE_ACT(
 			MAP, PID, PID, i + 1, i + 1,
 			MADE_MAP((count - i) * 2 * PAGE, PAGE, RX, "//anon"));
-	begin = jp_clock_thread_cpu();
+	start_cost();
 	check(!jp_spans_of_truth(&truth, &spans) && spans.count == count, "a span of each");
 	jp_spans_free(&spans);
-	spent = (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 	free(acts);
-	return spent;
 }
 
 /* All in one address space, and nothing is mapped once they are there. */
-static double cost_of_sharers(size_t count)
+static void make_spans_of_sharers(size_t count)
 {
-	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
+	struct jp_event *acts = allocate(count + 1, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = count + 1};
 	struct jp_spans spans;
-	uint64_t begun, least = UINT64_MAX;
+	uint64_t least = UINT64_MAX;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 1, 1,
 					    MADE_MAP(0x1000, 0x1000, RX, "//anon"));
 	for (size_t i = 1; i <= count; i++)
@@ -178,14 +170,15 @@ static double cost_of_sharers(size_t count)
 						    .task = {.ppid = PID, .how = JP_HOW_SHARE});
 	/* The first time takes the memory from the kernel, which is work of another kind. */
 	for (int i = 0; i < 3; i++) {
-		begun = jp_clock_thread_cpu();
+		start_cost();
 		check(!jp_spans_of_truth(&truth, &spans) && spans.count == count + 1,
 		      "a span of each");
 		jp_spans_free(&spans);
-		least = jp_min(least, jp_clock_thread_cpu() - begun);
+		end_cost();
+		least = jp_min(least, cost);
 	}
 	free(acts);
-	return (double)least;
+	cost = least;
 }
 
 int main(void)
@@ -209,7 +202,7 @@ int main(void)
 	jp_spans_free(&spans);
 	for (uint64_t seed = 1; seed <= 5; seed++)
 		whole(seed);
-	check_growth("acts", cost);
-	check_growth("processes that share", cost_of_sharers);
+	check_growth("acts", make_spans);
+	check_growth("processes that share", make_spans_of_sharers);
 	return check_done();
 }

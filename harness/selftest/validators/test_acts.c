@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Acts that ended executable memory: those that touch a span of their process that ended when the
  * act began. */
-#include "harness/base/clock.h"
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
@@ -94,13 +93,12 @@ static void test_random_acts(uint64_t seed)
 	      (int)found);
 }
 
-static double cost(size_t count)
+static void end_spans(size_t count)
 {
 	struct jp_event *acts = allocate(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = 2 * count};
 	struct jp_spans spans;
-	uint64_t begin, found;
-	double spent;
+	uint64_t found;
 
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t unmapped = count + i;
@@ -112,19 +110,18 @@ static double cost(size_t count)
 		acts[unmapped].before = acts[unmapped].after = unmapped;
 	}
 	check(!jp_spans_of_truth(&truth, &spans), "each mapping makes a span");
-	begin = jp_clock_thread_cpu();
+	start_cost();
 	found = count_acts(&truth, &spans);
-	spent = (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 	check(found == count, "each span is ended by an act");
 	jp_spans_free(&spans);
 	free(acts);
-	return spent;
 }
 
 int main(void)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
 		test_random_acts(seed);
-	check_growth("spans", cost);
+	check_growth("spans", end_spans);
 	return check_done();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Names of code, and records that cover it, on evidence that no recorded run has. */
-#include "harness/base/clock.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -114,7 +113,7 @@ static void test_cover(void)
 }
 
 /* Measures @count records that each cover one function. */
-static double cost_of_covering(size_t count)
+static void cover_each(size_t count)
 {
 	enum { SIZE = 16 };
 	struct jp_truth_code *codes = allocate(count, sizeof(*codes));
@@ -124,26 +123,24 @@ static double cost_of_covering(size_t count)
 	struct jp_incarnations lives = {
 		.evidence = &evidence, .incarnations = all, .count = count, .largest = SIZE};
 	size_t nr_covered = 0;
-	uint64_t spent;
 
 	for (size_t i = 0; i < count; i++) {
 		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
 		all[i] = (struct jp_life){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
 	}
-	spent = jp_clock_thread_cpu();
+	start_cost();
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_event map =
 			MADE_EVENT(MAP, PID, 100 + i, .map = {.addr = i * SIZE, .len = SIZE});
 
 		jp_incarnations_cover(&lives, &map, "//anon");
 	}
-	spent = jp_clock_thread_cpu() - spent;
+	end_cost();
 	for (size_t i = 0; i < count; i++)
 		nr_covered += all[i].hider.time == 100 + i;
 	check(nr_covered == count, "each function is covered by its own record");
 	free(all);
 	free(codes);
-	return (double)spent;
 }
 
 /* A function of a file may have any name; its emitted callers must have the right one. */
@@ -262,24 +259,22 @@ static void test_causes(void)
 }
 
 /* Measures finding the last image of each of @count processes that have two. */
-static double cost_of_images(size_t count)
+static void find_images(size_t count)
 {
 	struct jp_truth_incarnation *all = allocate(2 * count, sizeof(*all));
 	const struct jp_truth truth = {.incarnations = all, .nr_incarnations = 2 * count};
 	size_t right = 0;
-	uint64_t spent;
 
 	for (size_t i = 0; i < 2 * count; i++)
 		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
-	spent = jp_clock_thread_cpu();
+	start_cost();
 	for (size_t i = 0; i < count; i++)
 		right += jp_last_image(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
-	spent = jp_clock_thread_cpu() - spent;
+	end_cost();
 	check(right == count && !jp_last_image(&truth, 0) &&
 		      !jp_last_image(&truth, (uint32_t)(count + 1)),
 	      "the last image of each process is found, and none of other pids");
 	free(all);
-	return (double)spent;
 }
 
 int main(void)
@@ -291,7 +286,7 @@ int main(void)
 	test_cover();
 	test_callers_of_files();
 	test_interrupted_at_begin();
-	check_growth("images", cost_of_images);
-	check_growth("records that cover", cost_of_covering);
+	check_growth("images", find_images);
+	check_growth("records that cover", cover_each);
 	return check_done();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Mapping coverage judges each of many mappings once, in linear time. */
-#include "harness/base/clock.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
@@ -103,7 +102,7 @@ static uint64_t count_half(uint64_t count)
 	return count / 2;
 }
 
-static double cost(size_t count)
+static void judge_scene(size_t count)
 {
 	struct jp_event *acts = allocate(count, sizeof(*acts));
 	struct jp_event *records = allocate(count, sizeof(*records));
@@ -114,21 +113,18 @@ static double cost(size_t count)
 						      .sampling = 1,
 						      .stopped = BEGIN + (count + 1) * STEP}};
 	struct jp_metric found;
-	uint64_t begun;
-	double spent = 0;
 
 	for (size_t i = 0; i < count; i++)
 		scene->make(i, count, &acts[i], &records[i]);
 	index_truth(&truth);
-	begun = jp_clock_thread_cpu();
+	start_cost();
 	found = judge("mapping_coverage", &evidence, records, count, scene->metric);
-	spent = (double)(jp_clock_thread_cpu() - begun);
+	end_cost();
 	check(found.k == scene->expected(count), "%s: %s is %d of %zu", scene->what, scene->metric,
 	      (int)found.k, count);
 	free_truth_index(&truth);
 	free(acts);
 	free(records);
-	return spent;
 }
 
 int main(void)
@@ -142,6 +138,6 @@ int main(void)
 	};
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)
-		check_growth(scene->what, cost);
+		check_growth(scene->what, judge_scene);
 	return check_done();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Each sample in one of many files is credited to that file, in linear time. */
-#include "harness/base/clock.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -33,7 +32,7 @@ static struct jp_event make_sample(const struct jp_truth_file *file, uint64_t ti
 }
 
 /* For each file: its record, a sample too close to its mapping, and a sample to be credited. */
-static double cost(size_t count)
+static void credit_each(size_t count)
 {
 	struct jp_truth_file *files = allocate(count, sizeof(*files));
 	struct jp_event *events = allocate(3 * count, sizeof(*events)), *event = events;
@@ -44,8 +43,6 @@ static double cost(size_t count)
 						      .sampling = 1,
 						      .stopped = BEGIN + (count + 1) * STEP}};
 	struct jp_metric found;
-	uint64_t begun;
-	double spent;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_truth_file file = files[i] = make_file(i);
@@ -59,27 +56,26 @@ static double cost(size_t count)
 		*event++ = make_sample(&file, file.from + SLACK - 1);
 		*event++ = make_sample(&file, file.from + STEP / 2);
 	}
-	begun = jp_clock_thread_cpu();
+	start_cost();
 	check(!jp_truth_index_files(&truth), "files are indexed");
 	found = judge("processes", &evidence, events, 3 * count, "files.credited");
-	spent = (double)(jp_clock_thread_cpu() - begun);
+	end_cost();
 	check(found.k == (mistaken ? 0 : count) && found.n == count,
 	      "%d of %d samples are credited to their file", (int)found.k, (int)found.n);
 	jp_boxes_free(&truth.files_at);
 	free(files);
 	free(events);
-	return spent;
 }
 
 int main(void)
 {
 	side_by_side = true;
-	check_growth("files side by side", cost);
+	check_growth("files side by side", credit_each);
 	side_by_side = false;
-	check_growth("files after each other", cost);
+	check_growth("files after each other", credit_each);
 	mistaken = true;
-	check_growth("files after each other, all mistaken", cost);
+	check_growth("files after each other, all mistaken", credit_each);
 	side_by_side = true;
-	check_growth("files side by side, all mistaken", cost);
+	check_growth("files side by side, all mistaken", credit_each);
 	return check_done();
 }

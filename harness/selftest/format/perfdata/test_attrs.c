@@ -2,7 +2,6 @@
 /* What a file's attrs asked for, and which of them a record is of: by its id, or without one. */
 #include <elf.h>
 
-#include "harness/base/clock.h"
 #include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/own_attr.h"
 #include "harness/selftest/support/check.h"
@@ -243,17 +242,16 @@ static void ids_missing(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-static double cost(size_t count)
+static void add_many(size_t count)
 {
-	const uint64_t begin = jp_clock_thread_cpu();
-
+	start_cost();
 	for (size_t i = 0; i < count; i++) {
 		add(&(struct jp_perf_attr){.sample_type = FULL}, 0);
 		jp_perf_attrs_machine(&attrs, EM_NONE);
 	}
 	check(attrs.count == count, "%zu attrs", count);
 	jp_perf_attrs_free(&attrs);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
 /* Those from before it was known learn the machine, and those from then on. */
@@ -273,7 +271,7 @@ static void machines(void)
 		check(attrs.all[i].layout.machine == jp_machine_find(EM_AARCH64),
 		      "attr %zu, once the file says another", i);
 	jp_perf_attrs_free(&attrs);
-	check_growth("attrs", cost);
+	check_growth("attrs", add_many);
 }
 
 static void refused(void)

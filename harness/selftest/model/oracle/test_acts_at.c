@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which act of a truth came last at an address, of acts made at random. */
-#include "harness/base/clock.h"
 #include "harness/model/oracle/acts_at.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
@@ -99,36 +98,31 @@ static void whole(uint64_t seed)
 }
 
 /* All of memory, and then page by page, each asked of as often. */
-static double cost(size_t count)
+static void find_each(size_t count)
 {
-	struct jp_event *acts = calloc(count, sizeof(*acts));
+	struct jp_event *acts = allocate(count, sizeof(*acts));
 	struct jp_acts_at at;
-	uint64_t begin;
 	size_t bad = 0;
-	double spent;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	acts[0] = (struct jp_event)MADE_ACT(MAP, PID, PID, 0, 0, MADE_MAP(0, 1 << 30, 0, "//anon"));
 	for (uint64_t i = 1; i < count; i++)
 		acts[i] = (struct jp_event)MADE_ACT(PROTECT, PID, PID, i, i,
 						    .map = {.addr = 2 * i * PAGE, .len = PAGE});
-	begin = jp_clock_thread_cpu();
+	start_cost();
 	check(!jp_acts_at_index(&at, acts, count), "memory");
 	for (size_t i = 1; i < count; i++)
 		bad += jp_acts_at_last(&at, PID, 2 * i * PAGE, count) != &acts[i] ||
 		       jp_acts_at_last(&at, PID, 2 * i * PAGE + PAGE, count) != &acts[0];
-	spent = (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 	check(!bad, "each is the last where it is, and the first beside it");
 	jp_acts_at_free(&at);
 	free(acts);
-	return spent;
 }
 
 int main(void)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		whole(seed);
-	check_growth("acts", cost);
+	check_growth("acts", find_each);
 	return check_done();
 }

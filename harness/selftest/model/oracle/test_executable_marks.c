@@ -2,7 +2,6 @@
 /* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
  * makes these pieces, or contradicts itself. */
 
-#include "harness/base/clock.h"
 #include "harness/model/oracle/executable_load.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
@@ -213,17 +212,13 @@ static void tell(const struct story *story)
 
 enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-static double cost(size_t count)
+static void load_marks(size_t count)
 {
-	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
+	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
 	struct jp_truth made = {.acts = acts, .nr_acts = 3 * count};
 	struct jp_executables all = {0};
 	struct jp_error err = {""};
-	uint64_t begin;
-	double spent;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_event map = MADE_ACT(MAP, PID, PID, 2 * i + 1, 2 * i + 1,
 						     MADE_MAP(PAGE, PAGE, R, "//anon"));
@@ -233,36 +228,32 @@ static double cost(size_t count)
 		acts[2 * count + i] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 2 * count + i,
 								2 * count + i, .maps.text = "");
 	}
-	begin = jp_clock_thread_cpu();
+	start_cost();
 	check(!jp_executables_load(&all, &made, &err) && all.nr_marks == count, "marks: %s",
 	      err.text);
 	jp_executables_free(&all);
-	spent = (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 	free(acts);
-	return spent;
 }
 
-static double load_cost(const struct jp_event *acts, size_t count)
+static void load_acts(const struct jp_event *acts, size_t count)
 {
 	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = count};
 	struct jp_executables all = {0};
 	struct jp_error err = {""};
-	uint64_t begin = jp_clock_thread_cpu();
 
+	start_cost();
 	check(!jp_executables_load(&all, &made, &err), "%zu acts: %s", count, err.text);
 	jp_executables_free(&all);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
 /* A mark with as many lines as acts while it was read. */
-static double cost_of_lines(size_t count)
+static void load_lines(size_t count)
 {
-	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
-	char *text = malloc(64 * count + 1), *end = text;
-	double spent;
+	struct jp_event *acts = allocate(count + 1, sizeof(*acts));
+	char *text = allocate(64 * count + 1, 1), *end = text;
 
-	if (!check(acts && text, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		/* Shuffled: acts come in no order of places. */
 		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
@@ -273,20 +264,16 @@ static double cost_of_lines(size_t count)
 							MADE_MAP(at, PAGE, RX, "//anon"));
 	}
 	acts[0] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 1, count + 3, .maps.text = text);
-	spent = load_cost(acts, count + 1);
+	load_acts(acts, count + 1);
 	free(text);
 	free(acts);
-	return spent;
 }
 
 /* Each fork after one more executable mapping that came and went. */
-static double cost_of_forks(size_t count)
+static void load_forks(size_t count)
 {
-	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
-	double spent;
+	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < 3 * count; i += 3) {
 		const uint32_t forked = (uint32_t)(PID + 1 + i);
 
@@ -296,9 +283,8 @@ static double cost_of_forks(size_t count)
 		acts[i + 2] = (struct jp_event)MADE_ACT(FORK, forked, forked, i + 2, i + 2,
 							.task = {.ppid = PID, .ptid = PID});
 	}
-	spent = load_cost(acts, 3 * count);
+	load_acts(acts, 3 * count);
 	free(acts);
-	return spent;
 }
 
 int main(void)
@@ -306,8 +292,8 @@ int main(void)
 	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
 		tell(&stories[i]);
-	check_growth("marks", cost);
-	check_growth("lines of a mark and acts meanwhile", cost_of_lines);
-	check_growth("forks and mappings that are gone", cost_of_forks);
+	check_growth("marks", load_marks);
+	check_growth("lines of a mark and acts meanwhile", load_lines);
+	check_growth("forks and mappings that are gone", load_forks);
 	return check_done();
 }
