@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The truth file: what many processes write is read, of each its own; and nobody else's file is
- * written to or believed. */
+/* Truth files that many processes write: each process is read back, and foreign files are refused.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -20,7 +20,7 @@ static void write_family(void)
 	if (!pid) {
 		put_at(JP_TRUTH_PROCESS_START, 200, own, JP_HOW_FORK, 0, 0);
 		put_at(JP_TRUTH_ENTER, 250, path, SP, BP, roots);
-		/* Never left: the exec ends it. */
+		/* No LEAVE: the exec ends the activation. */
 		put_at(JP_TRUTH_PROCESS_START, 400, own, JP_HOW_EXEC, 0, 0);
 		put_at(JP_TRUTH_MARK, 410, 0, 1, 0, 0);
 		_exit(0);
@@ -37,13 +37,13 @@ static void test_family(void)
 	check(find_code(parent, 0x1004, 299) && !find_code(parent, 0x1004, 301) &&
 		      !find_code(child, 0x1004, 199) && find_code(child, 0x1004, 350) &&
 		      !find_code(child, 0x1004, 401),
-	      "a fork inherits code, an unload elsewhere does not touch it, an exec drops it");
+	      "a fork inherits code, keeps it when the parent unloads it, and drops it on exec");
 	check(jp_truth_stack_at(truth, child, child, 399, 0, 0x1000, SP, JP_DUMP, &stack) ==
 			      JP_STACK_FOUND &&
 		      stack.activation->path->functions[0]->pid == child &&
 		      jp_truth_stack_at(truth, child, child, 401, 0, 0x1000, SP, JP_DUMP, &stack) ==
 			      JP_STACK_NO_ACTIVATION,
-	      "a stay ends with the exec");
+	      "an activation ends with the exec");
 }
 
 enum { PROCESSES = 4, THREADS = 3, MARKS = 2000 };
@@ -77,7 +77,7 @@ static void write_crowd(void)
 		;
 }
 
-/* Until it is killed; says on @out when there is something to lose. */
+/* Writes until it is killed. Writes a byte to @out once there are 100 records. */
 static void write_and_die(int out)
 {
 	for (uint64_t i = 0; i < 1 << 18; i++) {
@@ -93,7 +93,7 @@ static void test_crowd(void)
 	size_t names = 0, tids = 0;
 
 	check(!truth->torn && truth->nr_acts == PROCESSES * THREADS * MARKS,
-	      "12 threads of 4 processes lose nothing");
+	      "no record of 12 threads of 4 processes is lost");
 	for (size_t i = 0; i < truth->nr_acts; i++) {
 		const struct jp_event *act = &truth->acts[i];
 		unsigned number;
@@ -105,10 +105,9 @@ static void test_crowd(void)
 		tids += act->tid != act->pid;
 	}
 	check(names == truth->nr_acts && tids == names,
-	      "every text is its own, every record its thread's");
+	      "each record has its own text and its thread's tid");
 }
 
-/* Killed while it writes. */
 static void test_killed(void)
 {
 	bool good = true;
@@ -142,7 +141,7 @@ static void test_killed(void)
 			good = killed->acts[k].mark.value == k;
 		jp_truth_free(killed);
 	}
-	check(good, "after SIGKILL every record up to the last is there, 20 times");
+	check(good, "after SIGKILL every record up to the last is read, 20 times");
 }
 
 static void test_open(void)
@@ -151,24 +150,23 @@ static void test_open(void)
 
 	write_truth("again", 16, write_family);
 	check(jp_truth_open(scratch_path("again"), 16, &err) < 0 && strstr(err.text, "again"),
-	      "another run's truth is not added to");
-	check(jp_truth_open(scratch_path("absent"), 0, &err) < 0,
-	      "an exec does not make a new file");
+	      "another run's truth file is refused");
+	check(jp_truth_open(scratch_path("absent"), 0, &err) < 0, "an exec does not create a file");
 	check(!symlink("again", scratch_path("link")) &&
 		      jp_truth_open(scratch_path("link"), 0, &err) < 0 &&
 		      jp_truth_open("/dev/null", 0, &err) < 0,
-	      "a symbolic link and a device are not written to");
+	      "a symbolic link and a device are refused for writing");
 	check(!jp_truth_load(scratch, &err) && !jp_truth_load("/dev/null", &err) &&
 		      strstr(err.text, "/dev/null"),
-	      "a folder and a device are refused");
+	      "a folder and a device are refused for reading");
 	scratch_write(scratch_path("short"), "JITPROOF", 8);
 	check(!jp_truth_load(scratch_path("short"), &err) &&
 		      strstr(err.text, "short: offset 8: ") &&
 		      strstr(err.text, "the file ends here"),
-	      "and what ends within its header: %s", err.text);
+	      "a file cut within its header is refused: %s", err.text);
 }
 
-/* One pid, two lives: the first is killed within a path, and who reaped it says so. */
+/* One pid, two lives: the first is killed inside a path, as its reaper records. */
 static void write_incarnations(void)
 {
 	uint32_t first, second, path;
@@ -191,17 +189,18 @@ static void test_incarnations(void)
 	uint32_t pid = truth->activations[0].pid;
 
 	check(!truth->torn && !truth->gaps && truth->nr_activations == 2,
-	      "a process that was killed within a path leaves no gap");
+	      "a process killed inside a path leaves no gap");
 	check(truth->activations[0].leave == 2000 && truth->activations[1].enter == 4000,
-	      "its stay ends with it");
+	      "its activation ends with it");
 	first = find_code(pid, 0x1004, 1500);
 	second = find_code(pid, 0x1004, 4500);
 	check(first && !strcmp(first->name, "first") && !find_code(pid, 0x1004, 2001),
-	      "so does its code");
-	check(second && !strcmp(second->name, "second"), "the next life of the pid has its own");
+	      "its code ends with it");
+	check(second && !strcmp(second->name, "second"),
+	      "the next life of the pid has its own code");
 }
 
-/* Two pids in one address space, until the child execs. */
+/* Two pids share an address space until the child execs. */
 static void write_sharing(void)
 {
 	uint32_t before = add_code(0x1000, "a", 100);
@@ -223,21 +222,22 @@ static void write_sharing(void)
 
 static void test_sharing(void)
 {
-	check(!truth->torn && !truth->gaps && truth->nr_acts == 2, "two share a space");
+	check(!truth->torn && !truth->gaps && truth->nr_acts == 2,
+	      "two processes that share a space are read");
 	check(find_code(child, 0x1004, 250) && find_code(parent, 0x2004, 350),
-	      "what either loads both have");
+	      "code that either loads is in both");
 	check(find_code(parent, 0x3004, 450) && !find_code(parent, 0x2004, 450) &&
 		      find_code(child, 0x3004, 450),
-	      "what one moves is elsewhere for both");
+	      "code that one moves is moved in both");
 	check(find_code(parent, 0x3004, 450)->by_pid == child &&
 		      find_code(parent, 0x3004, 450)->by_tid == child &&
 		      find_code(child, 0x1004, 450)->by_pid == parent,
-	      "and who brought it there is known");
+	      "code has the pid and tid of the thread that put it there");
 	check(!find_code(parent, 0x1004, 550) && !find_code(child, 0x1004, 550),
-	      "what one unloads is gone for both");
+	      "code that one unloads is gone from both");
 	check(find_code(parent, 0x3004, 650) && !find_code(child, 0x3004, 650) &&
 		      find_code(child, 0x4004, 750) && !find_code(parent, 0x4004, 750),
-	      "an exec leaves, and takes nothing along");
+	      "an exec leaves the shared space and its code");
 }
 
 static void put_file(uint64_t time, uint64_t addr, uint64_t ino, const char *text)
@@ -252,7 +252,7 @@ static void write_files(void)
 	uint32_t early;
 
 	put_file(100, 0x1000, 11, "00ff /a program");
-	early = add_code(0x5010, "told of before its library", 105);
+	early = add_code(0x5010, "recorded before its library", 105);
 	put_file(110, 0x5000, 12, "- /library");
 	add_code(0x7000, "between the files", 110);
 	put_at(JP_TRUTH_MARK, 111, jp_truth_text("parent"), 0, 0, 0);
@@ -277,7 +277,7 @@ static void write_files(void)
 
 static const struct jp_box ever = {0, UINT64_MAX, 0, UINT64_MAX};
 
-static size_t files_of(uint32_t pid)
+static size_t count_files(uint32_t pid)
 {
 	struct jp_truth_files_at at = {0};
 	struct jp_truth_file file;
@@ -288,7 +288,7 @@ static size_t files_of(uint32_t pid)
 	return count;
 }
 
-static const struct jp_truth_file *file_of(uint32_t pid, uint64_t ino)
+static const struct jp_truth_file *find_file(uint32_t pid, uint64_t ino)
 {
 	static struct jp_truth_file file;
 	struct jp_truth_files_at at = {0};
@@ -305,29 +305,31 @@ static void test_files(void)
 
 	parent = truth->acts[0].pid;
 	child = truth->acts[1].pid;
-	check(files_of(parent) == 4 && files_of(child) == 4 && truth->torn == 1,
-	      "files are read, but not a bad one");
-	file = file_of(parent, 11);
+	check(count_files(parent) == 4 && count_files(child) == 4 && truth->torn == 1,
+	      "files are read, except a bad one");
+	file = find_file(parent, 11);
 	check(file && file->maj == 253 && file->min == 7 && file->until == UINT64_MAX &&
 		      !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
-	      "with device, build id and path");
-	file = file_of(child, 11);
-	check(file && file->from == 200 && file->until == 400, "a fork has them, until it execs");
-	file = file_of(child, 12);
+	      "a file has device, build id and path");
+	file = find_file(child, 11);
+	check(file && file->from == 200 && file->until == 400,
+	      "a fork inherits files until it execs");
+	file = find_file(child, 12);
 	check(file && file->from == 200 && file->until == 300 &&
-		      file_of(parent, 12)->until == UINT64_MAX,
-	      "what one unmaps the other keeps");
-	file = file_of(child, 16);
-	check(file && file->from == 290 && file->until == 400 && !file_of(parent, 16),
-	      "what it told of is its own");
-	file = file_of(child, 13);
-	check(file && file->from == 410 && file->until == 600, "the last ends with the process");
-	check(file_of(parent, 14)->until == 520, "a file ends where another one comes");
-	check(file_of(parent, 15)->until == 530, "and where a part of it goes");
+		      find_file(parent, 12)->until == UINT64_MAX,
+	      "a file that the child unmaps stays in the parent");
+	file = find_file(child, 16);
+	check(file && file->from == 290 && file->until == 400 && !find_file(parent, 16),
+	      "a file that the child maps is not in the parent");
+	file = find_file(child, 13);
+	check(file && file->from == 410 && file->until == 600, "a file ends with its process");
+	check(find_file(parent, 14)->until == 520, "a file ends when another takes its place");
+	check(find_file(parent, 15)->until == 530, "a file ends when a part of it is unmapped");
 	for (size_t i = 0; i < truth->nr_codes; i++)
 		check(truth->codes[i].in_file == (truth->codes[i].addr == 0x5010),
-		      "code %s is in a file where one is mapped then", truth->codes[i].name);
-	check(truth->nr_codes == 5, "in two processes");
+		      "code %s is in a file only if one is mapped there then",
+		      truth->codes[i].name);
+	check(truth->nr_codes == 5, "code of both processes is read");
 }
 
 static size_t many;
@@ -352,22 +354,23 @@ static void read_many(size_t count)
 	bool all = true;
 
 	many = count;
-	check(!write_truth("many", 8 * count, write_many), "it is written");
+	check(!write_truth("many", 8 * count, write_many), "a large truth is written");
 	start_cost();
 	truth = load_truth("many");
 	end_cost();
-	if (!check(truth && truth->nr_files == count && truth->nr_codes == count, "all is read"))
+	if (!check(truth && truth->nr_files == count && truth->nr_codes == count,
+		   "all files and functions are read"))
 		return;
 	for (size_t i = 0; i < count; i++)
 		all &= truth->codes[i].in_file && truth->files[i].until != UINT64_MAX;
-	check(all, "each code is in a file, and each file goes");
+	check(all, "each function is in a file, and each file ends");
 	jp_truth_free(truth);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* which takes memory of its own */
+#ifndef __SANITIZE_ADDRESS__ /* ASan needs memory of its own */
 enum { ITEMS = 2000, FORKS = 400 };
 
-/* Processes that all have the code of the first one, or its files. */
+/* Whether forked processes inherit files, not code. */
 static bool of_files;
 
 static void write_forks(void)
@@ -391,51 +394,51 @@ static void write_forks(void)
 	}
 }
 
-static size_t items(void)
+static size_t count_items(void)
 {
 	size_t files = 0;
 
 	if (!of_files)
 		return truth->nr_codes;
 	for (size_t i = 0; i < truth->nr_acts; i++)
-		files += files_of(truth->acts[i].pid);
-	return files + files_of(truth->acts[0].task.ppid);
+		files += count_files(truth->acts[i].pid);
+	return files + count_files(truth->acts[0].task.ppid);
 }
 
-/* The most memory that a process had which read the truth of @forks, in bytes. */
-static double peak_of(size_t forks)
+/* Returns the peak memory, in bytes, of a process that reads the truth of @forks processes. */
+static double measure_peak(size_t forks)
 {
 	struct rusage used = {0};
 	int status = -1;
 	pid_t pid;
 
 	many = forks;
-	check(!write_truth("forks", 4 * ITEMS, write_forks), "it is written");
+	check(!write_truth("forks", 4 * ITEMS, write_forks), "a large truth is written");
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		truth = load_truth("forks");
-		_exit(!truth || items() != (forks + 1) * ITEMS);
+		_exit(!truth || count_items() != (forks + 1) * ITEMS);
 	}
-	check(wait4(pid, &status, 0, &used) == pid && !status, "all have what it has");
+	check(wait4(pid, &status, 0, &used) == pid && !status, "each fork inherits all");
 	return 1024.0 * (double)used.ru_maxrss;
 }
 
 static void test_memory(void)
 {
-	double each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * ITEMS);
+	double each = (measure_peak(FORKS) - measure_peak(1)) / ((FORKS - 1) * ITEMS);
 
-	/* Itself, and up to 3 slots of 16 bytes in the map that finds what is alive. */
-	check(each < 200, "code that a fork inherits takes %.0f bytes", each);
+	/* The function itself, and up to 3 slots of 16 bytes in the map of live code. */
+	check(each < 200, "an inherited function takes %.0f bytes", each);
 	of_files = true;
-	each = (peak_of(FORKS) - peak_of(1)) / ((FORKS - 1) * ITEMS);
-	/* The process, and that it is there. */
-	check(each < 5, "a file that a fork inherits takes %.0f bytes", each);
+	each = (measure_peak(FORKS) - measure_peak(1)) / ((FORKS - 1) * ITEMS);
+	/* Files are not copied: only the process itself takes memory. */
+	check(each < 5, "an inherited file takes %.0f bytes", each);
 }
 #endif
 
-/* What cannot be: code that stays where memory was moved away, code that moves nowhere, code of a
- * file in none, code that begins in other code, each once, and an item that is there twice. */
+/* Impossible records, each once: code left where memory was moved away, code moved to its own
+ * place, a file's code outside of any file, code inside other code, a text written twice. */
 static void write_places(void)
 {
 	add_code(0x1000, "left behind", 100);
@@ -458,7 +461,7 @@ static void write_places(void)
 
 static void test_places(void)
 {
-	check(truth->torn == 6 && truth->gaps == 6, "code lies where its memory is: %llu torn",
+	check(truth->torn == 6 && truth->gaps == 6, "impossible records count as torn: %llu",
 	      (unsigned long long)truth->torn);
 }
 
