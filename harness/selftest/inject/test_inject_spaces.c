@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A heap that grows, and is recorded as a whole each time: what each record changes is found in a
- * time that does not grow with the code in it. */
+/* Finding what each record of a growing heap changes, in time independent of the code in it. */
 #include "harness/inject/inject_spaces.h"
 #include "harness/format/truth/format.h"
 #include "harness/selftest/support/growth.h"
@@ -9,7 +8,7 @@
 enum { PID = 5, PAGE = 0x1000, HEAP = 0x100000, CODE = 64 };
 enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* Code in each page, and then a record of all pages so far. */
+/* Adds code in each page, and then a record of all pages so far. */
 static void map_and_add_code(size_t count)
 {
 	struct jp_inject_spaces *spaces = jp_inject_spaces_new();
@@ -30,7 +29,8 @@ static void map_and_add_code(size_t count)
 			right += piece.start == page + CODE && piece.end == end;
 		failed = failed ?: jp_inject_spaces_map(spaces, &event, true);
 	}
-	check(!failed && pieces == count && right == count, "each adds what is beside its code");
+	check(!failed && pieces == count && right == count,
+	      "each record adds the page behind its code");
 	jp_inject_spaces_free(spaces);
 	end_cost();
 }

@@ -170,7 +170,7 @@ static const struct hostile {
 	const char *what;
 	int good;          /* records before the bad one */
 	const char *error; /* part of the message; NULL: the record is right */
-	/* Puts a record, of which @size bytes at @at become @value. */
+	/* Puts a record; @size of its bytes at @at become @value. */
 	void (*put)(struct jitdump_made *dump);
 	size_t at, size;
 	uint64_t value;
