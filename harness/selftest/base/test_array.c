@@ -35,8 +35,7 @@ static void test_push(void)
 	check(moves < 20, "pushing %d elements reallocates only %zu times", MANY, moves);
 	count = 5;
 	item = jp_array_push(&items, &count, &capacity);
-	check(item == &items[5] && !item->id && !item->rest[0],
-	      "push zeroes an element that was in use before");
+	check(item == &items[5] && !item->id && !item->rest[0], "push zeroes a used element");
 	free(items);
 }
 
@@ -54,8 +53,7 @@ static void test_reserve(void)
 	items[0] = 17;
 	items[999] = 18;
 	old = capacity;
-	check(jp_array_reserve(&items, &capacity, old) && capacity == old,
-	      "a sufficient capacity is kept");
+	check(jp_array_reserve(&items, &capacity, old) && capacity == old, "enough capacity stays");
 	check(jp_array_reserve(&items, &capacity, old + 1) && capacity == 2 * old &&
 		      items[0] == 17 && items[999] == 18,
 	      "the capacity doubles and elements keep their values");

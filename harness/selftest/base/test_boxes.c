@@ -73,8 +73,7 @@ static void test_shrinking_query(void)
 	jp_boxes_build(&boxes);
 	for (size_t at = 0; jp_boxes_next(&boxes, 0, &box, &at, &item); found++)
 		box.from = last = item > last ? item : last;
-	check(last == BOXES - 1 && found < 20, "the last of many boxes is found after only %zu",
-	      found);
+	check(last == BOXES - 1 && found < 20, "the last box is found after only %zu", found);
 	jp_boxes_free(&boxes);
 }
 

@@ -73,8 +73,7 @@ static void test_foreign_proc(void)
 		_exit(waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status)
 									       : 3);
 	}
-	check(waitpid(way, &status, 0) == way && WIFEXITED(status),
-	      "a child enters a new pid namespace");
+	check(waitpid(way, &status, 0) == way && WIFEXITED(status), "a child has a new namespace");
 	if (WEXITSTATUS(status) == 4)
 		check(true, "a foreign /proc ends nobody # SKIP no pid namespace");
 	else

@@ -56,10 +56,8 @@ static bool is_harmless(const char *path, bool alone, const unsigned char *head,
 
 static void try_reading(void)
 {
-	note_result(can_read(scratch_path("in/file"), "mine"),
-		    "a file of the input's folder can be read");
-	note_result(can_read(scratch_path("in/deeper/file"), "deep"),
-		    "a file of a folder below can be read");
+	note_result(can_read(scratch_path("in/file"), "mine"), "an input folder's file is read");
+	note_result(can_read(scratch_path("in/deeper/file"), "deep"), "a file below it is read");
 	note_result(is_refused(scratch_path("else/good")), "a harmless file elsewhere is refused");
 	note_result(is_refused(scratch_path("else/secret")), "a secret file elsewhere is refused");
 	note_result(is_refused(scratch_path("in/../else/secret")), "a path through .. is refused");
@@ -70,7 +68,7 @@ static void try_reading(void)
 	note_result(is_refused(scratch_path("in-other/secret")),
 		    "a folder whose name only begins like the input's is refused");
 	note_result(jp_untrusted_there(scratch_path("in/none"), NULL) == -ENOENT,
-		    "a missing file gives ENOENT");
+		    "no file: ENOENT");
 }
 
 static void try_acting(pid_t parent)
@@ -80,11 +78,9 @@ static void try_acting(pid_t parent)
 
 	note_result(fd >= 0, "/proc can be read");
 	note_result(to_write < 0, "opening a file for writing fails");
-	note_result(open(scratch_path("open/new"), O_WRONLY | O_CREAT, 0600) < 0,
-		    "creating a file fails");
+	note_result(open(scratch_path("open/new"), O_WRONLY | O_CREAT, 0600) < 0, "creat() fails");
 	note_result(unlink(scratch_path("open/file")) < 0, "unlink() fails");
-	note_result(rename(scratch_path("open/file"), scratch_path("open/x")) < 0,
-		    "rename() fails");
+	note_result(rename(scratch_path("open/file"), scratch_path("open/x")) < 0, "rename fails");
 	note_result(mkdir(scratch_path("open/x"), 0700) < 0, "mkdir() fails");
 #ifndef __SANITIZE_ADDRESS__
 	note_result(chmod(scratch_path("open/file"), 0777) < 0, "chmod() fails");
@@ -202,8 +198,7 @@ int main(void)
 	for (unsigned int i = 0; i < shared->count; i++)
 		check(shared->all[i].good, "%s", shared->all[i].what);
 	check(shared->count > 10, "the confined process reported %u results", shared->count);
-	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK),
-	      "both output files exist");
+	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK), "both outputs exist");
 	check(waitpid(-1, NULL, 0) < 0, "no child process is left");
 	return check_done();
 }

@@ -104,10 +104,9 @@ static void test_small_files(void)
 
 	write_test_file("-17\n", 4);
 	check(jp_file_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"),
-	      "a small file is read");
+	      "a text is read");
 	check(jp_file_number(path, 5) == -17, "a negative number is read");
-	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"),
-	      "a text is cut to the buffer's size");
+	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"), "a text is cut to size");
 	write_test_file("none", 4);
 	check(jp_file_number(path, 5) == 5, "the default replaces a file that is not a number");
 	check(jp_file_text("/nowhere/file", text, sizeof(text)) == -ENOENT && !text[0] &&

@@ -35,8 +35,7 @@ int main(void)
 
 	check(!jp_groups_next(&groups, 0, &i), "an empty set has no groups");
 	for (size_t index = ELEMENTS; index-- > 0;)
-		check(!jp_groups_add(&groups, number_of(index), index), "element %zu is added",
-		      index);
+		check(!jp_groups_add(&groups, number_of(index), index), "%zu is added", index);
 	jp_groups_sort(&groups);
 	for (uint32_t number = 0; number < NUMBERS; number++)
 		check_group(&groups, number);

@@ -18,7 +18,7 @@ static void test_find(void)
 	char value[8];
 
 	check(jp_json_find(text, deep, value, sizeof(value)) && !strcmp(value, "z"),
-	      "a nested string is found");
+	      "a string is found");
 	check(!jp_json_find(text, n, value, sizeof(value)), "a number is not found as a string");
 	check(jp_json_find_number(text, n, &number) && number == 20, "a number is found");
 	check(!jp_json_find_number(text, deep, &number) &&

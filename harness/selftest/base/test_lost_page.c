@@ -51,7 +51,7 @@ int main(void)
 	      "the fault is reported: %s", text);
 	status = run_in_child(touch_lost_page, false);
 	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS,
-	      "a fault elsewhere kills the process");
+	      "a fault elsewhere kills the test");
 	while (watched <= MOST && !jp_lost_page_watch(bytes + watched, 1, &what))
 		watched++;
 	check(watched == MOST, "at most %d mappings are watched", watched);

@@ -61,7 +61,7 @@ static void test_shrinks(void)
 	check(no_output_is_left(), "the unfinished output is removed");
 	status = run_in_child(read_lost_page, false);
 	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS,
-	      "a fault elsewhere kills the process");
+	      "a fault elsewhere kills the test");
 }
 
 static void test_check(void)

@@ -79,8 +79,7 @@ static void test_drop(const char *path)
 
 	check(fd >= 0 && !jp_file_write(fd, "half", 4), "an incomplete file is written");
 	jp_new_file_drop(&file);
-	check(file_has(path, "new") && count_entries() == 1,
-	      "the incomplete file is removed and the old stays");
+	check(file_has(path, "new") && count_entries() == 1, "the old file is back, alone");
 }
 
 /* A file whose content must survive a kill has its name from the start. */
@@ -93,10 +92,8 @@ static void test_at_once(const char *path)
 
 	check(fd >= 0 && count_entries() == 1 && file_has(path, ""),
 	      "the new file is visible at once, empty %s", err.text);
-	check(!jp_file_write(fd, "more", 4) && file_has(path, "more"),
-	      "its content is visible as it is written");
-	check(read(old, &byte, 1) == 1 && byte == 'n',
-	      "an open descriptor still reads the old file");
+	check(!jp_file_write(fd, "more", 4) && file_has(path, "more"), "its content is visible");
+	check(read(old, &byte, 1) == 1 && byte == 'n', "an open descriptor reads the old file");
 }
 
 /* Undoing removes the file, unless another file has its name by then. */
@@ -180,8 +177,7 @@ static void test_refusals(const char *path)
 	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT,
 	      "a missing folder is an error: %s", err.text);
 	jp_new_file_drop(&file);
-	check(file_has(path, "more") && count_entries() == 3,
-	      "the file is unchanged and no other file is left");
+	check(file_has(path, "more") && count_entries() == 3, "no other file is left behind");
 }
 
 int main(void)

@@ -84,8 +84,7 @@ static bool equals(const char *text, const char *what)
 
 static void test_values(void)
 {
-	check(accepts("-v --loud") && line.verbose && !line.quiet,
-	      "switches set and clear their flags");
+	check(accepts("-v --loud") && line.verbose && !line.quiet, "switches set or clear flags");
 	check(accepts("") && !line.verbose && line.quiet, "an empty command line changes nothing");
 	check(accepts("--output=a") && equals(line.output, "a") && accepts("--output b") &&
 		      equals(line.output, "b") && accepts("-o c") && equals(line.output, "c") &&

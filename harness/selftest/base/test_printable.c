@@ -62,11 +62,9 @@ int main(void)
 		check(!strcmp(text, bytes), "%s are replaced in place", texts[i].what);
 		free(bytes);
 	}
-	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL,
-	      "replacing in place keeps a line feed");
+	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL, "line feeds stay in place");
 	bytes = write_to_memory(put_run, "ab\xc3\xa9\ncd");
-	check(!strcmp(bytes, "ab\xc3\xa9|4"),
-	      "a run of printable characters ends at a control character");
+	check(!strcmp(bytes, "ab\xc3\xa9|4"), "a printable run ends at a control character");
 	free(bytes);
 	bytes = write_to_memory(put_run, "ab");
 	check(!strcmp(bytes, "ab|2"), "a run of printable characters ends with the text");

@@ -150,7 +150,7 @@ static void test_file(void)
 			put_sample(writer, 7, 2 * i + 1);
 		jp_perfdata_round(writer);
 	}
-	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "the file is completed %s",
+	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "the file is closed %s",
 	      err.text);
 	check(!jp_perfdata_read(path, check_sample, &seen, &summary, &err), "the file is read %s",
 	      err.text);

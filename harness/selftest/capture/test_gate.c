@@ -144,14 +144,12 @@ static void test_protocol(void)
 	jp_cleanup_free char *text = NULL;
 
 	switches_left = INT_MAX;
-	check(strstr(jp_gate_environment(gate), scratch),
-	      "the command's environment has the path of the FIFOs");
+	check(strstr(jp_gate_environment(gate), scratch), "the environment has the FIFOs' path");
 	test_bad_requests();
 	test_intervals();
 	/* The child's exit ends its interval, at the latest when the keeper ends. */
 	end_gate(gate, &session);
-	check(!session.worker.error, "the keeper ends without an error %s",
-	      session.worker.err.text);
+	check(!session.worker.error, "the keeper ends without error %s", session.worker.err.text);
 	check(access(scratch_path("gate.ack"), F_OK), "the FIFOs are removed");
 	text = jp_file_read(scratch_path("intervals"), 1 << 20, NULL, &err);
 	check(text && !jp_intervals_parse(&read_back, "intervals", text, &err),
@@ -162,8 +160,7 @@ static void test_protocol(void)
 	if (read_back.nr_intervals == 3) {
 		const struct jp_interval *two = &read_back.intervals[1];
 
-		check(two->pid == (uint32_t)getpid() && two->process == 0,
-		      "an interval has its process");
+		check(two->pid == (uint32_t)getpid() && two->process == 0, "it has its process");
 		check(jp_intervals_at(&read_back, two->enabling, 0) == two &&
 			      jp_intervals_at(&read_back, two->disabled, 0) == two &&
 			      jp_intervals_at(&read_back, two->disabled + 5, 5) == two &&
@@ -302,8 +299,7 @@ static void test_backfill(void)
 	scratch_write(path, NULL, 0);
 
 	run_backfill(false, &all, NULL);
-	check(all.comms == 1 && all.exec,
-	      "if nothing was recorded, the process starts with an exec");
+	check(all.comms == 1 && all.exec, "without records, the process starts with an exec");
 	check(find_mapping(&all, one) >= 0 && find_mapping(&all, two) >= 0 && all.count > 5,
 	      "all mappings are written");
 	index = find_mapping(&all, one);

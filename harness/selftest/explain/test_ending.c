@@ -56,7 +56,7 @@ static void test_circles(void)
 	for (int i = -1; i < MOST; i++)
 		frames[i] = CODE;
 	check(!is_circle(frames, 2) && is_circle(frames, 3),
-	      "two equal frames are no circle, three are");
+	      "two equal frames are none, three are");
 }
 
 /* The first executable mapping of a process is its program, where threads begin. */

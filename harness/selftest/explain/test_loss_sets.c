@@ -43,8 +43,7 @@ static void test_most_sets(void)
 	check(!failed && sets.count == ALL, "%zu sets are added", sets.count);
 	check(!jp_loss_sets_add(&sets, &set, ALL, &nobody) && !set && sets.count == ALL,
 	      "one more set is dropped without an error");
-	check(!jp_loss_sets_add(&sets, &set, 0, &nobody) && set == first,
-	      "an existing set is found");
+	check(!jp_loss_sets_add(&sets, &set, 0, &nobody) && set == first, "a known set is found");
 	jp_loss_sets_free(&sets);
 }
 

@@ -17,8 +17,7 @@ static void test_shapes(void)
 	      "space 0 has no earlier stack");
 	check(!jp_same_frames(&last, 1, deep, 6), "the first stack of a space has no equal frames");
 	check(jp_same_frames(&last, 1, deep, 6) == 6, "an equal stack has all frames equal");
-	check(jp_same_frames(&last, 1, other, 5) == 3,
-	      "a stack with other inner frames has 3 equal");
+	check(jp_same_frames(&last, 1, other, 5) == 3, "other inner frames leave 3 equal");
 	check(jp_same_frames(&last, 1, deep, 6) == 3, "a deeper stack has 3 equal");
 	check(jp_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone has 3 equal");
 	check(jp_same_frames(&last, 1, deep, 6) == 3, "after that only 3 frames are known");

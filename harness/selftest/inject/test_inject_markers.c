@@ -33,8 +33,7 @@ static const char *read_below(int root, const char *path)
 	struct jp_error err;
 
 	*messages = '\0';
-	check(!jp_inject_read(&dumps, &read, &err) && summary.refused,
-	      "a dump with another inode is refused");
+	check(!jp_inject_read(&dumps, &read, &err) && summary.refused, "such a dump is refused");
 	return messages;
 }
 

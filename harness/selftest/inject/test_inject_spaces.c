@@ -29,8 +29,7 @@ static void map_and_add_code(size_t count)
 			right += piece.start == page + CODE && piece.end == end;
 		failed = failed ?: jp_inject_spaces_map(spaces, &event, true);
 	}
-	check(!failed && pieces == count && right == count,
-	      "each record adds the page behind its code");
+	check(!failed && pieces == count && right == count, "each record adds one piece of a page");
 	jp_inject_spaces_free(spaces);
 	end_cost();
 }

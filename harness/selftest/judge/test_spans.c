@@ -28,8 +28,7 @@ static void test_list(const struct jp_spans *spans)
 {
 	const struct jp_span *end, *span = find_spans(spans, PID, &end);
 
-	check(end - span == 2, "a mapping that loses its second half has two spans: %d",
-	      (int)(end - span));
+	check(end - span == 2, "losing its second half makes two spans: %d", (int)(end - span));
 	check(span[0].mapping.start == 0x1000 && span[0].mapping.end == 0x3000 &&
 		      span[0].open_before == 20 && span[0].open_after == 21 &&
 		      span[0].close_before == 30 && span[0].close_after == 33,
@@ -55,8 +54,7 @@ static void test_known_spans(const struct jp_spans *spans)
 	check(!jp_spans_told(spans, PID, 0x2000, 0, 19) &&
 		      !jp_spans_told(spans, PID, 0x2000, 21, 100),
 	      "it is not known before or after");
-	check(!jp_spans_told(spans, PID, 0x8000, 0, 100),
-	      "a mapping that is not executable is not known");
+	check(!jp_spans_told(spans, PID, 0x8000, 0, 100), "data is not known");
 	check(!jp_spans_told(spans, PID, 0x9000, 0, 100), "an act behind the list is not known");
 }
 

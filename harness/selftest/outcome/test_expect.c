@@ -401,14 +401,12 @@ static void test_good_file(void)
 	while (fewer.nr_expectations && !fewer.expectations[fewer.nr_expectations - 1].allow[0])
 		fewer.nr_expectations--;
 	fewer.nr_expectations--;
-	check(!jp_expect_allows(&fewer, 0, &exception),
-	      "without that line the cause is not allowed");
+	check(!jp_expect_allows(&fewer, 0, &exception), "without the line it is not allowed");
 	exception.cause = "short";
 	check(!jp_expect_allows(one, 0, &exception), "another cause is not allowed");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_allows(one, 0, &exception),
-	      "the same cause of another metric is not allowed");
+	check(!jp_expect_allows(one, 0, &exception), "a cause of another metric is not allowed");
 	again = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
 			   &err);
 	strcpy(exception.metric, "broken.chain");

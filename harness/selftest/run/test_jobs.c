@@ -22,8 +22,7 @@ int main(void)
 	check(!jp_jobs_may_start(&jobs, &ours) && !jp_jobs_may_start(&jobs, &theirs),
 	      "no second case that captures the whole machine may run");
 	jobs.alone = true;
-	check(!jp_jobs_may_start(&jobs, &small),
-	      "no case may run beside one that captures the whole machine");
+	check(!jp_jobs_may_start(&jobs, &small), "none may run beside a whole machine's capture");
 	jobs.alone = false;
 	jobs.running = 2;
 	check(!jp_jobs_may_start(&jobs, &small), "no third case may run if the limit is 2");

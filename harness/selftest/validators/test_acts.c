@@ -89,7 +89,7 @@ static void test_random_acts(uint64_t seed)
 		expected += ends_a_span(list, &acts[i]);
 	found = count_acts(&truth, &spans);
 	jp_boxes_free(&spans.boxes);
-	check(found == expected, "%d of %d acts end a span; counted: %d", (int)expected, SOME,
+	check(found == expected, "%d of %d acts end spans, not %d", (int)expected, SOME,
 	      (int)found);
 }
 

@@ -30,8 +30,7 @@ int main(void)
 	struct jp_mapping_halves halves = {0};
 	struct jp_event record;
 
-	check_record(&halves, make_record(0x1000, 0x3000, 0x1000), 0,
-		     "the first record has no neighbour");
+	check_record(&halves, make_record(0x1000, 0x3000, 0x1000), 0, "the first has no neighbour");
 	check_record(&halves, make_record(0x3000, 0x4000, 0x3000), BEFORE,
 		     "a record that continues it has a neighbour before");
 	check_record(&halves, make_record(0x3000, 0x4000, 0x4000), 0,

@@ -129,8 +129,7 @@ static void test_honest_streams(void)
 		run_thread(PID + 1, 1, 300, 1000, &random);
 		wrong += count_faults() != 0;
 	}
-	check(!wrong, "200 honest pairs of streams, with switches and stalls: %u have a fault",
-	      wrong);
+	check(!wrong, "200 honest pairs with switches and stalls: %u have a fault", wrong);
 }
 
 /* A kernel that skips samples at random does so for both clocks. */
@@ -151,10 +150,8 @@ static void test_hidden_samples(void)
 		caught += count_faults() != 0;
 	}
 	made.hides = 0;
-	check(!wrong, "200 pairs of streams that both lack one of 100 samples: %u have a fault",
-	      wrong);
-	check(caught == 200, "a capture that lacks one more of 12 samples is caught: %u of 200",
-	      caught);
+	check(!wrong, "200 pairs that both lack one of 100 samples: %u have a fault", wrong);
+	check(caught == 200, "a capture that lacks 1 of 12 more is caught: %u of 200", caught);
 }
 
 static void test_few_missing(void)
@@ -182,8 +179,7 @@ static void test_missing_in_a_row(void)
 		drop_samples(at, 3);
 		caught += count_faults() != 0;
 	}
-	check(caught == 489, "three missing samples in a row are caught at %u of 489 places",
-	      caught);
+	check(caught == 489, "three missing in a row are caught at %u of 489 places", caught);
 }
 
 static void test_missing_at_random(void)
@@ -282,8 +278,7 @@ static void test_throttling(void)
 				drop_samples(i, 1);
 		wrong += count_faults() != 0;
 	}
-	check(wrong == 50, "throttled streams that lack each fifth sample are caught: %u of 50",
-	      wrong);
+	check(wrong == 50, "throttled streams without each fifth are caught: %u of 50", wrong);
 }
 
 int main(void)

@@ -103,15 +103,13 @@ static void test_tables(void)
 	      "a .symtab and a packed one are found, a misnamed .dynsym is not");
 	file.size = made.head.e_shoff + 8;
 	found = jp_elf_tables(&file);
-	check(found.elf && found.cut_short && !found.symtab,
-	      "section headers cut in part are noticed");
+	check(found.elf && found.cut_short && !found.symtab, "a partly cut table is noticed");
 	file.size = made.head.e_shoff - 8;
 	found = jp_elf_tables(&file);
 	check(found.elf && found.cut_short, "section headers cut off as a whole are noticed");
 	memset(bytes + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
 	found = jp_elf_tables(&file);
-	check(found.elf && !found.cut_short && !found.symtab,
-	      "a file without section headers is not cut");
+	check(found.elf && !found.cut_short && !found.symtab, "a file without them is not cut");
 	found = jp_elf_tables(&(struct jp_elf_input){-1, "no ELF", 6});
 	check(!found.elf, "a text is no ELF file");
 }
@@ -153,8 +151,7 @@ static void test_debuglink(void)
 	elf_made_end(&made);
 	free(bytes);
 	file = elf_made_input(&made, &bytes);
-	check(!jp_elf_debuglink(&file, name, sizeof(name)),
-	      "a section without bytes has no debug link");
+	check(!jp_elf_debuglink(&file, name, sizeof(name)), "an empty section has no debug link");
 	file.size = 3;
 	check(!jp_elf_debuglink(&file, name, sizeof(name)), "a cut file has no debug link");
 }

@@ -77,8 +77,7 @@ static void test_moves(void)
 	moved = find_load(&loads, 0x6000);
 	check(moved && !*moved->name && !moved->code, "a move of an unknown index has no name");
 	moved = find_load(&loads, 0x8000);
-	check(moved && !strcmp(moved->name, "again"),
-	      "the last load of an index counts for a move");
+	check(moved && !strcmp(moved->name, "again"), "a move uses the last load of an index");
 	check(loads.folder.bad == 2 && strstr(loads.folder.why.text, "/jit-6.dump: "),
 	      "two bad dumps are counted: %s", loads.folder.why.text);
 	jp_code_loads_free(&loads);

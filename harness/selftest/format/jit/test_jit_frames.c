@@ -168,14 +168,12 @@ static void test_merge(void)
 		add_function(&frames, offsets[i]);
 	}
 	jp_jit_frames_add(&frames, &(struct jp_jit_function){.size = SIZE, .offset = 8}, FRAME);
-	check(frames.count == 3 && frames.bad == 1,
-	      "three functions are accepted, the distant one is refused");
+	check(frames.count == 3 && frames.bad == 1, "three are accepted, the distant one refused");
 	jp_jit_frames_end(&frames, FRAME, INDEX);
 	frame = (struct jp_cfi_section){frames.frame.bytes, frames.frame.size, FRAME};
 	index = (struct jp_cfi_section){frames.index.bytes, frames.index.size, INDEX};
-	check(!jp_cfi_check(&frame, &index, &sound, NULL) && sound.index,
-	      "tables and index are sound");
-	check(frames.frame.size == 24 + 3 * 20 + 4, "all functions share one CIE: %zu bytes",
+	check(!jp_cfi_check(&frame, &index, &sound, NULL) && sound.index, "both tables are sound");
+	check(frames.frame.size == 24 + 3 * 20 + 4, "all share one CIE: %zu bytes",
 	      frames.frame.size);
 	for (size_t i = 0; i < 3; i++) {
 		size_t entry = 12 + 8 * i, at = INDEX + read_word(&frames.index, entry + 4) - FRAME;

@@ -37,8 +37,7 @@ static void test_generations(void)
 		}
 	}
 	check(files > 1 && files < MANY, "%d functions need only %d files", MANY, files);
-	check(packed > 100 && apart == packed, "%u of %u packed functions lie close together",
-	      apart, packed);
+	check(packed > 100 && apart == packed, "%u of %u packed ones lie close", apart, packed);
 	check(aligned == MANY, "%u functions are aligned to %d", aligned, ALIGN);
 }
 
@@ -56,8 +55,7 @@ static void test_distances(void)
 		      functions[0].offset - functions[1].offset == 0x2000 &&
 		      functions[2].offset - functions[1].offset == 0x20,
 	      "the others keep their distances");
-	check(functions[3].file != functions[0].file,
-	      "only the overlapping function is in the second file");
+	check(functions[3].file != functions[0].file, "the overlapping function is alone there");
 }
 
 /* A failed write must leave no file and return an error. */

@@ -135,8 +135,7 @@ static void test_many_lines(void)
 		snprintf(name, sizeof(name), "f%u_", at);
 		right += first && last && !strcmp(first, name) && !strcmp(last, name);
 	}
-	check(right == COUNT, "%u of %d addresses of a large map have the right name", right,
-	      COUNT);
+	check(right == COUNT, "%u of %d addresses of a large map are right", right, COUNT);
 	jp_perf_map_free(map);
 	free(text);
 }

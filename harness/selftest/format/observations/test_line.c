@@ -132,7 +132,7 @@ static void test_limits(void)
 	for (int i = 0; i < JP_OBSERVATION_FRAMES; i++, size += 4)
 		memcpy(text + size, " 0x1", 5);
 	check(!parse(0, text) && parser.observed.nr_names == JP_OBSERVATION_FRAMES,
-	      "4096 frames are read");
+	      "4096 are read");
 	memcpy(text + size, " 0x1", 5);
 	check(!strcmp(parse(0, text) ?: "", "at most 4096 frames"), "4097 frames are refused");
 }

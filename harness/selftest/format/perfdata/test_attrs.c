@@ -208,8 +208,7 @@ static void test_ids(void)
 	jp_perf_attrs_free(&attrs);
 	second.sample_type = JP_PERF_SAMPLE_IP;
 	add_attr(&second, 0);
-	check(find_attr(JP_PERF_RECORD_SAMPLE, 0) == 0,
-	      "without ids samples belong to the only attr");
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 0) == 0, "without ids the only attr is meant");
 	second.sample_type |= JP_PERF_SAMPLE_TID;
 	add_attr(&second, 0);
 	check(find_attr(JP_PERF_RECORD_SAMPLE, 0) == -1 && find_attr(JP_PERF_RECORD_COMM, 0) == 0,
@@ -232,8 +231,7 @@ static void test_missing_ids(void)
 	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == 1 && find_attr(JP_PERF_RECORD_COMM, 7) == 0,
 	      "samples belong to the only attr that is no dummy");
 	add_attr(&sampling, 0);
-	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == -1,
-	      "samples belong to none of two such attrs");
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == -1, "two such attrs have no samples");
 	jp_perf_attrs_free(&attrs);
 	for (int i = 0; i < 2; i++) {
 		add_attr(&dummy, 0);
@@ -250,8 +248,7 @@ static void test_missing_ids(void)
 	add_attr(&dummy, 5);
 	attrs.ids_missing = true;
 	add_attr(&sampling, 0);
-	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == 1,
-	      "the same holds if only some ids are missing");
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == 1, "the same holds if some ids are missing");
 	jp_perf_attrs_free(&attrs);
 }
 

@@ -215,8 +215,7 @@ static void test_stream_features(void)
 	text = find_feature(JP_PERF_FEATURE_VERSION, &size);
 	check(text && size == 20 && !strcmp((const char *)text + 4, "second"),
 	      "the last of two equal features is kept");
-	check(!find_feature(JP_PERF_FEATURE_OSRELEASE, &size),
-	      "a feature without payload is dropped");
+	check(!find_feature(JP_PERF_FEATURE_OSRELEASE, &size), "an empty feature is dropped");
 	check(!strcmp(found.summary.version, "second") && !found.header.features[1],
 	      "unknown features are dropped");
 }
@@ -263,8 +262,7 @@ static void test_aux(void)
 		good += record.type == JP_PERF_RECORD_AUXTRACE && record.size == words[2 + 2 * i];
 	}
 	check(words[0] == 2 && good == 2, "the table has the new places");
-	check(found.count == 1 && found.bytes[words[3] + 48] == 'A',
-	      "the payload of records is copied");
+	check(found.count == 1 && found.bytes[words[3] + 48] == 'A', "the payload is copied");
 }
 
 /* Files with the old header, which has no feature bits. */

@@ -64,11 +64,9 @@ int main(void)
 	check_join("a cookie between two has no chain", 10, 120, 0, 0);
 	check_join("an empty chain is joined", 10, 150, 0, 0);
 	check(!join_sample(10, user, 3, &waits, &length) && !waits,
-	      "a marker among user addresses is ignored");
-	check(!join_sample(10, cut, 3, &waits, &length) && !waits,
-	      "a marker without a cookie is ignored");
-	check(join_sample(10, bare, 2, &waits, &length) == 1 && waits,
-	      "a chain of marker and cookie is joined");
+	      "a marker at user level is none");
+	check(!join_sample(10, cut, 3, &waits, &length) && !waits, "a marker needs a cookie");
+	check(join_sample(10, bare, 2, &waits, &length) == 1 && waits, "marker and cookie suffice");
 	check(!join_sample(10, bare, 1, &waits, &length) && !waits &&
 		      !join_sample(10, bare, 0, &waits, &length),
 	      "a chain of a marker alone, or empty, is not");

@@ -194,8 +194,7 @@ static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 		       (!has_ids &&
 			(event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
 	      "%s: encoding again gives the same bytes", what);
-	check(!jp_perf_encode(&layout, &event, again, size - 8),
-	      "%s does not fit into a smaller buffer", what);
+	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size", what);
 }
 
 /* Truncated records: cut in the sample id, a name or an array. */
@@ -230,10 +229,9 @@ static void test_unknown_records(void)
 	struct jp_event sample = make_event(RECORDS - 1);
 	unsigned char bytes[4096];
 
-	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)),
-	      "samples with counts cannot be encoded");
+	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)), "counts cannot be encoded");
 	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)),
-	      "records of unknown type cannot be encoded");
+	      "unknown types are not encoded");
 }
 
 static void test_range(void)

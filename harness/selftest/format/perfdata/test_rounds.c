@@ -71,8 +71,7 @@ static void check_merge(uint64_t *state)
 	wrong += jp_rounds_end(&rounds) != 0;
 	qsort(all, count, sizeof(*all), compare_times);
 	if (wrong || delivered.count != count || !records_equal(all, delivered.all, count))
-		check(false, "%zu of %zu records are delivered, %zu wrong", delivered.count, count,
-		      wrong);
+		check(false, "%zu of %zu records came, %zu wrong", delivered.count, count, wrong);
 	jp_rounds_free(&rounds);
 }
 
@@ -121,8 +120,7 @@ static void test_stops(void)
 		add_record(&rounds, i, i);
 	jp_rounds_finish(&rounds);
 	add_record(&rounds, 9, 9);
-	check(jp_rounds_finish(&rounds) == -EIO && delivered.count == 2,
-	      "an error of the receiver ends a round");
+	check(jp_rounds_finish(&rounds) == -EIO && delivered.count == 2, "an error ends a round");
 	jp_rounds_free(&rounds);
 	delivered = (struct delivered){.stop_at = 1};
 	rounds = (struct jp_perf_rounds){.deliver = deliver, .context = &delivered};

@@ -140,8 +140,7 @@ static void test_namespaces(void)
 	check(!decode_record(&layout, &event, &regs) && event.type == JP_EVENT_OTHER &&
 		      event.namespaces.count == 7,
 	      "a NAMESPACES record has its count");
-	check(!event.namespaces.pid && !event.namespaces.mnt,
-	      "a cut NAMESPACES record has no inodes");
+	check(!event.namespaces.pid && !event.namespaces.mnt, "a cut record has no inodes");
 	begin_record(JP_PERF_RECORD_NAMESPACES, 0);
 	put_word(1);
 	put_word(7);
@@ -209,8 +208,7 @@ static void test_kernel_maps(void)
 		      table[i].kernel ? "the kernel's" : "a process's");
 		words[2] = UINT64_C(0xffffffffffffefff);
 		words[3] = 0x1000;
-		check(!decode_record(&layout, &event, &regs),
-		      "a mapping may end with the last address");
+		check(!decode_record(&layout, &event, &regs), "the last address may be mapped");
 	}
 }
 
@@ -255,8 +253,7 @@ static void test_no_sample_id(void)
 		put_word(ids[i]);
 		put_word(0x1000);
 		record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-		check(jp_perf_attrs_of(&attrs, record) == i,
-		      "a sample of event %d is assigned to it", i);
+		check(jp_perf_attrs_of(&attrs, record) == i, "a sample has its event %d", i);
 	}
 	record = begin_record(JP_PERF_RECORD_COMM, 0);
 	put_word(ids[1]); /* a process and a thread, and no id */

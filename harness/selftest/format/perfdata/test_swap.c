@@ -149,7 +149,7 @@ static void test_samples(void)
 	jp_perf_layout(&attr, 0, &layout);
 	swap_record(&layout, &whole, head);
 	check(memcmp(whole.ours, whole.theirs, whole.size) == 0,
-	      "a sample with all parts is swapped");
+	      "all parts of a sample are swapped");
 	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
 		const struct swapped_pair before = cut = make_sample();
 

@@ -34,7 +34,7 @@ static void test_folders(void)
 		      !strcmp(path, scratch_path("slashes/study/case")) && !access(path, W_OK),
 	      "a case's folder is made");
 	check(!jp_run_dir_case(&dir, "study/other", path, sizeof(path), &err),
-	      "another case's folder is made");
+	      "another case is made");
 	check(jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) == -EEXIST &&
 		      strstr(err.text, "study/case"),
 	      "an existing case's folder is refused: %s", err.text);
@@ -110,8 +110,7 @@ static void test_temporary_folder(void)
 	check(!jp_run_dir_make(&dir, NULL, &err) && dir.temporary &&
 		      !strncmp(dir.path, scratch, strlen(scratch)),
 	      "a temporary folder is made in TMPDIR");
-	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK),
-	      "the temporary folder is removed");
+	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "the folder is removed");
 	setenv("TMPDIR", scratch_path("none"), 1);
 	check(jp_run_dir_make(&dir, NULL, &err) == -ENOENT && strstr(err.text, "/none: "),
 	      "a missing TMPDIR is an error: %s", err.text);
@@ -215,8 +214,7 @@ static void test_watched(void)
 	free(written);
 	check(jp_watched_write(&info, scratch_path("none"), &err) && strstr(err.text, "none"),
 	      "a missing folder is an error: %s", err.text);
-	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG,
-	      "a too long path is an error");
+	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG, "a long path is an error");
 	check(jp_capture_info_write(&(struct jp_capture_info){0}, long_name, &err) == -ENAMETOOLONG,
 	      "a too long path of capture is an error");
 }

@@ -32,20 +32,15 @@ static void test_ranges(void)
 	load_code(1, 0x3000, 0x100);
 	check(has_exactly(0x3000, 0x3100), "one function is found");
 	load_code(2, 0x1000, 0x100);
-	check(has_exactly(0x1000, 0x1100) && has_exactly(0x3000, 0x3100),
-	      "a second function below it is found");
+	check(has_exactly(0x1000, 0x1100) && has_exactly(0x3000, 0x3100), "a lower one is found");
 	load_code(3, 0x5000, 0x100);
-	check(has_exactly(0x5000, 0x5100) && has_exactly(0x3000, 0x3100),
-	      "a third function above both is found");
+	check(has_exactly(0x5000, 0x5100) && has_exactly(0x3000, 0x3100), "a higher one is found");
 	load_code(4, 0x3100, 0x80);
-	check(has_exactly(0x3000, 0x3180) && loaded.count == 3,
-	      "a function behind another extends its range");
+	check(has_exactly(0x3000, 0x3180) && loaded.count == 3, "a function behind extends it");
 	load_code(5, 0x2f80, 0x80);
-	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3,
-	      "a function before another extends its range");
+	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3, "a function before extends it");
 	load_code(6, 0x3010, 0x10);
-	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3,
-	      "a function inside another changes nothing");
+	check(has_exactly(0x2f80, 0x3180) && loaded.count == 3, "one inside changes nothing");
 	load_code(7, 0x1080, 0x3f90);
 	check(has_exactly(0x1000, 0x5100) && loaded.count == 1, "a function across all joins them");
 	load_code(8, 0x9000, 0);
@@ -58,7 +53,7 @@ static void test_moves(void)
 {
 	jp_truth_code_move(1, 2, 3, 0x8000);
 	check(has_exactly(0x8000, 0x8100) && has_code(0x5000),
-	      "moved code is found at both places");
+	      "moved code is found in both places");
 	jp_truth_code_move(1, 2, 77, 0xa000);
 	check(!has_code(0xa000), "a move of unknown code is ignored");
 	jp_truth_code_unload(1, 2, 3);
@@ -72,14 +67,12 @@ static void test_torn(void)
 				       .load = {.function = 20, .addr = 0x20000, .size = 0x10}};
 
 	load_code(21, 0x21000, 0x10);
-	check(!has_code(0x20000) && has_code(0x21000),
-	      "records behind an unfinished slot are read");
+	check(!has_code(0x20000) && has_code(0x21000), "records after an unfinished slot are read");
 	load_code(22, 0x22000, 0x10);
 	check(has_code(0x21000) && has_code(0x22000) && loaded.settled == slot,
 	      "further records behind an unfinished slot are read");
 	jp_truth_commit(slot, &late);
-	check(has_code(0x20000) && loaded.settled == slot + 3,
-	      "the slot is read once it is finished");
+	check(has_code(0x20000) && loaded.settled == slot + 3, "the finished slot is read");
 }
 
 static void test_bad_seal(const char *path)

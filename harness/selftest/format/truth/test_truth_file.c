@@ -71,8 +71,7 @@ static void test_continuing(void)
 	scratch_write(path, bytes, size - 1);
 	check(strstr(open_in_child(path, 0), "unshortened") != NULL, "a shortened file is refused");
 	scratch_write(path, bytes, 10);
-	check(strstr(open_in_child(path, 0), "offset 0") != NULL,
-	      "a file without a whole header is refused");
+	check(strstr(open_in_child(path, 0), "offset 0") != NULL, "a cut header is refused");
 	free(bytes);
 	check(strstr(open_in_child("/dev/null", 0), "offset 0") != NULL, "a device is refused: %s",
 	      open_in_child("/dev/null", 0));
@@ -102,7 +101,7 @@ static void test_outer_ids(void)
 	check(!jp_truth_outside(proc) && jp_truth_outside_proc() == proc, "/proc is accepted");
 	self = jp_truth_self();
 	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(),
-	      "our own ids are right");
+	      "our ids are right");
 	check(jp_truth_outside_pid(pidfd, 77) == getpid(), "a pidfd gives the outer pid");
 	check(jp_truth_outside_pid(12345, 77) == -ENOENT, "a bad pidfd is an error");
 	check(jp_truth_outside_pid(proc, 77) == -ESRCH, "a descriptor of no process is an error");
@@ -112,8 +111,7 @@ static void test_outer_ids(void)
 		_exit(0);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	waitpid(pid, NULL, 0);
-	check(jp_truth_outside_pid(ended, 77) == -ESRCH,
-	      "a pidfd of an exited process is an error");
+	check(jp_truth_outside_pid(ended, 77) == -ESRCH, "an exited process's pidfd is an error");
 }
 
 int main(void)

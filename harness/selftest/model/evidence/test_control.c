@@ -87,8 +87,7 @@ static void test_order(void)
 	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count,
 	      "without a control nothing is added back");
 	jp_extras_free(&extras);
-	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5,
-	      "five events are added back");
+	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five are added back");
 	for (size_t i = 0; i < 4; i++)
 		check(!strcmp(extras.events[i].comm.name, names[i]), "%s comes at its time %lu",
 		      names[i], (unsigned long)extras.events[i].time);
@@ -125,8 +124,7 @@ static void test_gate_exec(void)
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
 
 	set_acts(&truth, 2);
-	check(control->exec(&evidence, PID, 220, 230),
-	      "an exec while the gate is shut is left out");
+	check(control->exec(&evidence, PID, 220, 230), "an exec behind a shut gate is left out");
 	check(!control->exec(&evidence, PID, 221, 230) && !control->exec(&evidence, PID, 220, 229),
 	      "an exec outside of the times is not");
 	check(!control->exec(&evidence, OTHER, 220, 230), "another process's exec is not");
@@ -135,8 +133,7 @@ static void test_gate_exec(void)
 	set_acts(&truth, 2);
 	acts[1].before = 300;
 	acts[1].after = 400;
-	check(!control->exec(&evidence, PID, 0, UINT64_MAX),
-	      "an exec while any gate is open is not");
+	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "an exec behind an open gate is not");
 	acts[1].after = 401;
 	check(control->exec(&evidence, PID, 0, UINT64_MAX),
 	      "an exec that ends while the gate shuts is left out");

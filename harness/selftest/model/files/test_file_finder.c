@@ -139,15 +139,13 @@ static void test_changed_files(void)
 	      "another inode is another file: %s", err.text);
 	wanted.ino = 0;
 	check(!jp_file_finder_changed(finder, &wanted, 0),
-	      "without an inode a file does not count as changed");
+	      "without an inode nothing counts as changed");
 	wanted.ino = st.st_ino;
 	wanted.id.size = 20;
-	check(!jp_file_finder_changed(finder, &wanted, 0),
-	      "with a build id a file does not count as changed");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "with a build id nothing is changed");
 	wanted.id.size = 0;
 	wanted.path = scratch_path("none");
-	check(!jp_file_finder_changed(finder, &wanted, 0),
-	      "a missing file does not count as changed");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "a missing file is not changed");
 	check(jp_file_finder_is_of_run(of_run) && !jp_file_finder_is_native(of_run) &&
 		      !jp_file_finder_is_of_run(finder) && jp_file_finder_is_native(finder),
 	      "finders know whether files are of a run or native");

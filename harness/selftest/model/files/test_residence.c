@@ -111,7 +111,7 @@ static void test_missing_process(uint32_t pid)
 
 	jp_residence_of(pid, &residence);
 	check(residence.root == -1 && residence.inner == pid,
-	      "an exited process has our residence");
+	      "an exited process gets our residence");
 }
 
 int main(void)

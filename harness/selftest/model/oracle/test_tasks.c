@@ -100,11 +100,10 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 	check(task && task->forked && task->before == 5 && task->ending == 20 && task->ended == 25,
 	      "the leader ends when another thread execs");
 	task = jp_tasks_at(tasks, OTHER, 15);
-	check(task && !task->exits && task->ended == 25,
-	      "the exec'ing thread gives up its own tid");
+	check(task && !task->exits && task->ended == 25, "the thread gives up its own tid");
 	task = jp_tasks_at(tasks, THIRD, 15);
 	check(task && task->exits && task->ptid == OTHER && task->ended == 25,
-	      "other threads end with the exec");
+	      "other threads end too");
 	task = jp_tasks_at(tasks, C, 30);
 	check(task && !task->forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
 		      task->ended == 41,
@@ -126,8 +125,7 @@ static void test_odd_names(const struct jp_tasks *tasks)
 	const struct jp_task_name *first = jp_tasks_name(tasks, OTHER, 13);
 
 	check_name(tasks, OTHER, 17, "name");
-	check(first && first == jp_tasks_name(tasks, OTHER, 17),
-	      "a repeated name is not a new name");
+	check(first && first == jp_tasks_name(tasks, OTHER, 17), "a repeated name is not new");
 	check_name(tasks, OTHER, 18, "another");
 	check_name(tasks, D, 18, "unknown");
 	check_name(tasks, OTHER, 45, "untold");

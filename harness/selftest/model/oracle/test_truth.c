@@ -32,8 +32,7 @@ static void write_family(void)
 
 static void test_family(void)
 {
-	check(!truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2,
-	      "parent and child write one truth");
+	check(!truth->torn && truth->nr_acts == 4 && truth->nr_codes == 2, "both write one truth");
 	check(find_code(parent, 0x1004, 299) && !find_code(parent, 0x1004, 301) &&
 		      !find_code(child, 0x1004, 199) && find_code(child, 0x1004, 350) &&
 		      !find_code(child, 0x1004, 401),
@@ -104,8 +103,7 @@ static void test_crowd(void)
 			 number == act->mark.value;
 		tids += act->tid != act->pid;
 	}
-	check(names == truth->nr_acts && tids == names,
-	      "each record has its own text and its thread's tid");
+	check(names == truth->nr_acts && tids == names, "each record has its text and its tid");
 }
 
 static void test_killed(void)
@@ -196,8 +194,7 @@ static void test_incarnations(void)
 	second = find_code(pid, 0x1004, 4500);
 	check(first && !strcmp(first->name, "first") && !find_code(pid, 0x1004, 2001),
 	      "its code ends with it");
-	check(second && !strcmp(second->name, "second"),
-	      "the next life of the pid has its own code");
+	check(second && !strcmp(second->name, "second"), "the pid's next life has its own code");
 }
 
 /* Two pids share an address space until the child execs. */
@@ -312,8 +309,7 @@ static void test_files(void)
 		      !strncmp(file->build_id, "00ff ", 5) && !strcmp(file->path, "/a program"),
 	      "a file has device, build id and path");
 	file = find_file(child, 11);
-	check(file && file->from == 200 && file->until == 400,
-	      "a fork inherits files until it execs");
+	check(file && file->from == 200 && file->until == 400, "a fork has files until it execs");
 	file = find_file(child, 12);
 	check(file && file->from == 200 && file->until == 300 &&
 		      find_file(parent, 12)->until == UINT64_MAX,

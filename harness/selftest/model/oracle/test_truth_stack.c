@@ -107,8 +107,7 @@ static void test_story(void)
 {
 	uint32_t pid = truth->codes[0].pid;
 
-	check(!truth->torn && !truth->gaps && !truth->overflow,
-	      "the truth is read without a torn record");
+	check(!truth->torn && !truth->gaps && !truth->overflow, "no record is torn");
 	check(truth->nr_acts == 5 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
 		      truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
 		      !strcmp(truth->acts[2].mark.text, "mark"),
@@ -223,8 +222,7 @@ static void test_torn(void)
 	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load_truth("torn")),
 	      "the unused tail may be a hole of 4 GiB");
 	jp_truth_free(torn);
-	check(!truncate(path, end - 1) && !load_truth("torn"),
-	      "a file that ends before its records is refused");
+	check(!truncate(path, end - 1) && !load_truth("torn"), "a cut file is refused");
 	write_truth("full", 20, write_story);
 	torn = load_truth("full");
 	check(torn && torn->overflow == used - 20, "a full file states how many records it lost");

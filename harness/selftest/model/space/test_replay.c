@@ -104,12 +104,9 @@ static void test_bounds(void)
 	add_map(1, 0x2000, PAGE, 0, "/b", 2);
 	add_map(1, 0x4000, PAGE, 0, "/c", 3);
 	check(is_unmapped(1, 0xfff), "the byte before a mapping is unmapped");
-	check(is_mapped(1, 0x1000, 0x1000, 0x2000, 0, "/a"),
-	      "the first byte of a mapping is mapped");
-	check(is_mapped(1, 0x1fff, 0x1000, 0x2000, 0, "/a"),
-	      "the last byte of a mapping is mapped");
-	check(is_mapped(1, 0x2000, 0x2000, 0x3000, 0, "/b"),
-	      "the end of a mapping belongs to the next");
+	check(is_mapped(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a mapping's first byte is mapped");
+	check(is_mapped(1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "a mapping's last byte is mapped");
+	check(is_mapped(1, 0x2000, 0x2000, 0x3000, 0, "/b"), "a mapping's end is the next one's");
 	check(is_unmapped(1, 0x3000), "the end of a mapping before a hole is unmapped");
 	check(is_unmapped(1, 0x3fff) && is_unmapped(1, 0x5000), "the ends of a hole are unmapped");
 	check(is_mapped(1, 0x4000, 0x4000, 0x5000, 0, "/c") &&
@@ -123,8 +120,7 @@ static void test_sizes(void)
 	add_map(1, 0x1000, 0, 0, "/empty", 1);
 	check_mappings(1, "", "an empty mapping is ignored");
 	add_map(1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
-	check(is_unmapped(1, UINT64_MAX - 1) && is_unmapped(1, 0),
-	      "a mapping that wraps around is ignored");
+	check(is_unmapped(1, UINT64_MAX - 1) && is_unmapped(1, 0), "a wrapping mapping is ignored");
 }
 
 static void test_cut(void)
@@ -171,17 +167,14 @@ static void test_fork(void)
 	add_comm(1, 1, "parent", false);
 	add_fork(2, 2, 1, 5);
 	check_mappings(2, "1000-2000+0/shared", "a child inherits its parent's mappings");
-	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0,
-	      "a child inherits its parent's name");
+	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "a child has its parent's name");
 	add_map(2, 0x1000, PAGE, 0, "/child's", 6);
 	add_map(1, 0x3000, PAGE, 0, "/parent's", 7);
 	check_mappings(1, "1000-2000+0/shared 3000-4000+0/parent's",
 		       "a mapping of the child is not in the parent");
-	check_mappings(2, "1000-2000+0/child's",
-		       "a later mapping of the parent is not in the child");
+	check_mappings(2, "1000-2000+0/child's", "a later mapping of the parent is its own");
 	add_fork(1, 9, 1, 8);
-	check_mappings(1, "1000-2000+0/shared 3000-4000+0/parent's",
-		       "a new thread changes nothing");
+	check_mappings(1, "1000-2000+0/shared 3000-4000+0/parent's", "a thread changes nothing");
 	add_fork(2, 2, 1, 9);
 	check_mappings(2, "1000-2000+0/shared 3000-4000+0/parent's",
 		       "a reused pid starts with its new parent's mappings");
@@ -197,8 +190,7 @@ static void test_synthesized_fork(void)
 	add_fork(2, 2, 1, 0);
 	check_mappings(2, "5000-6000+0/own", "a FORK synthesized at 0 keeps known mappings");
 	add_fork(3, 3, 1, 0);
-	check_mappings(3, "1000-2000+0/parent's",
-		       "a FORK synthesized at 0 inherits if nothing is known");
+	check_mappings(3, "1000-2000+0/parent's", "a FORK at 0 inherits if nothing is known");
 	there = true;
 	add_fork(4, 4, 1, 0);
 	there = false;
@@ -212,8 +204,7 @@ static void test_exec(void)
 {
 	add_map(1, 0x1000, PAGE, 0, "/a", 1);
 	add_comm(1, 4, "thread", false);
-	check(strcmp(jp_replay_comm(replay, 1), "") == 0,
-	      "a thread's name is not that of its process");
+	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is its own alone");
 	/* /proc/PID/comm of a kworker has its work too, and is longer than recorded names. */
 	add_comm(1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
 	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
@@ -242,11 +233,9 @@ static void test_duplicates(void)
 	check(jp_replay_find(replay, 1, 0x1000)->since == 60 &&
 		      jp_replay_find(replay, 1, 0x1000)->pgoff == PAGE,
 	      "a record with another offset is a new mapping");
-	check(jp_replay_generation(replay, 1) != generation,
-	      "a new mapping changes the generation");
+	check(jp_replay_generation(replay, 1) != generation, "a new mapping counts as a change");
 	add_map(1, 0x1000, PAGE, PAGE, "/b", 70);
-	check(is_mapped(1, 0x1000, 0x1000, 0x2000, PAGE, "/b"),
-	      "a record with another name is a new mapping");
+	check(is_mapped(1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "another name is a new mapping");
 }
 
 static void test_protection(void)
@@ -256,8 +245,7 @@ static void test_protection(void)
 
 	add_map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
 	jp_replay_apply(replay, &event);
-	check_mappings(1, "1000-2000+0/data 2000-3000+1000/code",
-		       "a mapping that is not executable cuts too");
+	check_mappings(1, "1000-2000+0/data 2000-3000+1000/code", "data cuts a mapping too");
 	check(find_prot(0x1000) == JP_PROT_READ, "a mapping has its protection");
 	event.kernel_map = true;
 	event.map.addr = 0x2000;
@@ -438,8 +426,7 @@ static void test_shared_space(void)
 	add_map(4, 0xd000, PAGE, 0, "/forked", 8);
 	check(!is_unmapped(4, 0xb000) && is_unmapped(1, 0xd000), "a forked child does not share");
 	add_task(JP_EVENT_END, 3, 0);
-	check(is_unmapped(3, 0xb000) && !is_unmapped(1, 0xb000),
-	      "an exit leaves the others' mappings alone");
+	check(is_unmapped(3, 0xb000) && !is_unmapped(1, 0xb000), "an exit leaves the others alone");
 	add_map(1, 0xf000, PAGE, 0, "/alone", 9);
 	check(is_unmapped(3, 0xf000) && jp_replay_sharing(replay, 1) == 1, "an exit ends sharing");
 	add_fork(1, 1, 4, 10);
@@ -487,8 +474,7 @@ static void test_protect(void)
 	add_map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
 	add_map(1, 0x8000, PAGE, 0, "/b", 1);
 	add_act(JP_EVENT_PROTECT, 0x3000, 5 * PAGE, 0, 0, JP_PROT_READ);
-	check_mappings(1, "1000-3000+7000/a 3000-5000+9000/a 8000-9000+0/b",
-		       "protecting splits a mapping");
+	check_mappings(1, "1000-3000+7000/a 3000-5000+9000/a 8000-9000+0/b", "a mapping is split");
 	check(find_prot(0x3000) == JP_PROT_READ && find_prot(0x1000) == RX &&
 		      find_prot(0x8000) == RX,
 	      "other mappings keep their protection");
@@ -508,8 +494,7 @@ static void test_remap(void)
 		       "a page is moved and grows");
 	check(find_prot(0x20000) == RX, "a moved mapping keeps its protection");
 	add_act(JP_EVENT_REMAP, 0x6000, PAGE, 0x30000, PAGE, 0);
-	check(is_unmapped(1, 0x30000) && count_mappings(1) == 3,
-	      "moving unknown memory makes no mapping");
+	check(is_unmapped(1, 0x30000) && count_mappings(1) == 3, "unknown memory moves nowhere");
 	add_act(JP_EVENT_UNMAP, 0x20000, 0, 0, 0, 0);
 	add_act(JP_EVENT_UNMAP, UINT64_MAX - 10, 20, 0, 0, 0);
 	check(count_mappings(1) == 3, "unmapping 0 bytes, or a range that wraps, is ignored");

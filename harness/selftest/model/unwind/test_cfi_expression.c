@@ -182,15 +182,13 @@ static void test_limits(void)
 
 	for (size_t i = 0; i < MOST; i++)
 		ops[i] = (struct jp_cfi_op){JP_OP_PUSH, 0, i};
-	check(evaluate(ops, 32, &result) == JP_CFI_STEPPED && result == 31,
-	      "32 words fit on the stack");
+	check(evaluate(ops, 32, &result) == JP_CFI_STEPPED && result == 31, "32 words fit");
 	check(evaluate(ops, 33, &result) == JP_CFI_NONE, "33 words do not fit");
 	ops[1] = (struct jp_cfi_op){JP_OP_JUMP, 0, 0};
 	ops[0] = (struct jp_cfi_op){JP_OP_CFA, 0, 0};
 	check(evaluate(ops, 2, &result) == JP_CFI_NONE, "an endless loop that pushes is stopped");
 	ops[0] = (struct jp_cfi_op){JP_OP_JUMP, 0, 0};
-	check(evaluate(ops, 2, &result) == JP_CFI_NONE,
-	      "an endless loop that pushes nothing is stopped");
+	check(evaluate(ops, 2, &result) == JP_CFI_NONE, "an endless loop of jumps is stopped");
 }
 
 /* A loop of 510 steps that counts down, and a few operations more. */
@@ -201,12 +199,10 @@ static void test_steps(void)
 				  {JP_OP_NOT, 0, 0},    {JP_OP_NOT, 0, 0},     {JP_OP_NOT, 0, 0}};
 	uint64_t result;
 
-	check(evaluate(ops, 8, &result) == JP_CFI_STEPPED && result == UINT64_MAX,
-	      "512 steps are allowed");
+	check(evaluate(ops, 8, &result) == JP_CFI_STEPPED && result == UINT64_MAX, "512 steps run");
 	check(evaluate(ops, 9, &result) == JP_CFI_NONE, "513 steps are not allowed");
 	ops[0].value = 3;
-	check(evaluate(ops, 9, &result) == JP_CFI_STEPPED && result == 0,
-	      "a loop that ends gives its value");
+	check(evaluate(ops, 9, &result) == JP_CFI_STEPPED && result == 0, "a loop has its value");
 }
 
 int main(void)

@@ -180,8 +180,7 @@ static void test_limits(void)
 	check(!walk(), "an unknown frame pointer stops the walk");
 	stack[5] = 0;
 	set_registers(PLAIN, 0);
-	check(walk() == 1 && regs.r[RIP] == code_of(SMALL) + 1,
-	      "a return address of 0 stops the walk");
+	check(walk() == 1 && regs.r[RIP] == code_of(SMALL) + 1, "address 0 stops the walk");
 	jp_known_step_at(steps, code_of(PLAIN))->row.direct = false;
 	set_registers(PLAIN, 0);
 	check(!walk(), "a row that is not direct stops the walk");

@@ -227,8 +227,7 @@ static void test_wrong_maps(void)
 		FILE *file;
 
 		if (owner && getuid()) {
-			check(publish_all(faults[i].fault, "debug") == -EPERM,
-			      "another owner needs root");
+			check(publish_all(faults[i].fault, "debug") == -EPERM, "chown needs root");
 			continue;
 		}
 		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
@@ -322,8 +321,7 @@ static void test_fork(void)
 	int status = -1;
 	pid_t child;
 
-	check(!jp_publish_begin("both", scratch) && !publish(1),
-	      "a process publishes before it forks");
+	check(!jp_publish_begin("both", scratch) && !publish(1), "a process publishes, then forks");
 	fflush(stdout);
 	child = fork();
 	if (!child) {
