@@ -88,7 +88,6 @@ static void test_overflow(void)
 	free(items);
 }
 
-/* Compares binary with linear search, for every count and key. */
 static void test_search(void)
 {
 	uint64_t ids[40];

@@ -133,7 +133,6 @@ static bool make_files(void)
 	       !chmod(scratch, 0711);
 }
 
-/* With few descriptors left, either all folders are opened or EMFILE is reported. */
 static void test_few_descriptors(const char *in, const char *other)
 {
 	const struct jp_readable readable = {.input = in, .folders = {other}};

@@ -19,7 +19,6 @@ static void write_test_file(const char *text, size_t size)
 
 typedef char *(*reader)(const char *path, size_t limit, size_t *size, struct jp_error *err);
 
-/* Checks both readers of whole files. */
 static void test_reader(reader read_it, const char *how)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, SIZE};

@@ -113,7 +113,6 @@ static void test_empty(void)
 	check(!map.slots, "a table may be freed twice");
 }
 
-/* Values of all sizes do not overlap. */
 static void test_sizes(void)
 {
 	bool good = true;

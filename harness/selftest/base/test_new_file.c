@@ -96,7 +96,6 @@ static void test_at_once(const char *path)
 	check(read(old, &byte, 1) == 1 && byte == 'n', "an open descriptor reads the old file");
 }
 
-/* Undoing removes the file, unless another file has its name by then. */
 static void test_undo(void)
 {
 	const char *path = scratch_path("undone");
@@ -113,7 +112,6 @@ static void test_undo(void)
 	jp_new_file_undo(path, fd);
 }
 
-/* Names of NAME_MAX bytes work, longer ones are refused. */
 static void test_longest_name(void)
 {
 	char path[sizeof(scratch) + NAME_MAX + 2];
@@ -135,7 +133,6 @@ static void test_longest_name(void)
 	      "a longer name is refused: %.80s", err.text);
 }
 
-/* The file lands in the folder that it was begun in, even if another takes its path. */
 static void test_swapped_folder(void)
 {
 	const char *folder = scratch_path("folder"), *moved = scratch_path("moved");

@@ -44,7 +44,6 @@ static void test_worst_end(void)
 	jp_culprits_free(&culprits);
 }
 
-/* A leaf that keeps the frame pointer is not blamed for a missing caller. */
 static void test_kept_frame_pointer(void)
 {
 	struct jp_end leaf = make_end(JP_END_LEAF, 0x1010, 6);
@@ -77,7 +76,6 @@ static void test_separate_culprits(void)
 	jp_culprits_free(&culprits);
 }
 
-/* Adjacent ranges are merged. */
 static void test_ranges(void)
 {
 	struct jp_blame blame = {.nr_ranges = 0};

@@ -29,7 +29,6 @@ static void check_lost_samples(int sideband, int samples, int sideband_then, dou
 	      samples, sideband_then, state.among, LOST);
 }
 
-/* Sets beyond the limit are no error, and known sets stay. */
 static void test_most_sets(void)
 {
 	enum { ALL = 1 << 20 };

@@ -33,7 +33,6 @@ static void test_runs(void)
 	jp_lint_map_free(&map);
 }
 
-/* Memory must not grow with the number of blank lines. */
 static void test_blank_lines(void)
 {
 	enum { MANY = 100000 };

@@ -183,7 +183,6 @@ static void test_bounds(void)
 	}
 }
 
-/* Texts of bounds and of counts that exceed them. */
 static void test_exceeded_bounds(void)
 {
 	static const struct {
@@ -467,7 +466,6 @@ static struct jp_cases *parse_valid(const char *text)
 	return cases;
 }
 
-/* Axes, defaults and named expectations give the same cases as text written out. */
 static void test_variants(void)
 {
 	static const char *const texts[] = {

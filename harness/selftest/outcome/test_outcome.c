@@ -152,7 +152,6 @@ static void test_evidence(void)
 	}
 }
 
-/* The total of a book: its own, or a class of another book. */
 static void test_books(void)
 {
 	struct jp_books books = {0};

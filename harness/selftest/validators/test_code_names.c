@@ -13,7 +13,6 @@ enum { PID = 9, SLACK = 10 };
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
 
-/* A load belongs to the latest activation of its own process that may have begun by then. */
 static void test_loads(void)
 {
 	struct jp_truth_code codes[] = {
@@ -63,7 +62,6 @@ static void test_frames(void)
 	jp_frame_names_free(&names);
 }
 
-/* The covered part of code includes its first byte and excludes its end. */
 static void test_covered(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
@@ -141,7 +139,6 @@ static void cover_each(size_t count)
 	free(codes);
 }
 
-/* A function of a file may have any name; its emitted callers must have the right one. */
 static void test_callers_of_files(void)
 {
 	struct jp_truth_code codes[] = {
@@ -200,7 +197,6 @@ static void test_interrupted_at_begin(void)
 	}
 }
 
-/* Causes of missing and wrong names: by the capture's content and the time of publication. */
 static void test_causes(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};

@@ -114,7 +114,6 @@ static void test_another_mapping(void)
 	free_truth_index(&truth);
 }
 
-/* A record after the end of one mapping is compared with the next mapping in its place. */
 static void test_second_mapping(void)
 {
 	static const struct jp_event_asked asked = {.ids = true};

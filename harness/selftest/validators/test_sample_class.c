@@ -37,7 +37,6 @@ static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts
 	}
 }
 
-/* Waiting handlers are found between other acts. */
 static void test_waits(void)
 {
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},

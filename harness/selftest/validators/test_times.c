@@ -67,7 +67,6 @@ static void test_images_in_interval(void)
 	}
 }
 
-/* A sample is credited to a file while the file was certainly mapped. */
 static void test_credited_samples(void)
 {
 	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
@@ -123,7 +122,6 @@ static void test_late_records(void)
 	jp_boxes_free(&truth.files_at);
 }
 
-/* A thread without the FORK and EXIT that the capture should have. */
 static void test_missing_thread(void)
 {
 	struct jp_event acts[] = {
@@ -144,7 +142,6 @@ static void test_missing_thread(void)
 	}
 }
 
-/* A capture that attaches must record the names of existing processes. */
 static void test_missing_name(void)
 {
 	struct jp_event act = LAUNCHED;
@@ -187,7 +184,6 @@ static void test_listed_names(void)
 	}
 }
 
-/* Records up to the end of a pid's interval belong to its first life, later ones to the next. */
 static void test_lives_of_a_pid(void)
 {
 	struct jp_truth truth = {.version = 3};
@@ -353,7 +349,6 @@ static void test_boundary_samples(void)
 	      "without known CPU time the same boundary samples are too many");
 }
 
-/* The name perf-exec of perf's child is wrong once the exec is over. */
 static void test_launcher(void)
 {
 	struct jp_event acts[] = {

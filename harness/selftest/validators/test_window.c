@@ -100,7 +100,6 @@ static void test_sample_times(void)
 	}
 }
 
-/* Most samples lie outside of the window, at one time. */
 static void test_samples_outside(void)
 {
 	struct jp_truth truth = {.version = 3};

@@ -106,7 +106,6 @@ static void test_machines(void)
 	}
 }
 
-/* At one address, the first symbol with a size counts; without a size it extends to the next. */
 static void test_sizes(void)
 {
 	static const struct made_symbol symbols[] = {
@@ -201,7 +200,6 @@ static void test_broken_tables(void)
 	      "a file that is not ELF is refused");
 }
 
-/* A debug file has no code: offsets follow from the segments of the mapped file. */
 static void test_debug_file(void)
 {
 	static const struct made_symbol symbols[] = {

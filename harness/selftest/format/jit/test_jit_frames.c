@@ -154,7 +154,6 @@ static uint32_t read_word(const struct jp_bytes *bytes, size_t at)
 	return value;
 }
 
-/* Four functions out of order, one farther away than 32 bits. */
 static void test_merge(void)
 {
 	static const uint64_t offsets[] = {0x1080, 0x1000, UINT64_C(1) << 33, 0x1040};

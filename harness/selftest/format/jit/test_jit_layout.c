@@ -41,7 +41,6 @@ static void test_generations(void)
 	check(aligned == MANY, "%u functions are aligned to %d", aligned, ALIGN);
 }
 
-/* Functions side by side in memory stay so in one file, in any order of loading. */
 static void test_distances(void)
 {
 	struct jp_jit_function functions[] = {{.addr = 0x3000, .size = 0x10},
@@ -58,7 +57,6 @@ static void test_distances(void)
 	check(functions[3].file != functions[0].file, "the overlapping function is alone there");
 }
 
-/* A failed write must leave no file and return an error. */
 static void test_failed_write(void)
 {
 	static const unsigned char code[4096] = {0xc3};

@@ -305,7 +305,6 @@ static void check_refusal(const char *what, int64_t owner, const char *says)
 	unlink(path);
 }
 
-/* A stale errno must not count as an error of reading. */
 static void test_stale_errno(void)
 {
 	struct jitdump_made dump = {.size = 0};

@@ -113,7 +113,6 @@ static void test_ambiguous_lines(void)
 	}
 }
 
-/* Without overlaps each address has its line's name. */
 static void test_many_lines(void)
 {
 	enum { COUNT = 20000 };

@@ -70,7 +70,6 @@ static void test_clocks(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-/* Our own attrs are recognized, with callchains of the kernel excluded or not. */
 static void test_own(void)
 {
 	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
@@ -103,7 +102,6 @@ static void test_own(void)
 	}
 }
 
-/* Data mappings are recorded if mmap_data asks for them. */
 static void test_data(void)
 {
 	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
@@ -264,7 +262,6 @@ static void add_many(size_t count)
 	end_cost();
 }
 
-/* Attrs added before the machine is known get it later. */
 static void test_machines(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = FULL};

@@ -278,7 +278,6 @@ static void test_old_header(void)
 	      "a file with an old header gets no features");
 }
 
-/* A section behind the end of a cut file is an error. */
 static void test_cut_short(void)
 {
 	const struct jp_perf_section far = {UINT64_C(1) << 40, 16};

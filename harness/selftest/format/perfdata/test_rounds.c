@@ -80,7 +80,6 @@ static void add_record(struct jp_perf_rounds *rounds, uint64_t time, uint64_t at
 	jp_rounds_add(rounds, &(struct jp_pending){.time = time, .at = at});
 }
 
-/* The end of a round delivers records up to the newest of the round before. */
 static void test_due_records(void)
 {
 	struct delivered delivered = {.count = 0};

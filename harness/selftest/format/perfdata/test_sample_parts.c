@@ -212,7 +212,6 @@ static void test_kernel_maps(void)
 	}
 }
 
-/* Swaps each field of an attr by its width, except the flags, which test_swap.c tests. */
 static void test_swapped_attr(void)
 {
 	static const unsigned char widths[] = {4, 4, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8,

@@ -128,7 +128,6 @@ static struct swapped_pair make_sample(void)
 	return pair;
 }
 
-/* Swapping a cut sample changes nothing behind it, and the fixed part is right. */
 static void test_samples(void)
 {
 	static const struct jp_perf_attr attr = {
@@ -164,7 +163,6 @@ static void test_samples(void)
 	      cuts, kept, good);
 }
 
-/* Records cut before the last field are left as words, and nothing behind them changes. */
 static void test_cut_records(void)
 {
 	static const struct {

@@ -65,7 +65,6 @@ static bool is_for_others(const char *path)
 	return lstat(path, &st) || st.st_mode & S_IWOTH;
 }
 
-/* With umask 0, others still must not be able to write. */
 static void test_permissions(void)
 {
 	const mode_t before = umask(0);

@@ -176,7 +176,6 @@ static void test_attached(void)
 	}
 }
 
-/* A snapshot does not count before it is read, nor a record for memory behind its range. */
 static void test_before_snapshot(void)
 {
 	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 160);
@@ -187,7 +186,6 @@ static void test_before_snapshot(void)
 		      find_cause(time));
 }
 
-/* Records of a pid's earlier incarnation do not count. */
 static void test_record_before_exec(void)
 {
 	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
@@ -292,7 +290,6 @@ static void test_gated_threads(void)
 	}
 }
 
-/* The earliest time at which the capture can know a mapping. */
 static void test_earliest_time(void)
 {
 	static const struct {
@@ -432,7 +429,6 @@ static void test_identical(void)
 	}
 }
 
-/* Every word that validators use has a cause, or is listed without one. */
 static void test_words(void)
 {
 	static const struct {
@@ -469,7 +465,6 @@ static void test_words(void)
 	      "the text has the cause and the validator's word");
 }
 
-/* Exceptions of stacks and names must have a cause of the table. */
 static void test_invented_causes(void)
 {
 	struct jp_findings findings = {.nr_metrics = 0};

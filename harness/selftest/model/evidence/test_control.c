@@ -29,7 +29,6 @@ static struct jp_announced announced[] = {
 	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 };
 
-/* The gate adds back the name and executable mappings of the process with a snapshot. */
 static void test_gate(void)
 {
 	struct jp_evidence evidence = {
@@ -77,7 +76,6 @@ static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras
 	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
 }
 
-/* Added events are sorted by time and own their texts. */
 static void test_order(void)
 {
 	static const struct jp_control control = {.name = "test", .add_back = add_back};
@@ -140,7 +138,6 @@ static void test_gate_exec(void)
 	jp_acts_of_free(&truth.acts_of);
 }
 
-/* The snapshot control adds back every snapshot of a capture with policy `none`. */
 static void test_snapshot(void)
 {
 	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},

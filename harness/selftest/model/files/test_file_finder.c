@@ -112,7 +112,6 @@ static void test_header(void)
 	      "another kind of record is ignored");
 }
 
-/* Recorded files that were replaced or written since. */
 static void test_changed_files(void)
 {
 	const char *path = scratch_path("changing");
@@ -153,7 +152,6 @@ static void test_changed_files(void)
 	jp_file_finder_free(NULL);
 }
 
-/* A deleted file is found again if the new file has its build id. */
 static void test_deleted_file(void)
 {
 	const char *own = read_own_path();

@@ -104,7 +104,6 @@ static void test_residence(uint32_t pid)
 	close(residence.root);
 }
 
-/* An exited process counts as one of our own namespaces. */
 static void test_missing_process(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};

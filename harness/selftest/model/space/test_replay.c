@@ -298,7 +298,6 @@ static void test_backing(void)
 	      "' (deleted)' alone is a whole name");
 }
 
-/* Compares many random records with an array of pages. */
 static void test_against_pages(void)
 {
 	enum { PAGES = 64, ROUNDS = 3000, FREE = 0xff };
@@ -468,7 +467,6 @@ static void add_act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64
 	check(!jp_replay_apply(replay, &event), "the act is applied");
 }
 
-/* An act of the truth protects each mapped part of its range. */
 static void test_protect(void)
 {
 	add_map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
@@ -503,7 +501,6 @@ static void test_remap(void)
 		       "unmapping a part leaves the rest");
 }
 
-/* A repeated record may add a build id; one that is too long is ignored. */
 static void test_build_ids(void)
 {
 	static const unsigned char id[21] = {1, 2, 3};

@@ -72,7 +72,6 @@ static void test_operations(void)
 	check_operation(JP_OP_SHRA, 0, 48, 200, 0);
 }
 
-/* A rotation turns 1, 2, 3 into 3, 1, 2. */
 static void test_rotation(void)
 {
 	static const uint64_t expected[] = {2, 1, 3};

@@ -100,7 +100,6 @@ static void test_bad_lines(void)
 	}
 }
 
-/* A NUL byte must not hide the lines behind it. */
 static void test_zeros(void)
 {
 	static const char line[] = ID " 8:1 12 /good\n";

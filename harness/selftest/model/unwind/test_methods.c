@@ -174,7 +174,6 @@ static void test_frame_pointers(void)
 	check(unwinds_to(JP_DUMP, 0, JP_UNWIND_NO_DATA), "without registers there is no frame");
 }
 
-/* Walks through code of all kinds of memory. */
 static void test_mappings(void)
 {
 	struct jp_unwound unwound;
@@ -323,7 +322,6 @@ static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *
 	return least * 1000 / DEEP;
 }
 
-/* Unwinds a recursion by tables and by frame pointers. */
 static void test_depth(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
