@@ -157,8 +157,7 @@ static void test_few_descriptors(const char *in, const char *other)
 		      "a limit of %d descriptors: %s", (int)most, failed ? err.text : "enough");
 		jp_delegate_close(&delegate);
 	}
-	check(opened && nr_refused > 1, "%d limits are too low, and the next is enough",
-	      nr_refused);
+	check(opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
 }
 
 int main(void)

@@ -50,8 +50,7 @@ int main(void)
 		      !strcmp(text, "jitproof: the file: is full\nleft"),
 	      "the fault is reported: %s", text);
 	status = run_in_child(touch_lost_page, false);
-	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS,
-	      "a fault elsewhere kills the test");
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "a fault elsewhere kills it");
 	while (watched <= MOST && !jp_lost_page_watch(bytes + watched, 1, &what))
 		watched++;
 	check(watched == MOST, "at most %d mappings are watched", watched);

@@ -60,8 +60,7 @@ static void test_shrinks(void)
 	      "the loss is reported: %s", text);
 	check(no_output_is_left(), "the unfinished output is removed");
 	status = run_in_child(read_lost_page, false);
-	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS,
-	      "a fault elsewhere kills the test");
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "a fault elsewhere kills it");
 }
 
 static void test_check(void)

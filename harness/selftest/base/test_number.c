@@ -147,8 +147,7 @@ static void test_clocks(void)
 	      "the CPU time of the process is less than the time since boot");
 	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "a timespec has both of its parts");
 	check(left > 50000 && left <= 60000, "until a deadline in a minute %d ms are left", left);
-	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0,
-	      "a past deadline has 0 ms");
+	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0, "a past deadline: 0 ms");
 	check(jp_clock_left_ms(jp_clock_now() + 2 * hour) == 3600000 &&
 		      jp_clock_left_ms(UINT64_MAX) == 3600000,
 	      "at most an hour is left");

@@ -129,8 +129,7 @@ static void test_option_order(void)
 		      equals(line.rest.list[0], "a") && equals(line.rest.list[1], "-") &&
 		      equals(line.rest.list[2], "b") && line.wide == 1,
 	      "operands between options are collected");
-	check(accepts("-- -v") && !line.verbose && line.rest.count == 1,
-	      "words behind -- are operands");
+	check(accepts("-- -v") && !line.verbose && line.rest.count == 1, "-- begins operands");
 	check(read_line(table, "-v --help --no", &err) == 1 && read_line(table, "-h", &err) == 1,
 	      "--help wins over later errors");
 	check(accepts("--pair a b --set full") &&

@@ -102,8 +102,7 @@ static void test_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &old);
 	check(fd == -EMFILE && noted_error() == EMFILE, "running out of descriptors is noted");
 	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
-	check(strstr(err.text, "ulimit -n") && noted_error() == EMFILE,
-	      "the error names ulimit -n");
+	check(strstr(err.text, "ulimit -n") && noted_error() == EMFILE, "it names ulimit -n");
 	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted_error(),
 	      "a missing file is no shortage");
 }

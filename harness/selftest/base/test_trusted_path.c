@@ -46,8 +46,7 @@ static void test_other_users(void)
 		return;
 	}
 	check(!chown(file, 65534, 0), "the file belongs to another user");
-	check_file(file, -EPERM, "script.py belongs to another user",
-		   "another user's file is refused");
+	check_file(file, -EPERM, "script.py belongs to another user", "another user's is refused");
 	check(!chown(file, 0, 65534) && !chmod(file, 0664), "another group can write the file");
 	check_file(file, -EPERM, "script.py can be written to by a group",
 		   "another group's file is refused");

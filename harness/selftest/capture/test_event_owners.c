@@ -16,8 +16,7 @@ static void test_event_owners(void)
 {
 	struct jp_map owners = {0};
 
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true),
-	      "a record from an inherited event is kept");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an inherited record is kept");
 	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true),
 	      "the same from another ancestor's event is a duplicate");
 	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true),
@@ -150,8 +149,7 @@ static void test_file(void)
 			put_sample(writer, 7, 2 * i + 1);
 		jp_perfdata_round(writer);
 	}
-	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "the file is closed %s",
-	      err.text);
+	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is closed %s", err.text);
 	check(!jp_perfdata_read(path, check_sample, &seen, &summary, &err), "the file is read %s",
 	      err.text);
 	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,

@@ -55,8 +55,7 @@ static void test_circles(void)
 	check(!bad && found, "of %d circles and other chains %d are judged wrongly", found, bad);
 	for (int i = -1; i < MOST; i++)
 		frames[i] = CODE;
-	check(!is_circle(frames, 2) && is_circle(frames, 3),
-	      "two equal frames are none, three are");
+	check(!is_circle(frames, 2) && is_circle(frames, 3), "two frames are none, three are");
 }
 
 /* The first executable mapping of a process is its program, where threads begin. */

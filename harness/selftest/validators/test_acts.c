@@ -89,8 +89,7 @@ static void test_random_acts(uint64_t seed)
 		expected += ends_a_span(list, &acts[i]);
 	found = count_acts(&truth, &spans);
 	jp_boxes_free(&spans.boxes);
-	check(found == expected, "%d of %d acts end spans, not %d", (int)expected, SOME,
-	      (int)found);
+	check(found == expected, "%d of %d acts end one, not %d", (int)expected, SOME, (int)found);
 }
 
 static void end_spans(size_t count)

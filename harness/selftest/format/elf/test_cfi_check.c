@@ -114,8 +114,7 @@ static void test_operands(void)
 	check(ACCEPTS("\x07\x80\x80\0") && ACCEPTS("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"),
 	      "numbers of up to ten bytes are sound");
 	check(!ACCEPTS("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"), "eleven bytes are not");
-	check(ACCEPTS("\x80\1") && !ACCEPTS("\x80") && ACCEPTS("\x80\x80\1"),
-	      "offset has an operand");
+	check(ACCEPTS("\x80\1") && !ACCEPTS("\x80") && ACCEPTS("\x80\x80\1"), "offset: an operand");
 	check(!ACCEPTS("\x01\1\1\1\1\1\1\1\1") && !ACCEPTS("\x17") && !ACCEPTS("\x3f"),
 	      "instructions that no compiler writes are refused");
 	check(ACCEPTS("\x0f\1\0") && !ACCEPTS("\x0f\2\0") && ACCEPTS("\x10\1\1\0") &&

@@ -63,8 +63,7 @@ int main(void)
 	check_join("a tid behind the last has no chain", 12, 1, 0, 0);
 	check_join("a cookie between two has no chain", 10, 120, 0, 0);
 	check_join("an empty chain is joined", 10, 150, 0, 0);
-	check(!join_sample(10, user, 3, &waits, &length) && !waits,
-	      "a marker at user level is none");
+	check(!join_sample(10, user, 3, &waits, &length) && !waits, "a marker of users is none");
 	check(!join_sample(10, cut, 3, &waits, &length) && !waits, "a marker needs a cookie");
 	check(join_sample(10, bare, 2, &waits, &length) == 1 && waits, "marker and cookie suffice");
 	check(!join_sample(10, bare, 1, &waits, &length) && !waits &&

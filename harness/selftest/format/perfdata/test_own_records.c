@@ -205,8 +205,7 @@ static void test_split_records(void)
 			summary.records == 6 && summary.own_records == 3;
 	}
 	if (PERF_FILE_ZSTD)
-		check(good == tried, "compressed data can be split at %d of %d places", good,
-		      tried);
+		check(good == tried, "compressed data splits at %d of %d places", good, tried);
 	else
 		check(true, "compressed records can be split # SKIP built without libzstd");
 }

@@ -147,8 +147,7 @@ static void test_samples(void)
 
 	jp_perf_layout(&attr, 0, &layout);
 	swap_record(&layout, &whole, head);
-	check(memcmp(whole.ours, whole.theirs, whole.size) == 0,
-	      "all parts of a sample are swapped");
+	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample's parts are swapped");
 	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
 		const struct swapped_pair before = cut = make_sample();
 
@@ -201,8 +200,7 @@ static void test_no_id(void)
 	memcpy(words.ours + 8, pair.ours + 12, 4);
 	memcpy(words.ours + 12, pair.ours + 8, 4);
 	swap_record(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
-	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0,
-	      "a record too short for its id is left as words");
+	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "a too short record stays words");
 }
 
 int main(void)

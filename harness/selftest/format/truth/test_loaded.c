@@ -52,8 +52,7 @@ static void test_ranges(void)
 static void test_moves(void)
 {
 	jp_truth_code_move(1, 2, 3, 0x8000);
-	check(has_exactly(0x8000, 0x8100) && has_code(0x5000),
-	      "moved code is found in both places");
+	check(has_exactly(0x8000, 0x8100) && has_code(0x5000), "moved code is in both places");
 	jp_truth_code_move(1, 2, 77, 0xa000);
 	check(!has_code(0xa000), "a move of unknown code is ignored");
 	jp_truth_code_unload(1, 2, 3);

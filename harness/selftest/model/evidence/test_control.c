@@ -82,8 +82,7 @@ static void test_order(void)
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
 	struct jp_extras extras;
 
-	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count,
-	      "without a control nothing is added back");
+	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count, "without control nothing comes");
 	jp_extras_free(&extras);
 	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five are added back");
 	for (size_t i = 0; i < 4; i++)

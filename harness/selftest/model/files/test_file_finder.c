@@ -137,8 +137,7 @@ static void test_changed_files(void)
 		      strstr(err.text, "/changing: inode "),
 	      "another inode is another file: %s", err.text);
 	wanted.ino = 0;
-	check(!jp_file_finder_changed(finder, &wanted, 0),
-	      "without an inode nothing counts as changed");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "without an inode nothing changed");
 	wanted.ino = st.st_ino;
 	wanted.id.size = 20;
 	check(!jp_file_finder_changed(finder, &wanted, 0), "with a build id nothing is changed");

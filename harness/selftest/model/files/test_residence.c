@@ -109,8 +109,7 @@ static void test_missing_process(uint32_t pid)
 	struct jp_residence residence = {.root = -1, .inner = pid};
 
 	jp_residence_of(pid, &residence);
-	check(residence.root == -1 && residence.inner == pid,
-	      "an exited process gets our residence");
+	check(residence.root == -1 && residence.inner == pid, "an exited process lives here");
 }
 
 int main(void)

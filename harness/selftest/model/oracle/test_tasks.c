@@ -102,8 +102,7 @@ static void test_odd_lives(const struct jp_tasks *tasks)
 	task = jp_tasks_at(tasks, OTHER, 15);
 	check(task && !task->exits && task->ended == 25, "the thread gives up its own tid");
 	task = jp_tasks_at(tasks, THIRD, 15);
-	check(task && task->exits && task->ptid == OTHER && task->ended == 25,
-	      "other threads end too");
+	check(task && task->exits && task->ptid == OTHER && task->ended == 25, "others end too");
 	task = jp_tasks_at(tasks, C, 30);
 	check(task && !task->forked && task->how == JP_HOW_EXEC && task->ending == 40 &&
 		      task->ended == 41,

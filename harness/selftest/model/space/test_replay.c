@@ -227,8 +227,7 @@ static void test_duplicates(void)
 	add_map(1, 0x1000, PAGE, 0, "/a", 50);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count_mappings(1) == 1,
 	      "a repeated record is no new mapping");
-	check(jp_replay_generation(replay, 1) == generation,
-	      "a repeated record does not change the generation");
+	check(jp_replay_generation(replay, 1) == generation, "a repeated record changes nothing");
 	add_map(1, 0x1000, PAGE, PAGE, "/a", 60);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 60 &&
 		      jp_replay_find(replay, 1, 0x1000)->pgoff == PAGE,
@@ -404,11 +403,9 @@ static void test_shared_space(void)
 	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
 	      "both processes are known to share");
 	add_map(2, 0x3000, PAGE, 0, "/child's", 2);
-	check(is_mapped(1, 0x3000, 0x3000, 0x4000, 0, "/child's"),
-	      "a mapping of the second is in the first");
+	check(is_mapped(1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "the first shares it");
 	add_map(1, 0x5000, PAGE, 0, "/later", 3);
-	check(is_mapped(2, 0x5000, 0x5000, 0x6000, 0, "/later"),
-	      "a mapping of the first is in the second");
+	check(is_mapped(2, 0x5000, 0x5000, 0x6000, 0, "/later"), "the second shares it");
 	jp_replay_cut(replay, 1, 0x1000, PAGE);
 	check(is_unmapped(2, 0x1000), "a mapping that one unmaps is gone from both");
 	add_task(JP_EVENT_FORK, 3, 2);

@@ -294,8 +294,7 @@ static void test_opening(void)
 		      "rules at an address are found, %s", i ? "cached" : "compiled");
 	check(jp_cfi_vaddr(cfi, CODE + 8) == CODE + 8, "an offset in the code has an address");
 	check(jp_cfi_vaddr(cfi, 0) == 0, "the start of the first page has an address");
-	check(jp_cfi_vaddr(cfi, CODE + CODE_SIZE) == CODE + CODE_SIZE,
-	      "the end of the code has an address");
+	check(jp_cfi_vaddr(cfi, CODE + CODE_SIZE) == CODE + CODE_SIZE, "the end has an address");
 	check(jp_cfi_vaddr(cfi, 1 << 20) == UINT64_MAX, "an offset beyond the code has none");
 	jp_cfi_close(cfi);
 	jp_cfi_close(NULL);

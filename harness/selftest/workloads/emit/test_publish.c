@@ -150,8 +150,7 @@ static void test_right_files(const char *with)
 	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
 		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
 	      "line entries precede the code if requested");
-	check(!count_in_map(&first, &later) && first == COUNT && later == COUNT,
-	      "the perf map has all functions");
+	check(!count_in_map(&first, &later) && first == COUNT && later == COUNT, "the map has all");
 }
 
 static void test_wrong_dumps(void)
