@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Command lines that grow. */
+/* Command lines of any length. */
 #include "harness/base/arguments.h"
 #include "harness/selftest/support/check.h"
 
@@ -10,20 +10,20 @@ int main(void)
 	bool good = true;
 
 	jp_arguments_add_all(&arguments, NULL);
-	check(!arguments.list && !arguments.count, "nothing at first");
+	check(!arguments.list && !arguments.count, "a new command line is empty");
 	for (int i = 0; i < 100; i++)
 		jp_arguments_add(&arguments, "--number=%d", i);
 	for (int i = 0; i < 100; i++)
 		good = good && !strncmp(arguments.list[i], "--number=", 9);
 	check(good && arguments.count == 100 && !strcmp(arguments.list[99], "--number=99") &&
 		      !arguments.list[100] && !arguments.failed,
-	      "a hundred, and NULL behind them");
+	      "a hundred arguments are followed by NULL");
 	jp_arguments_add_all(&arguments, more);
 	check(arguments.count == 102 && !strcmp(arguments.list[100], "%s") &&
 		      arguments.list[100] != more[0] && !*arguments.list[101] &&
 		      !arguments.list[102],
-	      "copies as they are, an empty one too");
+	      "arguments are copied unchanged, even an empty one");
 	jp_arguments_free(&arguments);
-	check(!arguments.list && !arguments.count, "nothing at last");
+	check(!arguments.list && !arguments.count, "a freed command line is empty");
 	return check_done();
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Boxes that meet another one, against a look at all of them. */
+/* Queries for the boxes that meet a given box, compared with a scan of all boxes. */
 #include "harness/base/boxes.h"
 
 #include <stdlib.h>
 
-#include "harness/base/clock.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 
 enum { BOXES = 300, OWNERS = 3, PLACES = 40, TIMES = 50 };
 
-static struct jp_box some_box(uint64_t *seed)
+static struct jp_box make_random_box(uint64_t *seed)
 {
 	const uint64_t start = check_random(seed) % PLACES, from = check_random(seed) % TIMES;
 
@@ -21,14 +20,14 @@ static struct jp_box some_box(uint64_t *seed)
 							       : UINT64_MAX};
 }
 
-static bool meet(const struct jp_box *one, const struct jp_box *other)
+static bool boxes_meet(const struct jp_box *one, const struct jp_box *other)
 {
 	return one->start < other->end && other->start < one->end && one->from <= other->until &&
 	       other->from <= one->until;
 }
 
-static void same(const struct jp_boxes *boxes, const struct jp_box *all, const struct jp_box *box,
-		 uint32_t owner)
+static void check_query(const struct jp_boxes *boxes, const struct jp_box *all,
+			const struct jp_box *box, uint32_t owner)
 {
 	unsigned char seen[BOXES] = {0};
 	size_t wrong = 0, item;
@@ -36,31 +35,31 @@ static void same(const struct jp_boxes *boxes, const struct jp_box *all, const s
 	for (size_t at = 0; jp_boxes_next(boxes, owner, box, &at, &item);)
 		seen[item]++;
 	for (size_t i = 0; i < BOXES; i++)
-		wrong += seen[i] != (i % OWNERS == owner && meet(&all[i], box));
-	check(!wrong, "each that meets is found once, and no other: %zu are not", wrong);
+		wrong += seen[i] != (i % OWNERS == owner && boxes_meet(&all[i], box));
+	check(!wrong, "each box that meets is found once and no other: %zu are wrong", wrong);
 }
 
-static void whole(uint64_t seed)
+static void test_random_boxes(uint64_t seed)
 {
 	struct jp_boxes boxes = {0};
 	struct jp_box all[BOXES];
 
 	for (size_t i = 0; i < BOXES; i++) {
-		all[i] = some_box(&seed);
-		check(!jp_boxes_add(&boxes, i % OWNERS, &all[i], i), "added");
+		all[i] = make_random_box(&seed);
+		check(!jp_boxes_add(&boxes, i % OWNERS, &all[i], i), "box %zu is added", i);
 	}
 	jp_boxes_build(&boxes);
 	for (size_t i = 0; i < BOXES; i++) {
-		const struct jp_box box = some_box(&seed);
+		const struct jp_box box = make_random_box(&seed);
 
-		same(&boxes, all, &box, check_random(&seed) % OWNERS);
+		check_query(&boxes, all, &box, check_random(&seed) % OWNERS);
 	}
 	jp_boxes_free(&boxes);
-	check(!boxes.nodes && !boxes.count, "freed");
+	check(!boxes.nodes && !boxes.count, "the freed set is empty");
 }
 
-/* Who looks for the last one need not see those before it. */
-static void smaller(void)
+/* A query for the newest box may skip older ones: its box may shrink during the query. */
+static void test_shrinking_query(void)
 {
 	struct jp_box box = {.start = 5, .end = 6, .until = UINT64_MAX};
 	size_t item, found = 0, last = 0;
@@ -70,77 +69,62 @@ static void smaller(void)
 		check(!jp_boxes_add(&boxes, 0,
 				    &(struct jp_box){.start = 5, .end = 6, .from = i, .until = i},
 				    i),
-		      "added");
+		      "box %llu is added", (unsigned long long)i);
 	jp_boxes_build(&boxes);
 	for (size_t at = 0; jp_boxes_next(&boxes, 0, &box, &at, &item); found++)
 		box.from = last = item > last ? item : last;
-	check(last == BOXES - 1 && found < 20, "%zu are seen until the last is found", found);
+	check(last == BOXES - 1 && found < 20, "the last box is found after only %zu", found);
 	jp_boxes_free(&boxes);
 }
 
-/* Asks once for each of @count, and finds as many as @most. */
-static double cost(size_t count, struct jp_box (*box)(uint64_t i), size_t most)
+static struct jp_box (*make_box)(uint64_t i);
+
+/* Queries once for each of @count boxes, and finds at most two boxes per query. */
+static void query_all(size_t count)
 {
-	const uint64_t begin = jp_clock_thread_cpu();
 	struct jp_boxes boxes = {0};
 	size_t item, found = 0;
-	uint64_t spent;
 	int failed = 0;
 
+	start_cost();
 	for (uint64_t i = 0; i < count; i++) {
-		const struct jp_box one = box(i);
+		const struct jp_box one = make_box(i);
 
 		failed |= jp_boxes_add(&boxes, 1, &one, i);
 	}
 	jp_boxes_build(&boxes);
 	for (uint64_t i = 0; i < count; i++) {
-		const struct jp_box one = box(i);
+		const struct jp_box one = make_box(i);
 
 		for (size_t at = 0; jp_boxes_next(&boxes, 1, &one, &at, &item);)
 			found++;
 	}
-	spent = jp_clock_thread_cpu() - begin;
-	check(!failed && found <= most * count, "%zu found of %zu", found, count);
+	end_cost();
+	check(!failed && found <= 2 * count, "queries of %zu boxes find only %zu", count, found);
 	jp_boxes_free(&boxes);
-	return (double)spent;
 }
 
-/* Beside each other, in an order that is none, and there for good. */
-static struct jp_box beside(uint64_t i)
+/* Boxes side by side in mixed order, that never end. */
+static struct jp_box make_side_by_side(uint64_t i)
 {
 	const uint64_t start = i * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
 	return (struct jp_box){.start = start, .end = start + 1, .from = i, .until = UINT64_MAX};
 }
 
-/* One after the other in one place. */
-static struct jp_box after(uint64_t i)
+/* Boxes one after the other in one place. */
+static struct jp_box make_in_one_place(uint64_t i)
 {
 	return (struct jp_box){.start = 1, .end = 2, .from = 2 * i, .until = 2 * i + 1};
 }
 
 /* The same in a hundred places. */
-static struct jp_box both(uint64_t i)
+static struct jp_box make_in_places(uint64_t i)
 {
 	return (struct jp_box){.start = i % 100,
 			       .end = i % 100 + 1,
 			       .from = 2 * (i / 100),
 			       .until = 2 * (i / 100) + 1};
-}
-
-static double cost_beside(size_t count)
-{
-	return cost(count, beside, 2);
-}
-
-static double cost_after(size_t count)
-{
-	return cost(count, after, 1);
-}
-
-static double cost_both(size_t count)
-{
-	return cost(count, both, 1);
 }
 
 int main(void)
@@ -153,10 +137,13 @@ int main(void)
 	check(!jp_boxes_next(&boxes, 0, &all, &at, &item), "nothing in an empty set");
 	check(jp_boxes_add(&boxes, 0, &all, UINT32_MAX), "no element is so many");
 	for (uint64_t seed = 1; seed <= 5; seed++)
-		whole(seed);
-	smaller();
-	check_growth("boxes beside each other", cost_beside);
-	check_growth("boxes after each other", cost_after);
-	check_growth("boxes in many places", cost_both);
+		test_random_boxes(seed);
+	test_shrinking_query();
+	make_box = make_side_by_side;
+	check_growth("boxes side by side", query_all);
+	make_box = make_in_one_place;
+	check_growth("boxes after each other", query_all);
+	make_box = make_in_places;
+	check_growth("boxes in many places", query_all);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is left behind ends, and nothing that a /proc of other numbers tells of. */
+/* Ending all descendants, but no process found in a /proc of another pid namespace. */
 #include "harness/base/children.h"
 
 #include <sched.h>
@@ -10,10 +10,10 @@
 #include "harness/base/foreign_proc.h"
 #include "harness/selftest/support/check.h"
 
-/* Who waits for a child for ever dies of the alarm. */
+/* SIGALRM kills a test that waits forever. */
 enum { SECONDS = 10 };
 
-static pid_t sleeper(void)
+static pid_t fork_sleeper(void)
 {
 	const pid_t pid = fork();
 
@@ -24,42 +24,42 @@ static pid_t sleeper(void)
 	return pid;
 }
 
-static void own_proc(void)
+static void test_own_proc(void)
 {
 	int ends[2];
 	pid_t middle;
 	char byte;
 
-	check(!jp_foreign_proc(), "/proc is ours");
+	check(!jp_foreign_proc(), "/proc shows this pid namespace");
 	jp_children_adopt();
-	check(!pipe(ends), "a pipe");
+	check(!pipe(ends), "a pipe is made");
 	middle = fork();
 	if (!middle) {
-		sleeper();
+		fork_sleeper();
 		pause();
 	}
 	close(ends[1]);
 	alarm(SECONDS);
 	jp_children_end();
-	check(kill(middle, 0) && errno == ESRCH, "a child is gone");
-	check(!read(ends[0], &byte, 1), "and its child, which held the pipe");
+	check(kill(middle, 0) && errno == ESRCH, "the child has ended");
+	check(!read(ends[0], &byte, 1), "the child's child, which held the pipe, has ended");
 	close(ends[0]);
 }
 
-/* In a pid namespace with the /proc of the outside. The status. */
-static int inside(void)
+/* Runs in a new pid namespace that still sees the outer /proc. Returns the exit status, 0: good. */
+static int end_children_in_namespace(void)
 {
 	pid_t child;
 
 	alarm(SECONDS);
 	if (!jp_foreign_proc())
 		return 1;
-	child = sleeper();
+	child = fork_sleeper();
 	jp_children_end();
 	return kill(child, 0) ? 2 : 0;
 }
 
-static void foreign_proc(void)
+static void test_foreign_proc(void)
 {
 	pid_t first, way = fork();
 	int status = -1;
@@ -69,21 +69,21 @@ static void foreign_proc(void)
 			_exit(4);
 		first = fork();
 		if (!first)
-			_exit(inside());
+			_exit(end_children_in_namespace());
 		_exit(waitpid(first, &status, 0) == first && WIFEXITED(status) ? WEXITSTATUS(status)
 									       : 3);
 	}
-	check(waitpid(way, &status, 0) == way && WIFEXITED(status), "a way into a namespace");
+	check(waitpid(way, &status, 0) == way && WIFEXITED(status), "a child has a new namespace");
 	if (WEXITSTATUS(status) == 4)
-		check(true, "# SKIP no pid namespace");
+		check(true, "a foreign /proc ends nobody # SKIP no pid namespace");
 	else
-		check(!WEXITSTATUS(status), "/proc is the outside's, and nobody is ended by it: %d",
+		check(!WEXITSTATUS(status), "with the outer /proc no process is ended: status %d",
 		      WEXITSTATUS(status));
 }
 
 int main(void)
 {
-	own_proc();
-	foreign_proc();
+	test_own_proc();
+	test_foreign_proc();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a confined process may still do, and what is done for it. */
+/* What a confined process may and may not do, and what its unconfined parent does for it. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -15,24 +15,24 @@
 
 enum { MOST = 64 };
 
-/* What the confined process found, shared with the one that stays. */
-static struct confine_found {
+/* Results of the confined process, in memory shared with its parent. */
+static struct confined_results {
 	struct {
 		bool good;
 		char what[80];
 	} all[MOST];
 	unsigned int count;
-} * found;
+} * shared;
 
-static void note(bool good, const char *what)
+static void note_result(bool good, const char *what)
 {
-	if (found->count == MOST)
+	if (shared->count == MOST)
 		return;
-	found->all[found->count].good = good;
-	snprintf(found->all[found->count++].what, sizeof(found->all[0].what), "%s", what);
+	shared->all[shared->count].good = good;
+	snprintf(shared->all[shared->count++].what, sizeof(shared->all[0].what), "%s", what);
 }
 
-static bool reads(const char *path, const char *text)
+static bool can_read(const char *path, const char *text)
 {
 	char bytes[64] = "";
 	uint64_t size;
@@ -41,7 +41,7 @@ static bool reads(const char *path, const char *text)
 	return fd >= 0 && read(fd, bytes, sizeof(bytes) - 1) >= 0 && !strcmp(bytes, text);
 }
 
-static bool refused(const char *path)
+static bool is_refused(const char *path)
 {
 	uint64_t size;
 	jp_cleanup_close int fd = jp_untrusted_open(path, -1, &size, NULL);
@@ -49,23 +49,26 @@ static bool refused(const char *path)
 	return fd < 0;
 }
 
-static bool harmless(const char *path, bool alone, const unsigned char *head, size_t size)
+static bool is_harmless(const char *path, bool alone, const unsigned char *head, size_t size)
 {
 	return size >= 4 && !memcmp(head, "good", 4);
 }
 
 static void try_reading(void)
 {
-	note(reads(scratch_path("in/file"), "mine"), "a file of the input's folder is opened");
-	note(reads(scratch_path("in/deeper/file"), "deep"), "and one below");
-	note(refused(scratch_path("else/good")), "one elsewhere is not, harmless or not");
-	note(refused(scratch_path("else/secret")), "another is not");
-	note(refused(scratch_path("in/../else/secret")), "nor is it by ..");
-	note(refused(scratch_path("in/link")), "nor by a link");
-	note(refused(scratch_path("in/fifo")), "nor is a FIFO waited for");
-	note(refused(scratch_path("in/shared/file")), "nor what others could have put there");
-	note(refused(scratch_path("in-other/secret")), "nor what begins with the same letters");
-	note(jp_untrusted_there(scratch_path("in/none"), NULL) == -ENOENT, "none is none");
+	note_result(can_read(scratch_path("in/file"), "mine"), "an input folder's file is read");
+	note_result(can_read(scratch_path("in/deeper/file"), "deep"), "a file below it is read");
+	note_result(is_refused(scratch_path("else/good")), "a harmless file elsewhere is refused");
+	note_result(is_refused(scratch_path("else/secret")), "a secret file elsewhere is refused");
+	note_result(is_refused(scratch_path("in/../else/secret")), "a path through .. is refused");
+	note_result(is_refused(scratch_path("in/link")), "a symbolic link is refused");
+	note_result(is_refused(scratch_path("in/fifo")), "a FIFO is refused without waiting");
+	note_result(is_refused(scratch_path("in/shared/file")),
+		    "a file in a folder that anyone can write is refused");
+	note_result(is_refused(scratch_path("in-other/secret")),
+		    "a folder whose name only begins like the input's is refused");
+	note_result(jp_untrusted_there(scratch_path("in/none"), NULL) == -ENOENT,
+		    "no file: ENOENT");
 }
 
 static void try_acting(pid_t parent)
@@ -73,21 +76,21 @@ static void try_acting(pid_t parent)
 	jp_cleanup_close int fd = open("/proc/self/status", O_RDONLY);
 	int to_write = open(scratch_path("open/file"), O_WRONLY);
 
-	note(fd >= 0, "reading is allowed");
-	note(to_write < 0, "writing to a file is not");
-	note(open(scratch_path("open/new"), O_WRONLY | O_CREAT, 0600) < 0, "nor is making one");
-	note(unlink(scratch_path("open/file")) < 0, "nor removing one");
-	note(rename(scratch_path("open/file"), scratch_path("open/x")) < 0, "nor renaming");
-	note(mkdir(scratch_path("open/x"), 0700) < 0, "nor a folder");
+	note_result(fd >= 0, "/proc can be read");
+	note_result(to_write < 0, "opening a file for writing fails");
+	note_result(open(scratch_path("open/new"), O_WRONLY | O_CREAT, 0600) < 0, "creat() fails");
+	note_result(unlink(scratch_path("open/file")) < 0, "unlink() fails");
+	note_result(rename(scratch_path("open/file"), scratch_path("open/x")) < 0, "rename fails");
+	note_result(mkdir(scratch_path("open/x"), 0700) < 0, "mkdir() fails");
 #ifndef __SANITIZE_ADDRESS__
-	note(chmod(scratch_path("open/file"), 0777) < 0, "nor chmod()");
-	note(socket(AF_INET, SOCK_STREAM, 0) < 0, "nor a socket");
-	note(kill(parent, 0) < 0 && errno == EPERM, "nor a signal");
-	note(fork() < 0, "nor fork()");
-	note(execl("/bin/true", "true", NULL) < 0, "nor exec()");
-	note(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-		     MAP_FAILED,
-	     "nor executable memory");
+	note_result(chmod(scratch_path("open/file"), 0777) < 0, "chmod() fails");
+	note_result(socket(AF_INET, SOCK_STREAM, 0) < 0, "socket() fails");
+	note_result(kill(parent, 0) < 0 && errno == EPERM, "kill() fails");
+	note_result(fork() < 0, "fork() fails");
+	note_result(execl("/bin/true", "true", NULL) < 0, "exec() fails");
+	note_result(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			    MAP_FAILED,
+		    "mapping executable memory fails");
 #endif
 }
 
@@ -96,17 +99,19 @@ static void try_outputs(struct jp_new_file *file)
 	struct jp_error err = {""};
 	int fd;
 
-	note(!jp_new_file_keep(file, &err), "an output takes its name");
+	note_result(!jp_new_file_keep(file, &err), "an output file gets its name");
 	fd = jp_output_folder_create("one", &err);
-	note(fd >= 0 && write(fd, "1", 1) == 1 && !jp_output_folder_publish("one", &err),
-	     "a file in the output folder is made");
+	note_result(fd >= 0 && write(fd, "1", 1) == 1 && !jp_output_folder_publish("one", &err),
+		    "a file in the output folder is published");
 	fd = jp_output_folder_create("one", &err);
-	note(fd >= 0 && jp_output_folder_publish("one", &err) == -EEXIST, "and none replaced");
-	note(jp_output_folder_existing("one", &err) >= 0, "it can be read");
-	note(jp_output_folder_create("../one", &err) < 0, "a file elsewhere is not made");
+	note_result(fd >= 0 && jp_output_folder_publish("one", &err) == -EEXIST,
+		    "a published file is not replaced");
+	note_result(jp_output_folder_existing("one", &err) >= 0, "a published file can be read");
+	note_result(jp_output_folder_create("../one", &err) < 0,
+		    "a file outside of the output folder is refused");
 }
 
-static bool make(void)
+static bool make_files(void)
 {
 	static const char *const folders[] = {"in",   "in/deeper", "in/shared",
 					      "else", "in-other",  "open"};
@@ -128,13 +133,12 @@ static bool make(void)
 	       !chmod(scratch, 0711);
 }
 
-/* With few descriptors left: an error that says so, or all folders are open. */
-static void few_descriptors(const char *in, const char *other)
+static void test_few_descriptors(const char *in, const char *other)
 {
 	const struct jp_readable readable = {.input = in, .folders = {other}};
 	struct rlimit old, few;
 	bool opened = false;
-	int refused = 0;
+	int nr_refused = 0;
 
 	getrlimit(RLIMIT_NOFILE, &old);
 	for (rlim_t most = 3; most < MOST && !opened; most++) {
@@ -147,19 +151,19 @@ static void few_descriptors(const char *in, const char *other)
 		failed = jp_delegate_open(&delegate, &readable, &err);
 		setrlimit(RLIMIT_NOFILE, &old);
 		opened = !failed;
-		refused += failed == -EMFILE;
+		nr_refused += failed == -EMFILE;
 		check(failed ? failed == -EMFILE && strstr(err.text, strerror(EMFILE))
 			     : delegate.folders[0].fd >= 0 && delegate.folders[1].fd >= 0,
-		      "%d descriptors: %s", (int)most, failed ? err.text : "enough");
+		      "a limit of %d descriptors: %s", (int)most, failed ? err.text : "enough");
 		jp_delegate_close(&delegate);
 	}
-	check(opened && refused > 1, "enough in the end");
+	check(opened && nr_refused > 1, "%d limits are too low, the next is enough", nr_refused);
 }
 
 int main(void)
 {
 	const struct jp_confine confine = {
-		.readable = {.input = scratch_make("in"), .harmless = harmless}};
+		.readable = {.input = scratch_make("in"), .harmless = is_harmless}};
 	struct jp_error err = {""};
 	struct jp_new_file file;
 	char kept[128], other[128];
@@ -167,32 +171,32 @@ int main(void)
 	const bool root = !geteuid();
 	int status = -1, ret;
 
-	found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		     0);
-	if (!check(make(), "files"))
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	if (!check(make_files(), "files are made"))
 		return check_done();
 	snprintf(kept, sizeof(kept), "%s", scratch_path("kept"));
 	check(jp_new_file_open(&file, kept, 0600, &err) >= 0 &&
 		      !jp_output_folder_begin(scratch_path("made"), &err),
-	      "outputs %s", err.text);
+	      "outputs are opened %s", err.text);
 	snprintf(other, sizeof(other), "%s", scratch_path("else"));
-	few_descriptors(confine.readable.input, other);
+	test_few_descriptors(confine.readable.input, other);
 	ret = jp_confine_enter(&confine, &status, &err);
 	if (!ret) {
-		if (root) { /* else all of it is our own, and refused to nobody */
-			note(getuid() == 65534 && geteuid() == 65534 && getegid() == 65534,
-			     "root is nobody");
+		if (root) { /* any other user owns all the files */
+			note_result(getuid() == 65534 && geteuid() == 65534 && getegid() == 65534,
+				    "root has become nobody");
 			try_reading();
 		}
 		try_acting(own);
 		try_outputs(&file);
 		_exit(7);
 	}
-	check(ret == 1 && status == 7, "its status is ours %s", err.text);
-	for (unsigned int i = 0; i < found->count; i++)
-		check(found->all[i].good, "%s", found->all[i].what);
-	check(found->count > 10, "%u of it", found->count);
-	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK), "outputs are there");
-	check(waitpid(-1, NULL, 0) < 0, "and no process");
+	check(ret == 1 && status == 7, "the parent gets the exit status %s", err.text);
+	for (unsigned int i = 0; i < shared->count; i++)
+		check(shared->all[i].good, "%s", shared->all[i].what);
+	check(shared->count > 10, "the confined process reported %u results", shared->count);
+	check(!access(kept, F_OK) && !access(scratch_path("made/one"), F_OK), "both outputs exist");
+	check(waitpid(-1, NULL, 0) < 0, "no child process is left");
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A digest tells each byte, their number and their order, and stays the same in files. */
+/* A digest depends on each byte, on the size and on the seed, and never changes: files store it. */
 #include "harness/base/digest.h"
 
 #include <string.h>
@@ -14,15 +14,15 @@ int main(void)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = i;
 	digest = jp_digest(0, bytes, sizeof(bytes));
-	check(digest == UINT64_C(0x84a99ae0d96267e2), "as it was written before: %llx",
-	      (unsigned long long)digest);
+	check(digest == UINT64_C(0x84a99ae0d96267e2),
+	      "the digest stored in older files is unchanged: %llx", (unsigned long long)digest);
 	for (size_t i = 0; i < sizeof(bytes); i++) {
 		bytes[i] ^= 0x80;
-		check(jp_digest(0, bytes, sizeof(bytes)) != digest, "byte %zu", i);
+		check(jp_digest(0, bytes, sizeof(bytes)) != digest, "byte %zu is in the digest", i);
 		bytes[i] ^= 0x80;
 	}
-	check(jp_digest(1, bytes, sizeof(bytes)) != digest, "what came before");
+	check(jp_digest(1, bytes, sizeof(bytes)) != digest, "the digest depends on the seed");
 	memset(bytes, 0, sizeof(bytes));
-	check(jp_digest(0, bytes, 9) != jp_digest(0, bytes, 10), "how many zeros");
+	check(jp_digest(0, bytes, 9) != jp_digest(0, bytes, 10), "zeros change the digest");
 	return check_done();
 }

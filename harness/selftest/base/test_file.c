@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whole files in and out, and variables that clean up after themselves. */
+/* Reading and writing whole files, and the cleanup attributes. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,7 +11,7 @@ enum { SIZE = 300000 };
 static const char *path;
 static char bytes[SIZE];
 
-static void make(const char *text, size_t size)
+static void write_test_file(const char *text, size_t size)
 {
 	if (!scratch_write(path, text, size))
 		abort();
@@ -19,8 +19,7 @@ static void make(const char *text, size_t size)
 
 typedef char *(*reader)(const char *path, size_t limit, size_t *size, struct jp_error *err);
 
-/* What both readers of a path have to do. */
-static void whole(reader read_it, const char *how)
+static void test_reader(reader read_it, const char *how)
 {
 	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 8192, SIZE};
 	struct jp_error err = {""};
@@ -29,7 +28,7 @@ static void whole(reader read_it, const char *how)
 	char *text;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		make(bytes, sizes[i]);
+		write_test_file(bytes, sizes[i]);
 		text = read_it(path, SIZE, &size, &err);
 		good &= text && size == sizes[i] && !memcmp(text, bytes, size) && !text[size];
 		free(text);
@@ -44,94 +43,96 @@ static void whole(reader read_it, const char *how)
 			   strstr(err.text, ": more than ");
 		free(text);
 	}
-	check(good, "%s: files of several sizes, and a NUL behind them", how);
-	check(exact, "%s: as large as the limit", how);
-	check(refused, "%s: one byte larger: '%s'", how, err.text);
+	check(good, "%s: files of several sizes are read and get a NUL", how);
+	check(exact, "%s: a file as large as the limit is read", how);
+	check(refused, "%s: a file one byte larger than the limit is refused: '%s'", how, err.text);
 	errno = 0;
 	text = read_it("/nowhere/file", SIZE, &size, &err);
 	check(!text && errno == ENOENT &&
 		      !strcmp(err.text, "/nowhere/file: No such file or directory"),
-	      "%s: no file: '%s'", how, err.text);
+	      "%s: a missing file is an error: '%s'", how, err.text);
 	errno = 0;
 	text = read_it(scratch, SIZE, &size, NULL);
-	check(!text && errno, "%s: a folder is none", how);
+	check(!text && errno, "%s: a folder is an error", how);
 }
 
-static void kinds(void)
+static void test_kinds_of_files(void)
 {
-	static const char sys[] = "/sys/devices/system/cpu/online"; /* of a page, it says */
+	static const char sys[] = "/sys/devices/system/cpu/online"; /* its st_size is a page */
 	const char *link = scratch_path("link");
 	size_t size;
 	char *text;
 	int fds[2];
 
 	text = jp_file_read("/proc/self/maps", SIZE, &size, NULL);
-	check(text && size > 100 && strlen(text) == size, "a file of /proc, which has no size");
+	check(text && size > 100 && strlen(text) == size,
+	      "a file of /proc, whose size is 0, is read to its end");
 	free(text);
-	make("12345", 5);
+	write_test_file("12345", 5);
 	if (symlink(path, link))
 		abort();
 	text = jp_file_read(link, SIZE, &size, NULL);
-	check(text && size == 5, "through a link");
+	check(text && size == 5, "a symbolic link is followed");
 	free(text);
 	check(!jp_file_read_regular(link, SIZE, &size, NULL) && errno == ELOOP,
-	      "not through a link where a regular file is asked for");
+	      "a symbolic link is refused if a regular file is required");
 	unlink(link);
 	if (mkfifo(link, 0600))
 		abort();
 	check(!jp_file_read_regular(link, SIZE, &size, NULL) && errno == EINVAL,
-	      "a FIFO is not waited for");
+	      "a FIFO is refused without waiting");
 	unlink(link);
 	text = jp_file_read(sys, SIZE, &size, NULL);
 	check(!text || (!jp_file_read_regular(sys, SIZE, &size, NULL) && errno == EINVAL),
-	      "a file of the kernel's is none on a disk");
+	      "a file of sysfs is not a regular file");
 	free(text);
 	check(!jp_file_read_regular("/proc/version", SIZE, &size, NULL) && errno == EINVAL,
-	      "nor is one of /proc");
+	      "a file of /proc is not a regular file");
 	if (pipe(fds) || jp_file_write(fds[1], "of a pipe", 9))
 		abort();
 	close(fds[1]);
 	text = jp_file_read_fd(fds[0], "pipe", SIZE, &size, NULL);
-	check(text && size == 9 && !strcmp(text, "of a pipe"), "a pipe to its end");
+	check(text && size == 9 && !strcmp(text, "of a pipe"), "a pipe is read to its end");
 	free(text);
 	close(fds[0]);
 }
 
-static void small(void)
+static void test_small_files(void)
 {
 	char text[8] = "before";
 
-	make("-17\n", 4);
-	check(jp_file_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"), "a text");
-	check(jp_file_number(path, 5) == -17, "a number, which may be negative");
-	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"), "as much as there is room");
-	make("none", 4);
-	check(jp_file_number(path, 5) == 5, "no number");
+	write_test_file("-17\n", 4);
+	check(jp_file_text(path, text, sizeof(text)) == 4 && !strcmp(text, "-17\n"),
+	      "a text is read");
+	check(jp_file_number(path, 5) == -17, "a negative number is read");
+	check(jp_file_text(path, text, 3) == 2 && !strcmp(text, "-1"), "a text is cut to size");
+	write_test_file("none", 4);
+	check(jp_file_number(path, 5) == 5, "the default replaces a file that is not a number");
 	check(jp_file_text("/nowhere/file", text, sizeof(text)) == -ENOENT && !text[0] &&
 		      jp_file_number("/nowhere/file", -100) == -100,
-	      "no file");
+	      "the default replaces a missing file");
 }
 
-static void at(void)
+static void test_read_at(void)
 {
 	struct jp_error err = {""};
 	char text[6] = "";
 	int fd;
 
-	make("0123456789", 10);
+	write_test_file("0123456789", 10);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	check(!jp_file_read_at(fd, "name", text, 4, 6, &err) && !strcmp(text, "6789"),
-	      "just the bytes that are asked for");
+	      "exactly the requested bytes are read");
 	check(jp_file_read_at(fd, "name", text, 4, 7, &err) == -ENODATA &&
 		      !strcmp(err.text,
 			      "name: offset 10: the file ends here, expected 1 bytes more"),
-	      "a file that ends early: '%s'", err.text);
-	check(!jp_file_read_at(fd, "name", text, 0, 99, &err), "no bytes are anywhere");
+	      "a file that ends early is an error: '%s'", err.text);
+	check(!jp_file_read_at(fd, "name", text, 0, 99, &err), "0 bytes can be read at any offset");
 	close(fd);
 	check(jp_file_read_at(-1, "name", text, 4, 0, &err) == -EBADF &&
 		      !strcmp(err.text, "name: offset 0: Bad file descriptor"),
-	      "no descriptor: '%s'", err.text);
-	check(jp_file_write(-1, text, 1) == -EBADF, "nor to write to");
+	      "reading from a bad descriptor is an error: '%s'", err.text);
+	check(jp_file_write(-1, text, 1) == -EBADF, "writing to a bad descriptor is an error");
 }
 
 static unsigned int signals;
@@ -141,8 +142,8 @@ static void on_signal(int number)
 	__atomic_fetch_add(&signals, 1, __ATOMIC_SEQ_CST);
 }
 
-/* @thread is in a system call by the second time, if it is to wait there. */
-static void interrupt(pthread_t thread)
+/* Signals @thread three times: by the second it is blocked in its system call. */
+static void interrupt_thread(pthread_t thread)
 {
 	unsigned int before = __atomic_load_n(&signals, __ATOMIC_SEQ_CST);
 
@@ -159,15 +160,15 @@ struct pump {
 	bool good;
 };
 
-/* Reads when the writer was interrupted: the pipe is full by then. */
-static void *drain(void *context)
+/* Reads after interrupting the writer, when the pipe is full. */
+static void *drain_pipe(void *context)
 {
 	struct pump *pump = context;
 	size_t done = 0;
 	ssize_t some = 1;
 
 	while (done < SIZE && some > 0) {
-		interrupt(pump->other);
+		interrupt_thread(pump->other);
 		some = read(pump->fd, pump->got + done, 20000);
 		if (some > 0)
 			done += (size_t)some;
@@ -176,19 +177,19 @@ static void *drain(void *context)
 	return NULL;
 }
 
-/* Writes when the reader was interrupted: the pipe is empty till then. */
-static void *fill(void *context)
+/* Writes after interrupting the reader, while the pipe is empty. */
+static void *fill_pipe(void *context)
 {
 	struct pump *pump = context;
 
-	interrupt(pump->other);
+	interrupt_thread(pump->other);
 	pump->good = !jp_file_write(pump->fd, "late", 4);
 	close(pump->fd);
 	return NULL;
 }
 
-/* Into a pipe that holds less than all of it, interrupted: short writes and EINTR. */
-static void interrupted(void)
+/* Signals interrupt a transfer of more than the pipe's capacity: short writes and EINTR. */
+static void test_interruptions(void)
 {
 	static struct pump pump;
 	const struct sigaction action = {.sa_handler = on_signal};
@@ -200,52 +201,53 @@ static void interrupted(void)
 		abort();
 	pump.fd = fds[0];
 	pump.other = pthread_self();
-	if (pthread_create(&other, NULL, drain, &pump))
+	if (pthread_create(&other, NULL, drain_pipe, &pump))
 		abort();
 	ret = jp_file_write(fds[1], bytes, SIZE);
 	pthread_join(other, NULL);
-	check(!ret && pump.good, "all is written, however often it is interrupted");
+	check(!ret && pump.good, "interrupted writes write all bytes");
 	close(fds[0]);
 	close(fds[1]);
 	if (pipe(fds))
 		abort();
 	pump.fd = fds[1];
-	if (pthread_create(&other, NULL, fill, &pump))
+	if (pthread_create(&other, NULL, fill_pipe, &pump))
 		abort();
 	text = jp_file_read_fd(fds[0], "pipe", SIZE, NULL, NULL);
 	pthread_join(other, NULL);
-	check(pump.good && text && !strcmp(text, "late"), "and all is read");
+	check(pump.good && text && !strcmp(text, "late"), "an interrupted read reads all bytes");
 	free(text);
 	close(fds[0]);
 }
 
-static void copy(void)
+static void test_copy(void)
 {
 	const char *other = scratch_path("copy");
 	size_t size;
 	char *text;
 	int from, to;
 
-	make(bytes, SIZE);
+	write_test_file(bytes, SIZE);
 	from = open(path, O_RDONLY | O_CLOEXEC);
 	to = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	check(!jp_file_copy(from, to, 100000) && lseek(from, 0, SEEK_CUR) == 100000 &&
 		      lseek(to, 0, SEEK_CUR) == 100000,
-	      "so many bytes, and no more");
-	check(!jp_file_copy(from, to, UINT64_MAX), "and the rest");
+	      "exactly the requested bytes are copied");
+	check(!jp_file_copy(from, to, UINT64_MAX), "the rest is copied");
 	text = jp_file_read(other, SIZE, &size, NULL);
-	check(text && size == SIZE && !memcmp(text, bytes, SIZE), "are the file");
+	check(text && size == SIZE && !memcmp(text, bytes, SIZE), "the copy equals the file");
 	free(text);
-	check(jp_file_copy(from, to, 1) == -ENODATA, "more there is not");
+	check(jp_file_copy(from, to, 1) == -ENODATA, "copying beyond the end is an error");
 	check(jp_file_copy(from, -1, 0) == 0 && lseek(from, 0, SEEK_SET) == 0 &&
 		      jp_file_copy(from, -1, 1) == -EBADF && jp_file_copy(-1, to, 1) == -EBADF,
-	      "a side that fails says so");
+	      "a bad descriptor on either side is an error");
 	close(from);
 	close(to);
 }
 
-/* The fd, the folder, and the file that were open while it ran; text is stolen where @keep. */
-static char *clean(bool keep, int *fd, int *folder_fd, int *file_fd)
+/* Stores the descriptors of an open file, folder and stream. Returns the text if @keep, else NULL.
+ */
+static char *open_and_clean_up(bool keep, int *fd, int *folder_fd, int *file_fd)
 {
 	jp_cleanup_free char *text = strdup("text");
 	jp_cleanup_close int none = -1, own = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -264,20 +266,21 @@ static bool is_closed(int fd)
 	return fd >= 0 && fcntl(fd, F_GETFD) < 0;
 }
 
-static void cleanups(void)
+static void test_cleanups(void)
 {
 	int fd, folder_fd, file_fd, error;
-	char *text = clean(true, &fd, &folder_fd, &file_fd);
+	char *text = open_and_clean_up(true, &fd, &folder_fd, &file_fd);
 
 	error = errno;
 	check(error == EXDEV && is_closed(fd) && is_closed(folder_fd) && is_closed(file_fd),
-	      "all is closed, and errno stays");
-	check(text && !strcmp(text, "text"), "what was stolen stays");
+	      "cleanup closes all descriptors and keeps errno");
+	check(text && !strcmp(text, "text"), "stolen memory is not freed");
 	free(text);
-	check(!clean(false, &fd, &folder_fd, &file_fd), "what was not is freed (ASan looks)");
+	check(!open_and_clean_up(false, &fd, &folder_fd, &file_fd),
+	      "memory that is not stolen is freed (ASan detects a leak)");
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	folder_fd = jp_steal_fd(&fd);
-	check(fd == -1 && !is_closed(folder_fd), "a stolen descriptor is open");
+	check(fd == -1 && !is_closed(folder_fd), "a stolen descriptor stays open");
 	close(folder_fd);
 }
 
@@ -286,13 +289,13 @@ int main(void)
 	path = scratch_make("file");
 	for (size_t i = 0; i < SIZE; i++)
 		bytes[i] = (char)(i * 7 + i / 251);
-	whole(jp_file_read, "any");
-	whole(jp_file_read_regular, "regular");
-	kinds();
-	small();
-	at();
-	interrupted();
-	copy();
-	cleanups();
+	test_reader(jp_file_read, "any");
+	test_reader(jp_file_read_regular, "regular");
+	test_kinds_of_files();
+	test_small_files();
+	test_read_at();
+	test_interruptions();
+	test_copy();
+	test_cleanups();
 	return check_done();
 }

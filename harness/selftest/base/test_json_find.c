@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values found in JSON that another wrote: strings, numbers, and whether it is whole. */
+/* Finding strings and numbers in foreign JSON, and detecting truncated JSON. */
 #include "harness/base/json_find.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 static const char text[] = " {\"a\": \"}{\", \"n\": 20, \"t\": {\"x\": [1, {}], \"y\": \"z\"}, "
 			   "\"big\": 18446744073709551616, \"less\": -1, \"none\": null}\n";
 
-static void find(void)
+static void test_find(void)
 {
 	const char *const deep[] = {"t", "y", NULL}, *const n[] = {"n", NULL};
 	const char *const big[] = {"big", NULL}, *const less[] = {"less", NULL};
@@ -17,35 +17,36 @@ static void find(void)
 	uint64_t number = 0;
 	char value[8];
 
-	check(jp_json_find(text, deep, value, sizeof(value)) && !strcmp(value, "z"), "a string");
-	check(!jp_json_find(text, n, value, sizeof(value)), "no string");
-	check(jp_json_find_number(text, n, &number) && number == 20, "a number");
+	check(jp_json_find(text, deep, value, sizeof(value)) && !strcmp(value, "z"),
+	      "a string is found");
+	check(!jp_json_find(text, n, value, sizeof(value)), "a number is not found as a string");
+	check(jp_json_find_number(text, n, &number) && number == 20, "a number is found");
 	check(!jp_json_find_number(text, deep, &number) &&
 		      !jp_json_find_number(text, big, &number) &&
 		      !jp_json_find_number(text, less, &number) &&
 		      !jp_json_find_number(text, none, &number) &&
 		      !jp_json_find_number(text, missing, &number),
-	      "no numbers");
+	      "strings, huge, negative, null and missing values are not found as numbers");
 }
 
-static void be_whole(void)
+static void test_truncation(void)
 {
 	char cut[sizeof(text)];
 
-	check(jp_json_is_object(text) && jp_json_is_object("{}"), "objects");
+	check(jp_json_is_object(text) && jp_json_is_object("{}"), "complete objects are accepted");
 	for (size_t length = 0; length < sizeof(text) - 2; length++) {
 		memcpy(cut, text, length);
 		cut[length] = '\0';
-		check(!jp_json_is_object(cut), "no object: the first %zu bytes", length);
+		check(!jp_json_is_object(cut), "the first %zu bytes alone are no object", length);
 	}
 	check(!jp_json_is_object("[1]") && !jp_json_is_object("{} {}") &&
 		      !jp_json_is_object("\"a\""),
-	      "no object");
+	      "arrays, two objects and strings are no object");
 }
 
 int main(void)
 {
-	find();
-	be_whole();
+	test_find();
+	test_truncation();
 	return check_done();
 }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who reaches a lost page ends with a word, and only there. */
+/* A SIGBUS in a watched mapping ends the process with a message; elsewhere it kills. */
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "harness/base/exits.h"
 #include "harness/base/lost_page.h"
+#include "harness/selftest/support/in_child.h"
 #include "harness/selftest/support/scratch.h"
 
 enum { PAGE = 4096, MOST = 4096 };
 
-static const char *said;
+static const char *messages;
 
-static void leave(void)
+static void write_at_exit(void)
 {
 	if (write(STDERR_FILENO, "left", 4) < 0)
 		_exit(4);
 }
 
-/* Writes to what two mappings lack, of which one is watched. */
-static void __attribute__((noreturn)) lose(bool watched)
+/* Maps an empty file twice, watches the first mapping, and writes to one of them. */
+static void __attribute__((noreturn)) touch_lost_page(bool watched)
 {
-	const struct jp_lost_page what = {"the file", "is full", leave};
+	const struct jp_lost_page what = {"the file", "is full", write_at_exit};
 	jp_cleanup_close int fd = memfd_create("lost", MFD_CLOEXEC);
-	jp_cleanup_close int err_fd = open(said, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	jp_cleanup_close int err_fd = open(messages, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	const int prot = PROT_READ | PROT_WRITE;
 	volatile char *map = mmap(NULL, PAGE, prot, MAP_SHARED, fd, 0);
 	volatile char *other = mmap(NULL, PAGE, prot, MAP_SHARED, fd, 0);
@@ -35,16 +35,6 @@ static void __attribute__((noreturn)) lose(bool watched)
 	_exit(2);
 }
 
-static int status_of(bool watched)
-{
-	pid_t pid = fork();
-	int status = 0;
-
-	if (!pid)
-		lose(watched);
-	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
-}
-
 int main(void)
 {
 	const struct jp_lost_page what = {"many", "", NULL};
@@ -52,21 +42,22 @@ int main(void)
 	int status, watched = 0;
 	char text[200];
 
-	said = scratch_make("said");
-	status = status_of(true);
-	check(WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_BROKEN, "status %x", status);
-	check(jp_file_text(said, text, sizeof(text)) > 0 &&
+	messages = scratch_make("said");
+	status = run_in_child(touch_lost_page, true);
+	check(WIFEXITED(status) && WEXITSTATUS(status) == JP_EXIT_BROKEN,
+	      "a fault in a watched mapping exits: wait status %x", status);
+	check(jp_file_text(messages, text, sizeof(text)) > 0 &&
 		      !strcmp(text, "jitproof: the file: is full\nleft"),
-	      "%s", text);
-	status = status_of(false);
-	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "a fault of others kills");
+	      "the fault is reported: %s", text);
+	status = run_in_child(touch_lost_page, false);
+	check(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS, "a fault elsewhere kills it");
 	while (watched <= MOST && !jp_lost_page_watch(bytes + watched, 1, &what))
 		watched++;
-	check(watched == MOST, "%d are watched at most", watched);
-	check(jp_lost_page_watch(bytes + MOST, 1, &what) == -EMFILE, "one more is refused");
+	check(watched == MOST, "at most %d mappings are watched", watched);
+	check(jp_lost_page_watch(bytes + MOST, 1, &what) == -EMFILE, "one mapping more is refused");
 	check(jp_lost_page_end(bytes + 7) == PAGE && !jp_lost_page_end(bytes + 7) &&
 		      !jp_lost_page_end(NULL),
-	      "one ends once");
-	check(!jp_lost_page_watch(bytes + MOST, 1, &what), "its place is free");
+	      "a watch ends only once");
+	check(!jp_lost_page_watch(bytes + MOST, 1, &what), "an ended watch frees its place");
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The hash table against a plain array, and the pool of texts on top of it. */
+/* The hash table, compared with a plain array, and the pool of texts on top of it. */
 #include "harness/base/map.h"
 
 #include "harness/base/text_pool.h"
@@ -7,7 +7,7 @@
 
 enum { ROUNDS = 300, KEYS = 400, MANY = 2000000 };
 
-/* Want of memory is to be an answer under ASan, too. */
+/* Make failed allocations return NULL under ASan too. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -18,7 +18,7 @@ struct plain {
 	uint64_t key, value;
 };
 
-static struct plain *plain_find(struct plain *plain, size_t count, uint64_t key)
+static struct plain *find_plain(struct plain *plain, size_t count, uint64_t key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (plain[i].key == key)
@@ -26,8 +26,8 @@ static struct plain *plain_find(struct plain *plain, size_t count, uint64_t key)
 	return NULL;
 }
 
-/* Whether @map has just what @plain has, each once, by finding and by walking. */
-static bool equal(const struct jp_map *map, struct plain *plain, size_t count)
+/* Returns whether finding in and walking over @map give exactly the entries of @plain. */
+static bool maps_equal(const struct jp_map *map, struct plain *plain, size_t count)
 {
 	uint64_t key, *value;
 	size_t at = 0, seen = 0, sum = 0;
@@ -39,7 +39,7 @@ static bool equal(const struct jp_map *map, struct plain *plain, size_t count)
 		sum += i;
 	}
 	while ((value = jp_map_next(map, &at, &key))) {
-		const struct plain *known = plain_find(plain, count, key);
+		const struct plain *known = find_plain(plain, count, key);
 
 		if (!known || known->value != *value)
 			return false;
@@ -49,8 +49,8 @@ static bool equal(const struct jp_map *map, struct plain *plain, size_t count)
 	return seen == count && map->count == count && !sum && !jp_map_next(map, &at, NULL);
 }
 
-/* Keys of few kinds, so that many come again: small, large, shifted, the ends of the range. */
-static uint64_t some_key(uint64_t *state)
+/* Draws from few keys, so that many repeat: small, large, shifted, at the ends of the range. */
+static uint64_t draw_key(uint64_t *state)
 {
 	uint64_t number = check_random(state) % 200;
 
@@ -66,7 +66,7 @@ static uint64_t some_key(uint64_t *state)
 	}
 }
 
-static void against_array(void)
+static void test_against_array(void)
 {
 	uint64_t state = 88172645463325252, unseen = 0;
 	bool good = true;
@@ -77,8 +77,8 @@ static void against_array(void)
 		size_t count = 0, keys = check_random(&state) % KEYS;
 
 		for (size_t i = 0; i < keys && good; i++) {
-			uint64_t key = some_key(&state), *value;
-			struct plain *known = plain_find(plain, count, key);
+			uint64_t key = draw_key(&state), *value;
+			struct plain *known = find_plain(plain, count, key);
 
 			value = jp_map_find(&map, key);
 			good &= known ? value && *value == known->value : !value;
@@ -88,33 +88,32 @@ static void against_array(void)
 				break;
 			if (!known)
 				plain[count++].key = key;
-			known = plain_find(plain, count, key);
-			/* 0 is a value as others are. */
+			known = find_plain(plain, count, key);
+			/* 0 must work like any other value. */
 			*value = known->value = check_random(&state) % 3;
 		}
-		good = good && equal(&map, plain, count);
-		unseen += jp_map_find(&map, some_key(&state)) == NULL;
+		good = good && maps_equal(&map, plain, count);
+		unseen += jp_map_find(&map, draw_key(&state)) == NULL;
 		jp_map_free(&map);
 		good = good && !map.slots && !map.count;
 	}
-	check(good && unseen, "%d tables have what arrays have", ROUNDS);
+	check(good && unseen, "%d random tables equal arrays", ROUNDS);
 }
 
-static void empty(void)
+static void test_empty(void)
 {
 	struct jp_map map = {0};
 	size_t at = 0;
 
 	check(!jp_map_find(&map, 0) && !jp_map_find(&map, 1) && !jp_map_next(&map, &at, NULL),
-	      "nothing is in an empty one");
-	check(jp_map_at(&map, 5, 1) && !jp_map_find(&map, 0), "key 0 is not in it by itself");
+	      "an empty table has no entries");
+	check(jp_map_at(&map, 5, 1) && !jp_map_find(&map, 0), "key 0 is absent unless it was set");
 	jp_map_free(&map);
 	jp_map_free(&map);
-	check(!map.slots, "it may be freed twice");
+	check(!map.slots, "a table may be freed twice");
 }
 
-/* Values of all sizes do not touch each other. */
-static void sizes(void)
+static void test_sizes(void)
 {
 	bool good = true;
 
@@ -142,23 +141,23 @@ static void sizes(void)
 		good &= seen == 100;
 		jp_map_free(&map);
 	}
-	check(good, "values of 1 to 40 bytes, zero at first, aligned, apart from each other");
+	check(good, "values of 1 to 40 bytes are zeroed, aligned and do not overlap");
 }
 
-static void no_memory(void)
+static void test_no_memory(void)
 {
 	struct jp_map map = {0};
 	uint64_t *value;
 
 	check(!jp_map_at(&map, 1, (size_t)1 << 61) && !map.slots && !map.count,
-	      "what is too large is refused, and the table stays empty");
+	      "a huge value is refused and the table stays empty");
 	value = jp_map_at(&map, 1, sizeof(*value));
-	check(value != NULL, "a smaller one is not");
+	check(value != NULL, "a small value is added afterwards");
 	jp_map_free(&map);
 }
 
-/* How far entries lie from where they belong, on average. */
-static double distance(const struct jp_map *map)
+/* Returns the average distance of entries from their ideal slots. */
+static double average_distance(const struct jp_map *map)
 {
 	size_t sum = 0;
 
@@ -168,7 +167,7 @@ static double distance(const struct jp_map *map)
 
 		if (!key)
 			continue;
-		/* In a table of the same size where nothing else is. */
+		/* The ideal slot is that in an otherwise empty table of the same size. */
 		alone.slots = calloc(map->capacity + 1, map->words * 8);
 		alone.count = 1;
 		sum += (i - (size_t)(jp_map_slot(&alone, key) - alone.slots) / map->words) &
@@ -178,8 +177,8 @@ static double distance(const struct jp_map *map)
 	return map->count ? (double)sum / (double)map->count : 0;
 }
 
-/* Addresses, page by page or word by word, ids and pairs of them are in no order that clusters. */
-static void patterns(void)
+/* Regular keys, such as addresses of pages or words, and pairs of ids, must not cluster. */
+static void test_patterns(void)
 {
 	double worst = 0, found;
 	unsigned int of = 0;
@@ -189,27 +188,29 @@ static void patterns(void)
 
 		for (uint64_t i = 1; i <= 640; i++)
 			jp_map_at(&map, UINT64_C(0x7f0000000000) + (i << shift), 8);
-		found = distance(&map);
+		found = average_distance(&map);
 		if (found > worst) {
 			worst = found;
 			of = shift;
 		}
 		jp_map_free(&map);
 	}
-	check(worst < 4, "keys a power of two apart: %.1f slots off at 1 << %u", worst, of);
+	check(worst < 4, "keys 1 << N apart lie close to their slots: at most %.1f off, for N = %u",
+	      worst, of);
 	for (int upper = 0; upper < 2; upper++) {
 		struct jp_map map = {0};
 
 		for (uint64_t pid = 1000; pid < 1026; pid++)
 			for (uint64_t id = 1; id <= 25; id++)
 				jp_map_at(&map, upper ? id << 32 | pid : pid << 32 | id, 8);
-		found = distance(&map);
-		check(map.count == 26 * 25 && found < 4, "pairs of numbers: %.1f slots off", found);
+		found = average_distance(&map);
+		check(map.count == 26 * 25 && found < 4,
+		      "pairs of numbers lie close to their slots: %.1f off", found);
 		jp_map_free(&map);
 	}
 }
 
-static void many(void)
+static void test_many(void)
 {
 	struct jp_map map = {0};
 	bool good = true;
@@ -225,13 +226,13 @@ static void many(void)
 		value = jp_map_find(&map, i * 4096);
 		good = value && *value == i && !jp_map_find(&map, i * 4096 + 1);
 	}
-	check(good && map.count == MANY, "%d entries", MANY);
+	check(good && map.count == MANY, "all of %d entries are found", MANY);
 	check(map.capacity <= 3 * (size_t)MANY && map.capacity * 2 >= 3 * (size_t)MANY,
-	      "in %zu slots", map.capacity);
+	      "the table has not too many slots: %zu", map.capacity);
 	jp_map_free(&map);
 }
 
-static void texts(void)
+static void test_texts(void)
 {
 	struct jp_text_pool pool = {0};
 	const struct jp_text *known[1000], *text;
@@ -250,23 +251,24 @@ static void texts(void)
 			known[i] = text;
 			memset(bytes, 0, sizeof(bytes));
 		}
-	check(pool.by_hash.count == 1000, "texts that differ have hashes that differ");
+	check(pool.by_hash.count == 1000, "1000 different texts have different hashes");
 	for (text = pool.first; text && good; text = text->next)
 		good = text == known[nth++];
-	check(good && nth == 1000 && pool.count == 1000, "equal texts are one, in their order");
+	check(good && nth == 1000 && pool.count == 1000, "equal texts are stored once, in order");
 	text = jp_text_keep(&pool, "a\0b", 3);
 	check(text && text->size == 3 && !memcmp(text->bytes, "a\0b", 4) &&
 		      text != jp_text_keep(&pool, "a\0c", 3) && text != jp_text_keep(&pool, "a", 1),
-	      "a NUL does not end one");
+	      "a text may contain NUL");
 	text = jp_text_keep(&pool, "", 0);
-	check(text && !text->size && text == jp_text_keep(&pool, "", 0), "the empty one is one");
+	check(text && !text->size && text == jp_text_keep(&pool, "", 0),
+	      "the empty text is stored once");
 	jp_text_pool_free(&pool);
 	check(!pool.first && !pool.count, "a freed pool is empty");
 }
 
-/* Two texts of two words whose hash is the same: what the first words make of it is made up for by
- * the second ones. */
-static void same_hash(void)
+/* Builds two texts of two words with equal hashes: the second words cancel the difference that the
+ * first words make. */
+static void test_same_hash(void)
 {
 	struct jp_text_pool pool = {0};
 	uint64_t words[2][2] = {{1, 2}, {3, 0}}, sums[2];
@@ -282,25 +284,25 @@ static void same_hash(void)
 	check(one && other && one != other && pool.by_hash.count == 1 && pool.count == 2 &&
 		      one == jp_text_keep(&pool, words[0], 16) &&
 		      other == jp_text_keep(&pool, words[1], 16) && pool.count == 2,
-	      "texts of one hash are two texts");
-	/* And one of one word, which the other begins with. */
+	      "two texts with equal hashes stay two texts");
+	/* A text of one word that is the beginning of the other. */
 	words[0][1] = sums[0] ^ 8 ^ words[0][0];
 	one = jp_text_keep(&pool, words[0], 16);
 	other = jp_text_keep(&pool, words[0], 8);
 	check(one && other && one != other && pool.by_hash.count == 2 && pool.count == 4,
-	      "texts of one hash and of two sizes, too");
+	      "texts with equal hashes and different sizes stay two texts");
 	jp_text_pool_free(&pool);
 }
 
 int main(void)
 {
-	empty();
-	against_array();
-	sizes();
-	no_memory();
-	patterns();
-	many();
-	texts();
-	same_hash();
+	test_empty();
+	test_against_array();
+	test_sizes();
+	test_no_memory();
+	test_patterns();
+	test_many();
+	test_texts();
+	test_same_hash();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose process serves a file system. */
+/* Finding the user whose process serves a FUSE file system. */
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
@@ -9,7 +9,7 @@
 
 enum { USER = 12321 };
 
-static void kernels_own(void)
+static void test_kernel_mounts(void)
 {
 	static const char *const paths[] = {"/", "/proc", "/dev"};
 	uid_t user = USER;
@@ -20,8 +20,8 @@ static void kernels_own(void)
 		      "%s is served by the kernel", paths[i]);
 }
 
-/* Nobody answers: what is asked of the mount alone must do. */
-static void served(uid_t user, const char *folder, int fuse)
+/* No server answers, so only the mount's own attributes are available. */
+static void test_fuse_mount(uid_t user, const char *folder, int fuse)
 {
 	char options[96];
 	uid_t found = 1;
@@ -29,14 +29,14 @@ static void served(uid_t user, const char *folder, int fuse)
 
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=0", fuse,
 		 user);
-	if (!check(!mount("test", folder, "fuse", MS_NOSUID | MS_NODEV, options), "mounted: %s",
-		   strerror(errno)))
+	if (!check(!mount("test", folder, "fuse", MS_NOSUID | MS_NODEV, options),
+		   "a FUSE mount is made: %s", strerror(errno)))
 		return;
 	check(!statx(AT_FDCWD, folder, AT_STATX_DONT_SYNC, 0, &st) &&
 		      jp_mount_server(makedev(st.stx_dev_major, st.stx_dev_minor), &found),
-	      "a user serves it");
-	check(found == user, "user %u, expected %u", found, user);
-	check(!umount2(folder, MNT_DETACH), "unmounted");
+	      "a user process serves the mount");
+	check(found == user, "the server's user is %u, expected %u", found, user);
+	check(!umount2(folder, MNT_DETACH), "the mount is removed");
 }
 
 int main(void)
@@ -44,17 +44,18 @@ int main(void)
 	const char *folder = scratch_make("folder");
 	int fuse;
 
-	kernels_own();
+	test_kernel_mounts();
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fuse < 0 || geteuid() || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir(folder, 0755)) {
-		check(true, "# SKIP no FUSE mount in a namespace of our own: %s", strerror(errno));
+		check(true, "a FUSE mount has a server # SKIP no FUSE mount in a new namespace: %s",
+		      strerror(errno));
 		return check_done();
 	}
-	served(USER, folder, fuse);
+	test_fuse_mount(USER, folder, fuse);
 	close(fuse);
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	served(0, folder, fuse);
+	test_fuse_mount(0, folder, fuse);
 	close(fuse);
 	return check_done();
 }

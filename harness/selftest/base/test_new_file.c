@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file takes its name when it is whole, and nobody else's place. */
+/* A new file gets its name once it is complete, and replaces only what it may. */
 #include <dirent.h>
 #include <limits.h>
 #include <sys/inotify.h>
@@ -7,7 +7,7 @@
 #include "harness/base/new_file.h"
 #include "harness/selftest/support/scratch.h"
 
-static int entries(void)
+static int count_entries(void)
 {
 	jp_cleanup_closedir DIR *dir = opendir(scratch);
 	int count = -2;
@@ -17,14 +17,14 @@ static int entries(void)
 	return count;
 }
 
-static bool holds(const char *path, const char *text)
+static bool file_has(const char *path, const char *text)
 {
 	char found[32];
 
 	return jp_file_text(path, found, sizeof(found)) >= 0 && !strcmp(found, text);
 }
 
-static void whole(const char *path)
+static void test_replacement(const char *path)
 {
 	jp_cleanup_close int other = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 	struct jp_new_file file;
@@ -34,20 +34,20 @@ static void whole(const char *path)
 
 	check(other >= 0 && fd >= 0 && !jp_file_write(other, "old", 3) &&
 		      !jp_file_write(fd, "new", 3) && !close(fd),
-	      "a new one beside the old %s", err.text);
-	check(holds(path, "old") && entries() == 1,
-	      "the old one stays until then, and no half one");
-	check(!jp_new_file_keep(&file, &err) && holds(path, "new") && entries() == 1,
-	      "it takes its place");
-	check(!jp_file_write(other, "more", 4) && holds(path, "new") && !stat(path, &st) &&
+	      "a new file is written beside the old %s", err.text);
+	check(file_has(path, "old") && count_entries() == 1,
+	      "the old file stays and no temporary file is visible");
+	check(!jp_new_file_keep(&file, &err) && file_has(path, "new") && count_entries() == 1,
+	      "the new file replaces the old");
+	check(!jp_file_write(other, "more", 4) && file_has(path, "new") && !stat(path, &st) &&
 		      (st.st_mode & 07777) == 0640,
-	      "who had the old one open cannot write into it, whoever may read it can");
+	      "writing to the old file does not change the new, and the mode is as requested");
 	jp_new_file_drop(&file);
-	check(holds(path, "new"), "what was kept is not dropped");
+	check(file_has(path, "new"), "dropping a kept file does nothing");
 }
 
-/* Who is killed at any moment leaves nothing beside it. */
-static void under_one_name(const char *path)
+/* A kill at any moment must leave no temporary file: no other name may ever appear. */
+static void test_no_temporary_name(const char *path)
 {
 	jp_cleanup_close int seen = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	struct jp_error err = {""};
@@ -58,61 +58,61 @@ static void under_one_name(const char *path)
 
 	check(seen >= 0 && fd >= 0 && inotify_add_watch(seen, scratch, IN_CREATE | IN_MOVE) >= 0 &&
 		      !jp_new_file_keep(&file, &err),
-	      "%s", err.text);
+	      "a watched file is made %s", err.text);
 	size = read(seen, events, sizeof(events));
 	if (size < (ssize_t)sizeof(struct inotify_event)) {
-		check(false, "its name appears");
+		check(false, "the file's name appears");
 		return;
 	}
 	check(!strcmp(((struct inotify_event *)events)->name, strrchr(path, '/') + 1) &&
 		      size == (ssize_t)(sizeof(struct inotify_event) +
 					((struct inotify_event *)events)->len),
-	      "no other name than %s was there", ((struct inotify_event *)events)->name);
+	      "no other name than %s ever appeared", ((struct inotify_event *)events)->name);
 	unlink(path);
 }
 
-static void not_whole(const char *path)
+static void test_drop(const char *path)
 {
 	struct jp_new_file file;
 	struct jp_error err = {""};
 	jp_cleanup_close int fd = jp_new_file_open(&file, path, 0600, &err);
 
-	check(fd >= 0 && !jp_file_write(fd, "half", 4), "half a file");
+	check(fd >= 0 && !jp_file_write(fd, "half", 4), "an incomplete file is written");
 	jp_new_file_drop(&file);
-	check(holds(path, "new") && entries() == 1, "goes, and the old one stays");
+	check(file_has(path, "new") && count_entries() == 1, "the old file is back, alone");
 }
 
-/* What must not be lost with a kill has its name from the start. */
-static void at_once(const char *path)
+/* A file whose content must survive a kill has its name from the start. */
+static void test_at_once(const char *path)
 {
 	struct jp_error err = {""};
 	jp_cleanup_close int old = open(path, O_RDONLY | O_CLOEXEC);
 	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
 	char byte;
 
-	check(fd >= 0 && entries() == 1 && holds(path, ""), "there, empty %s", err.text);
-	check(!jp_file_write(fd, "more", 4) && holds(path, "more"), "and what is written so far");
-	check(read(old, &byte, 1) == 1 && byte == 'n', "who has the old one open keeps it");
+	check(fd >= 0 && count_entries() == 1 && file_has(path, ""),
+	      "the new file is visible at once, empty %s", err.text);
+	check(!jp_file_write(fd, "more", 4) && file_has(path, "more"), "its content is visible");
+	check(read(old, &byte, 1) == 1 && byte == 'n', "an open descriptor reads the old file");
 }
 
-/* What is not wanted after all goes, unless another has its place by then. */
-static void undone(void)
+static void test_undo(void)
 {
 	const char *path = scratch_path("undone");
 	struct jp_error err = {""};
 	jp_cleanup_close int lost = jp_new_file_at_once(path, 0600, &err);
 	jp_cleanup_close int fd = jp_new_file_at_once(path, 0600, &err);
 
-	check(lost >= 0 && fd >= 0 && !jp_file_write(fd, "new", 3), "two %s", err.text);
+	check(lost >= 0 && fd >= 0 && !jp_file_write(fd, "new", 3),
+	      "a second file replaces the first %s", err.text);
 	jp_new_file_undo(path, lost);
-	check(holds(path, "new"), "the other stays");
+	check(file_has(path, "new"), "undoing the first keeps the second");
 	jp_new_file_undo(path, fd);
-	check(access(path, F_OK), "this one goes");
+	check(access(path, F_OK), "undoing the second removes it");
 	jp_new_file_undo(path, fd);
 }
 
-/* A name may be as long as names are. */
-static void longest(void)
+static void test_longest_name(void)
 {
 	char path[sizeof(scratch) + NAME_MAX + 2];
 	struct jp_new_file file;
@@ -121,19 +121,19 @@ static void longest(void)
 
 	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX, 1);
 	fd = jp_new_file_at_once(path, 0600, &err);
-	check(fd >= 0 && !close(fd) && holds(path, ""), "at once %s", err.text);
+	check(fd >= 0 && !close(fd) && file_has(path, ""),
+	      "a name of NAME_MAX bytes works at once %s", err.text);
 	fd = jp_new_file_open(&file, path, 0600, &err);
 	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) &&
-		      !jp_new_file_keep(&file, &err) && holds(path, "new"),
-	      "in the end %s", err.text);
-	check(!unlink(path) && entries() == 1, "clean");
+		      !jp_new_file_keep(&file, &err) && file_has(path, "new"),
+	      "a name of NAME_MAX bytes works on completion %s", err.text);
+	check(!unlink(path) && count_entries() == 1, "the folder is clean again");
 	snprintf(path, sizeof(path), "%s/%0*d", scratch, NAME_MAX + 1, 1);
-	check(jp_new_file_open(&file, path, 0600, &err) == -ENAMETOOLONG, "no longer: %.80s",
-	      err.text);
+	check(jp_new_file_open(&file, path, 0600, &err) == -ENAMETOOLONG,
+	      "a longer name is refused: %.80s", err.text);
 }
 
-/* It lands where its folder was when it was begun, whatever is put there since. */
-static void swapped(void)
+static void test_swapped_folder(void)
 {
 	const char *folder = scratch_path("folder"), *moved = scratch_path("moved");
 	const char *path = scratch_path("folder/file");
@@ -141,36 +141,39 @@ static void swapped(void)
 	struct jp_error err = {""};
 	int fd;
 
-	check(!mkdir(folder, 0700), "a folder");
+	check(!mkdir(folder, 0700), "a folder is made");
 	fd = jp_new_file_open(&file, path, 0600, &err);
 	check(fd >= 0 && !jp_file_write(fd, "new", 3) && !close(fd) && !rename(folder, moved) &&
 		      !mkdir(folder, 0700),
-	      "another in its place %s", err.text);
+	      "another folder takes its path %s", err.text);
 	check(!jp_new_file_keep(&file, &err) && access(path, F_OK) &&
-		      holds(scratch_path("moved/file"), "new"),
-	      "is not written into");
-	check(!unlink(scratch_path("moved/file")) && !rmdir(moved) && !rmdir(folder), "clean");
+		      file_has(scratch_path("moved/file"), "new"),
+	      "the file lands in the first folder");
+	check(!unlink(scratch_path("moved/file")) && !rmdir(moved) && !rmdir(folder),
+	      "the folder is clean again");
 	if (geteuid())
 		return;
 	check(!symlink("/", folder) && !lchown(folder, 12321, 12321) &&
 		      jp_new_file_open(&file, path, 0600, &err) == -ELOOP && !unlink(folder),
-	      "nor is where another user's link leads");
+	      "another user's symbolic link is not followed");
 }
 
-static void refused(const char *path)
+static void test_refusals(const char *path)
 {
 	struct jp_new_file file;
 	struct jp_error err = {""};
 	const char *link = scratch_path("link"), *fifo = scratch_path("fifo");
 
-	check(!symlink(path, link) && !mkfifo(fifo, 0600), "a link and a FIFO");
-	check(jp_new_file_open(&file, link, 0600, &err) == -EINVAL, "%s", err.text);
-	check(jp_new_file_open(&file, fifo, 0600, &err) == -EINVAL, "%s", err.text);
-	check(jp_new_file_open(&file, scratch, 0600, &err) == -EINVAL, "%s", err.text);
-	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT, "%s",
+	check(!symlink(path, link) && !mkfifo(fifo, 0600), "a symbolic link and a FIFO are made");
+	check(jp_new_file_open(&file, link, 0600, &err) == -EINVAL,
+	      "a symbolic link is refused: %s", err.text);
+	check(jp_new_file_open(&file, fifo, 0600, &err) == -EINVAL, "FIFO refused: %s", err.text);
+	check(jp_new_file_open(&file, scratch, 0600, &err) == -EINVAL, "a folder is refused: %s",
 	      err.text);
+	check(jp_new_file_open(&file, scratch_path("none/file"), 0600, &err) == -ENOENT,
+	      "a missing folder is an error: %s", err.text);
 	jp_new_file_drop(&file);
-	check(holds(path, "more") && entries() == 3, "nothing is left behind");
+	check(file_has(path, "more") && count_entries() == 3, "no other file is left behind");
 }
 
 int main(void)
@@ -178,13 +181,13 @@ int main(void)
 	const char *path = scratch_make("file");
 
 	umask(0);
-	under_one_name(path);
-	whole(path);
-	not_whole(path);
-	at_once(path);
-	longest();
-	swapped();
-	refused(path);
-	undone();
+	test_no_temporary_name(path);
+	test_replacement(path);
+	test_drop(path);
+	test_at_once(path);
+	test_longest_name();
+	test_swapped_folder();
+	test_refusals(path);
+	test_undo();
 	return check_done();
 }

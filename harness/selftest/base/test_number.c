@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Numbers in text, clocks, and the paths that are built of both. */
+/* Parsing numbers, reading clocks, building paths, and small orderings. */
 #include "harness/base/number.h"
 
 #include "harness/base/clock.h"
@@ -8,7 +8,7 @@
 #include "harness/base/round.h"
 #include "harness/selftest/support/check.h"
 
-static void whole(void)
+static void test_whole_numbers(void)
 {
 	static const struct {
 		const char *text;
@@ -45,11 +45,11 @@ static void whole(void)
 		bool good = jp_number(table[i].text, table[i].min, table[i].max, &value);
 
 		check(good == table[i].good && value == (good ? table[i].value : 4711), "'%s': %s",
-		      table[i].text, table[i].good ? "taken" : "refused");
+		      table[i].text, table[i].good ? "is a number" : "is refused");
 	}
 }
 
-static void prefix(void)
+static void test_prefixes(void)
 {
 	static const struct {
 		const char *text;
@@ -88,7 +88,7 @@ static void prefix(void)
 	}
 }
 
-static void keeps_errno(void)
+static void test_errno(void)
 {
 	const char *at = "99999999999999999999999";
 	uint64_t value;
@@ -96,18 +96,18 @@ static void keeps_errno(void)
 
 	errno = EXDEV;
 	check(!jp_number_take(&at, 10, UINT64_MAX, &value) && errno == EXDEV,
-	      "errno is not touched by a number too large");
+	      "a number that is too large keeps errno");
 	errno = ERANGE;
 	at = "5";
 	check(jp_number(at, 0, 9, &value) && errno == ERANGE && value == 5,
-	      "and an old one does not count");
+	      "an old ERANGE does not make a number fail");
 	at = "1e-400";
 	errno = EXDEV;
 	jp_number_take_real(&at, &real);
-	check(errno == EXDEV, "nor is it by a real one");
+	check(errno == EXDEV, "a real number that is too small keeps errno");
 }
 
-static void real(void)
+static void test_reals(void)
 {
 	static const struct {
 		const char *text;
@@ -130,7 +130,7 @@ static void real(void)
 	}
 }
 
-static void clocks(void)
+static void test_clocks(void)
 {
 	uint64_t before = jp_clock_now(), after = jp_clock_now(), hour = 3600 * JP_NS_PER_S;
 	struct timespec now, half = jp_clock_timespec(2 * JP_NS_PER_S + 999999999);
@@ -139,18 +139,19 @@ static void clocks(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	jp_clock_around_vdso();
 	check(jp_clock_now() >= after && jp_clock_now() - after < 60 * JP_NS_PER_S,
-	      "the kernel and its vDSO tell the same time");
+	      "the system call and the vDSO give the same time");
 	check(before <= after && before / JP_NS_PER_S >= (uint64_t)now.tv_sec - 60 &&
 		      before / JP_NS_PER_S <= (uint64_t)now.tv_sec,
-	      "the monotonic clock in nanoseconds");
-	check(jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < before, "another clock is another");
-	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "seconds and nanoseconds");
-	check(left > 50000 && left <= 60000, "a minute has %d ms", left);
-	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0, "what is over has none");
+	      "jp_clock_now() is CLOCK_MONOTONIC in ns");
+	check(jp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < before,
+	      "the CPU time of the process is less than the time since boot");
+	check(half.tv_sec == 2 && half.tv_nsec == 999999999, "a timespec has both of its parts");
+	check(left > 50000 && left <= 60000, "until a deadline in a minute %d ms are left", left);
+	check(jp_clock_left_ms(before) == 0 && jp_clock_left_ms(0) == 0, "a past deadline: 0 ms");
 	check(jp_clock_left_ms(jp_clock_now() + 2 * hour) == 3600000 &&
 		      jp_clock_left_ms(UINT64_MAX) == 3600000,
-	      "an hour at most");
-	/* The last part of a millisecond is one still. */
+	      "at most an hour is left");
+	/* Repeat if the thread was preempted past the deadline. */
 	for (;;) {
 		uint64_t deadline = jp_clock_now() + JP_NS_PER_MS / 2;
 
@@ -158,29 +159,29 @@ static void clocks(void)
 		if (jp_clock_now() < deadline)
 			break;
 	}
-	check(left == 1, "half a millisecond counts as one");
+	check(left == 1, "half a millisecond is rounded up");
 }
 
-static void paths(void)
+static void test_paths(void)
 {
 	struct jp_error err = {""};
 	char path[16];
 
 	check(!jp_path_build(path, sizeof(path), &err, "%s/%d", "/some/dir", 12345) &&
 		      !strcmp(path, "/some/dir/12345") && !err.text[0],
-	      "a path that just fits");
+	      "a path that just fits is built");
 	check(jp_path_build(path, sizeof(path), &err, "%s/%d", "/some/dir", 123456) ==
 			      -ENAMETOOLONG &&
 		      !path[0] && !strcmp(err.text, "/some/dir/12345...: too long a path"),
-	      "one that does not: '%s'", err.text);
+	      "a path that does not fit is an error: '%s'", err.text);
 	check(jp_path_build(path, sizeof(path), NULL, "%200d", 1) == -ENAMETOOLONG && !path[0],
-	      "nobody need hear of it");
+	      "the error message is optional");
 	check(!strcmp(jp_path_base("/some/dir/name"), "name") &&
 		      !strcmp(jp_path_base("name"), "name") && !*jp_path_base("/some/dir/"),
 	      "the part behind the last slash");
 }
 
-static void order(void)
+static void test_order(void)
 {
 	const uint64_t least = 0, most = UINT64_MAX;
 
@@ -188,21 +189,21 @@ static void order(void)
 		      jp_max(least, most) == most && jp_max(most, least) == most &&
 		      jp_by_value(&least, &most) < 0 && jp_by_value(&most, &least) > 0 &&
 		      !jp_by_value(&most, &most),
-	      "the lesser, the greater, and which is which");
+	      "minimum, maximum and comparison of the extremes");
 	check(jp_whole_words(0) == 0 && jp_whole_words(1) == 8 && jp_whole_words(8) == 8 &&
 		      jp_whole_words(9) == 16 &&
 		      jp_whole_words(UINT64_C(1) << 40) == UINT64_C(1) << 40,
-	      "bytes in whole words");
+	      "sizes are rounded up to whole words");
 }
 
 int main(void)
 {
-	order();
-	whole();
-	prefix();
-	keeps_errno();
-	real();
-	clocks();
-	paths();
+	test_order();
+	test_whole_numbers();
+	test_prefixes();
+	test_errno();
+	test_reals();
+	test_clocks();
+	test_paths();
 	return check_done();
 }

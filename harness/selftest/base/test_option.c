@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A command line's table: what each kind of row takes, what it refuses, and what usage shows. */
+/* Tables of options: what each kind of row accepts and refuses, and the usage text. */
 #include "harness/base/option.h"
 #include "harness/selftest/support/check.h"
 
@@ -24,7 +24,7 @@ static int take_even(const struct jp_option *option, const char *text, struct jp
 	return 0;
 }
 
-static const struct jp_option *more(void *context)
+static const struct jp_option *more_rows(void *context)
 {
 	static struct jp_option rows[3];
 
@@ -42,12 +42,12 @@ static const struct jp_option table[] = {
 	{"--wide", .wide = &line.wide},
 	{"--set", .number = &line.word, .words = words, .help = "one of two"},
 	{"--when", .set = &line.late, .words = lates},
-	{.more = more, .context = &line.file},
+	{.more = more_rows, .context = &line.file},
 	{"REST", .rest = &line.rest},
 	{0}};
 
-/* What jp_options_read() gives for the words of @text. */
-static int reads(const struct jp_option *options, const char *text, struct jp_error *err)
+/* Parses the words of @text by @options. Returns the result of jp_options_read(). */
+static int read_line(const struct jp_option *options, const char *text, struct jp_error *err)
 {
 	static char buffer[200];
 	char *argv[20] = {"command"};
@@ -63,79 +63,81 @@ static int reads(const struct jp_option *options, const char *text, struct jp_er
 	return jp_options_read(options, argc, kept, err);
 }
 
-static bool good(const char *text)
+static bool accepts(const char *text)
 {
 	struct jp_error err;
 
-	return !reads(table, text, &err);
+	return !read_line(table, text, &err);
 }
 
-static bool bad(const char *text, const char *why)
+static bool refuses(const char *text, const char *why)
 {
 	struct jp_error err = {""};
 
-	return reads(table, text, &err) == -EINVAL && !strcmp(err.text, why);
+	return read_line(table, text, &err) == -EINVAL && !strcmp(err.text, why);
 }
 
-static bool is(const char *text, const char *what)
+static bool equals(const char *text, const char *what)
 {
 	return text && !strcmp(text, what);
 }
 
-static void values(void)
+static void test_values(void)
 {
-	check(good("-v --loud") && line.verbose && !line.quiet, "switches set and clear");
-	check(good("") && !line.verbose && line.quiet, "nothing changes by itself");
-	check(good("--output=a") && is(line.output, "a") && good("--output b") &&
-		      is(line.output, "b") && good("-o c") && is(line.output, "c") && good("-od") &&
-		      is(line.output, "d"),
-	      "a text in four ways");
-	check(bad("--output", "expected a value after --output") &&
-		      bad("--output=", "expected a value after --output") &&
-		      bad("-o", "expected a value after --output"),
-	      "an empty one is none");
-	check(good("--number 9") && line.number == 9 &&
-		      bad("--number=1", "--number=1: expected a number from 2 to 9") &&
-		      bad("--number=10", "--number=10: expected a number from 2 to 9"),
-	      "a number and its limits");
-	check(good("--wide=18446744073709551615") && line.wide == UINT64_MAX &&
-		      bad("--wide -1", "--wide=-1: expected a number"),
-	      "a wide one has none");
-	check(good("--set full") && line.word == 1 && good("--set=check") && !line.word &&
-		      bad("--set=some", "--set=some: expected check|full"),
-	      "one of some words");
-	check(good("--when=late") && line.late && good("--when=early") && !line.late,
-	      "the last of two words is a switch");
-	check(good("--pair a b") && is(line.pair[0], "a") && is(line.pair[1], "b") &&
-		      bad("--pair a", "expected two values after --pair"),
-	      "two values");
-	check(good("--deep x") && is(line.file, "x") && good("--even xx") && is(line.file, "xx") &&
-		      bad("--even x", "--even=x: expected an even length"),
-	      "a table in a table, and a value of its own kind");
+	check(accepts("-v --loud") && line.verbose && !line.quiet, "switches set or clear flags");
+	check(accepts("") && !line.verbose && line.quiet, "an empty command line changes nothing");
+	check(accepts("--output=a") && equals(line.output, "a") && accepts("--output b") &&
+		      equals(line.output, "b") && accepts("-o c") && equals(line.output, "c") &&
+		      accepts("-od") && equals(line.output, "d"),
+	      "an option's value can be given in four ways");
+	check(refuses("--output", "expected a value after --output") &&
+		      refuses("--output=", "expected a value after --output") &&
+		      refuses("-o", "expected a value after --output"),
+	      "an empty value is refused");
+	check(accepts("--number 9") && line.number == 9 &&
+		      refuses("--number=1", "--number=1: expected a number from 2 to 9") &&
+		      refuses("--number=10", "--number=10: expected a number from 2 to 9"),
+	      "a number must be within its limits");
+	check(accepts("--wide=18446744073709551615") && line.wide == UINT64_MAX &&
+		      refuses("--wide -1", "--wide=-1: expected a number"),
+	      "a 64-bit number has no limits");
+	check(accepts("--set full") && line.word == 1 && accepts("--set=check") && !line.word &&
+		      refuses("--set=some", "--set=some: expected check|full"),
+	      "a value must be one of the listed words");
+	check(accepts("--when=late") && line.late && accepts("--when=early") && !line.late,
+	      "the last of two words sets a flag");
+	check(accepts("--pair a b") && equals(line.pair[0], "a") && equals(line.pair[1], "b") &&
+		      refuses("--pair a", "expected two values after --pair"),
+	      "an option can have two values");
+	check(accepts("--deep x") && equals(line.file, "x") && accepts("--even xx") &&
+		      equals(line.file, "xx") &&
+		      refuses("--even x", "--even=x: expected an even length"),
+	      "nested tables and custom parsers work");
 }
 
-static void words_between(void)
+static void test_option_order(void)
 {
 	char *argv[] = {"c", "a", "--wide", "1", "-", "b", NULL};
 	struct jp_error err;
 
-	check(bad("--no", "unknown option '--no'") && bad("--wid=1", "unknown option '--wid=1'") &&
-		      bad("-v=1", "-v takes no value"),
-	      "what no row takes");
+	check(refuses("--no", "unknown option '--no'") &&
+		      refuses("--wid=1", "unknown option '--wid=1'") &&
+		      refuses("-v=1", "-v takes no value"),
+	      "unknown options and unexpected values are refused");
 	line = (struct line){0};
 	check(!jp_options_read(table, 6, argv, &err) && line.rest.count == 3 &&
-		      is(line.rest.list[0], "a") && is(line.rest.list[1], "-") &&
-		      is(line.rest.list[2], "b") && line.wide == 1,
-	      "operands move together");
-	check(good("-- -v") && !line.verbose && line.rest.count == 1, "nor behind --");
-	check(reads(table, "-v --help --no", &err) == 1 && reads(table, "-h", &err) == 1,
-	      "help, whatever comes then");
-	check(good("--pair a b --set full") &&
-		      bad("--number 2 --pair a b", "--pair does not go with --number"),
-	      "modes exclude each other");
+		      equals(line.rest.list[0], "a") && equals(line.rest.list[1], "-") &&
+		      equals(line.rest.list[2], "b") && line.wide == 1,
+	      "operands between options are collected");
+	check(accepts("-- -v") && !line.verbose && line.rest.count == 1, "-- begins operands");
+	check(read_line(table, "-v --help --no", &err) == 1 && read_line(table, "-h", &err) == 1,
+	      "--help wins over later errors");
+	check(accepts("--pair a b --set full") &&
+		      refuses("--number 2 --pair a b", "--pair does not go with --number"),
+	      "options of different modes exclude each other");
 }
 
-static void operands(void)
+static void test_operands(void)
 {
 	struct jp_option two[] = {
 		{"FILE", .text = &line.file, .needed = true},
@@ -148,24 +150,26 @@ static void operands(void)
 					  {0}};
 	struct jp_error err = {""};
 
-	check(!reads(two, "--quiet a full", &err) && is(line.file, "a") && line.word == 1 &&
-		      reads(two, "a b", &err) == -EINVAL &&
-		      is(err.text, "WORD=b: expected check|full"),
-	      "each operand in its place");
-	check(reads(two, "a full c", &err) == -EINVAL && is(err.text, "one operand too many: 'c'"),
-	      "not one more");
-	check(reads(two, "", &err) == -EINVAL && is(err.text, "expected FILE"), "one is needed");
+	check(!read_line(two, "--quiet a full", &err) && equals(line.file, "a") && line.word == 1 &&
+		      read_line(two, "a b", &err) == -EINVAL &&
+		      equals(err.text, "WORD=b: expected check|full"),
+	      "each operand is parsed by its row");
+	check(read_line(two, "a full c", &err) == -EINVAL &&
+		      equals(err.text, "one operand too many: 'c'"),
+	      "one operand too many is refused");
+	check(read_line(two, "", &err) == -EINVAL && equals(err.text, "expected FILE"),
+	      "a missing operand is refused");
 	two[3].modes = TWO;
-	check(!reads(two, "a", &err) && reads(two, "a --quiet", &err) == -EINVAL &&
-		      is(err.text, "expected --must X"),
-	      "an option is needed by its mode alone");
-	check(!reads(start, "-v run -v --help", &err) && line.rest.count == 3 &&
-		      is(line.rest.list[1], "-v") && !reads(start, "-- -v", &err) &&
+	check(!read_line(two, "a", &err) && read_line(two, "a --quiet", &err) == -EINVAL &&
+		      equals(err.text, "expected --must X"),
+	      "an option is required only in its mode");
+	check(!read_line(start, "-v run -v --help", &err) && line.rest.count == 3 &&
+		      equals(line.rest.list[1], "-v") && !read_line(start, "-- -v", &err) &&
 		      line.rest.count == 1 && !line.verbose,
-	      "a command has options of its own");
+	      "options behind a command belong to the command");
 }
 
-static void one_word(void)
+static void test_single_word(void)
 {
 	struct jp_error err = {""};
 
@@ -176,10 +180,10 @@ static void one_word(void)
 		      !jp_option_take(table, "--loud=1", &err) &&
 		      !jp_option_take(table, "-v", &err) &&
 		      jp_option_take(table, "--loud", &err) == 1,
-	      "one word at a time");
+	      "a single word is parsed alone");
 }
 
-static void usage(void)
+static void test_usage(void)
 {
 	static const char expected[] =
 		"  --set check|full    one of two\n"
@@ -202,16 +206,16 @@ static void usage(void)
 
 	jp_options_print(rows, out);
 	fclose(out);
-	check(is(text, expected), "usage, in 80 columns");
+	check(equals(text, expected), "the usage text is wrapped at 80 columns");
 	free(text);
 }
 
 int main(void)
 {
-	values();
-	words_between();
-	operands();
-	one_word();
-	usage();
+	test_values();
+	test_option_order();
+	test_operands();
+	test_single_word();
+	test_usage();
 	return check_done();
 }

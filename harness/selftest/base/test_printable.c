@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is printed of names that others made, and what is not. */
+/* Replacing control characters and invalid UTF-8 in names from untrusted files. */
 #include "harness/base/printable.h"
 #include "harness/selftest/support/check.h"
 
@@ -7,24 +7,25 @@ static const struct {
 	const char *what, *text, *put;
 } texts[] = {
 	{"plain text", "a b~", "a b~"},
-	{"nothing", "", ""},
-	{"letters of all sizes", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+	{"an empty text", "", ""},
+	{"UTF-8 letters of all sizes", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
 	 "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
 	{"control characters", "\001a\033[2J\177", "?a?[2J?"},
-	{"the second set of them", "\xc2\x80 \xc2\x9f\xc2\xa0", "?? ??\xc2\xa0"},
-	{"the ends of lines", "a\nb\xe2\x80\xa8", "a?b???"},
-	{"marks of direction", "\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c",
+	{"C1 control characters", "\xc2\x80 \xc2\x9f\xc2\xa0", "?? ??\xc2\xa0"},
+	{"line separators", "a\nb\xe2\x80\xa8", "a?b???"},
+	{"bidirectional marks", "\xe2\x80\x8e\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c",
 	 "??????????????"},
-	{"their neighbours", "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa\xd8\x9b",
+	{"characters next to bidirectional marks",
+	 "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa\xd8\x9b",
 	 "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xaf\xe2\x81\xaa\xd8\x9b"},
-	{"bytes that are no UTF-8",
+	{"invalid UTF-8",
 	 "\xff"
 	 "a\xc3(\xe2\x82",
 	 "?a?(??"},
 };
 
-/* What @put writes of @text; to be freed. */
-static char *written(void (*put)(FILE *out, const char *text), const char *text)
+/* Returns what @put writes for @text; the caller frees it. */
+static char *write_to_memory(void (*put)(FILE *out, const char *text), const char *text)
 {
 	char *bytes = NULL;
 	size_t size;
@@ -51,22 +52,22 @@ int main(void)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		char text[64], *newline;
 
-		bytes = written(jp_printable_put, texts[i].text);
-		check(!strcmp(bytes, texts[i].put), "%s", texts[i].what);
+		bytes = write_to_memory(jp_printable_put, texts[i].text);
+		check(!strcmp(bytes, texts[i].put), "%s are printed safely", texts[i].what);
 		strcpy(text, texts[i].text);
 		jp_printable(text);
-		/* In place line feeds stay. */
+		/* Replacing in place keeps line feeds. */
 		while ((newline = strchr(text, '\n')))
 			*newline = '?';
-		check(!strcmp(text, bytes), "%s, in place", texts[i].what);
+		check(!strcmp(text, bytes), "%s are replaced in place", texts[i].what);
 		free(bytes);
 	}
-	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL, "a line feed stays in place");
-	bytes = written(put_run, "ab\xc3\xa9\ncd");
-	check(!strcmp(bytes, "ab\xc3\xa9|4"), "a run ends where there is something else");
+	check(strchr(jp_printable((char[]){"a\nb"}), '\n') != NULL, "line feeds stay in place");
+	bytes = write_to_memory(put_run, "ab\xc3\xa9\ncd");
+	check(!strcmp(bytes, "ab\xc3\xa9|4"), "a printable run ends at a control character");
 	free(bytes);
-	bytes = written(put_run, "ab");
-	check(!strcmp(bytes, "ab|2"), "or with the text");
+	bytes = write_to_memory(put_run, "ab");
+	check(!strcmp(bytes, "ab|2"), "a run of printable characters ends with the text");
 	free(bytes);
 	return check_done();
 }

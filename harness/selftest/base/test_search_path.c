@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What PATH keeps for root. */
+/* Which folders of PATH, and which variables, root keeps. */
 #include <sys/wait.h>
 
 #include "harness/base/search_path.h"
@@ -7,9 +7,11 @@
 
 static char own[128], anyones[128], sticky[128], theirs[128];
 
-/* In a process of its own: it is done once. */
-static bool gives(const char *before, const char *after, uid_t user)
+/* Returns whether the variable @name=@before of @user becomes @after for programs, and stays as it
+ * is for this process. In a child, since the environment is made once. */
+static bool becomes(const char *name, const char *before, const char *after, uid_t user)
 {
+	const size_t length = strlen(name);
 	pid_t pid = fork();
 	int status;
 
@@ -18,46 +20,37 @@ static bool gives(const char *before, const char *after, uid_t user)
 		const char *now = NULL;
 
 		dup2(null, STDERR_FILENO);
-		setenv("PATH", before, 1);
+		setenv(name, before, 1);
 		if (user && setresuid(user, user, user))
 			_exit(2);
 		for (char **each = jp_search_path_environment(); *each; each++)
-			if (!strncmp(*each, "PATH=", 5))
-				now = *each + 5;
-		_exit(!now || strcmp(now, after) || strcmp(getenv("PATH"), before));
+			if (!strncmp(*each, name, length) && (*each)[length] == '=')
+				now = *each + length + 1;
+		_exit(!now || strcmp(now, after) || strcmp(getenv(name), before));
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
 }
 
-/* Whether @name=@value is left to root. */
-static bool leaves_to(const char *name, const char *value)
+static bool path_becomes(const char *before, const char *after, uid_t user)
 {
-	pid_t pid = fork();
-	int status;
-
-	if (!pid) {
-		int null = open("/dev/null", O_WRONLY);
-		bool found = false;
-
-		dup2(null, STDERR_FILENO);
-		setenv(name, value, 1);
-		for (char **each = jp_search_path_environment(); *each; each++)
-			found |= !strncmp(*each, name, strlen(name)) &&
-				 !strcmp(*each + strlen(name) + 1, value);
-		_exit(!found);
-	}
-	return pid > 0 && waitpid(pid, &status, 0) == pid && !status;
+	return becomes("PATH", before, after, user);
 }
 
-static bool leaves(const char *value)
+/* Returns whether root keeps the variable @name=@value. */
+static bool keeps_variable(const char *name, const char *value)
 {
-	return leaves_to("JITPROOF_ONE", value);
+	return becomes(name, value, value, 0);
 }
 
-static void make(char *path, size_t size, const char *name, mode_t mode)
+static bool keeps_value(const char *value)
+{
+	return keeps_variable("JITPROOF_ONE", value);
+}
+
+static void make_folder(char *path, size_t size, const char *name, mode_t mode)
 {
 	snprintf(path, size, "%s", scratch_path(name));
-	check(!mkdir(path, 0755) && !chmod(path, mode), "%s, %o", name, mode);
+	check(!mkdir(path, 0755) && !chmod(path, mode), "folder %s of mode %o is made", name, mode);
 }
 
 int main(void)
@@ -65,30 +58,32 @@ int main(void)
 	char path[1024], kept[512];
 
 	snprintf(own, sizeof(own), "%s", scratch_make("own"));
-	check(!mkdir(own, 0755), "own");
-	make(anyones, sizeof(anyones), "anyone's", 0777);
-	make(sticky, sizeof(sticky), "sticky", 01777);
-	make(theirs, sizeof(theirs), "theirs", 0755);
+	check(!mkdir(own, 0755), "root's own folder is made");
+	make_folder(anyones, sizeof(anyones), "anyone's", 0777);
+	make_folder(sticky, sizeof(sticky), "sticky", 01777);
+	make_folder(theirs, sizeof(theirs), "theirs", 0755);
 	if (geteuid() || chown(theirs, 65534, 65534)) {
-		check(true, "# SKIP only root's is changed");
+		check(true, "PATH is cleaned # SKIP only root's is changed");
 		return check_done();
 	}
 	snprintf(path, sizeof(path), "%s:%s:/usr/bin:%s:", theirs, own, anyones);
 	snprintf(kept, sizeof(kept), "%s:/usr/bin", own);
-	check(gives(path, kept, 0), "another's, anyone's and the working directory go");
-	check(gives(path, path, 65534), "an ordinary user's stays");
+	check(path_becomes(path, kept, 0), "others' folders and the working directory are removed");
+	check(path_becomes(path, path, 65534), "an ordinary user's PATH is unchanged");
 	snprintf(path, sizeof(path), "bin:/usr/bin:%s:./x:/nowhere/at/all", sticky);
-	check(gives(path, "/usr/bin", 0),
-	      "so does what is relative, anyone's by name, or not there");
-	check(gives(theirs, "/", 0), "nothing is left, and not the working directory");
-	check(gives("/usr/bin:/bin", "/usr/bin:/bin", 0), "nothing to do");
-	check(leaves("/bin/sh") && leaves(own) && leaves("words") && leaves("/nowhere/at/all"),
-	      "variables of ours that name what is ours, or nothing, stay");
-	check(!leaves(theirs) && !leaves(sticky) && !leaves(anyones), "others' folders go");
-	check(leaves_to("TMPDIR", sticky) && leaves_to("TMPDIR", own) &&
-		      !leaves_to("TMPDIR", theirs) && !leaves_to("TMPDIR", anyones),
-	      "so does a TMPDIR of others");
+	check(path_becomes(path, "/usr/bin", 0), "relative, sticky, missing folders are removed");
+	check(path_becomes(theirs, "/", 0), "an empty PATH becomes /, not the working directory");
+	check(path_becomes("/usr/bin:/bin", "/usr/bin:/bin", 0), "a safe PATH is unchanged");
+	check(keeps_value("/bin/sh") && keeps_value(own) && keeps_value("words") &&
+		      keeps_value("/nowhere/at/all"),
+	      "variables that name root's files, or no file, are kept");
+	check(!keeps_value(theirs) && !keeps_value(sticky) && !keeps_value(anyones),
+	      "variables that name folders of others are removed");
+	check(keeps_variable("TMPDIR", sticky) && keeps_variable("TMPDIR", own) &&
+		      !keeps_variable("TMPDIR", theirs) && !keeps_variable("TMPDIR", anyones),
+	      "TMPDIR may be a sticky folder, but not another folder of others");
 	snprintf(path, sizeof(path), "%s/program", theirs);
-	check(scratch_write(path, "", 0) && !leaves(path), "so does a program there");
+	check(scratch_write(path, "", 0) && !keeps_value(path),
+	      "a variable that names a program in a folder of others is removed");
 	return check_done();
 }

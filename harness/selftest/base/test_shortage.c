@@ -1,42 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What this process is short of is noted wherever it comes up. */
+/* A shortage of memory or descriptors is noted wherever it occurs. */
 #include <sys/resource.h>
 
 #include "harness/base/shortage.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/selftest/support/check.h"
 
-/* What was noted since the last call, as of errno. */
-static int noted(void)
+/* Returns the errno of the shortage noted since the last call, or 0. */
+static int noted_error(void)
 {
 	struct jp_error err = {""};
 	int found = -jp_shortage(err.text, sizeof(err.text));
 
 	jp_shortage_begin();
-	check(!found == !*err.text, "%s", *err.text ? err.text : "nothing");
+	check(!found == !*err.text, "noted: %s", *err.text ? err.text : "nothing");
 	return found;
 }
 
-static void __attribute__((unused)) memory(void)
+static void __attribute__((unused)) test_memory(void)
 {
-	/* Nobody's to know, or the compiler would say that it cannot be; nor what comes of it, or
-	 * one that is only asked for is never made. */
+	/* volatile, or the compiler warns of the size and removes the calls. */
 	volatile size_t far_too_much = SIZE_MAX / 4;
 	void *volatile none;
 
 	none = malloc(far_too_much);
-	check(!none && noted() == ENOMEM, "malloc");
+	check(!none && noted_error() == ENOMEM, "a failed malloc() is noted");
 	none = calloc(far_too_much, 2);
-	check(!none && noted() == ENOMEM, "calloc");
+	check(!none && noted_error() == ENOMEM, "a failed calloc() is noted");
 	none = realloc(NULL, far_too_much);
-	check(!none && noted() == ENOMEM, "realloc");
+	check(!none && noted_error() == ENOMEM, "a failed realloc() is noted");
 	none = malloc(1);
-	check(none && !noted(), "enough");
+	check(none && !noted_error(), "a successful malloc() is not noted");
 	free(none);
 }
 
-/* What the C library allocates for itself is not ours to see: its answer is. */
-static void __attribute__((unused)) text(void)
+/* Allocations inside the C library cannot be watched, but their failure is noticed. */
+static void __attribute__((unused)) test_asprintf(void)
 {
 	enum { ENOUGH = 64 << 20 };
 	struct rlimit old, little;
@@ -48,30 +47,31 @@ static void __attribute__((unused)) text(void)
 	setrlimit(RLIMIT_AS, &little);
 	length = asprintf(&none, "%*s", 4 * ENOUGH, "");
 	setrlimit(RLIMIT_AS, &old);
-	check(length < 0 && noted() == ENOMEM, "asprintf");
+	check(length < 0 && noted_error() == ENOMEM, "a failed asprintf() is noted");
 	length = asprintf(&none, "%d", 1);
-	check(length == 1 && !noted(), "enough for it");
+	check(length == 1 && !noted_error(), "a successful asprintf() is not noted");
 	free(none);
 }
 
-/* glibc takes memory for a stream's text once more when it is closed, and tells of a shortage by no
- * text alone. */
-static void streams(void)
+/* glibc allocates a memory stream's text again when it is closed, and reports failure only by a
+ * missing text. */
+static void test_streams(void)
 {
 	char *text = NULL, *none = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	check(out && fputs("all", out) >= 0 && !jp_shortage_close(out, &text) && !noted() &&
+	check(out && fputs("all", out) >= 0 && !jp_shortage_close(out, &text) && !noted_error() &&
 		      !strcmp(text, "all"),
-	      "a stream's text");
+	      "a memory stream's text is complete");
 	free(text);
 	out = open_memstream(&text, &size);
-	check(out && jp_shortage_close(out, &none) == -ENOMEM && noted() == ENOMEM, "no text");
+	check(out && jp_shortage_close(out, &none) == -ENOMEM && noted_error() == ENOMEM,
+	      "a memory stream without a text is a shortage");
 	free(text);
 }
 
-static void errors(void)
+static void test_errors(void)
 {
 	static const int no_shortage[] = {0, ENOENT, EINVAL, EACCES, EFBIG};
 
@@ -79,16 +79,16 @@ static void errors(void)
 		jp_shortage_note(no_shortage[i]);
 		jp_fail(NULL, no_shortage[i], "not there");
 	}
-	check(!noted(), "other errors");
-	jp_fail(NULL, EIO, "our own word for a bad answer");
-	check(!noted(), "an I/O error that is none of the disk's");
+	check(!noted_error(), "other errors are no shortage");
+	jp_fail(NULL, EIO, "an error made up for a bad answer");
+	check(!noted_error(), "an EIO that is only reported is no shortage");
 	jp_shortage_note(EIO);
 	jp_shortage_note(ENOMEM);
-	check(noted() == EIO, "the first counts");
-	check(!noted(), "what was noted is forgotten");
+	check(noted_error() == EIO, "the first shortage is kept");
+	check(!noted_error(), "a reported shortage is forgotten");
 }
 
-static void descriptors(void)
+static void test_descriptors(void)
 {
 	struct rlimit old, none;
 	struct jp_error err;
@@ -100,21 +100,22 @@ static void descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &none);
 	fd = jp_untrusted_open("/proc/version", -1, &size, NULL);
 	setrlimit(RLIMIT_NOFILE, &old);
-	check(fd == -EMFILE && noted() == EMFILE, "no descriptor is left");
+	check(fd == -EMFILE && noted_error() == EMFILE, "running out of descriptors is noted");
 	jp_fail(&err, EMFILE, "/proc/version: no descriptor");
-	check(strstr(err.text, "ulimit -n") && noted() == EMFILE, "the message names the remedy");
-	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted(), "no file");
+	check(strstr(err.text, "ulimit -n") && noted_error() == EMFILE, "it names ulimit -n");
+	check(jp_untrusted_open("/nowhere", -1, &size, NULL) == -ENOENT && !noted_error(),
+	      "a missing file is no shortage");
 }
 
 int main(void)
 {
-	/* AddressSanitizer has an allocator of its own, and says aloud what it refuses. */
+	/* AddressSanitizer has its own allocator, which reports what it refuses. */
 #ifndef __SANITIZE_ADDRESS__
-	memory();
-	text();
+	test_memory();
+	test_asprintf();
 #endif
-	streams();
-	errors();
-	descriptors();
+	test_streams();
+	test_errors();
+	test_descriptors();
 	return check_done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What of the capture needs no event: who speaks for a thread, options, and the file's writer read
- * back by our reader. */
+/* Parts of capturing that need no perf event: which event reports a thread, options, and writing a
+ * perf.data that our reader reads back. */
 #include <sys/resource.h>
 #include <signal.h>
 
@@ -12,46 +12,52 @@
 #include "harness/selftest/support/made_events.h"
 #include "harness/selftest/support/scratch.h"
 
-static void event_owners(void)
+static void test_event_owners(void)
 {
 	struct jp_map owners = {0};
 
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an heir is heard");
-	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true), "by one ancestor only");
-	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true), "by the same one ever after");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 100, true), "an inherited record is kept");
+	check(jp_event_owner_duplicate(&owners, 11, 9, 101, true),
+	      "the same from another ancestor's event is a duplicate");
+	check(!jp_event_owner_duplicate(&owners, 11, 10, 102, true),
+	      "the first ancestor's event keeps reporting the thread");
 	jp_event_owner_direct(&owners, 11, 200);
 	check(!jp_event_owner_duplicate(&owners, 11, 10, 199, true),
-	      "by it until its own event speaks");
-	check(jp_event_owner_duplicate(&owners, 11, 9, 199, true), "and by no other until then");
-	check(!jp_event_owner_duplicate(&owners, 11, 11, 200, true), "then by its own");
-	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true), "and by its ancestor no more");
+	      "it does so until the thread's own event starts");
+	check(jp_event_owner_duplicate(&owners, 11, 9, 199, true),
+	      "another ancestor's is a duplicate until then too");
+	check(!jp_event_owner_duplicate(&owners, 11, 11, 200, true),
+	      "from then on the thread's own event reports it");
+	check(jp_event_owner_duplicate(&owners, 11, 10, 200, true),
+	      "the ancestor's is a duplicate from then on");
 	jp_event_owner_exit(&owners, 11, 300);
-	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true), "up to its end");
+	check(jp_event_owner_duplicate(&owners, 11, 10, 300, true),
+	      "it stays a duplicate up to the thread's exit");
 	check(jp_event_owner_ended(&owners, 11, 10, 150) &&
 		      !jp_event_owner_ended(&owners, 11, 11, 150),
-	      "which another tells again, later");
+	      "an exit recorded again by another event is recognized");
 	check(!jp_event_owner_ended(&owners, 11, 10, 301) &&
 		      !jp_event_owner_ended(&owners, 12, 10, 0),
-	      "but not of a thread that began since, or of one that nobody knew");
+	      "records of a later thread or of an unknown one are not");
 	check(!jp_event_owner_duplicate(&owners, 11, 10, 301, true),
-	      "another thread got its number");
+	      "a new thread with the same tid starts anew");
 	jp_map_free(&owners);
 
 	jp_event_owner_direct(&owners, 21, UINT64_MAX);
 	check(!jp_event_owner_duplicate(&owners, 21, 20, 100, false) &&
 		      !jp_event_owner_duplicate(&owners, 21, 21, 100, false),
-	      "sideband: nothing is dropped while events are being enabled");
+	      "sideband: nothing is a duplicate while events are being enabled");
 	check(!jp_event_owner_duplicate(&owners, 22, 21, 110, false) &&
 		      !jp_event_owner_duplicate(&owners, 22, 20, 110, false),
-	      "nor of an heir of such a thread");
+	      "sideband: nor is a child's record until then");
 	jp_event_owner_direct(&owners, 21, 150);
 	check(!jp_event_owner_duplicate(&owners, 22, 20, 149, false) &&
 		      jp_event_owner_duplicate(&owners, 22, 20, 150, false),
-	      "only from when they all speak");
+	      "sideband: a child's is a duplicate once all events are enabled");
 	jp_map_free(&owners);
 }
 
-static void options(void)
+static void test_options(void)
 {
 	static const char *const bad[] = {
 		"--synth=some", "--stack=12", "--stack=65536",      "--stack=",         "--freq=0",
@@ -65,15 +71,15 @@ static void options(void)
 		      jp_capture_option(&set, "--no-chain", &err) == 1 && !set.chain &&
 		      jp_capture_option(&set, "--synth=paths", &err) == 1 &&
 		      set.synth == JP_SYNTH_PATHS,
-	      "options are taken");
+	      "options of capturing are accepted");
 	check(jp_capture_option(&set, "--stacks=8", &err) == 0 &&
 		      jp_capture_option(&set, "--order=snapshot-first", &err) == 0,
-	      "those of others are left");
+	      "options of other commands are ignored");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refused += jp_capture_option(&set, bad[i], &err) == -EINVAL &&
 			   strncmp(err.text, bad[i], strlen(bad[i])) == 0;
-	check(refused == sizeof(bad) / sizeof(bad[0]), "%u bad values are refused by name",
-	      refused);
+	check(refused == sizeof(bad) / sizeof(bad[0]),
+	      "all %u bad values are refused, with the option's name", refused);
 }
 
 struct seen_samples {
@@ -81,7 +87,7 @@ struct seen_samples {
 	uint64_t last;
 };
 
-static int visit(void *context, const struct jp_event *event)
+static int check_sample(void *context, const struct jp_event *event)
 {
 	struct seen_samples *seen = context;
 
@@ -108,7 +114,7 @@ static struct jp_perfdata_writer *create(const char *path, struct jp_error *err)
 	return jp_perfdata_create(path, events, 2, err);
 }
 
-static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
+static void put_sample(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
 {
 	const struct jp_event sample = MADE_EVENT(SAMPLE, 42, time, .misc = JP_PERF_MISC_USER,
 						  .id = id, .sample.ip = time * 2);
@@ -119,7 +125,7 @@ static void put(struct jp_perfdata_writer *writer, uint64_t id, uint64_t time)
 	jp_perfdata_put(writer, record, jp_perf_encode(&layout, &sample, record, sizeof(record)));
 }
 
-static void file(void)
+static void test_file(void)
 {
 	enum { PAIRS = 20000, ROUND = 1000 };
 	struct rlimit small, found;
@@ -130,28 +136,29 @@ static void file(void)
 	const char *path = scratch_make("perf.data"), *link = scratch_path("link");
 
 	writer = create(path, &err);
-	check(!access(scratch, W_OK), "a folder for the file");
-	if (!check(writer, "the file is made %s", err.text))
+	check(!access(scratch, W_OK), "a folder for the file is made");
+	if (!check(writer, "the file is created %s", err.text))
 		return;
 	jp_perfdata_id(writer, 0, 6);
 	jp_perfdata_id(writer, 1, 7);
-	/* Two rings: in a round one comes whole before the other. */
+	/* In each round, the records of one ring come before those of the other. */
 	for (uint64_t from = 1; from <= PAIRS; from += ROUND) {
 		for (uint64_t i = from; i < from + ROUND; i++)
-			put(writer, 6, 2 * i);
+			put_sample(writer, 6, 2 * i);
 		for (uint64_t i = from; i < from + ROUND; i++)
-			put(writer, 7, 2 * i + 1);
+			put_sample(writer, 7, 2 * i + 1);
 		jp_perfdata_round(writer);
 	}
-	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is written %s", err.text);
-	check(!jp_perfdata_read(path, visit, &seen, &summary, &err), "it is read %s", err.text);
+	check(!jp_perfdata_close(writer, 2, 2 * PAIRS + 1, &err), "it is closed %s", err.text);
+	check(!jp_perfdata_read(path, check_sample, &seen, &summary, &err), "the file is read %s",
+	      err.text);
 	check(seen.samples == 2 * PAIRS && !seen.wrong && summary.attrs == 2,
-	      "%u samples in order, each of its event", seen.samples);
+	      "%u samples are in order and belong to their events", seen.samples);
 
 	check(!symlink(path, link) && !create(link, &err) &&
 		      strstr(err.text, "expected a regular file"),
-	      "no writing through a link: %s", err.text);
-	check(!create(scratch, &err), "no writing to a folder: %s", err.text);
+	      "a symbolic link is refused: %s", err.text);
+	check(!create(scratch, &err), "a folder is refused: %s", err.text);
 
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &found);
@@ -159,15 +166,15 @@ static void file(void)
 	writer = create(path, &err);
 	setrlimit(RLIMIT_FSIZE, &small);
 	for (uint64_t i = 0; writer && i < 100000; i++)
-		put(writer, 6, i);
+		put_sample(writer, 6, i);
 	check(writer && jp_perfdata_error(writer) == -EFBIG &&
 		      jp_perfdata_close(writer, 0, 0, &err) == -EFBIG && strstr(err.text, path),
-	      "a failed write is remembered and told: %s", err.text);
+	      "a failed write is reported on close: %s", err.text);
 	setrlimit(RLIMIT_FSIZE, &found);
 }
 
-/* perf takes data of size 0 for those of a writer that died. */
-static void without_records(void)
+/* perf takes a data section of size 0 for that of a writer that died. */
+static void test_no_records(void)
 {
 	enum { DATA_SIZE = 48 };
 	const char *path = scratch_path("empty");
@@ -177,22 +184,23 @@ static void without_records(void)
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t size = 0;
 
-	check(writer && !jp_perfdata_close(writer, 0, 0, &err), "a file %s", err.text);
+	check(writer && !jp_perfdata_close(writer, 0, 0, &err),
+	      "a file without records is written %s", err.text);
 	check(pread(fd, &size, sizeof(size), DATA_SIZE) == sizeof(size) && size,
-	      "its data are not of size 0");
-	check(!jp_perfdata_read(path, visit, &(struct seen_samples){0}, &summary, &err),
-	      "it is read %s", err.text);
+	      "its data section is not empty");
+	check(!jp_perfdata_read(path, check_sample, &(struct seen_samples){0}, &summary, &err),
+	      "the file is read %s", err.text);
 	writer = create(path, &err);
 	if (writer)
 		jp_perfdata_remove(writer);
-	check(access(path, F_OK), "of one that never began nothing is left");
+	check(access(path, F_OK), "a removed writer leaves no file");
 }
 
 int main(void)
 {
-	event_owners();
-	options();
-	file();
-	without_records();
+	test_event_owners();
+	test_options();
+	test_file();
+	test_no_records();
 	return check_done();
 }

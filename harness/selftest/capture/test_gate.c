@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The gatekeeper by its own protocol, without any event; backfill by what it writes. */
+/* The protocol of the gate's keeper, without perf events; and the records that backfill writes. */
 #include <limits.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -20,15 +20,15 @@
 
 static int fds[2];
 
-static int turns; /* that succeed, from now on */
+static int switches_left; /* number of switches that still succeed */
 
-static int turn(struct jp_session *session, bool on, struct jp_error *err)
+static int switch_events(struct jp_session *session, bool on, struct jp_error *err)
 {
-	return turns-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", on ? "on" : "off");
+	return switches_left-- > 0 ? 0 : jp_fail(err, EIO, "no switch %s", on ? "on" : "off");
 }
 
-/* The keeper of a session without events, and the command's ends of its FIFOs. */
-static struct jp_gate *gate_new(struct jp_session *session, const struct jp_gate_policy *policy)
+/* Starts the keeper of a session without events, and opens the command's ends of its FIFOs. */
+static struct jp_gate *start_gate(struct jp_session *session, const struct jp_gate_policy *policy)
 {
 	struct jp_error err = {""};
 	struct jp_gate *gate;
@@ -43,7 +43,7 @@ static struct jp_gate *gate_new(struct jp_session *session, const struct jp_gate
 	return gate;
 }
 
-static void gate_end(struct jp_gate *gate, struct jp_session *session)
+static void end_gate(struct jp_gate *gate, struct jp_session *session)
 {
 	jp_worker_end(session);
 	close(session->worker.wake);
@@ -52,8 +52,8 @@ static void gate_end(struct jp_gate *gate, struct jp_session *session)
 	jp_gate_free(gate);
 }
 
-/* @request, and whether it is answered as @wanted says. */
-static void ask(const char *request, const char *wanted)
+/* Sends @request and checks that the answer begins with @wanted. */
+static void check_answer(const char *request, const char *wanted)
 {
 	char text[512] = "";
 	size_t used = 0;
@@ -74,11 +74,11 @@ static void announce(pid_t pid, const char *wanted)
 	char request[64];
 
 	snprintf(request, sizeof(request), "announce %d\n", pid);
-	ask(request, wanted);
+	check_answer(request, wanted);
 }
 
-/* A process that lives until it is told to end. */
-static pid_t child_new(int *end)
+/* Forks a process that lives until *@end is closed. */
+static pid_t fork_child(int *end)
 {
 	int ends[2];
 	char byte;
@@ -96,104 +96,106 @@ static pid_t child_new(int *end)
 	return pid;
 }
 
-static void talk(void)
+static void test_bad_requests(void)
 {
 	char overlong[400];
 
 	memset(overlong, 'x', sizeof(overlong) - 2);
 	strcpy(overlong + sizeof(overlong) - 2, "\n");
-	ask("start\n", "failed nobody announced");
-	ask("stop\n", "failed no interval");
-	ask("announce\n", "failed");
-	ask("announce x\n", "failed");
-	ask("announce -1\n", "failed");
-	ask("announce 99999999999\n", "failed");
-	ask("\n", "failed");
-	ask(overlong, "failed");
+	check_answer("start\n", "failed nobody announced");
+	check_answer("stop\n", "failed no interval");
+	check_answer("announce\n", "failed");
+	check_answer("announce x\n", "failed");
+	check_answer("announce -1\n", "failed");
+	check_answer("announce 99999999999\n", "failed");
+	check_answer("\n", "failed");
+	check_answer(overlong, "failed");
 }
 
-static void intervals(void)
+static void test_intervals(void)
 {
 	int end = -1;
 	pid_t child;
 
 	announce(getpid(), "ok");
-	ask("start\n", "ok");
-	ask("start\n", "failed an interval is open");
+	check_answer("start\n", "ok");
+	check_answer("start\n", "failed an interval is open");
 	announce(getpid(), "failed an interval is open");
-	ask("stop\n", "ok");
-	ask("stop\n", "failed");
-	ask("start\n", "ok");
-	ask("stop\n", "ok");
-	child = child_new(&end);
+	check_answer("stop\n", "ok");
+	check_answer("stop\n", "failed");
+	check_answer("start\n", "ok");
+	check_answer("stop\n", "ok");
+	child = fork_child(&end);
 	announce(child, "ok");
-	ask("start\n", "ok");
+	check_answer("start\n", "ok");
 	close(end);
 	waitpid(child, NULL, 0);
 }
 
-static void protocol(void)
+static void test_protocol(void)
 {
-	/* As of a capture that leaves everything out, without files to copy. */
-	static const struct jp_gate_policy policy = {
-		.name = "sideband", .switch_events = turn, .announced = jp_reading_want_files};
+	/* A policy that records nothing, without files to copy. */
+	static const struct jp_gate_policy policy = {.name = "sideband",
+						     .switch_events = switch_events,
+						     .announced = jp_reading_want_files};
 	struct jp_session session;
-	struct jp_gate *gate = gate_new(&session, &policy);
+	struct jp_gate *gate = start_gate(&session, &policy);
 	struct jp_intervals read_back = {0};
 	struct jp_error err = {""};
 	jp_cleanup_free char *text = NULL;
 
-	turns = INT_MAX;
-	check(strstr(jp_gate_environment(gate), scratch), "the command learns where");
-	talk();
-	intervals();
-	/* The child's death ends its interval, now or when the keeper ends. */
-	gate_end(gate, &session);
-	check(!session.worker.error, "the keeper ends well %s", session.worker.err.text);
-	check(access(scratch_path("gate.ack"), F_OK), "no FIFO is left");
+	switches_left = INT_MAX;
+	check(strstr(jp_gate_environment(gate), scratch), "the environment has the FIFOs' path");
+	test_bad_requests();
+	test_intervals();
+	/* The child's exit ends its interval, at the latest when the keeper ends. */
+	end_gate(gate, &session);
+	check(!session.worker.error, "the keeper ends without error %s", session.worker.err.text);
+	check(access(scratch_path("gate.ack"), F_OK), "the FIFOs are removed");
 	text = jp_file_read(scratch_path("intervals"), 1 << 20, NULL, &err);
 	check(text && !jp_intervals_parse(&read_back, "intervals", text, &err),
-	      "intervals are read %s", err.text);
+	      "the file of intervals can be read %s", err.text);
 	check(read_back.nr_processes == 2 && read_back.nr_intervals == 3 &&
 		      !strcmp(read_back.gate, "sideband"),
-	      "two processes, three intervals");
+	      "the file has two processes and three intervals");
 	if (read_back.nr_intervals == 3) {
 		const struct jp_interval *two = &read_back.intervals[1];
 
-		check(two->pid == (uint32_t)getpid() && two->process == 0, "whose they are");
+		check(two->pid == (uint32_t)getpid() && two->process == 0, "it has its process");
 		check(jp_intervals_find(&read_back, two->enabling, 0) == two &&
 			      jp_intervals_find(&read_back, two->disabled, 0) == two &&
 			      jp_intervals_find(&read_back, two->disabled + 5, 5) == two &&
 			      jp_intervals_find(&read_back, two->enabling - 1, 0) != two,
-		      "an interval holds its edges, and slack");
+		      "an interval is found at both ends and within the slack");
 		check(!jp_intervals_find(&read_back, 1, 0) &&
 			      !jp_intervals_find(&read_back, UINT64_MAX, 0),
-		      "there is nothing before the first and after the last");
+		      "no interval is found before the first and after the last");
 	}
 	jp_intervals_free(&read_back);
 }
 
-static void failing_switches(void)
+static void test_failing_switches(void)
 {
-	static const struct jp_gate_policy policy = {.name = "none", .switch_events = turn};
+	static const struct jp_gate_policy policy = {.name = "none",
+						     .switch_events = switch_events};
 
 	for (int good = 0; good < 2; good++) {
 		struct jp_session session;
-		struct jp_gate *gate = gate_new(&session, &policy);
+		struct jp_gate *gate = start_gate(&session, &policy);
 
-		turns = good;
+		switches_left = good;
 		announce(getpid(), "ok");
-		ask("start\n", good ? "ok" : "failed no switch on");
+		check_answer("start\n", good ? "ok" : "failed no switch on");
 		if (good)
-			ask("stop\n", "failed no switch off");
-		gate_end(gate, &session);
+			check_answer("stop\n", "failed no switch off");
+		end_gate(gate, &session);
 		check(session.worker.error == -EIO && session.complete &&
 			      strstr(session.worker.err.text, "no switch"),
-		      "it ends the capture: %s", session.worker.err.text);
+		      "a failed switch ends the capture: %s", session.worker.err.text);
 	}
 }
 
-struct written {
+struct backfilled {
 	uint64_t addrs[64];
 	char names[64][200];
 	uint64_t inodes[64];
@@ -201,34 +203,34 @@ struct written {
 	bool exec;
 };
 
-static int collect(void *context, const struct jp_event *event)
+static int collect_event(void *context, const struct jp_event *event)
 {
-	struct written *written = context;
+	struct backfilled *backfilled = context;
 
-	/* A thread that was joined can still be listed for a moment, and has its name told too. */
+	/* Ignore names of threads: a joined thread may still be listed for a moment. */
 	if (event->type == JP_EVENT_COMM && event->pid == event->tid) {
-		written->comms++;
-		written->exec |= event->comm.exec;
+		backfilled->comms++;
+		backfilled->exec |= event->comm.exec;
 	}
-	if (event->type != JP_EVENT_MAP || written->count == 64)
+	if (event->type != JP_EVENT_MAP || backfilled->count == 64)
 		return 0;
-	written->addrs[written->count] = event->map.addr;
-	written->inodes[written->count] = event->map.ino;
-	snprintf(written->names[written->count++], 200, "%s", event->map.name);
+	backfilled->addrs[backfilled->count] = event->map.addr;
+	backfilled->inodes[backfilled->count] = event->map.ino;
+	snprintf(backfilled->names[backfilled->count++], 200, "%s", event->map.name);
 	return 0;
 }
 
-/* Position of @addr in @written, or -1. */
-static int at(const struct written *written, const void *addr)
+/* Returns the index of the mapping at @addr, or -1. */
+static int find_mapping(const struct backfilled *backfilled, const void *addr)
 {
-	for (size_t i = 0; i < written->count; i++)
-		if (written->addrs[i] == (uintptr_t)addr)
+	for (size_t i = 0; i < backfilled->count; i++)
+		if (backfilled->addrs[i] == (uintptr_t)addr)
 			return (int)i;
 	return -1;
 }
 
-/* As the kernel would have told of @map. */
-static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
+/* Passes on a mapping record of @map as the kernel would have written it. */
+static void record_mapping(struct jp_backfill *backfill, const struct jp_procmap *map)
 {
 	const struct jp_event event = MADE_EVENT(
 		MAP, (uint32_t)getpid(), 1, .map.addr = map->start,
@@ -239,7 +241,7 @@ static void saw(struct jp_backfill *backfill, const struct jp_procmap *map)
 	jp_backfill_note(backfill, &event);
 }
 
-static void run_backfill(bool some, struct written *written, const void *recorded)
+static void run_backfill(bool some, struct backfilled *backfilled, const void *recorded)
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "dummy"}, {&attr, "dummy"}};
@@ -264,52 +266,54 @@ static void run_backfill(bool some, struct written *written, const void *recorde
 	jp_perfdata_id(recorder.writer, JP_SAMPLING, 8);
 	check(!jp_snapshot_read(&session, getpid(), &within_done, &reading, &err) &&
 		      !jp_procmaps_parse(reading.bytes, reading.size, &maps, &count, &err),
-	      "own maps are read %s", err.text);
+	      "our own maps are read %s", err.text);
 	for (size_t i = 0; i < count && some; i++)
 		if (maps[i].start == (uintptr_t)recorded)
-			saw(known, &maps[i]);
-	check(!jp_backfill_write(&session, known, getpid(), &reading, &err), "written %s",
-	      err.text);
+			record_mapping(known, &maps[i]);
+	check(!jp_backfill_write(&session, known, getpid(), &reading, &err),
+	      "backfill writes its records %s", err.text);
 	check(!jp_perfdata_close(recorder.writer, 0, 0, &err) &&
-		      !jp_perfdata_read(path, collect, written, &summary, &err),
-	      "read back %s", err.text);
+		      !jp_perfdata_read(path, collect_event, backfilled, &summary, &err),
+	      "the records are read back %s", err.text);
 	free(maps);
 	free(reading.bytes);
 	jp_backfill_free(known);
 }
 
-static void backfill(void)
+static void test_backfill(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct written all = {0}, rest = {0};
+	struct backfilled all = {0}, rest = {0};
 	struct stat old;
 	const char *path = scratch_path("file");
 	void *one, *two;
 	int fd, index;
 
-	/* One file, mapped twice; then another stands at its path. */
+	/* Map a file twice, then put another file at its path. */
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file");
+	check(fd >= 0 && !ftruncate(fd, (off_t)(2 * page)) && !fstat(fd, &old), "a file is made");
 	one = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	two = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)page);
-	if (!check(one != MAP_FAILED && two != MAP_FAILED, "it is mapped twice"))
+	if (!check(one != MAP_FAILED && two != MAP_FAILED, "the file is mapped twice"))
 		return;
 	close(fd);
 	unlink(path);
 	scratch_write(path, NULL, 0);
 
 	run_backfill(false, &all, NULL);
-	check(all.comms == 1 && all.exec, "nothing was recorded: it begins anew");
-	check(at(&all, one) >= 0 && at(&all, two) >= 0 && all.count > 5, "all is told");
-	index = at(&all, one);
+	check(all.comms == 1 && all.exec, "without records, the process starts with an exec");
+	check(find_mapping(&all, one) >= 0 && find_mapping(&all, two) >= 0 && all.count > 5,
+	      "all mappings are written");
+	index = find_mapping(&all, one);
 	check(index >= 0 && all.inodes[index] == old.st_ino && strlen(all.names[index]) > 10 &&
 		      !strcmp(all.names[index] + strlen(all.names[index]) - 10, " (deleted)"),
-	      "a deleted file stays what it is");
+	      "a deleted file keeps its inode and is marked as deleted");
 	run_backfill(true, &rest, one);
-	check(at(&rest, one) < 0, "what was recorded is not told again");
-	check(at(&rest, two) >= 0, "the second mapping of its file is");
-	check(rest.comms == 1 && !rest.exec, "a life of which something is known goes on");
-	check(rest.count + 1 == all.count, "nothing else differs");
+	check(find_mapping(&rest, one) < 0, "a recorded mapping is not written again");
+	check(find_mapping(&rest, two) >= 0, "the second mapping of the same file is written");
+	check(rest.comms == 1 && !rest.exec,
+	      "if something was recorded, the process does not start with an exec");
+	check(rest.count + 1 == all.count, "all other mappings are written as before");
 	munmap(one, page);
 	munmap(two, page);
 }
@@ -317,8 +321,8 @@ static void backfill(void)
 int main(void)
 {
 	scratch_make("");
-	protocol();
-	failing_switches();
-	backfill();
+	test_protocol();
+	test_failing_switches();
+	test_backfill();
 	return check_done();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Grace periods: one that is asked for passes, and none is waited for at the end. */
+/* Grace periods: a requested one passes, and stopping does not wait for one. */
 #include <sched.h>
 
 #include "harness/base/clock.h"
 #include "harness/capture/grace.h"
 #include "harness/selftest/support/check.h"
 
-static bool passes(const struct jp_grace *grace)
+static bool wait_for_grace(const struct jp_grace *grace)
 {
 	const uint64_t until = jp_clock_now() + 30 * JP_NS_PER_S;
 
@@ -20,11 +20,12 @@ int main(void)
 	struct jp_grace grace;
 	struct jp_error err;
 
-	check(!jp_grace_start(&grace, &err) && jp_grace_passed(&grace), "none is asked for yet");
+	check(!jp_grace_start(&grace, &err) && jp_grace_passed(&grace),
+	      "without a request no grace period is pending");
 	if (!grace.runs) {
-		check(true, "one passes # SKIP no membarrier()");
+		check(true, "a requested grace period passes # SKIP no membarrier()");
 		jp_grace_ask(&grace);
-		check(jp_grace_passed(&grace), "where there are none, none is waited for");
+		check(jp_grace_passed(&grace), "without membarrier() a request passes at once");
 		return check_done();
 	}
 	for (int i = 0; i < 3; i++) {
@@ -32,12 +33,12 @@ int main(void)
 		bool passed;
 
 		jp_grace_ask(&grace);
-		passed = passes(&grace);
-		check(passed, "one passes, after %llu us",
+		passed = wait_for_grace(&grace);
+		check(passed, "a requested grace period passes, after %llu us",
 		      (unsigned long long)((jp_clock_now() - start) / 1000));
 	}
 	jp_grace_ask(&grace);
 	jp_grace_stop(&grace);
-	check(!grace.runs, "it ends though one was asked for");
+	check(!grace.runs, "stopping works while a grace period is pending");
 	return check_done();
 }

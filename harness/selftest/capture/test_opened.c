@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Events of a thread: all of its CPUs' or none, in what is open and in the file. */
+/* Opening the events of a thread on all CPUs: if one fails, none stays open or in the file. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -8,17 +8,12 @@
 #include "harness/capture/session.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/write.h"
-#include "harness/selftest/support/check.h"
+#include "harness/selftest/support/made_events.h"
 #include "harness/selftest/support/scratch.h"
 
 enum { CPUS = 2, NO_CPU = 1 << 20, RING = 1 << 14 };
 
-static int nothing(void *context, const struct jp_event *event)
-{
-	return 0;
-}
-
-static bool has_ring(struct jp_ring *ring)
+static bool open_ring(struct jp_ring *ring)
 {
 	struct perf_event_attr attr;
 
@@ -31,8 +26,8 @@ int main(void)
 {
 	struct jp_perf_attr attr = {0};
 	const struct jp_perfdata_event event[JP_STREAMS] = {{&attr, "one"}, {&attr, "dummy"}};
-	/* Of sideband: that of CPU 0 where there is one CPU, then those of two of which one is
-	 * none. */
+	/* Sideband rings: of CPU 0 if there is one CPU; of CPU 0 and of a CPU that does not exist
+	 * if there are two. */
 	struct jp_ring rings[JP_STREAMS * CPUS] = {[1] = {.stream = JP_SIDEBAND},
 						   [2] = {.stream = JP_SIDEBAND},
 						   [3] = {.stream = JP_SIDEBAND, .cpu = NO_CPU}};
@@ -47,29 +42,29 @@ int main(void)
 	jp_attr_sideband(&recorder.attr[JP_SIDEBAND], &session.options, &recorder.abilities);
 	memcpy(&attr, &recorder.attr[JP_SIDEBAND], sizeof(attr));
 	recorder.writer = jp_perfdata_create(path, event, JP_STREAMS, &err);
-	if (!check(recorder.writer, "a file %s", err.text))
+	if (!check(recorder.writer, "the file is created %s", err.text))
 		return check_done();
-	if (!has_ring(&rings[1]) || !has_ring(&rings[2])) {
+	if (!open_ring(&rings[1]) || !open_ring(&rings[2])) {
 		jp_perfdata_remove(recorder.writer);
-		check(true, "# SKIP no events are permitted here");
+		check(true, "events are opened # SKIP no events are permitted here");
 		return check_done();
 	}
 	check(jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && !opened->count &&
 		      !opened->some_id[JP_SIDEBAND],
-	      "the second of its CPUs has none: nothing stays open: %s", err.text);
+	      "if the second CPU's event fails, nothing stays open: %s", err.text);
 	session.nr_cpus = 1;
 	check(!jp_open_thread(&session, JP_SIDEBAND, gettid(), &err) && opened->count == 1 &&
 		      opened->some_id[JP_SIDEBAND] == opened->list[0].id,
-	      "one CPU has it");
+	      "the event of one CPU is opened");
 	check(!jp_open_event(&session, &recorder.attr[JP_SIDEBAND], JP_SIDEBAND, gettid(), 0,
 			     &err) &&
 		      opened->count == 2 && opened->some_id[JP_SIDEBAND] == opened->list[1].id,
-	      "and one more");
+	      "a second event is opened");
 	jp_open_close(&session, 0);
 	check(!jp_perfdata_close(recorder.writer, 0, 0, &err) &&
-		      !jp_perfdata_read(path, nothing, NULL, &summary, &err) &&
+		      !jp_perfdata_read(path, ignore_event, NULL, &summary, &err) &&
 		      summary.last_ids == 2,
-	      "the file tells of those that stayed open");
+	      "the file lists the ids of exactly the opened events");
 	jp_map_free(&recorder.heard.ids);
 	free(recorder.opened.list);
 	return check_done();

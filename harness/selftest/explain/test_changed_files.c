@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether another file lies at a path than the one that the header tells a build id of. */
+/* Detecting that a path has another file than the one whose build id is in the header. */
 #include <sys/sysmacros.h>
 
 #include "harness/explain/changed_files.h"
@@ -10,7 +10,7 @@ enum { PID = 9, RX = JP_PROT_READ | JP_PROT_EXEC };
 
 static struct jp_replay *spaces;
 
-static void map(uint64_t addr, const char *path, const struct stat *st, uint64_t ino)
+static void map_file(uint64_t addr, const char *path, const struct stat *st, uint64_t ino)
 {
 	struct jp_event event = MADE_EVENT(MAP, PID, 1, MADE_MAP(addr, 0x1000, RX, path));
 
@@ -22,8 +22,8 @@ static void map(uint64_t addr, const char *path, const struct stat *st, uint64_t
 		exit(99);
 }
 
-/* Whether what is mapped at @addr changed, of a recording that was over at @recorded. */
-static bool changed(uint64_t addr, const char *headed, struct timespec recorded)
+/* Returns whether the file mapped at @addr changed since the recording ended at @recorded. */
+static bool is_changed(uint64_t addr, const char *headed, struct timespec recorded)
 {
 	static const unsigned char id[20] = {1};
 	const struct jp_event event = {
@@ -49,29 +49,29 @@ int main(void)
 		int seconds, ns;
 		bool changed;
 	} rows[] = {
-		{"later", 0, 1, true},
-		{"a second later", 1, -1, true},
-		{"at once", 0, 0, false},
-		{"before", 0, -1, false},
-		{"a second before", -1, 1, false},
+		{"1 ns after", 0, 1, true},
+		{"1 s less 1 ns after", 1, -1, true},
+		{"at the time of", 0, 0, false},
+		{"1 ns before", 0, -1, false},
+		{"1 s less 1 ns before", -1, 1, false},
 	};
 	struct stat st;
 
 	spaces = jp_replay_new();
 	if (!spaces || !scratch_write(path, "", 0) || stat(path, &st))
 		return 99;
-	map(0x10000, path, &st, st.st_ino + 1000);
-	check(!changed(0x10000, path, (struct timespec){st.st_ctim.tv_sec + 1, 0}),
-	      "where nothing is as it was recorded, nobody knows");
-	map(0x20000, path, &st, st.st_ino);
+	map_file(0x10000, path, &st, st.st_ino + 1000);
+	check(!is_changed(0x10000, path, (struct timespec){st.st_ctim.tv_sec + 1, 0}),
+	      "if no inode is as recorded, no file counts as changed");
+	map_file(0x20000, path, &st, st.st_ino);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct timespec recorded = {st.st_ctim.tv_sec + rows[i].seconds,
 						  st.st_ctim.tv_nsec + rows[i].ns};
 
-		check(changed(0x10000, path, recorded) == rows[i].changed,
-		      "another inode, and its recording was over %s: %s", rows[i].when,
-		      rows[i].changed ? "another file" : "the same");
-		check(!changed(0x20000, path, recorded), "the same inode");
+		check(is_changed(0x10000, path, recorded) == rows[i].changed,
+		      "another inode, recording ended %s its change: %s", rows[i].when,
+		      rows[i].changed ? "changed" : "unchanged");
+		check(!is_changed(0x20000, path, recorded), "the same inode is unchanged");
 	}
 	jp_replay_free(spaces);
 	return check_done();

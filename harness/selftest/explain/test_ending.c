@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How chains end that are as long as a sample stores: in a circle of emitted code, or not. */
+/* Detecting callchains of full length that repeat in a circle of emitted code. */
 #include "harness/explain/ending.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
@@ -9,7 +9,7 @@ enum { PID = 9, CODE = 0x1000, SIZE = 0x1000, MOST = 12, PERIODS = 4 };
 static struct jp_codes codes;
 static struct jp_places_process *process;
 
-/* Whether more than half of @frames repeats what is a period before it, up to the last. */
+/* Returns whether more than the last half of @frames repeats with a short period. */
 static bool repeats(const uint64_t *frames, int count)
 {
 	for (int period = 1; period <= PERIODS; period++) {
@@ -36,8 +36,8 @@ static bool is_circle(const uint64_t *frames, int count)
 	return ending.circle;
 }
 
-/* Chains of few addresses, behind one that is none of theirs. */
-static void circles(void)
+/* Random chains of two addresses, behind one that does not belong to them. */
+static void test_circles(void)
 {
 	uint64_t around[1 + MOST], seed = 1, *const frames = around + 1;
 	int bad = 0, found = 0;
@@ -52,15 +52,14 @@ static void circles(void)
 		bad += circle != repeats(frames, count);
 		found += circle;
 	}
-	check(!bad && found, "of %d circles %d are judged wrongly", found, bad);
+	check(!bad && found, "of %d circles and other chains %d are judged wrongly", found, bad);
 	for (int i = -1; i < MOST; i++)
 		frames[i] = CODE;
-	check(!is_circle(frames, 2) && is_circle(frames, 3),
-	      "twice the same is no circle, three times is");
+	check(!is_circle(frames, 2) && is_circle(frames, 3), "two frames are none, three are");
 }
 
-/* What a process maps first, and may execute, is its program: threads begin there. */
-static void program(void)
+/* The first executable mapping of a process is its program, where threads begin. */
+static void test_program(void)
 {
 	const struct jp_event events[] = {
 		MADE_EVENT(COMM, PID + 1, 1, .comm = {.name = "a", .exec = true}),
@@ -77,7 +76,7 @@ static void program(void)
 			exit(99);
 	jp_places_look_up(codes.places, other, 3 * CODE, &found);
 	check(found.root && other->program_known && !strcmp(other->program, "/bin/a"),
-	      "data comes first, and the program is %s", other->program ?: "none");
+	      "the program after a mapping of data is %s", other->program ?: "none");
 }
 
 int main(void)
@@ -91,8 +90,8 @@ int main(void)
 	if (!process || jp_places_apply(codes.places, &map))
 		return 99;
 	jp_places_check(codes.places, process);
-	circles();
-	program();
+	test_circles();
+	test_program();
 	jp_map_free(&codes.files);
 	jp_places_free(codes.places);
 	jp_replay_free(spaces);

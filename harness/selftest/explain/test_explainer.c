@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What explainers blame for ends that somebody counted: as many samples as there are, beyond 32
- * bits too. */
+/* Explainers blame counted ends, with more than 2^32 samples. */
 #include "harness/explain/explainer.h"
 #include "harness/selftest/support/check.h"
 
@@ -9,8 +8,8 @@
 static struct jp_image image = {
 	.pid = 7, .process = "some", .program = "/bin/some", .files = true, .samples = MANY};
 
-/* The only blame of explainer @which for @end. */
-static struct jp_blame blamed(const char *which, struct jp_end end)
+/* Returns the only blame of explainer @which for @end. */
+static struct jp_blame find_blame(const char *which, struct jp_end end)
 {
 	const struct jp_explainer *explainer = jp_registry_find(JP_EXPLAINER, which);
 	struct jp_ends ends = {.list = &end, .count = 1};
@@ -25,7 +24,7 @@ static struct jp_blame blamed(const char *which, struct jp_end end)
 	return found;
 }
 
-static bool is(const struct jp_blame *blame, const char *id)
+static bool has_cause(const struct jp_blame *blame, const char *id)
 {
 	return blame->cause && !strcmp(blame->cause->id, id);
 }
@@ -42,16 +41,17 @@ int main(void)
 				.code = JP_CODE_EMITTED,
 				.file = "//anon",
 				.samples = MANY};
-	struct jp_blame found = blamed("limits", full);
+	struct jp_blame found = find_blame("limits", full);
 
-	check(is(&found, "depth-limit") && found.stacks == MANY, "stacks that are full");
-	found = blamed("frame-pointer", single);
-	check(is(&found, "jit-no-frame-pointer") && found.samples == MANY,
-	      "chains that end in emitted code");
+	check(has_cause(&found, "depth-limit") && found.stacks == MANY,
+	      "full stacks are blamed on the depth limit");
+	found = find_blame("frame-pointer", single);
+	check(has_cause(&found, "jit-no-frame-pointer") && found.samples == MANY,
+	      "ends in emitted code are blamed on the JIT");
 	single.code = JP_CODE_FILE;
 	single.file = "/lib/some.so";
-	found = blamed("frame-pointer", single);
-	check(is(&found, "library-no-frame-pointer") && found.samples == MANY,
-	      "chains that end in a file");
+	found = find_blame("frame-pointer", single);
+	check(has_cause(&found, "library-no-frame-pointer") && found.samples == MANY,
+	      "ends in a file are blamed on the library");
 	return check_done();
 }

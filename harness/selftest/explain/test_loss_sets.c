@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How explain counts: what was lost in a ring, by what its last records were, and which losses of
- * names a sample has at once. */
+/* Counting lost samples by the last records of a ring, and sets of losses of one sample. */
 #include "harness/explain/loss_sets.h"
 #include "harness/explain/lost.h"
 #include "harness/selftest/support/check.h"
@@ -8,8 +7,8 @@
 
 enum { PID = 9, LOST = 100, MANY = 40 /* more than a ring's last records */ };
 
-/* Of @LOST records that are lost behind so many of both kinds, so many were samples. */
-static void among(int sideband, int samples, int sideband_then, double wanted)
+/* Checks how many of LOST records count as samples, by the records before. */
+static void check_lost_samples(int sideband, int samples, int sideband_then, double wanted)
 {
 	const struct jp_event_asked asked = {.sideband = true};
 	const struct jp_event sample = MADE_EVENT(SAMPLE, PID, 1),
@@ -26,12 +25,11 @@ static void among(int sideband, int samples, int sideband_then, double wanted)
 		jp_lost_handle(&state, &comm);
 	jp_lost_handle(&state, &lost);
 	check(state.among == wanted && state.records[true] == LOST,
-	      "behind %d others, %d samples and %d others %g of %d were samples", sideband, samples,
-	      sideband_then, state.among, LOST);
+	      "after %d others, %d samples and %d others %g of %d lost count as samples", sideband,
+	      samples, sideband_then, state.among, LOST);
 }
 
-/* Sets beyond the most are no error, and what is known stays. */
-static void most_sets(void)
+static void test_most_sets(void)
 {
 	enum { ALL = 1 << 20 };
 	struct jp_blame *nobody = NULL;
@@ -41,22 +39,21 @@ static void most_sets(void)
 
 	for (uint32_t i = 1; i < ALL && !failed; i++, set = 0)
 		failed = jp_loss_sets_add(&sets, &set, i, &nobody);
-	check(!failed && sets.count == ALL, "%zu sets", sets.count);
+	check(!failed && sets.count == ALL, "%zu sets are added", sets.count);
 	check(!jp_loss_sets_add(&sets, &set, ALL, &nobody) && !set && sets.count == ALL,
-	      "one more is none, and no error");
-	check(!jp_loss_sets_add(&sets, &set, 0, &nobody) && set == first,
-	      "one that is there is found");
+	      "one more set is dropped without an error");
+	check(!jp_loss_sets_add(&sets, &set, 0, &nobody) && set == first, "a known set is found");
 	jp_loss_sets_free(&sets);
 }
 
 int main(void)
 {
-	among(0, 0, 0, 0);
-	among(0, 1, 3, 25);
-	among(0, MANY, 0, LOST);
-	among(0, 0, MANY, 0);
-	among(MANY, 8, 0, 25);
-	among(0, MANY, 24, 25);
-	most_sets();
+	check_lost_samples(0, 0, 0, 0);
+	check_lost_samples(0, 1, 3, 25);
+	check_lost_samples(0, MANY, 0, LOST);
+	check_lost_samples(0, 0, MANY, 0);
+	check_lost_samples(MANY, 8, 0, 25);
+	check_lost_samples(0, MANY, 24, 25);
+	test_most_sets();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How many of the outermost frames of two stacks are the same. */
+/* Counting equal outermost frames of consecutive stacks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,27 +8,27 @@
 
 enum { MOST = 2 * JP_SAME_FRAMES };
 
-static void shapes(void)
+static void test_shapes(void)
 {
 	static struct jp_same_frames last;
 	const uint64_t deep[] = {9, 5, 4, 3, 2, 1}, other[] = {7, 8, 3, 2, 1}, far[] = {3, 2, 0};
 
 	check(!jp_same_frames(&last, 0, deep, 6) && !jp_same_frames(&last, 0, deep, 6),
-	      "nobody's space is no space");
-	check(!jp_same_frames(&last, 1, deep, 6), "the first stack of a space");
-	check(jp_same_frames(&last, 1, deep, 6) == 6, "the same again");
-	check(jp_same_frames(&last, 1, other, 5) == 3, "another inner part");
-	check(jp_same_frames(&last, 1, deep, 6) == 3, "and back, to a deeper one");
-	check(jp_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone");
-	check(jp_same_frames(&last, 1, deep, 6) == 3, "which is all that is known then");
-	check(!jp_same_frames(&last, 1, far, 3), "another outermost frame");
+	      "space 0 has no earlier stack");
+	check(!jp_same_frames(&last, 1, deep, 6), "the first stack of a space has no equal frames");
+	check(jp_same_frames(&last, 1, deep, 6) == 6, "an equal stack has all frames equal");
+	check(jp_same_frames(&last, 1, other, 5) == 3, "other inner frames leave 3 equal");
+	check(jp_same_frames(&last, 1, deep, 6) == 3, "a deeper stack has 3 equal");
+	check(jp_same_frames(&last, 1, deep + 3, 3) == 3, "its outer part alone has 3 equal");
+	check(jp_same_frames(&last, 1, deep, 6) == 3, "after that only 3 frames are known");
+	check(!jp_same_frames(&last, 1, far, 3), "another outermost frame has none equal");
 	check(!jp_same_frames(&last, 1, far, 0) && !jp_same_frames(&last, 1, far, 3),
-	      "no frames at all");
-	check(!jp_same_frames(&last, 2, far, 3), "another space");
+	      "an empty stack has none equal, nor the next");
+	check(!jp_same_frames(&last, 2, far, 3), "another space has no earlier stack");
 }
 
-/* Against a comparison of all, of stacks of all depths. */
-static void like_all(void)
+/* Compares random stacks of all depths frame by frame. */
+static void test_random_stacks(void)
 {
 	static struct jp_same_frames last;
 	static uint64_t now[MOST], before[MOST];
@@ -39,7 +39,7 @@ static void like_all(void)
 			       most_same = count < depth ? count : depth;
 		uint64_t same = 0, kept, found;
 
-		/* The outermost is the last: those that stay move along. */
+		/* The outermost frame is the last. */
 		memmove(now + MOST - most_same, before + MOST - most_same,
 			most_same * sizeof(*now));
 		for (uint64_t i = MOST - count; i < MOST - most_same; i++)
@@ -55,13 +55,14 @@ static void like_all(void)
 		memcpy(before, now, sizeof(now));
 		depth = count;
 	}
-	check(!bad && most == JP_SAME_FRAMES, "%llu of 2000 stacks differ, %llu frames the same",
+	check(!bad && most == JP_SAME_FRAMES,
+	      "%llu of 2000 counts are wrong; at most %llu frames are equal",
 	      (unsigned long long)bad, (unsigned long long)most);
 }
 
 int main(void)
 {
-	shapes();
-	like_all();
+	test_shapes();
+	test_random_stacks();
 	return check_done();
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Our readers on validators/fixtures/conformance. With FORMAT FILE [ADDRESS...] it prints what they
- * make of one file as JSON (names and code as hex digits), for test_conformance.py to compare.
- * Without, every file is cut at every byte: what is whole is still read so, and a cut is noticed.
+ * Runs our readers on validators/fixtures/conformance. With FORMAT FILE [ADDRESS...] it prints the
+ * content of a file as JSON (names and code as hex digits) for test_conformance.py. Without
+ * arguments it cuts every file at every byte: complete records must be read, cuts be noticed.
  */
 #include <glob.h>
 
@@ -63,7 +63,7 @@ static void print_procmaps(struct jp_json *json, const char *path)
 static void print_perf_map(struct jp_json *json, const char *path, char **addresses)
 {
 	struct jp_error err = {""};
-	struct jp_perf_map *map = perf_map_of(path, -1, &err);
+	struct jp_perf_map *map = read_perf_map(path, -1, &err);
 
 	jp_json_string(json, "error", map ? NULL : err.text);
 	if (!map)
@@ -183,13 +183,13 @@ static int print_one(const char *format, const char *path, char **addresses)
 	return fflush(stdout) != 0;
 }
 
-static bool same_mapping(const struct jp_procmap *a, const struct jp_procmap *b)
+static bool mappings_equal(const struct jp_procmap *a, const struct jp_procmap *b)
 {
 	return a->start == b->start && a->end == b->end && a->ino == b->ino &&
 	       !strcmp(a->name, b->name);
 }
 
-/* Good only at a line's end, once bad for ever bad, and what was there stays. */
+/* A cut is accepted only at the end of a line, until the first bad line; earlier lines stay. */
 static bool cut_procmaps(const char *text, size_t size, char *why)
 {
 	struct jp_procmap *before = NULL;
@@ -200,7 +200,7 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 		bool whole = !at || text[at - 1] == '\n';
 		struct jp_procmap *maps;
 		size_t count;
-		/* To the byte: reading on past the end is seen. */
+		/* Exactly as large as the text, so that ASan detects overruns. */
 		char *cut = malloc(at);
 		int ret;
 
@@ -213,7 +213,7 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 		good = ret ? !whole || bad_line : whole && !bad_line && count == lines;
 		if (!ret) {
 			for (size_t i = 0; i < count_before && good; i++)
-				good = same_mapping(&before[i], &maps[i]);
+				good = mappings_equal(&before[i], &maps[i]);
 			free(before);
 			before = maps;
 			count_before = count;
@@ -225,7 +225,7 @@ static bool cut_procmaps(const char *text, size_t size, char *why)
 	return good;
 }
 
-/* Every cut can be read; lines behind it change nothing in what is counted before it. */
+/* Every cut can be read, and a shorter file has no more bad lines. */
 static bool cut_perf_map(const char *path, const char *text, size_t size, char *why)
 {
 	uint64_t most = UINT64_MAX;
@@ -235,7 +235,7 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 		uint64_t bad;
 
 		if (!truncate(path, at))
-			map = perf_map_of(path, -1, NULL);
+			map = read_perf_map(path, -1, NULL);
 		bad = map ? jp_perf_map_bad_lines(map) : UINT64_MAX;
 		jp_perf_map_free(map);
 		if (!map || ((!at || text[at - 1] == '\n') && bad > most)) {
@@ -249,9 +249,9 @@ static bool cut_perf_map(const char *path, const char *text, size_t size, char *
 }
 
 struct dump_end {
-	size_t records, passed_over;
+	size_t records, skipped;
 	bool opened, clean;
-	uint64_t sum; /* over each record's type, place and time; order counts */
+	uint64_t sum; /* digest of each record's type, offset and time, in order */
 };
 
 static struct dump_end read_dump(const char *path, size_t most)
@@ -266,16 +266,16 @@ static struct dump_end read_dump(const char *path, size_t most)
 		end.sum = (end.sum * 31 + record.type) * 31 + record.at + record.time;
 	}
 	end.clean = dump && ret == 0;
-	end.passed_over = dump ? jp_jitdump_unknown(dump) : 0;
+	end.skipped = dump ? jp_jitdump_unknown(dump) : 0;
 	jp_jitdump_close(dump);
 	return end;
 }
 
-/* The end is clean behind the header and behind each record, and nowhere else. */
+/* A cut is a clean end only behind the header or a record. */
 static bool cut_jitdump(const char *path, const char *whole, size_t size, char *why)
 {
 	struct dump_end all = read_dump(whole, SIZE_MAX);
-	size_t clean = 0, expected = all.opened ? 1 + all.records + all.passed_over : 0;
+	size_t clean = 0, expected = all.opened ? 1 + all.records + all.skipped : 0;
 
 	for (size_t at = size + 1; at-- > 0;) {
 		struct dump_end cut;
@@ -289,7 +289,7 @@ static bool cut_jitdump(const char *path, const char *whole, size_t size, char *
 			return false;
 		}
 	}
-	sprintf(why, "%zu of %zu cuts are ends, %zu expected", clean, size + 1, expected);
+	sprintf(why, "%zu of %zu cuts are clean ends, expected %zu", clean, size + 1, expected);
 	return clean == expected;
 }
 
@@ -324,15 +324,15 @@ int main(int argc, char **argv)
 		glob_t found;
 
 		if (glob(patterns[i], 0, NULL, &found)) {
-			check(false, "%s: the set is not here", patterns[i]);
+			check(false, "%s: no file was found", patterns[i]);
 			continue;
 		}
-		check(found.gl_pathc >= 10, "%zu of %s", found.gl_pathc, patterns[i]);
+		check(found.gl_pathc >= 10, "there are %zu files %s", found.gl_pathc, patterns[i]);
 		for (size_t j = 0; j < found.gl_pathc; j++) {
 			char why[128] = "";
 			bool good = cut_one(found.gl_pathv[j], copy, why);
 
-			check(good, "%s, cut %s", found.gl_pathv[j] + strlen(SET), why);
+			check(good, "%s survives cuts: %s", found.gl_pathv[j] + strlen(SET), why);
 		}
 		globfree(&found);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each reader and each writer with the Nth call of a kind failing: the same result, or an error
- * with its words, or the shortage is noted; and nothing leaks.
+ * While the Nth call of a kind fails, each reader and writer must give the same result, an error
+ * with a message, or a noted shortage, and must not leak.
  */
 #include <sys/socket.h>
 
@@ -17,7 +17,7 @@
 #include "harness/selftest/support/perf_map_of.h"
 #include "harness/selftest/support/shortages.h"
 
-static int see(void *context, const struct jp_event *event)
+static int mix_event(void *context, const struct jp_event *event)
 {
 	mix(event->type);
 	mix(event->time);
@@ -29,17 +29,17 @@ static int see(void *context, const struct jp_event *event)
 	return 0;
 }
 
-static int capture(const char *path, struct jp_error *err)
+static int read_capture(const char *path, struct jp_error *err)
 {
 	struct jp_perfdata_summary summary = {0};
-	int ret = jp_capture_read(path, see, NULL, &summary, err);
+	int ret = jp_capture_read(path, mix_event, NULL, &summary, err);
 
 	mix(summary.samples);
 	return ret;
 }
 
-/* The same through standard input, which cannot be mapped. */
-static int stream(const char *path, struct jp_error *err)
+/* Reads through standard input, which cannot be mapped. */
+static int read_stream(const char *path, struct jp_error *err)
 {
 	size_t size;
 	jp_cleanup_free char *bytes = jp_file_read(path, 1 << 16, &size, NULL);
@@ -47,18 +47,18 @@ static int stream(const char *path, struct jp_error *err)
 	int ends[2], ret;
 
 	if (!bytes)
-		return jp_fail(err, ENOMEM, "the test's own");
+		return jp_fail(err, ENOMEM, "the test's own file");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
 	    send(ends[1], bytes, size, 0) != (ssize_t)size || dup2(ends[0], STDIN_FILENO) < 0)
 		exit(99);
 	close(ends[0]);
 	close(ends[1]);
-	ret = capture("-", err);
+	ret = read_capture("-", err);
 	dup2(saved, STDIN_FILENO);
 	return ret;
 }
 
-static int jitdump(const char *path, struct jp_error *err)
+static int read_jitdump(const char *path, struct jp_error *err)
 {
 	struct jp_jitdump *dump = jp_jitdump_open(path, -1, err);
 	struct jp_jitdump_record record;
@@ -72,7 +72,7 @@ static int jitdump(const char *path, struct jp_error *err)
 	return more;
 }
 
-static int code_loads(const char *path, struct jp_error *err)
+static int read_code_loads(const char *path, struct jp_error *err)
 {
 	struct jp_code_loads loads;
 	int ret = jp_code_loads_read(path, &loads, err);
@@ -86,25 +86,25 @@ static int code_loads(const char *path, struct jp_error *err)
 	return ret;
 }
 
-static int debug_line(const char *path, struct jp_error *err)
+static int make_debug_line(const char *path, struct jp_error *err)
 {
 	static const struct jp_line_row row = {0x1000, 7, "a.c"};
 	struct jp_debug_line lines = {.last = 0};
-	struct jp_bytes parts[3] = {{.size = 0}};
+	struct jp_bytes capture_folder[3] = {{.size = 0}};
 
 	jp_debug_line_add(&lines, row.addr, 16, &row, 1);
-	jp_debug_line_end(&lines, &parts[0], &parts[1], &parts[2]);
+	jp_debug_line_end(&lines, &capture_folder[0], &capture_folder[1], &capture_folder[2]);
 	jp_debug_line_free(&lines);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		mix(parts[i].size);
-		jp_bytes_free(&parts[i]);
+	for (size_t i = 0; i < sizeof(capture_folder) / sizeof(*capture_folder); i++) {
+		mix(capture_folder[i].size);
+		jp_bytes_free(&capture_folder[i]);
 	}
 	return 0;
 }
 
-static int perf_map(const char *path, struct jp_error *err)
+static int find_in_perf_map(const char *path, struct jp_error *err)
 {
-	struct jp_perf_map *map = perf_map_of(path, -1, err);
+	struct jp_perf_map *map = read_perf_map(path, -1, err);
 
 	if (!map)
 		return -EINVAL;
@@ -114,21 +114,21 @@ static int perf_map(const char *path, struct jp_error *err)
 	return 0;
 }
 
-static int symbols(const char *path, struct jp_error *err)
+static int read_symbols(const char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const struct jp_elf_input input = {.fd = fd};
-	struct jp_elf_symbols symbols = {0};
-	int ret = jp_elf_symbols(&input, &input, &symbols, err);
+	struct jp_elf_symbols read_symbols = {0};
+	int ret = jp_elf_symbols(&input, &input, &read_symbols, err);
 
-	if (ret) /* then nothing is left to free */
+	if (ret) /* nothing to free */
 		return ret;
-	mix(symbols.count);
-	jp_elf_symbols_free(&symbols);
+	mix(read_symbols.count);
+	jp_elf_symbols_free(&read_symbols);
 	return 0;
 }
 
-static int elf(const char *path, struct jp_error *err)
+static int save_elf(const char *path, struct jp_error *err)
 {
 	jp_cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct jp_elf_image image = {0};
@@ -143,11 +143,11 @@ static int elf(const char *path, struct jp_error *err)
 	saved = scratch_path(jp_build_id_text(&id, text));
 	if (!ret)
 		mix_file(saved);
-	unlink(saved); /* what is there is not written again */
+	unlink(saved); /* or it would not be written again */
 	return ret;
 }
 
-static int reduce(const char *path, struct jp_error *err)
+static int reduce_copy(const char *path, struct jp_error *err)
 {
 	struct jp_reduced reduced = {0};
 	const char *copy = scratch_path("reduced");
@@ -157,7 +157,7 @@ static int reduce(const char *path, struct jp_error *err)
 	int ret;
 
 	if (!bytes || !scratch_write(copy, bytes, size))
-		return jp_fail(err, EIO, "the test's own");
+		return jp_fail(err, EIO, "the test's own file");
 	fd = open(copy, O_RDWR | O_CLOEXEC);
 	ret = jp_perfdata_reduce(copy, fd, &reduced, err);
 	jp_reduced_free(&reduced);
@@ -166,44 +166,44 @@ static int reduce(const char *path, struct jp_error *err)
 	return ret;
 }
 
-static int writer(const char *path, struct jp_error *err)
+static int write_file(const char *path, struct jp_error *err)
 {
 	static const struct jp_perf_attr attr = {.size = sizeof(attr)};
 	const struct jp_perfdata_event events[] = {{&attr, "one"}, {&attr, "two"}};
-	struct jp_perfdata_writer *writer =
+	struct jp_perfdata_writer *write_file =
 		jp_perfdata_create(scratch_path("written"), events, 2, err);
 	int ret;
 
-	if (!writer)
+	if (!write_file)
 		return -ENOMEM;
-	ret = jp_perfdata_id(writer, 1, 7);
+	ret = jp_perfdata_id(write_file, 1, 7);
 	if (ret)
 		jp_fail(err, -ret, "an id");
-	jp_perfdata_round(writer);
-	ret = jp_perfdata_close(writer, 1, 2, ret ? NULL : err) ?: ret;
+	jp_perfdata_round(write_file);
+	ret = jp_perfdata_close(write_file, 1, 2, ret ? NULL : err) ?: ret;
 	if (!ret)
 		mix_file(scratch_path("written"));
 	return ret;
 }
 
-static char parts[128]; /* a capture that is a folder */
+static char capture_folder[128]; /* a capture that is a folder */
 
 static const struct subject subjects[] = {
-	{"capture", CORPUS "two_events.data", capture},
-	{"compressed", CORPUS "compressed.data", capture},
-	{"deferred", CORPUS "deferred.data", capture},
-	{"swapped", CORPUS "swapped.data", capture},
-	{"pipe", CORPUS "pipe.data", stream},
-	{"folder", parts, capture},
-	{"observations", CORPUS "observations", capture},
-	{"jitdump", CORPUS "every.dump", jitdump},
-	{"code loads", FIXTURES "growth", code_loads},
-	{"line table", "", debug_line},
-	{"perf map", CORPUS "names.map", perf_map},
-	{"symbols", CORPUS "symbols.elf", symbols},
-	{"ELF", CORPUS "program.elf", elf},
-	{"reduce", FIXTURES "anon/perf.data", reduce},
-	{"writer", "", writer},
+	{"capture", CORPUS "two_events.data", read_capture},
+	{"compressed", CORPUS "compressed.data", read_capture},
+	{"deferred", CORPUS "deferred.data", read_capture},
+	{"swapped", CORPUS "swapped.data", read_capture},
+	{"pipe", CORPUS "pipe.data", read_stream},
+	{"folder", capture_folder, read_capture},
+	{"observations", CORPUS "observations", read_capture},
+	{"jitdump", CORPUS "every.dump", read_jitdump},
+	{"code loads", FIXTURES "growth", read_code_loads},
+	{"line table", "", make_debug_line},
+	{"perf map", CORPUS "names.map", find_in_perf_map},
+	{"symbols", CORPUS "symbols.elf", read_symbols},
+	{"ELF", CORPUS "program.elf", save_elf},
+	{"reduce", FIXTURES "anon/perf.data", reduce_copy},
+	{"writer", "", write_file},
 };
 
 int main(int argc, char **argv)
@@ -211,8 +211,9 @@ int main(int argc, char **argv)
 	size_t size;
 	char *bytes = jp_file_read(CORPUS "two_events.data", 1 << 20, &size, NULL);
 
-	snprintf(parts, sizeof(parts), "%s", scratch_make("parts"));
-	if (!bytes || mkdir(parts, 0700) || !scratch_write(scratch_path("parts/data"), bytes, size))
+	snprintf(capture_folder, sizeof(capture_folder), "%s", scratch_make("parts"));
+	if (!bytes || mkdir(capture_folder, 0700) ||
+	    !scratch_write(scratch_path("parts/data"), bytes, size))
 		return 99;
 	free(bytes);
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What ends where other bytes follow can be read past its end, and nobody sees it: a mapping goes
- * on with zeros up to the page, a record with the next one. In fuzz targets (linked with --wrap) a
- * mapped file, room for one, and a record while it is decoded are on the heap, to the byte.
+ * ASan cannot detect reads behind the end of a mapping or of a record, where other bytes follow.
+ * Fuzz targets, linked with --wrap, therefore copy mapped files and records under decoding to heap
+ * blocks of their exact size.
  */
 #include <malloc.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "harness/format/perfdata/decode.h"
 
-enum { MOST = 1 << 20 }; /* a fuzz input has no more */
+enum { MOST = 1 << 20 }; /* largest fuzz input, in bytes */
 
 static void *copies[64];
 
@@ -23,8 +23,8 @@ void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 int __wrap_munmap(void *addr, size_t size);
 int __wrap_madvise(void *addr, size_t size, int advice);
 
-/* Its place in copies[], or -1. */
-static int find(const void *addr)
+/* Returns the index of @addr in copies[], or -1. */
+static int find_copy(const void *addr)
 {
 	for (int i = 0; i < (int)(sizeof(copies) / sizeof(*copies)); i++)
 		if (copies[i] == addr)
@@ -34,7 +34,7 @@ static int find(const void *addr)
 
 void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	int at = find(NULL);
+	int at = find_copy(NULL);
 	void *copy;
 
 	if (addr || at < 0 || size > MOST ||
@@ -51,7 +51,7 @@ void *__wrap_mmap(void *addr, size_t size, int prot, int flags, int fd, off_t of
 
 int __wrap_munmap(void *addr, size_t size)
 {
-	int at = addr ? find(addr) : -1;
+	int at = addr ? find_copy(addr) : -1;
 
 	if (at < 0)
 		return __real_munmap(addr, size);
@@ -76,7 +76,7 @@ const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
 				  const struct jp_perf_record *record, struct jp_event *event,
 				  struct jp_regs *regs);
 
-/* An event points into its record, until the next one. */
+/* The event points into the copy, which therefore lives until the next call. */
 const char *__wrap_jp_perf_decode(const struct jp_perf_layout *layout,
 				  const struct jp_perf_record *record, struct jp_event *event,
 				  struct jp_regs *regs)

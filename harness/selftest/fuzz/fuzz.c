@@ -31,8 +31,8 @@ static unsigned long inputs;
 static uint64_t state = 0x9e3779b97f4a7c15;
 
 /*
- * A size that no machine has is a NULL that the parser must take, and what it takes all the same is
- * bounded: an input of some kilobytes must not fill a machine.
+ * Parsers must handle NULL for sizes that no machine has. All memory is bounded, so that an input
+ * of some kilobytes cannot exhaust the machine.
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
@@ -60,14 +60,14 @@ static void die(const char *what)
 	exit(EXIT_FAILURE);
 }
 
-/* What killed us stays, by a name that says which it was. */
+/* Stores the input that killed the program in /tmp. */
 static void keep_input(void)
 {
 	static bool kept;
 	char path[96];
 	int fd;
 
-	if (kept || !inputs) /* a leak at the end is no input's */
+	if (kept || !inputs) /* 0 inputs: a leak at the end, of no single input */
 		return;
 	kept = true;
 	snprintf(path, sizeof(path), "/tmp/jitproof-fuzz-%d-%lu", getpid(), inputs);
@@ -79,7 +79,7 @@ static void keep_input(void)
 
 static void on_alarm(int signal)
 {
-	dprintf(report_fd, "# the input has no end\n");
+	dprintf(report_fd, "# the input takes longer than %d seconds\n", SECONDS);
 	keep_input();
 	jp_run_dir_remove(folder);
 	_exit(EXIT_FAILURE);
@@ -87,7 +87,7 @@ static void on_alarm(int signal)
 
 static void feed(void)
 {
-	unsigned char *exact = malloc(input.size); /* reading on past its end is seen */
+	unsigned char *exact = malloc(input.size); /* so that ASan detects overruns */
 
 	memcpy(exact, input.at, input.size);
 	if (pwrite(input_fd, input.at, input.size, 0) != (ssize_t)input.size ||
@@ -100,13 +100,13 @@ static void feed(void)
 	free(exact);
 }
 
-static void take(const struct bytes *seed)
+static void set_input(const struct bytes *seed)
 {
 	memcpy(input.at, seed->at, seed->size);
 	input.size = seed->size;
 }
 
-static struct bytes load(const char *path)
+static struct bytes load_file(const char *path)
 {
 	struct bytes bytes = {NULL, 0};
 
@@ -118,20 +118,20 @@ static struct bytes load(const char *path)
 
 static void feed_file(const char *path)
 {
-	struct bytes file = load(path);
+	struct bytes file = load_file(path);
 
-	take(&file);
+	set_input(&file);
 	free(file.at);
 	feed();
 }
 
-/* Every offset of the beginning, then about @count of the rest, on and beside edges of 8 bytes. */
+/* Truncates the seed to each of the first 256 sizes, then to about @count of the others. */
 static void truncate_seed(const struct bytes *seed, unsigned int count)
 {
 	size_t step = seed->size / (count ? count : 1) + 1;
 
 	for (size_t size = 0; size < seed->size; size += size < 256 ? 1 : step) {
-		take(seed);
+		set_input(seed);
 		input.size = size;
 		feed();
 		if (!fuzz_target.mend)
@@ -141,7 +141,7 @@ static void truncate_seed(const struct bytes *seed, unsigned int count)
 	}
 }
 
-static uint64_t extreme(void)
+static uint64_t draw_extreme(void)
 {
 	static const uint64_t values[] = {
 		0,
@@ -174,14 +174,14 @@ static void set_number(void)
 {
 	static const size_t sizes[] = {1, 2, 4, 8};
 	size_t size = sizes[draw(4)], at;
-	uint64_t value = draw(2) ? extreme() : input.size - 4 + draw(9);
+	uint64_t value = draw(2) ? draw_extreme() : input.size - 4 + draw(9);
 
 	if (input.size < size)
 		return;
 	at = draw(input.size - size + 1);
 	if (draw(4)) /* most fields are aligned */
 		at -= at % size;
-	if (draw(3) == 0) { /* a little more, a little less */
+	if (draw(3) == 0) { /* up to 8 more or less */
 		value = 0;
 		memcpy(&value, input.at + at, size);
 		value += draw(17) - 8;
@@ -189,7 +189,7 @@ static void set_number(void)
 	memcpy(input.at + at, &value, size);
 }
 
-/* Moves what is behind @at by @size bytes, up or down. */
+/* Removes @size bytes at @at. */
 static void cut_out(size_t at, size_t size)
 {
 	memmove(input.at + at, input.at + at + size, input.size - at - size);
@@ -220,7 +220,7 @@ static void splice_seed(void)
 	memcpy(input.at + at, from->at + start, size);
 }
 
-static void change(void)
+static void change_input(void)
 {
 	size_t size, at;
 
@@ -249,7 +249,7 @@ static void change(void)
 	}
 }
 
-/* Sizes, offsets and counts stand at the beginning: each gets each extreme. */
+/* Writes each extreme to each place of the head, where sizes, offsets and counts are. */
 static void try_extremes(const struct bytes *seed)
 {
 	static const uint64_t values[] = {0, 1, 0x7fffffff, UINT32_MAX, INT64_MAX, UINT64_MAX - 7};
@@ -258,13 +258,13 @@ static void try_extremes(const struct bytes *seed)
 	for (size_t size = 4; size <= 8; size += 4)
 		for (size_t at = 0; at < head; at += size)
 			for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-				take(seed);
+				set_input(seed);
 				memcpy(input.at + at, &values[i], size);
 				feed();
 			}
 }
 
-/* Those that killed a parser once. */
+/* Feeds the inputs that killed a parser once. */
 static void try_corpus(const char *name)
 {
 	struct dirent **names;
@@ -284,13 +284,13 @@ static void try_corpus(const char *name)
 		free(names);
 }
 
-/* @seconds 0: a fixed number of rounds. */
+/* Fuzzes for @seconds, or, if 0, for the target's number of rounds. */
 static void fuzz(unsigned int seconds)
 {
 	uint64_t end = jp_clock_now() + seconds * JP_NS_PER_S;
 
 	for (size_t i = 0; i < nr_seeds; i++) {
-		take(&seeds[i]);
+		set_input(&seeds[i]);
 		feed();
 		truncate_seed(&seeds[i], fuzz_target.truncations);
 		try_extremes(&seeds[i]);
@@ -300,9 +300,9 @@ static void fuzz(unsigned int seconds)
 
 		if (seconds && jp_clock_now() >= end)
 			break;
-		take(&seeds[draw(nr_seeds)]);
+		set_input(&seeds[draw(nr_seeds)]);
 		while (changes--)
-			change();
+			change_input();
 		if (fuzz_target.mend && draw(4))
 			fuzz_target.mend(input.at, input.size);
 		feed();
@@ -312,11 +312,11 @@ static void fuzz(unsigned int seconds)
 static void load_seeds(void)
 {
 	for (; nr_seeds < MAX_SEEDS && fuzz_target.seeds[nr_seeds]; nr_seeds++)
-		seeds[nr_seeds] = load(fuzz_target.seeds[nr_seeds]);
+		seeds[nr_seeds] = load_file(fuzz_target.seeds[nr_seeds]);
 }
 
-/* What a target says of its input is of no interest, but that it says it is tried too. */
-static void hush(void)
+/* Discards what targets print, but lets them print it: that code is fuzzed too. */
+static void discard_output(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -346,12 +346,12 @@ int main(int argc, char **argv)
 	signal(SIGALRM, on_alarm);
 	__sanitizer_set_death_callback(keep_input);
 	if (argc == 1)
-		hush();
+		discard_output();
 	for (int i = 1; i < argc; i++)
 		feed_file(argv[i]);
 	if (argc == 1) {
 		load_seeds();
-		/* By hand it is a search, and another one each time. */
+		/* A timed run searches for new inputs: seed it at random. */
 		if (seconds && getrandom(&state, sizeof(state), 0) != sizeof(state))
 			die("getrandom");
 		try_corpus(name + 5);

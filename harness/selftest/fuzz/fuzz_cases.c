@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The files of cases and expectations: of a study, and of a run directory. */
+/* Fuzzes the parser of case files, of a study and of a run directory. */
 #include "harness/case/case.h"
 #include "harness/selftest/fuzz/fuzz.h"
 

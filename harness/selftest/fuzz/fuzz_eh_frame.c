@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Unwinding by tables that anyone may have written: an .eh_frame with its .eh_frame_hdr, as an ELF
- * file has them and as UNWINDING_INFO of a jitdump brings them, and a made stack. Each walk must
- * end, within a bound of frames and of time.
+ * Fuzzes the unwinder's tables: .eh_frame and .eh_frame_hdr of an ELF file or of a jitdump's
+ * UNWINDING_INFO, with a made stack. Each walk must end within a bound of frames and CPU time.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -22,12 +21,12 @@
 enum {
 	PID = 1,
 	WORDS = 512, /* of the made stack */
-	ROOM = 2 *
-	       WORDS, /* frames: each takes a word at least, and some may be told from registers */
-	STARTS = 24,  /* addresses that a walk begins at */
+	/* Frames: each takes a word of the stack, except those found in registers. */
+	ROOM = 2 * WORDS,
+	STARTS = 24, /* addresses where a walk begins */
 	CODE_MOST = 1 << 20,
-	MILLISECONDS =
-		500, /* of the processor for one stack: with sanitizers it takes some 10 us */
+	/* CPU time of one walk: a walk of ROOM frames takes some 10 us with sanitizers. */
+	MILLISECONDS = 500,
 };
 #define BASE  UINT64_C(0x7f0000000000)
 #define STACK UINT64_C(0x7ffc00000000)
@@ -35,14 +34,14 @@ enum {
 static const char *const tables[] = {"harness/selftest/fuzz/corpus/emitted.eh_frame",
 				     "harness/selftest/fuzz/corpus/expressions.eh_frame", NULL};
 
-/* What stands before the tables: where the code lies for them, and they themselves. */
+/* The head of an input, before the tables: addresses of the code and of the tables. */
 struct head {
 	uint64_t code_addr, code_size, frame_addr, index_size;
 };
 
 static uint64_t stack[WORDS];
 
-/* Frames that lead to one another, with return addresses into the code and to its ends. */
+/* Fills the stack with linked frame records that return into the code or to its ends. */
 static void make_stack(const struct head *head)
 {
 	for (unsigned int i = 0; i < WORDS; i++)
@@ -50,7 +49,8 @@ static void make_stack(const struct head *head)
 				 : STACK + 8 * (i + 4 + i % 6);
 }
 
-static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const struct head *head)
+static void walk_stack(struct jp_unwinder *unwinder, struct jp_replay *replay,
+		       const struct head *head)
 {
 	static const enum jp_method methods[] = {JP_DUMP, JP_DUMP_FP, JP_DUMP_CFI};
 	struct jp_regs regs = {.machine = jp_machine_find(EM_X86_64), .known = UINT64_MAX};
@@ -76,7 +76,7 @@ static void walk(struct jp_unwinder *unwinder, struct jp_replay *replay, const s
 	}
 }
 
-static void map(struct jp_replay *replay, const struct head *head, const char *name)
+static void map_code(struct jp_replay *replay, const struct head *head, const char *name)
 {
 	uint64_t page = head->code_addr & ~UINT64_C(0xfff);
 	const struct jp_event event = MADE_EVENT(
@@ -88,7 +88,7 @@ static void map(struct jp_replay *replay, const struct head *head, const char *n
 		abort();
 }
 
-/* As an ELF file has them. */
+/* Walks by tables of an ELF file. */
 static void walk_file(const struct head *head, const unsigned char *bytes, size_t size)
 {
 	const struct jp_elf_segment code = {head->code_addr, head->code_addr, head->code_size};
@@ -112,14 +112,14 @@ static void walk_file(const struct head *head, const unsigned char *bytes, size_
 	replay = jp_replay_new();
 	finder = jp_file_finder_new();
 	unwinder = jp_unwinder_new(NULL, finder);
-	map(replay, head, path);
-	walk(unwinder, replay, head);
+	map_code(replay, head, path);
+	walk_stack(unwinder, replay, head);
 	jp_unwinder_free(unwinder);
 	jp_file_finder_free(finder);
 	jp_replay_free(replay);
 }
 
-/* As a jitdump brings them, for code that one load after the other put there. */
+/* Walks by tables of a jitdump's second load at the same address. */
 static void walk_jit(const struct head *head, const unsigned char *bytes, size_t size)
 {
 	static const unsigned char code[CODE_MOST];
@@ -137,10 +137,10 @@ static void walk_jit(const struct head *head, const unsigned char *bytes, size_t
 	each[1].eh_frame_size = size - head->index_size;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	jp_unwinder_jit(unwinder, jit);
-	map(replay, head, "//anon");
-	walk(unwinder, replay, head);
-	each[1].code = NULL; /* then nothing says what is behind a call */
-	walk(unwinder, replay, head);
+	map_code(replay, head, "//anon");
+	walk_stack(unwinder, replay, head);
+	each[1].code = NULL; /* without code the unwinder cannot inspect call instructions */
+	walk_stack(unwinder, replay, head);
 	jp_unwinder_free(unwinder);
 	jp_jit_cfi_free(jit);
 	jp_replay_free(replay);
@@ -155,7 +155,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	memcpy(&head, bytes, sizeof(head));
 	bytes += sizeof(head);
 	size -= sizeof(head);
-	/* Where code lies is not the tables' to say. */
+	/* The unwinder gets the code's range from mappings, which are sane. */
 	head.code_addr %= CODE_MOST;
 	head.code_size %= CODE_MOST;
 	head.code_size += !head.code_size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Copies of ELF files, or the files themselves: found tables, call frame information, steps. */
+/* Fuzzes the ELF reader: tables, symbols, build ids, call frame information, unwinding steps. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ static const char *const files[] = {"harness/selftest/fuzz/corpus/program.elf",
 
 static uint64_t words[64];
 
-static bool load(void *context, uint64_t addr, uint64_t *value)
+static bool load_word(void *context, uint64_t addr, uint64_t *value)
 {
 	*value = words[addr / 8 % 64];
 	return addr % 5 != 4;
@@ -31,11 +31,11 @@ static void step_everywhere(struct jp_cfi *cfi)
 			continue;
 		for (unsigned int i = 0; i < JP_REGS; i++)
 			regs.r[i] = words[i];
-		jp_cfi_step(cfi, vaddr, &regs, load, NULL);
+		jp_cfi_step(cfi, vaddr, &regs, load_word, NULL);
 	}
 }
 
-/* Symbols lie one after another, and those that are found hold what was asked for. */
+/* Aborts unless symbols are sorted by address and each is found by its own address. */
 static void read_symbols(const struct jp_elf_input *file)
 {
 	struct jp_elf_symbols symbols;
@@ -73,7 +73,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	read_symbols(&(struct jp_elf_input){.fd = -1, .image = bytes, .size = size});
 	if (!jp_elf_extract(-1, bytes, size, &image, &err))
 		jp_elf_image_free(&image);
-	/* What was mapped in a process is read through a descriptor. */
+	/* Read through a descriptor too, as for files mapped in a process. */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		abort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What `jitproof explain` finds in a perf.data. */
+/* Fuzzes `jitproof explain` on a perf.data. */
 #include "harness/explain/explain.h"
 #include "harness/selftest/fuzz/fuzz.h"
 

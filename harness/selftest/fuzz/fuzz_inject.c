@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Injecting: a jitdump into a capture that leads to it, and a capture that leads to a jitdump. All
- * that writes is in it: records, ELF files, call frame information and line tables. */
+/* Fuzzes `jitproof inject` by a changed jitdump or a changed capture, and with it the writers of
+ * records, ELF files, call frame information and line tables. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -8,15 +8,11 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/inject/inject.h"
 #include "harness/selftest/fuzz/fuzz.h"
+#include "harness/selftest/support/made_events.h"
 
 #define GROWTH "validators/fixtures/growth"
 
-static int pass_over(void *context, const struct jp_event *event)
-{
-	return 0;
-}
-
-static void say_nothing(void *context, const char *line)
+static void ignore_line(void *context, const char *line)
 {
 }
 
@@ -40,8 +36,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 	if (!capture && link(path, dump))
 		abort();
 	inject = jp_injection_open(&options, &err);
-	if (inject && !jp_injection_run(inject, NULL, say_nothing, NULL, &err) &&
-	    jp_perfdata_read(output, pass_over, NULL, &summary, &err))
+	if (inject && !jp_injection_run(inject, NULL, ignore_line, NULL, &err) &&
+	    jp_perfdata_read(output, ignore_event, NULL, &summary, &err))
 		abort();
 	jp_injection_close(inject);
 	jp_run_dir_remove(folder);

@@ -2,8 +2,8 @@
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/fuzz/fuzz.h"
 
-/* Reads every byte that a record points to: sanitizers see where one lies outside. */
-static uint64_t touch(const struct jp_jitdump_record *record)
+/* Reads every byte that a record points to, so that ASan detects bytes outside of the file. */
+static uint64_t read_all_bytes(const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_line line;
 	uint64_t sum = 0;
@@ -47,7 +47,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		if (record.at < last || record.at >= size)
 			abort();
 		last = record.at + sizeof(struct jp_jitdump_prefix);
-		sum += touch(&record);
+		sum += read_all_bytes(&record);
 	}
 	(void)sum;
 	jp_jitdump_close(dump);

@@ -2,7 +2,7 @@
 #include "harness/format/observations/read.h"
 #include "harness/selftest/fuzz/fuzz.h"
 
-/* Each text that an event points to is one, and times rise. */
+/* Aborts unless times rise and texts that an event points to are sane. */
 static int visit(void *context, const struct jp_event *event)
 {
 	uint64_t *last = context;
@@ -29,8 +29,8 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		abort();
 }
 
-/* The magic stays, or nothing behind it is tried. */
-static void mend(unsigned char *bytes, size_t size)
+/* Restores the magic, so that the fuzzer reaches the code behind its check. */
+static void restore_magic(unsigned char *bytes, size_t size)
 {
 	static const char magic[] = JP_OBSERVATIONS_MAGIC "1\n";
 
@@ -41,5 +41,5 @@ const struct fuzz_target fuzz_target = {
 	.seeds = (const char *const[]){"harness/selftest/fuzz/corpus/observations", NULL},
 	.rounds = 10000,
 	.truncations = 500,
-	.mend = mend,
+	.mend = restore_magic,
 };

@@ -5,7 +5,7 @@
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_error err;
-	struct jp_perf_map *map = perf_map_of(path, -1, &err);
+	struct jp_perf_map *map = read_perf_map(path, -1, &err);
 	volatile size_t sum = 0;
 
 	if (!map)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The whole way of `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
+/* Fuzzes `jitproof judge FILE`: reading, ordering, replay, unwinding, printing. */
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/command/judge_file.h"
 #include "harness/selftest/fuzz/fuzz.h"
 
-enum { FILE_HEADER = 104, HEADER = 16, ROOM = 1 << 16 }; /* the second and third: of a pipe */
+/* Sizes of the file header and of a pipe's header, and the largest input sent through a pipe. */
+enum { FILE_HEADER = 104, HEADER = 16, ROOM = 1 << 16 };
 
 static bool is_pipe(const unsigned char *bytes, size_t size)
 {
@@ -18,7 +19,8 @@ static bool is_pipe(const unsigned char *bytes, size_t size)
 	return header == HEADER;
 }
 
-/* What cannot be mapped is read another way. No pipe: where its user has many, it holds a page. */
+/* Judges standard input, which cannot be mapped. A socket, since a pipe of a user with many pipes
+ * holds only one page. */
 static void judge_input(const unsigned char *bytes, size_t size)
 {
 	const struct jp_judge_request request = {
@@ -30,7 +32,7 @@ static void judge_input(const unsigned char *bytes, size_t size)
 		abort();
 	close(ends[0]);
 	close(ends[1]);
-	jp_judge_file(&request, false); /* 0 stays taken, or the next end would be it */
+	jp_judge_file(&request, false); /* keeps descriptor 0 open for the next input */
 }
 
 void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
@@ -47,7 +49,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		judge_input(bytes, size);
 }
 
-/* The data reaches to the end, without features, and the last record too. */
+/* Makes the data section and the last record end with the file, and removes features. */
 static void mend(unsigned char *bytes, size_t size)
 {
 	uint64_t header, at;

@@ -9,14 +9,14 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 {
 	struct jp_procmap *parsed;
 	struct jp_error err;
-	/* To the byte: reading on past the end is seen. */
+	/* Exactly as large as the input, so that ASan detects overruns. */
 	char *text = malloc(size);
 	size_t count;
 	size_t skip = 0;
 
 	for (size_t i = 0; i < size; i++)
 		text[i] = (char)bytes[i];
-	/* A run directory's snapshot has a head line. */
+	/* Skip the head line of a run directory's snapshot. */
 	if (size && *text == '#')
 		while (skip < size && text[skip++] != '\n')
 			;

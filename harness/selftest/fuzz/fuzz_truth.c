@@ -6,7 +6,7 @@
 #include "harness/model/oracle/tasks.h"
 #include "harness/model/oracle/truth.h"
 
-static void ask(const struct jp_truth *truth)
+static void query_truth(const struct jp_truth *truth)
 {
 	struct jp_truth_stack stack = {0};
 
@@ -40,7 +40,7 @@ void fuzz_one(const char *path, const unsigned char *bytes, size_t size)
 		abort();
 	if (!truth)
 		return;
-	ask(truth);
+	query_truth(truth);
 	if (!jp_spans_of_truth(truth, &spans))
 		jp_spans_free(&spans);
 	jp_tasks_of(truth, &tasks);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fuzz targets for clang's libFuzzer, which changes its inputs by what they cover: the same
- * fuzz_one() as fuzz.c has. With FUZZ_SEEDS=DIR it only puts the target's seeds there. */
+/* Runs a target's fuzz_one() under clang's libFuzzer, which is guided by coverage. With
+ * FUZZ_SEEDS=DIR it only stores the target's seeds in DIR. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -30,12 +30,12 @@ const char *fuzz_folder(void)
 	return folder;
 }
 
-static void clean(void)
+static void remove_folder(void)
 {
 	jp_run_dir_remove(folder);
 }
 
-static void put_seeds(const char *dir, const char *prefix, const char *const *seeds)
+static void store_seeds(const char *dir, const char *prefix, const char *const *seeds)
 {
 	for (size_t i = 0; seeds && seeds[i]; i++) {
 		size_t size = 0;
@@ -56,12 +56,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	const char *seeds = getenv("FUZZ_SEEDS"), *home = getenv("TMPDIR");
 
 	if (seeds) {
-		put_seeds(seeds, "seed", fuzz_target.seeds);
-		put_seeds(seeds, "more", fuzz_target.more);
+		store_seeds(seeds, "seed", fuzz_target.seeds);
+		store_seeds(seeds, "more", fuzz_target.more);
 		exit(EXIT_SUCCESS);
 	}
 	snprintf(folder, sizeof(folder), "%.40s/jitproof-XXXXXX", home ? home : "/tmp");
-	if (!mkdtemp(folder) || atexit(clean))
+	if (!mkdtemp(folder) || atexit(remove_folder))
 		abort();
 	snprintf(input_path, sizeof(input_path), "%s/input", folder);
 	input_fd = open(input_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What blind and guided fuzzing share: torn records alone would be all that a reader sees. */
+/* Corrects the seals of a fuzzed truth, for fuzz.c and guided.c: readers skip unsealed records. */
 #include "harness/format/truth/format.h"
 #include "harness/selftest/fuzz/fuzz.h"
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which mappings are new jitdumps, and whose one is that two processes mapped; where it was moved,
- * its inode tells nothing. */
+/* Which mappings are new jitdumps, and which process owns a dump that several mapped; in a copied
+ * root the inode does not count. */
 #include <sys/mman.h>
 
-#include "harness/base/clock.h"
 #include "harness/base/untrusted_file.h"
 #include "harness/inject/inject_markers.h"
 #include "harness/inject/inject_summary.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/scratch.h"
 
-static char said[1024];
+static char messages[1024];
 
-static void say(void *context, const char *line)
+static void append_message(void *context, const char *line)
 {
-	const size_t length = strlen(said);
+	const size_t length = strlen(messages);
 
-	snprintf(said + length, sizeof(said) - length, "%s; ", line);
+	snprintf(messages + length, sizeof(messages) - length, "%s; ", line);
 }
 
-/* What is said of the dump at @path below @root, which none of them mapped with its inode. */
+/* Reads the dump at @path below @root, which two processes mapped with another inode. Returns the
+ * messages. */
 static const char *read_below(int root, const char *path)
 {
 	struct jp_marker markers[] = {
@@ -28,26 +28,27 @@ static const char *read_below(int root, const char *path)
 	};
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 2};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {.root = root, .summary = &summary, .report = say};
+	const struct jp_inject_read read = {
+		.root = root, .summary = &summary, .report = append_message};
 	struct jp_error err;
 
-	*said = '\0';
-	check(!jp_inject_read(&dumps, &read, &err) && summary.refused, "nobody's is read");
-	return said;
+	*messages = '\0';
+	check(!jp_inject_read(&dumps, &read, &err) && summary.refused, "such a dump is refused");
+	return messages;
 }
 
-static void moved(const char *what)
+static void test_copied_root(const char *what)
 {
 	jp_cleanup_close int root = jp_untrusted_folder(AT_FDCWD, scratch);
 
 	check(!strcmp(read_below(root, "/jit-17.dump"),
 		      "/jit-17.dump: the capture has no times of mapping records; "
 		      "/jit-17.dump: mapped by process 18 too, whose code it is not; "),
-	      "below a copied root, descriptor %s: the first one's: %s", what, said);
+	      "in a copied root, descriptor %s, the first process owns it: %s", what, messages);
 }
 
-/* Takes a mapping of the dump at @path, of @ino (0: nobody told). */
-static int take(struct jp_inject_dumps *dumps, uint32_t pid, const char *path, uint64_t ino)
+/* Adds a mapping of the dump at @path with @ino, or without an inode if 0. */
+static int add_mapping(struct jp_inject_dumps *dumps, uint32_t pid, const char *path, uint64_t ino)
 {
 	static const struct jp_perf_layout layout;
 	const struct jp_event event = {.type = JP_EVENT_MAP,
@@ -60,7 +61,7 @@ static int take(struct jp_inject_dumps *dumps, uint32_t pid, const char *path, u
 	return jp_inject_marker(dumps, &event, &layout);
 }
 
-static void known(void)
+static void test_known_markers(void)
 {
 	static const struct {
 		const char *what, *path;
@@ -68,104 +69,115 @@ static void known(void)
 		uint64_t ino;
 		bool fresh;
 	} rows[] = {
-		{"the first", "/a/jit-17.dump", 17, 5, true},
-		{"the same", "/a/jit-17.dump", 17, 5, false},
-		{"the same without an inode", "/a/jit-17.dump", 17, 0, false},
+		{"a first mapping", "/a/jit-17.dump", 17, 5, true},
+		{"a repeated mapping", "/a/jit-17.dump", 17, 5, false},
+		{"a repeated mapping without an inode", "/a/jit-17.dump", 17, 0, false},
 		{"another inode", "/a/jit-17.dump", 17, 6, true},
-		{"the first again", "/a/jit-17.dump", 17, 5, false},
+		{"the first mapping again", "/a/jit-17.dump", 17, 5, false},
 		{"another process", "/a/jit-17.dump", 18, 5, true},
 		{"another path", "/b/jit-17.dump", 17, 5, true},
 		{"a path with a number in front", "5 /a/jit-17.dump", 17, 0, true},
-		{"one without an inode", "/c/jit-17.dump", 17, 0, true},
-		{"the same with one", "/c/jit-17.dump", 17, 5, true},
-		{"no jitdump", "/a/jit-x.dump", 17, 5, false},
+		{"a mapping without an inode", "/c/jit-17.dump", 17, 0, true},
+		{"the same with an inode", "/c/jit-17.dump", 17, 5, true},
+		{"a file that is no jitdump", "/a/jit-x.dump", 17, 5, false},
 	};
 	struct jp_inject_dumps dumps = {0};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const size_t count = dumps.nr_markers;
 
-		check(!take(&dumps, rows[i].pid, rows[i].path, rows[i].ino) &&
+		check(!add_mapping(&dumps, rows[i].pid, rows[i].path, rows[i].ino) &&
 			      dumps.nr_markers == count + rows[i].fresh,
-		      "%s is %s", rows[i].what, rows[i].fresh ? "new" : "known");
+		      "%s is %s", rows[i].what, rows[i].fresh ? "new" : "not new");
 	}
 	jp_inject_dumps_free(&dumps);
 }
 
-static double cost(size_t count)
+static void add_many(size_t count)
 {
-	const uint64_t begin = jp_clock_thread_cpu();
 	struct jp_inject_dumps dumps = {0};
 	char path[64];
 
+	start_cost();
 	for (size_t i = 0; i < 2 * count; i++) {
 		snprintf(path, sizeof(path), "/tmp/jit-%zu.dump", i % count);
-		take(&dumps, 17, path, 5);
+		add_mapping(&dumps, 17, path, 5);
 	}
-	check(dumps.nr_markers == count, "%zu are new", count);
+	check(dumps.nr_markers == count, "%zu dumps are new", count);
 	jp_inject_dumps_free(&dumps);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
-/* @count processes mapped another dump than the one that is at @path now. */
-static double cost_of_owner(const char *path, size_t count)
+static const char *path;
+
+/* Searches an owner among @count processes that mapped another dump than that now at the path. */
+static void search_owner(size_t count)
 {
-	struct jp_marker *markers = calloc(count, sizeof(*markers));
+	struct jp_marker *markers = allocate(count, sizeof(*markers));
 	struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = count};
 	struct jp_inject_summary summary = {0};
-	const struct jp_inject_read read = {.root = -1, .summary = &summary, .report = say};
+	const struct jp_inject_read read = {
+		.root = -1, .summary = &summary, .report = append_message};
 	struct jp_error err;
-	uint64_t begin;
 
-	for (size_t i = 0; markers && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		markers[i] = (struct jp_marker){
 			.pid = (uint32_t)i, .path = (char *)path, .has_identity = true, .ino = 1};
-	begin = jp_clock_thread_cpu();
-	check(markers && !jp_inject_read(&dumps, &read, &err) && summary.refused == count,
-	      "none of %zu is read", count);
+	start_cost();
+	check(!jp_inject_read(&dumps, &read, &err) && summary.refused == count,
+	      "the dump is refused for all of %zu processes", count);
 	free(markers);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
-/* Twenty times as many take twenty times as long, and more than a hundred times where each is held
- * against all. */
-static void scale_of_owner(const char *path)
+/* Twenty times as many cost twenty times as much, or more than a hundred times if each is compared
+ * with all others. */
+static void test_growth_of_owners(void)
 {
 	enum { FEW = 1000, MANY = 20 * FEW };
-	double few = cost_of_owner(path, FEW), many = cost_of_owner(path, MANY);
+	double few;
 
-	check(many < 60 * few, "%d processes take %.1f times as long as %d", MANY, many / few, FEW);
+	search_owner(FEW);
+	few = (double)cost;
+	search_owner(MANY);
+	check((double)cost < 60 * few, "%d processes take %.1f times as long as %d", MANY,
+	      (double)cost / few, FEW);
 }
 
-/* Who has read the dump at @path of all that have mapped it, as @said tells it. */
-static void owners(const char *path)
+/* Which of the processes that mapped the dump owns it: it alone is not refused. */
+static void test_owners(void)
 {
 	static const struct {
 		const char *what;
 		struct {
 			uint32_t pid;
-			bool right; /* it mapped this very file */
+			bool right; /* it mapped this inode */
 		} who[3];
-		int reads; /* -1: nobody does */
+		int reads; /* index of the owner, or -1 */
 	} rows[] = {
-		{"the first, where none is named", {{1, true}, {2, true}, {3, true}}, 0},
-		{"who is named", {{1, true}, {17, true}, {3, true}}, 1},
-		{"the last, where it is named", {{1, true}, {2, true}, {17, true}}, 2},
-		{"the first that mapped this very file", {{1, false}, {2, true}, {3, true}}, 1},
-		{"who is not named, where that mapped another",
+		{"the first process if none is named", {{1, true}, {2, true}, {3, true}}, 0},
+		{"the named process", {{1, true}, {17, true}, {3, true}}, 1},
+		{"the last process if it is named", {{1, true}, {2, true}, {17, true}}, 2},
+		{"the first process that mapped this inode", {{1, false}, {2, true}, {3, true}}, 1},
+		{"another process if the named mapped another inode",
 		 {{17, false}, {2, true}, {3, true}},
 		 1},
-		{"the same before that", {{1, true}, {2, true}, {17, false}}, 0},
-		{"nobody, where all mapped another", {{1, false}, {17, false}, {3, false}}, -1},
+		{"an earlier process if the named mapped another inode",
+		 {{1, true}, {2, true}, {17, false}},
+		 0},
+		{"no process if all mapped another inode",
+		 {{1, false}, {17, false}, {3, false}},
+		 -1},
 	};
 	struct stat st;
 
-	check(!stat(path, &st), "it is there");
+	check(!stat(path, &st), "the dump exists");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct jp_marker markers[3];
 		struct jp_inject_dumps dumps = {.markers = markers, .nr_markers = 3};
 		struct jp_inject_summary summary = {0};
-		const struct jp_inject_read read = {.root = -1, .summary = &summary, .report = say};
+		const struct jp_inject_read read = {
+			.root = -1, .summary = &summary, .report = append_message};
 		struct jp_error err;
 		size_t times = 0;
 
@@ -175,12 +187,12 @@ static void owners(const char *path)
 							.path = (char *)path,
 							.has_identity = true,
 							.ino = st.st_ino + !rows[i].who[j].right};
-		/* Who would read it is told that the capture has no times. */
-		*said = '\0';
-		check(!jp_inject_read(&dumps, &read, &err), "markers are read");
-		for (const char *at = said; (at = strstr(at, "has no times")); at++)
+		/* Reading fails with a message, since the capture has no times. */
+		*messages = '\0';
+		check(!jp_inject_read(&dumps, &read, &err), "the dump is offered to all");
+		for (const char *at = messages; (at = strstr(at, "has no times")); at++)
 			times++;
-		check(times == (rows[i].reads >= 0), "%s reads it: %s", rows[i].what, said);
+		check(times == (rows[i].reads >= 0), "the owner is %s: %s", rows[i].what, messages);
 		for (int j = 0; j < 3; j++) {
 			char line[64];
 			const bool right = rows[i].who[j].right;
@@ -188,27 +200,27 @@ static void owners(const char *path)
 			snprintf(line, sizeof(line), "mapped by process %u too",
 				 rows[i].who[j].pid);
 			if (right || j == rows[i].reads)
-				check(!strstr(said, line) == (j == rows[i].reads),
-				      "%s, not process %u", rows[i].what, rows[i].who[j].pid);
+				check(!strstr(messages, line) == (j == rows[i].reads),
+				      "the owner is %s; process %u is refused", rows[i].what,
+				      rows[i].who[j].pid);
 		}
 	}
 }
 
 int main(void)
 {
-	const char *path = scratch_make("jit-17.dump");
-
-	known();
-	check_growth("mappings", cost);
+	path = scratch_make("jit-17.dump");
+	test_known_markers();
+	check_growth("mappings", add_many);
 	scratch_write(path, "", 0);
-	owners(path);
-	scale_of_owner(path);
+	test_owners();
+	test_growth_of_owners();
 	read_below(-1, path);
-	check(strstr(said, "another file than process 17 mapped") &&
-		      strstr(said, "another file than process 18 mapped"),
-	      "where it was mapped: neither's: %s", said);
-	moved("of any number");
+	check(strstr(messages, "another file than process 17 mapped") &&
+		      strstr(messages, "another file than process 18 mapped"),
+	      "in place, a dump of another inode has no owner: %s", messages);
+	test_copied_root("of any number");
 	close(STDIN_FILENO);
-	moved("0");
+	test_copied_root("0");
 	return check_done();
 }

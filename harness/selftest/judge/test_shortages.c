@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As test_shortages.c, of what is made of files: truths, injecting, explaining, judging. */
+/* Failing calls, as in format/test_shortages.c, in truths, inject, explain and judge. */
 #include <dirent.h>
 #include <limits.h>
 #include <link.h>
@@ -19,15 +19,15 @@
 #include "validators/coverage_plain.h"
 #include "validators/files.h"
 
-/* Who gives all errors to its caller was not short of anything where it gives none. */
-static int short_of_nothing(int ret)
+/* Forgets the noted shortage if code that returns all errors returned none. */
+static int forget_shortage(int ret)
 {
 	if (!ret)
 		jp_shortage_begin();
 	return ret;
 }
 
-static int truth(const char *path, struct jp_error *err)
+static int read_truth(const char *path, struct jp_error *err)
 {
 	struct jp_truth *truth = jp_truth_load(path, err);
 	struct jp_executables executables = {0};
@@ -46,10 +46,10 @@ static int truth(const char *path, struct jp_error *err)
 	jp_executables_free(&executables);
 	jp_tasks_free(&tasks);
 	jp_truth_free(truth);
-	return short_of_nothing(ret);
+	return forget_shortage(ret);
 }
 
-static int elf_folder(const char *path, struct jp_error *err)
+static int find_in_folder(const char *path, struct jp_error *err)
 {
 	struct jp_elf_folder *folder = jp_elf_folder_open(path, err);
 	struct jp_build_id none = {0};
@@ -67,8 +67,8 @@ static int elf_folder(const char *path, struct jp_error *err)
 	return ret >= 0 ? 0 : ret;
 }
 
-/* Of two that share all they have one is changed, in the middle of each range. */
-static int ranges(const char *path, struct jp_error *err)
+/* Changes one of two copies that share memory, in the middle of each range. */
+static int change_ranges(const char *path, struct jp_error *err)
 {
 	enum { MANY = 100, APART = 16 };
 	struct jp_ranges *one = jp_ranges_new(), *other = NULL;
@@ -86,13 +86,12 @@ static int ranges(const char *path, struct jp_error *err)
 	}
 	jp_ranges_free(other);
 	jp_ranges_free(one);
-	short_of_nothing(ret);
+	forget_shortage(ret);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
-/* Each page is mapped, moved and mapped again: what each act touches is noted for the ones before.
- */
-static int plains(const char *path, struct jp_error *err)
+/* Maps, moves and maps each page again, so that each act touches earlier ones. */
+static int find_plains(const char *path, struct jp_error *err)
 {
 	enum { MANY = 20, PAGE = 0x1000, APART = 2 * PAGE };
 	struct jp_event acts[3 * MANY];
@@ -115,17 +114,16 @@ static int plains(const char *path, struct jp_error *err)
 	for (size_t i = 0; i < all.count && !ret; i++)
 		mix(all.list[i].untouched);
 	jp_plains_free(&all);
-	short_of_nothing(ret);
+	forget_shortage(ret);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
-static bool all_seen(const void *context, uint32_t pid, uint64_t time)
+static bool see_all(const void *context, uint32_t pid, uint64_t time)
 {
 	return true;
 }
 
-/* One that no mapping of the capture is of. */
-static int missing_file(const char *path, struct jp_error *err)
+static int find_missing_file(const char *path, struct jp_error *err)
 {
 	struct jp_truth_file file = {.pid = 1,
 				     .addr = 0x1000,
@@ -141,7 +139,7 @@ static int missing_file(const char *path, struct jp_error *err)
 	struct jp_files *files = jp_files_begin(&view);
 	int ret = files ? jp_truth_index_files(&truth) : -ENOMEM;
 
-	ret = ret ?: jp_files_end(files, all_seen, NULL);
+	ret = ret ?: jp_files_end(files, see_all, NULL);
 	if (!ret && view.findings.failed)
 		ret = -ENOMEM;
 	mix(view.findings.nr_exceptions);
@@ -149,16 +147,16 @@ static int missing_file(const char *path, struct jp_error *err)
 	jp_files_free(files);
 	jp_findings_free(&view.findings);
 	jp_boxes_free(&truth.files_at);
-	short_of_nothing(ret);
+	forget_shortage(ret);
 	return ret ? jp_fail(err, -ret, "no memory") : 0;
 }
 
-static void say_nothing(void *context, const char *line)
+static void mix_line(void *context, const char *line)
 {
 	mix_text(line);
 }
 
-static bool unfinished; /* something that nobody finished was left */
+static bool unfinished; /* an unfinished file was left */
 
 static bool is_unfinished(const char *folder)
 {
@@ -172,7 +170,7 @@ static bool is_unfinished(const char *folder)
 	return false;
 }
 
-static int inject(const char *path, struct jp_error *err)
+static int inject_dump(const char *path, struct jp_error *err)
 {
 	char output[128], folder[128];
 	struct jp_inject_options options = {.anon = JP_ANON_CUT,
@@ -181,20 +179,20 @@ static int inject(const char *path, struct jp_error *err)
 					    .folder = folder,
 					    .jitdumps = path};
 	struct jp_inject_summary summary = {0};
-	struct jp_injection *inject;
+	struct jp_injection *inject_dump;
 	int ret;
 
 	snprintf(output, sizeof(output), "%s", scratch_path("output"));
 	snprintf(folder, sizeof(folder), "%s", scratch_path("jit"));
-	inject = jp_injection_open(&options, err);
-	ret = inject ? jp_injection_run(inject, &summary, say_nothing, NULL, err) : -EINVAL;
-	jp_injection_close(inject);
+	inject_dump = jp_injection_open(&options, err);
+	ret = inject_dump ? jp_injection_run(inject_dump, &summary, mix_line, NULL, err) : -EINVAL;
+	jp_injection_close(inject_dump);
 	unfinished |= is_unfinished(folder);
 	mix(summary.loads + summary.elf_bytes);
-	return short_of_nothing(ret);
+	return forget_shortage(ret);
 }
 
-static int explain(const char *path, struct jp_error *err)
+static int explain_capture(const char *path, struct jp_error *err)
 {
 	const struct jp_explain_options options = {.elf = FIXTURES "anon/elf"};
 	struct jp_explanation explanation = {0};
@@ -222,20 +220,20 @@ static int note_text(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the program comes first */
 }
 
-static __attribute__((noinline)) uint64_t here(void)
+static __attribute__((noinline)) uint64_t find_call_site(void)
 {
 	return (uintptr_t)__builtin_return_address(0);
 }
 
 static bool framed;
 
-/* here() has a frame, as all of this program. */
-static int call_site(const char *path, struct jp_error *err)
+/* find_call_site() has a frame, as all of this program. */
+static int check_call_site(const char *path, struct jp_error *err)
 {
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_elf_store *store = jp_elf_store_new(NULL, finder);
 	struct jp_call_sites *sites = jp_call_sites_new(store, finder);
-	const uint64_t site = here();
+	const uint64_t site = find_call_site();
 	int ret = finder && store && sites ? 0 : jp_fail(err, ENOMEM, "no memory");
 
 	if (!ret)
@@ -247,7 +245,7 @@ static int call_site(const char *path, struct jp_error *err)
 	return ret;
 }
 
-static int judge(const char *path, struct jp_error *err)
+static int judge_folder(const char *path, struct jp_error *err)
 {
 	struct jp_result result = {0};
 	struct jp_cases *cases;
@@ -269,19 +267,19 @@ static int judge(const char *path, struct jp_error *err)
 }
 
 static const struct subject subjects[] = {
-	{"truth", CORPUS "native.truth", truth},
-	{"truth of a fixture", FIXTURES "mappings/truth", truth},
-	{"folder of ELF files", CORPUS, elf_folder},
-	{"ranges", "", ranges},
-	{"plain mappings", "", plains},
-	{"missing file", "", missing_file},
-	{"inject", FIXTURES "growth", inject},
-	{"explain", FIXTURES "anon/perf.data", explain},
-	{"call site", "", call_site},
-	{"judge", FIXTURES "pathless", judge},
-	{"judge injected", FIXTURES "growth", judge},
-	{"judge gated", FIXTURES "gated", judge},
-	{"judge other places", FIXTURES "reuse", judge},
+	{"truth", CORPUS "native.truth", read_truth},
+	{"truth of a fixture", FIXTURES "mappings/truth", read_truth},
+	{"folder of ELF files", CORPUS, find_in_folder},
+	{"ranges", "", change_ranges},
+	{"plain mappings", "", find_plains},
+	{"missing file", "", find_missing_file},
+	{"inject", FIXTURES "growth", inject_dump},
+	{"explain", FIXTURES "anon/perf.data", explain_capture},
+	{"call site", "", check_call_site},
+	{"judge", FIXTURES "pathless", judge_folder},
+	{"judge injected", FIXTURES "growth", judge_folder},
+	{"judge gated", FIXTURES "gated", judge_folder},
+	{"judge other places", FIXTURES "reuse", judge_folder},
 };
 
 int main(int argc, char **argv)
@@ -291,9 +289,9 @@ int main(int argc, char **argv)
 	if (!realpath("/proc/self/exe", program) || dl_iterate_phdr(note_text, NULL) != 1)
 		return 99;
 	scratch_make("");
-	check(!call_site("", &err) && framed == (jp_own_machine() == EM_X86_64),
-	      "where calls are known, what is called has a frame");
+	check(!check_call_site("", &err) && framed == (jp_own_machine() == EM_X86_64),
+	      "a called function is found to have a frame, on x86-64");
 	fail_all(subjects, sizeof(subjects) / sizeof(*subjects), argc > 1 ? argv[1] : NULL);
-	check(!unfinished, "no file of inject's is left half-written");
+	check(!unfinished, "inject leaves no unfinished file");
 	return check_done();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is kept of the lines of a perf map that are none. */
+/* How lint stores the bad lines of a perf map. */
 #include "harness/lint/perf_map.h"
 #include "harness/selftest/support/scratch.h"
 
-static bool has(const struct jp_lint_map *map, size_t i, uint32_t first, uint32_t count)
+static bool has_run(const struct jp_lint_map *map, size_t i, uint32_t first, uint32_t count)
 {
 	return i < map->nr_bad && map->bad[i].first == first && map->bad[i].count == count;
 }
@@ -14,26 +14,26 @@ static struct jp_lint_map read_map(const char *text, size_t size)
 	struct jp_error err = {""};
 
 	scratch_write(map.file.path, text, size);
-	check(!jp_lint_map_read(&map, &err), "%zu bytes: %s", size, err.text);
+	check(!jp_lint_map_read(&map, &err), "a map of %zu bytes is read: %s", size, err.text);
 	return map;
 }
 
-static void neighbours(void)
+static void test_runs(void)
 {
 	static const char text[] = "\n\n1 2 a\n\n1\n2\n\n";
 	struct jp_lint_map map = read_map(text, strlen(text));
 
 	check(map.count == 1 && map.lines[0].number == 3 && map.bad_lines == 6,
-	      "one line, and six that are none");
-	check(map.nr_bad == 4 && has(&map, 0, 1, 2) && has(&map, 1, 4, 1) && has(&map, 2, 5, 2) &&
-		      has(&map, 3, 7, 1),
-	      "in neighbours of one reason");
-	check(map.bad[0].why == map.bad[3].why && map.bad[0].why != map.bad[2].why, "two reasons");
+	      "one good and six bad lines are counted");
+	check(map.nr_bad == 4 && has_run(&map, 0, 1, 2) && has_run(&map, 1, 4, 1) &&
+		      has_run(&map, 2, 5, 2) && has_run(&map, 3, 7, 1),
+	      "adjacent bad lines with one reason form a run");
+	check(map.bad[0].why == map.bad[3].why && map.bad[0].why != map.bad[2].why,
+	      "runs have the right reasons");
 	jp_lint_map_free(&map);
 }
 
-/* Memory does not grow with them. */
-static void blanks(void)
+static void test_blank_lines(void)
 {
 	enum { MANY = 100000 };
 	char *text = malloc(MANY);
@@ -43,7 +43,8 @@ static void blanks(void)
 		return;
 	memset(text, '\n', MANY);
 	map = read_map(text, MANY);
-	check(map.nr_bad == 1 && has(&map, 0, 1, MANY) && map.bad_lines == MANY, "one of blanks");
+	check(map.nr_bad == 1 && has_run(&map, 0, 1, MANY) && map.bad_lines == MANY,
+	      "all blank lines form one run");
 	jp_lint_map_free(&map);
 	free(text);
 }
@@ -51,7 +52,7 @@ static void blanks(void)
 int main(void)
 {
 	scratch_make("");
-	neighbours();
-	blanks();
+	test_runs();
+	test_blank_lines();
 	return check_done();
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which folders of a run directory are cases. */
+/* Finding the case folders of a run directory. */
 #include "harness/outcome/case_folders.h"
 
 #include "harness/selftest/support/scratch.h"
 
-static void finds(const char *what, const char *dir, const char *const *expected, size_t count)
+static void check_folders(const char *what, const char *dir, const char *const *expected,
+			  size_t count)
 {
 	struct jp_case_folders folders = {.count = 0};
 	bool same = !jp_case_folders_find(&folders, dir) && folders.count == count;
@@ -34,17 +35,17 @@ int main(void)
 			return 99;
 	if (symlink("a", scratch_path("run/link")))
 		return 99;
-	finds("two levels deep, in the order of names, and not by links", run,
-	      (const char *[]){scratch_path("run/a"), scratch_path("run/b/a"),
-			       scratch_path("run/b/b")},
-	      3);
-	finds("a case itself, and nothing in it", scratch_path("run/b/a"),
-	      (const char *[]){scratch_path("run/b/a")}, 1);
-	finds("two levels from where it begins", scratch_path("run/c"),
-	      (const char *[]){scratch_path("run/c/a/a")}, 1);
-	finds("none where case is a folder", scratch_path("run/d"), NULL, 0);
+	check_folders("cases are found two levels deep, sorted by name, without links", run,
+		      (const char *[]){scratch_path("run/a"), scratch_path("run/b/a"),
+				       scratch_path("run/b/b")},
+		      3);
+	check_folders("a case folder is found itself, without those in it", scratch_path("run/b/a"),
+		      (const char *[]){scratch_path("run/b/a")}, 1);
+	check_folders("cases are found two levels below the given folder", scratch_path("run/c"),
+		      (const char *[]){scratch_path("run/c/a/a")}, 1);
+	check_folders("a folder named case makes no case", scratch_path("run/d"), NULL, 0);
 	check(jp_case_folders_find(&(struct jp_case_folders){.count = 0},
 				   scratch_path("run/gone")) == -ENOENT,
-	      "what is not there cannot be read");
+	      "a missing folder is an error");
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Expectations: their parser, Wilson's interval, and what follows from both. */
+/* Expectations: their parser, Wilson's interval, and the outcomes that follow. */
 #include <math.h>
 
 #include "harness/base/wilson.h"
@@ -8,9 +8,9 @@
 #include "harness/judge/findings.h"
 #include "harness/selftest/support/check.h"
 
-static void wilson(void)
+static void test_wilson(void)
 {
-	/* From the closed formula, worked out apart with 50 digits. */
+	/* From the closed formula, computed separately with 50 digits. */
 	static const struct {
 		uint64_t k, n;
 		double lo, hi;
@@ -27,44 +27,44 @@ static void wilson(void)
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		jp_wilson(known[i].k, known[i].n, &lo, &hi);
 		check(fabs(lo - known[i].lo) < 1e-6 && fabs(hi - known[i].hi) < 1e-6,
-		      "the interval of %d of %d is [%g, %g]", (int)known[i].k, (int)known[i].n, lo,
-		      hi);
+		      "Wilson's interval of %d of %d is [%g, %g]", (int)known[i].k, (int)known[i].n,
+		      lo, hi);
 	}
 	jp_wilson(0, 0, &lo, &hi);
-	check(lo == 0 && hi == 1, "nothing counted says nothing");
+	check(lo == 0 && hi == 1, "Wilson's interval of 0 of 0 is [0, 1]");
 }
 
-static struct jp_cases *parse(const char *text, struct jp_error *err)
+static struct jp_cases *parse_study(const char *text, struct jp_error *err)
 {
 	return jp_cases_parse(NULL, "file", "study", text, strlen(text), err);
 }
 
-/* As of a case's own file. */
-static struct jp_cases *parse_own(const char *text, struct jp_error *err)
+/* Parses the file of one case. */
+static struct jp_cases *parse_case(const char *text, struct jp_error *err)
 {
 	return jp_cases_parse(NULL, "case", NULL, text, strlen(text), err);
 }
 
-static void refuse(const char *text, const char *message)
+static void check_refusal(const char *text, const char *message)
 {
 	struct jp_error err = {""};
-	struct jp_cases *cases = parse(text, &err);
+	struct jp_cases *cases = parse_study(text, &err);
 
-	check(!cases && strncmp(err.text, message, strlen(message)) == 0, "refused: %s",
-	      cases ? "(it was taken)" : err.text);
+	check(!cases && strncmp(err.text, message, strlen(message)) == 0, "the file is refused: %s",
+	      cases ? "(it was accepted)" : err.text);
 	jp_cases_free(cases);
 }
 
-/* One case with one expectation line. */
-static struct jp_cases *with(const char *line, struct jp_error *err)
+/* Parses a case with one expectation line. */
+static struct jp_cases *parse_line(const char *line, struct jp_error *err)
 {
 	char text[512];
 
 	snprintf(text, sizeof(text), "case a check : w --x=1 : c -y : samples=10\n\t%s\n", line);
-	return parse(text, err);
+	return parse_study(text, err);
 }
 
-static void outcomes(void)
+static void test_outcomes(void)
 {
 	static const struct {
 		const char *line;
@@ -83,7 +83,7 @@ static void outcomes(void)
 		{"m >=2000", 2000, 0, false, JP_PASS},
 		{"m >=2000", 1999, 0, false, JP_FAIL},
 		{"m <=0.5%", 0, 2000, true, JP_PASS},
-		/* Under the bar, but the interval is not: no verdict from so little. */
+		/* The rate is below the limit, but its interval is not. */
 		{"m <=0.5%", 9, 2000, true, JP_ERROR},
 		{"m <=0.5%", 11, 2000, true, JP_ERROR},
 		{"m <=0.5%", 40, 2000, true, JP_FAIL},
@@ -103,7 +103,7 @@ static void outcomes(void)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct jp_error err = {""};
-		struct jp_cases *cases = with(table[i].line, &err);
+		struct jp_cases *cases = parse_line(table[i].line, &err);
 		struct jp_metric metric = table[i].rate
 						  ? jp_metric_rate("m", table[i].k, table[i].n)
 						  : jp_metric_count("m", table[i].k);
@@ -113,15 +113,15 @@ static void outcomes(void)
 		if (cases)
 			outcome =
 				jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
-		check(outcome == table[i].outcome, "'%s' of %d of %d: %s (%s)", table[i].line,
+		check(outcome == table[i].outcome, "'%s' for %d of %d gives %s (%s)", table[i].line,
 		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
 		      cases ? why : err.text);
 		jp_cases_free(cases);
 	}
 }
 
-/* The bound of an exception: @k with the cause it names, and as many with another, of @n. */
-static void bounds(void)
+/* Bounds of exceptions: @k of @n with the named cause, others with another cause. */
+static void test_bounds(void)
 {
 	static const struct {
 		const char *line;
@@ -167,7 +167,7 @@ static void bounds(void)
 					       .exceptions = exceptions,
 					       .nr_exceptions = table[i].k ? 2 : 1};
 		struct jp_error err = {""};
-		struct jp_cases *cases = with(table[i].line, &err);
+		struct jp_cases *cases = parse_line(table[i].line, &err);
 		enum jp_outcome outcome = JP_OUTCOMES;
 		char why[512] = "";
 
@@ -176,15 +176,14 @@ static void bounds(void)
 		if (cases)
 			outcome = jp_expect_bounded(cases->cases[0].expectations, &findings, why,
 						    sizeof(why));
-		check(outcome == table[i].outcome, "'%s' of %d of %d: %s (%s)", table[i].line,
+		check(outcome == table[i].outcome, "'%s' for %d of %d gives %s (%s)", table[i].line,
 		      (int)table[i].k, (int)table[i].n, jp_outcome_text(outcome),
 		      cases ? why : err.text);
 		jp_cases_free(cases);
 	}
 }
 
-/* How a bound is told, with the count that exceeds it. */
-static void exceeded(void)
+static void test_exceeded_bounds(void)
 {
 	static const struct {
 		const char *line, *bound, *why;
@@ -204,7 +203,7 @@ static void exceeded(void)
 		.metrics = &metric, .nr_metrics = 1, .exceptions = &exception, .nr_exceptions = 1};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct jp_cases *cases = with(table[i].line, NULL);
+		struct jp_cases *cases = parse_line(table[i].line, NULL);
 		const struct jp_expectation *allow = cases ? cases->cases[0].expectations : NULL;
 		char why[512] = "", bound[80] = "";
 
@@ -213,13 +212,13 @@ static void exceeded(void)
 			jp_expect_bound(allow, bound, sizeof(bound));
 		}
 		check(!strcmp(why, table[i].why) && !strcmp(bound, table[i].bound),
-		      "'%s': '%s', '%s'", table[i].line, bound, why);
+		      "'%s' has bound '%s' and reason '%s'", table[i].line, bound, why);
 		jp_cases_free(cases);
 	}
 }
 
-/* A range of the count is told beside the count, and not beside a percentage. */
-static void what_was_seen(void)
+/* A range of counts is compared with the count, not with a percentage. */
+static void test_reasons(void)
 {
 	static const struct {
 		const char *line, *why;
@@ -233,27 +232,27 @@ static void what_was_seen(void)
 	struct jp_metric metric = jp_metric_rate("m", 9, 2000);
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		struct jp_cases *cases = with(table[i].line, NULL);
+		struct jp_cases *cases = parse_line(table[i].line, NULL);
 		char why[512] = "";
 
 		jp_expect(cases->cases[0].expectations, &metric, why, sizeof(why));
-		check(strcmp(why, table[i].why) == 0, "'%s': '%s'", table[i].line, why);
+		check(strcmp(why, table[i].why) == 0, "'%s' has reason '%s'", table[i].line, why);
 		jp_cases_free(cases);
 	}
 }
 
-static void missing_metric(void)
+static void test_missing_metric(void)
 {
-	struct jp_cases *cases = with("broken.dump <=0.5%, unjudged any # because", NULL);
+	struct jp_cases *cases = parse_line("broken.dump <=0.5%, unjudged any # because", NULL);
 	char why[512];
 
 	check(jp_expect(&cases->cases[0].expectations[1], NULL, why, sizeof(why)) == JP_ERROR &&
 		      strstr(why, "unjudged: was not measured"),
-	      "what was not measured is an error even where any value would do");
+	      "a missing metric is an error even if any value is allowed");
 	jp_cases_free(cases);
 }
 
-static void bad_lines(void)
+static void test_bad_lines(void)
 {
 	static const struct {
 		const char *text, *message;
@@ -355,10 +354,10 @@ static void bad_lines(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		refuse(table[i].text, table[i].message);
+		check_refusal(table[i].text, table[i].message);
 }
 
-static void good_file(void)
+static void test_good_file(void)
 {
 	static const char text[] =
 		"# comment\n"
@@ -376,100 +375,98 @@ static void good_file(void)
 		"\twhen perf 6.1..6.12: broken.chain allow max-stack <=2, m =1 # then\n"
 		"\tm =0\n";
 	struct jp_error err = {""};
-	struct jp_cases *cases = parse(text, &err), *again;
+	struct jp_cases *cases = parse_study(text, &err), *again;
 	struct jp_exception exception = {.metric = "broken.chain", .cause = "max-stack"};
 	const struct jp_case *one, *three;
 	struct jp_case fewer;
 	const struct jp_table *names;
 
-	if (!check(cases && cases->nr_cases == 3 && cases->nr_tables == 2, "a file is read %s",
-		   err.text))
+	if (!check(cases && cases->nr_cases == 3 && cases->nr_tables == 2,
+		   "a file of cases is read %s", err.text))
 		return;
 	one = &cases->cases[0];
 	check(!strcmp(one->name, "study/one") && one->check && one->samples == 7 &&
 		      one->seconds == 9 && !strcmp(one->control, "window") &&
 		      !strcmp(one->step.boundary, "within-snapshot") &&
 		      !strcmp(one->step.command, "map 4096") && one->nr_expectations == 3,
-	      "keys and expectations");
+	      "keys and expectations are read");
 	check(one->workload_argc == 2 && !strcmp(one->workload_argv[1], "--depth=3") &&
 		      !one->workload_argv[2] && !strcmp(one->capture_argv[1], "--synth=exec"),
-	      "words of workload and capture");
+	      "words of workload and capture are read");
 	check(!strcmp(one->expectations[1].reason, "why so"),
-	      "the reason is each one's of the line");
-	check(jp_expect_allows(one, 0, &exception), "what a line allows is allowed");
+	      "a reason applies to each expectation of its line");
+	check(jp_expect_allows(one, 0, &exception), "an allowed cause is allowed");
 	fewer = *one;
 	while (fewer.nr_expectations && !fewer.expectations[fewer.nr_expectations - 1].allow[0])
 		fewer.nr_expectations--;
 	fewer.nr_expectations--;
-	check(!jp_expect_allows(&fewer, 0, &exception), "by none that the case does not have");
+	check(!jp_expect_allows(&fewer, 0, &exception), "without the line it is not allowed");
 	exception.cause = "short";
-	check(!jp_expect_allows(one, 0, &exception), "another cause is not");
+	check(!jp_expect_allows(one, 0, &exception), "another cause is not allowed");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.dump");
-	check(!jp_expect_allows(one, 0, &exception), "nor the same cause of another metric");
-	again = parse_own("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
-			  &err);
+	check(!jp_expect_allows(one, 0, &exception), "a cause of another metric is not allowed");
+	again = parse_case("case a/b check : w : c\n\tbroken.chain allow depth-limit =1 # r\n",
+			   &err);
 	strcpy(exception.metric, "broken.chain");
 	check(again && jp_expect_allows(&again->cases[0], 0, &exception),
-	      "an id allows what validators call it %s", err.text);
+	      "a cause's id allows the validators' words for it %s", err.text);
 	exception.cause = "dump-end";
-	check(again && !jp_expect_allows(&again->cases[0], 0, &exception), "and nothing else");
+	check(again && !jp_expect_allows(&again->cases[0], 0, &exception),
+	      "a cause's id allows no other word");
 	jp_cases_free(again);
-	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults");
+	check(!cases->cases[1].check && cases->cases[1].samples == 2000, "defaults are set");
 	check(!strcmp(cases->tables[0].rows[0].cells[0].name, "study/one") &&
 		      !strcmp(cases->tables[0].rows[0].cells[1].name, "-") &&
 		      !cases->tables[0].nr_metrics,
-	      "rows name cases in full");
+	      "rows have full names of cases");
 	names = &cases->tables[1];
 	check(!strcmp(names->title, "Names") && names->nr_metrics == 2 &&
 		      !strcmp(names->metrics[0].name, "a.b") &&
 		      !strcmp(names->metrics[0].some, "some") &&
 		      !strcmp(names->metrics[0].none, "none") &&
 		      !strcmp(names->metrics[1].name, "c.d") && !names->metrics[1].some,
-	      "a table's own metrics");
+	      "a table's own metrics are read");
 	check(!strcmp(names->rows[0].cells[0].name, "study/one") &&
 		      !strcmp(names->rows[0].cells[0].rule, "a rule") &&
 		      !strcmp(names->rows[0].cells[1].name, "impossible") &&
 		      !strcmp(names->rows[0].cells[1].rule, "another"),
-	      "cells with rules");
+	      "cells with rules are read");
 	three = &cases->cases[2];
 	check(!one->publish && !one->inject && !strcmp(three->publish, "jitdump:zero-tail") &&
 		      !strcmp(three->inject, "cut"),
-	      "what is published and injected");
+	      "publish and inject are read");
 	exception.cause = "max-stack";
 	strcpy(exception.metric, "broken.chain");
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"6.1.170\"}}") == 0 &&
 		      jp_expect_allows(three, 0, &exception),
-	      "a scope that holds");
+	      "a scope that holds is used");
 	check(jp_expect_scopes(three, "{\"tools\": {\"perf\": \"7.2\"}}") == 3 &&
 		      !jp_expect_allows(three, 3, &exception),
-	      "a scope that does not");
-	again = parse_own(one->text, &err);
+	      "a scope that does not hold is not used");
+	again = parse_case(one->text, &err);
 	check(again && again->nr_cases == 1 && !strcmp(again->cases[0].name, "study/one") &&
 		      !strcmp(again->cases[0].study, "study") &&
 		      again->cases[0].nr_expectations == 3 &&
 		      !strcmp(again->cases[0].text, one->text),
-	      "a case's own text gives it again, and its text again %s", err.text);
+	      "parsing a case's own text gives the same case %s", err.text);
 	jp_cases_free(again);
-	again = parse_own("case a/b check : w : c\n\tm allow x # r\n", &err);
-	check(again && again->nr_cases == 1,
-	      "a run recorded before bounds were asked for is read %s", err.text);
+	again = parse_case("case a/b check : w : c\n\tm allow x # r\n", &err);
+	check(again && again->nr_cases == 1, "a run recorded without bounds is read %s", err.text);
 	jp_cases_free(again);
 	jp_cases_free(cases);
 }
 
-/* Takes @text; the message of check() where it does not. */
-static struct jp_cases *taken(const char *text)
+static struct jp_cases *parse_valid(const char *text)
 {
 	struct jp_error err = {""};
-	struct jp_cases *cases = parse(text, &err);
+	struct jp_cases *cases = parse_study(text, &err);
 
-	check(cases, "taken %s", err.text);
+	check(cases, "the file is accepted %s", err.text);
 	return cases;
 }
 
-/* What axes, defaults and named expectations make is as if it were written out. */
-static void variants(void)
+static void test_variants(void)
 {
 	static const char *const texts[] = {
 		"case study/first.a check : other : attach : samples=5 seconds=7\n"
@@ -481,28 +478,29 @@ static void variants(void)
 		"case study/b.v.one full : w --x=b --y=v : attach --z : samples=9 seconds=7\n"
 		"\tm =0 # why\n\tq any\n\to allow c <=5 # b\n\tlast any\n",
 	};
-	struct jp_cases *cases = taken("axis x a b c\n"
-				       "axis y u v\n"
-				       "expect named\n"
-				       "\to allow c <=5 # {x}\n"
-				       "\twhere x=a: p <=2\n"
-				       "defaults : w : attach : samples=5 seconds=7\n"
-				       "\tm =0 # why\n"
-				       "\t...\n"
-				       "\tlast any\n"
-				       "case first.a check : other\n"
-				       "\tn =1\n"
-				       "case a.v.one full : hand : written\n"
-				       "case {x:a,b}.{y}.one full : w --x={x} --y={y} : attach --z "
-				       ": samples=9\n"
-				       "\twhere x=b,c y=v: q any\n"
-				       "\twhere x=a y=u: when perf 6.1: k =1\n"
-				       "\talso named\n"
-				       "defaults\n"
-				       "case last check : w : c\n"
-				       "case {x!b,c}.two full : w : c\n");
+	struct jp_cases *cases =
+		parse_valid("axis x a b c\n"
+			    "axis y u v\n"
+			    "expect named\n"
+			    "\to allow c <=5 # {x}\n"
+			    "\twhere x=a: p <=2\n"
+			    "defaults : w : attach : samples=5 seconds=7\n"
+			    "\tm =0 # why\n"
+			    "\t...\n"
+			    "\tlast any\n"
+			    "case first.a check : other\n"
+			    "\tn =1\n"
+			    "case a.v.one full : hand : written\n"
+			    "case {x:a,b}.{y}.one full : w --x={x} --y={y} : attach --z "
+			    ": samples=9\n"
+			    "\twhere x=b,c y=v: q any\n"
+			    "\twhere x=a y=u: when perf 6.1: k =1\n"
+			    "\talso named\n"
+			    "defaults\n"
+			    "case last check : w : c\n"
+			    "case {x!b,c}.two full : w : c\n");
 
-	if (!cases || !check(cases->nr_cases == 7, "%zu cases", cases->nr_cases))
+	if (!cases || !check(cases->nr_cases == 7, "%zu cases are made", cases->nr_cases))
 		return;
 	for (size_t i = 0; i < 4; i++) {
 		const struct jp_case *cas = &cases->cases[i + (i > 0)];
@@ -510,55 +508,55 @@ static void variants(void)
 		check(!strcmp(cas->text, texts[i]), "the text of %s is complete", cas->name);
 	}
 	check(!strcmp(cases->cases[1].workload_argv[0], "hand") && cases->cases[2].line == 13,
-	      "what is written out takes the place of a variant");
+	      "a case written out replaces a variant");
 	check(cases->cases[2].nr_expectations == 5 && cases->cases[3].nr_expectations == 3 &&
 		      cases->cases[4].nr_expectations == 4,
-	      "expectations of some variants");
+	      "expectations of some variants are selected");
 	check(cases->cases[5].nr_expectations == 0 && cases->cases[5].samples == 2000 &&
 		      !strcmp(cases->cases[6].name, "study/a.two"),
-	      "defaults end");
+	      "defaults can be ended");
 	for (size_t i = 0; i < cases->nr_cases; i++) {
 		const struct jp_case *cas = &cases->cases[i];
-		struct jp_cases *again = parse_own(cas->text, NULL);
+		struct jp_cases *again = parse_case(cas->text, NULL);
 
 		check(again && again->nr_cases == 1 && !strcmp(again->cases[0].text, cas->text) &&
 			      again->cases[0].nr_expectations == cas->nr_expectations,
-		      "%s: its text gives it again", cas->name);
+		      "%s: parsing its text gives the same case", cas->name);
 		jp_cases_free(again);
 	}
 	jp_cases_free(cases);
 }
 
-static void shared_rows(void)
+static void test_shared_rows(void)
 {
-	struct jp_cases *cases = taken("axis x a b\n"
-				       "table One | c | d: all\n"
-				       "table Two metric=m | c: other | d\n"
-				       "row {x}, 1 | {x}.c | {x}.d: own\n"
-				       "row last | - | e\n"
-				       "table Three | c\n"
-				       "row 3 | {x}.f\n");
+	struct jp_cases *cases = parse_valid("axis x a b\n"
+					     "table One | c | d: all\n"
+					     "table Two metric=m | c: other | d\n"
+					     "row {x}, 1 | {x}.c | {x}.d: own\n"
+					     "row last | - | e\n"
+					     "table Three | c\n"
+					     "row 3 | {x}.f\n");
 	const struct jp_table *tables = cases ? cases->tables : NULL;
 
 	if (!cases || !check(cases->nr_tables == 3 && tables[0].nr_rows == 3 &&
 				     tables[1].nr_rows == 3 && tables[2].nr_rows == 2,
-			     "tables right above each other share the rows below"))
+			     "adjacent tables share the rows below them"))
 		return;
 	check(!strcmp(tables[0].rows[1].label, "b, 1") &&
 		      !strcmp(tables[1].rows[1].cells[0].name, "study/b.c") &&
 		      !strcmp(tables[2].rows[1].cells[0].name, "study/b.f"),
-	      "rows by axes");
+	      "axes make rows");
 	check(!strcmp(tables[0].columns[1], "d") && !tables[0].rows[0].cells[0].rule &&
 		      !strcmp(tables[0].rows[0].cells[1].rule, "own") &&
 		      !strcmp(tables[0].rows[2].cells[1].rule, "all") &&
 		      !strcmp(tables[1].rows[0].cells[0].rule, "other") &&
 		      !tables[1].rows[2].cells[0].rule,
-	      "a column's rule is that of cells without one");
+	      "a column's rule applies to cells without a rule");
 	jp_cases_free(cases);
 }
 
-/* Few lines make many cases, up to a limit; a run directory's file makes one a line. */
-static void bounded(void)
+/* Few lines can make many cases, up to a limit; a case's own file has one. */
+static void test_limits(void)
 {
 	static const char axes[] = "axis x 0 1 2 3 4 5 6 7 8 9 a b c d e f\n";
 	static const struct {
@@ -578,13 +576,13 @@ static void bounded(void)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		snprintf(text, sizeof(text), "%s%s", axes, table[i].text);
-		refuse(text, table[i].message);
+		check_refusal(text, table[i].message);
 	}
 	snprintf(text, sizeof(text), "%scase a/{x} check : w : c\n", axes);
 	for (const char *at = text; at; at = at == text ? strchr(text, '\n') + 1 : NULL) {
-		cases = parse_own(at, &err);
-		check(!cases && !strncmp(err.text, "case:1: ", 8), "a case's own file: %s",
-		      err.text);
+		cases = parse_case(at, &err);
+		check(!cases && !strncmp(err.text, "case:1: ", 8),
+		      "axes in a case's own file are refused: %s", err.text);
 		jp_cases_free(cases);
 	}
 	out = open_memstream(&large, &size);
@@ -592,13 +590,14 @@ static void bounded(void)
 	for (int i = 0; i < 100; i++)
 		fprintf(out, "\txfail # %01000d\n", i);
 	fclose(out);
-	cases = parse(large, &err);
-	check(!cases && strstr(err.text, "at most 65536 bytes"), "a long definition: %s", err.text);
+	cases = parse_study(large, &err);
+	check(!cases && strstr(err.text, "at most 65536 bytes"),
+	      "a too long definition is refused: %s", err.text);
 	jp_cases_free(cases);
 	free(large);
 }
 
-static void scopes(void)
+static void test_scopes(void)
 {
 	static const char environment[] =
 		"{\"kernel\": \"6.18.3-fc\", \"no\": [1, {\"perf\": \"1\"}, \"]\"], \"n\": null,\n"
@@ -619,42 +618,43 @@ static void scopes(void)
 	};
 	struct jp_scope scope = {0};
 
-	check(jp_scope_holds(&scope, NULL), "no scope holds everywhere");
+	check(jp_scope_holds(&scope, NULL), "without a scope an expectation holds everywhere");
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		check(jp_scope_parse(table[i].tool, table[i].range, &scope) &&
 			      jp_scope_holds(&scope, environment) == table[i].holds,
-		      "%s %s: %s", table[i].tool, table[i].range, table[i].holds ? "yes" : "no");
+		      "scope %s %s holds: %s", table[i].tool, table[i].range,
+		      table[i].holds ? "yes" : "no");
 	check(!jp_scope_holds(&scope, NULL), "without env.json no scope holds");
 	jp_scope_parse("qemu", "1..", &scope);
-	check(!jp_scope_holds(&scope, environment), "no CPU is none of QEMU's");
+	check(!jp_scope_holds(&scope, environment), "without a CPU the scope qemu does not hold");
 	check(!jp_scope_holds(&scope, "{\"cpu\": \"Intel(R) Xeon(R) Processor 2.5\"}"),
-	      "a real CPU is none of QEMU's");
+	      "on a real CPU the scope qemu does not hold");
 	check(jp_scope_holds(&scope, "{\"cpu\": \"QEMU Virtual CPU version 2.5+\"}"),
-	      "a CPU of QEMU's");
-	/* Cut short anywhere, it holds or not, and reads nothing beyond. */
+	      "on QEMU's CPU the scope qemu holds");
+	/* Cut env.json at each byte: nothing beyond may be read. */
 	jp_scope_parse("perf", "6.1", &scope);
 	for (size_t i = 0; i < sizeof(environment); i++) {
 		char *copy = strndup(environment, i);
 
 		if (jp_scope_holds(&scope, copy) && i < sizeof(environment) - 3)
-			check(false, "%zu bytes of env.json", i);
+			check(false, "a scope does not hold for %zu bytes of env.json", i);
 		free(copy);
 	}
 }
 
 int main(void)
 {
-	wilson();
-	outcomes();
-	bounds();
-	exceeded();
-	what_was_seen();
-	missing_metric();
-	bad_lines();
-	good_file();
-	variants();
-	shared_rows();
-	bounded();
-	scopes();
+	test_wilson();
+	test_outcomes();
+	test_bounds();
+	test_exceeded_bounds();
+	test_reasons();
+	test_missing_metric();
+	test_bad_lines();
+	test_good_file();
+	test_variants();
+	test_shared_rows();
+	test_limits();
+	test_scopes();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes an outcome of findings: of controls, and of too little evidence. */
+/* Outcomes of findings, of controls, and of too little evidence. */
 #include "harness/outcome/checks.h"
 #include "harness/selftest/support/check.h"
 
@@ -8,18 +8,18 @@ static const struct jp_role fault = {.fault = true};
 static const struct jp_role elsewhere = {.elsewhere = true, .tail = "elsewhere"};
 static const struct jp_role unjudged = {.bound = JP_MOST_UNJUDGED};
 static const struct jp_role distinct = {.bound = JP_LEAST_DISTINCT};
-static const struct jp_role names = {.bound = JP_LEAST_N};
+static const struct jp_role names_judged = {.bound = JP_LEAST_N};
 
-static void told(const char *what, const struct jp_result *result, enum jp_outcome outcome,
-		 const char *why)
+static void check_outcome(const char *what, const struct jp_result *result, enum jp_outcome outcome,
+			  const char *why)
 {
-	check(result->outcome == outcome && (!why || strstr(result->why, why)), "%s: %s (%.*s)",
-	      what, jp_outcome_text(result->outcome), (int)strcspn(result->why, "\n"), result->why);
+	check(result->outcome == outcome && (!why || strstr(result->why, why)),
+	      "%s gives %s (%.*s)", what, jp_outcome_text(result->outcome),
+	      (int)strcspn(result->why, "\n"), result->why);
 }
 
-/* 90 exceptions of the control; with what it left out added back, so many judged, broken and left.
- */
-static void controls(void)
+/* A control with 90 exceptions, and the findings once its omission is added back. */
+static void test_controls(void)
 {
 	static const struct {
 		const char *what;
@@ -27,13 +27,14 @@ static void controls(void)
 		enum jp_outcome outcome;
 		const char *why;
 	} table[] = {
-		{"caught", 100, 100, 0, 0, 0, JP_PASS, "caught: 90 exceptions"},
-		{"more are judged then", 100, 101, 0, 0, 0, JP_PASS, "caught"},
-		{"fewer are judged then", 100, 99, 0, 0, 0, JP_FAIL, "99 samples are judged, 100"},
-		{"nothing was judged before", 0, 0, 0, 0, 0, JP_PASS, "caught"},
-		{"one is broken then", 100, 100, 1, 0, 0, JP_FAIL, "broken.dump: with what"},
-		{"one exception remains", 100, 100, 0, 1, 0, JP_FAIL, "1 remain with cause gate"},
-		{"another cause", 100, 100, 0, 0, 1, JP_FAIL, "1 with cause other; a control"},
+		{"a caught control", 100, 100, 0, 0, 0, JP_PASS, "caught: 90 exceptions"},
+		{"more judged samples", 100, 101, 0, 0, 0, JP_PASS, "caught"},
+		{"fewer judged samples", 100, 99, 0, 0, 0, JP_FAIL, "99 samples are judged, 100"},
+		{"no judged sample before", 0, 0, 0, 0, 0, JP_PASS, "caught"},
+		{"a broken sample", 100, 100, 1, 0, 0, JP_FAIL, "broken.dump: with what"},
+		{"a remaining exception", 100, 100, 0, 1, 0, JP_FAIL, "1 remain with cause gate"},
+		{"an exception of another cause", 100, 100, 0, 0, 1, JP_FAIL,
+		 "1 with cause other; a control"},
 	};
 	static const struct jp_case cas = {.name = "a/b", .control = "gate"};
 
@@ -59,11 +60,11 @@ static void controls(void)
 		before.role = then[0].role = &judged;
 		then[1].role = &fault;
 		jp_check_control(&again, &result);
-		told(table[i].what, &result, table[i].outcome, table[i].why);
+		check_outcome(table[i].what, &result, table[i].outcome, table[i].why);
 	}
 }
 
-static void control_without(void)
+static void test_control_without_exceptions(void)
 {
 	static const struct jp_case cas = {.name = "a/b", .control = "gate"};
 	struct jp_result result = {.cas = &cas};
@@ -72,16 +73,17 @@ static void control_without(void)
 
 	then.role = &judged;
 	jp_check_control(&again, &result);
-	told("no exception at all", &result, JP_FAIL,
-	     "not caught: no exception has the cause gate");
-	told("judged only then", &result, JP_FAIL, "5 samples are judged, 0 before");
+	check_outcome("a control without exceptions", &result, JP_FAIL,
+		      "not caught: no exception has the cause gate");
+	check_outcome("samples judged only then", &result, JP_FAIL,
+		      "5 samples are judged, 0 before");
 	result = (struct jp_result){.cas = &cas};
 	strcpy(again.error, "torn");
 	jp_check_control(&again, &result);
-	told("it cannot be judged again", &result, JP_FAIL, "torn");
+	check_outcome("an error of the second judging", &result, JP_FAIL, "torn");
 }
 
-static void misplaced(void)
+static void test_misplaced_samples(void)
 {
 	static const struct {
 		uint64_t here, there;
@@ -101,20 +103,20 @@ static void misplaced(void)
 
 		metrics[0].role = metrics[2].role = &elsewhere;
 		metrics[1].role = &judged;
-		/* Whatever the verdicts, and by the method that has most. */
+		/* All verdicts count, by the method with the most samples. */
 		result.findings.verdicts[JP_CHAIN][JP_WRONG] = table[i].here / 2;
 		result.findings.verdicts[JP_CHAIN][JP_UNJUDGED] = (table[i].here + 1) / 2;
 		result.findings.verdicts[JP_DUMP][JP_EXACT] = table[i].here / 3;
 		jp_check_elsewhere(&result);
-		snprintf(what, sizeof(what), "%d here, %d elsewhere", (int)table[i].here,
-			 (int)table[i].there);
-		told(what, &result, table[i].outcome,
-		     table[i].outcome == JP_FAIL ? "are not where the truth says" : NULL);
+		snprintf(what, sizeof(what), "%d samples in place and %d elsewhere",
+			 (int)table[i].here, (int)table[i].there);
+		check_outcome(what, &result, table[i].outcome,
+			      table[i].outcome == JP_FAIL ? "are not where the truth says" : NULL);
 	}
 }
 
-/* Each demand at its border: a case that needs 100 samples in 10 places. */
-static void evidence(void)
+/* Each requirement at its limit: a case that needs 100 samples in 10 places. */
+static void test_evidence(void)
 {
 	static const struct {
 		const char *what;
@@ -123,16 +125,16 @@ static void evidence(void)
 		bool any;
 		enum jp_outcome outcome;
 	} table[] = {
-		{"enough", &judged, 100, 0, true, JP_PASS},
-		{"one less", &judged, 99, 0, true, JP_ERROR},
-		{"no method", &judged, 100, 0, false, JP_ERROR},
-		{"names enough", &names, 0, 100, true, JP_PASS},
-		{"names, one less", &names, 99, 99, true, JP_ERROR},
-		{"places enough", &distinct, 10, 0, true, JP_PASS},
-		{"places, one less", &distinct, 9, 0, true, JP_ERROR},
-		{"unjudged, 2 %", &unjudged, 20, 1000, true, JP_PASS},
-		{"unjudged, more", &unjudged, 21, 1000, true, JP_ERROR},
-		{"no role", NULL, 0, 0, true, JP_PASS},
+		{"100 samples", &judged, 100, 0, true, JP_PASS},
+		{"99 samples", &judged, 99, 0, true, JP_ERROR},
+		{"no judged method", &judged, 100, 0, false, JP_ERROR},
+		{"100 names", &names_judged, 0, 100, true, JP_PASS},
+		{"99 names", &names_judged, 99, 99, true, JP_ERROR},
+		{"10 places", &distinct, 10, 0, true, JP_PASS},
+		{"9 places", &distinct, 9, 0, true, JP_ERROR},
+		{"2 % of unjudged samples", &unjudged, 20, 1000, true, JP_PASS},
+		{"2.1 % of unjudged samples", &unjudged, 21, 1000, true, JP_ERROR},
+		{"a metric without a role", NULL, 0, 0, true, JP_PASS},
 	};
 	static const struct jp_case cas = {.samples = 100, .distinct = 10};
 
@@ -146,12 +148,11 @@ static void evidence(void)
 
 		metric.role = table[i].role;
 		jp_check_evidence(&result);
-		told(table[i].what, &result, table[i].outcome, NULL);
+		check_outcome(table[i].what, &result, table[i].outcome, NULL);
 	}
 }
 
-/* What a book adds up to: its own total, or a class of another book. */
-static void books(void)
+static void test_books(void)
 {
 	struct jp_books books = {0};
 	struct jp_book *samples = jp_books_open(&books, "samples");
@@ -161,15 +162,15 @@ static void books(void)
 
 	if (!samples || jp_book_count(samples, "native", 3) || jp_book_count(samples, "code", 4))
 		exit(99);
-	check(jp_book_total(&books, &own) == 9, "a total that is known");
-	check(jp_book_total(&books, &code) == 4, "a class of another book");
-	check(jp_book_total(&books, &none) == 0, "a class that is empty");
-	check(jp_book_total(&books, &missing) == UINT64_MAX, "a book that is missing");
+	check(jp_book_total(&books, &own) == 9, "a book has its own total");
+	check(jp_book_total(&books, &code) == 4, "a total can be a class of another book");
+	check(jp_book_total(&books, &none) == 0, "an empty class gives a total of 0");
+	check(jp_book_total(&books, &missing) == UINT64_MAX, "a missing book gives no total");
 	jp_books_free(&books);
 }
 
-/* An expectation counts wherever it stands among what is allowed. */
-static void order(void)
+/* An expectation counts before and after allowed exceptions. */
+static void test_order(void)
 {
 	static const char *const texts[] = {
 		"case a/b check : w : launch : samples=1\n"
@@ -184,31 +185,32 @@ static void order(void)
 		struct jp_cases *cases =
 			jp_cases_parse(NULL, "case", NULL, texts[i], strlen(texts[i]), &err);
 
-		if (!check(cases, "a case is read %s", err.text))
+		if (!check(cases, "the case is read %s", err.text))
 			continue;
 		jp_judge_case(&cases->cases[0], "validators/fixtures/anon", &result);
-		told(i ? "first" : "last", &result, JP_FAIL, "distinct");
+		check_outcome(i ? "a first expectation" : "a last expectation", &result, JP_FAIL,
+			      "distinct");
 		jp_findings_free(&result.findings);
 		jp_cases_free(cases);
 	}
 }
 
-static void texts(void)
+static void test_texts(void)
 {
 	check(strcmp(jp_outcome_text(JP_CRASH), "CRASH") == 0 &&
 		      strcmp(jp_outcome_text(JP_OUTCOMES), "?") == 0 &&
 		      strcmp(jp_outcome_text((enum jp_outcome) - 1), "?") == 0,
-	      "each outcome has a word, and what is none has one, too");
+	      "each outcome has a word, and others give '?'");
 }
 
 int main(void)
 {
-	texts();
-	books();
-	order();
-	controls();
-	control_without();
-	misplaced();
-	evidence();
+	test_texts();
+	test_books();
+	test_order();
+	test_controls();
+	test_control_without_exceptions();
+	test_misplaced_samples();
+	test_evidence();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which cases may run beside others. */
+/* Which cases may run at the same time as others. */
 #include "harness/run/jobs.h"
 #include "harness/selftest/support/check.h"
 
@@ -16,15 +16,15 @@ int main(void)
 
 	check(jp_jobs_may_start(&jobs, &small) && jp_jobs_may_start(&jobs, &ours) &&
 		      jp_jobs_may_start(&jobs, &theirs),
-	      "any as the first");
+	      "any case may run first");
 	jobs.running = 1;
-	check(jp_jobs_may_start(&jobs, &small), "a second one");
+	check(jp_jobs_may_start(&jobs, &small), "a second case of one process may run");
 	check(!jp_jobs_may_start(&jobs, &ours) && !jp_jobs_may_start(&jobs, &theirs),
-	      "none that watches the whole machine");
+	      "no second case that captures the whole machine may run");
 	jobs.alone = true;
-	check(!jp_jobs_may_start(&jobs, &small), "none beside one that does");
+	check(!jp_jobs_may_start(&jobs, &small), "none may run beside a whole machine's capture");
 	jobs.alone = false;
 	jobs.running = 2;
-	check(!jp_jobs_may_start(&jobs, &small), "no third one");
+	check(!jp_jobs_may_start(&jobs, &small), "no third case may run if the limit is 2");
 	return check_done();
 }

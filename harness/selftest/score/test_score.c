@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A score's cell counts every fault, those that no rate has a place for among them. */
+/* A cell of the score counts every fault, also those that are part of no rate. */
 #include <inttypes.h>
 
 #include "harness/score/score.h"
 #include "harness/selftest/support/check.h"
 
-static const struct jp_role of_invented = {.column = "invented"};
+static const struct jp_role invented_role = {.column = "invented"};
 
-/* What the cell `invented` is where @wrong of @judged stacks are, and @impossible more samples. */
-static struct jp_score_cell invented(uint64_t wrong, uint64_t judged, uint64_t impossible,
-				     double *share)
+/* Returns the cell `invented` for @wrong of @judged stacks and @impossible samples. */
+static struct jp_score_cell fill_cell(uint64_t wrong, uint64_t judged, uint64_t impossible,
+				      double *share)
 {
 	struct jp_score_row row = {0};
 	struct jp_findings *findings = &row.result.findings;
@@ -17,7 +17,7 @@ static struct jp_score_cell invented(uint64_t wrong, uint64_t judged, uint64_t i
 	findings->judged[0] = true;
 	findings->verdicts[0][JP_WRONG] = wrong;
 	findings->verdicts[0][JP_EXACT] = judged - wrong;
-	jp_findings_add_as(findings, &of_invented,
+	jp_findings_add_as(findings, &invented_role,
 			   jp_metric_count("samples.impossible", impossible));
 	jp_score_fill(&row);
 	*share = jp_score_share(&row, JP_SCORE_INVENTED);
@@ -30,24 +30,25 @@ int main(void)
 	struct jp_score_cell cell;
 	double share;
 
-	cell = invented(278, 282, 7, &share);
+	cell = fill_cell(278, 282, 7, &share);
 	check(cell.known && cell.k == 285 && cell.n == 289 && share > 0 && share < 1,
-	      "%" PRIu64 " of %" PRIu64 ": %g", cell.k, cell.n, share);
+	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
-	cell = invented(282, 282, 7, &share);
-	check(cell.known && cell.k == cell.n && share == 0, "%" PRIu64 " of %" PRIu64 ": %g",
-	      cell.k, cell.n, share);
+	cell = fill_cell(282, 282, 7, &share);
+	check(cell.known && cell.k == cell.n && share == 0,
+	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
-	/* Nothing is judged where every sample is astray. */
-	cell = invented(0, 0, 7, &share);
+	/* No stack is judged if every sample is impossible. */
+	cell = fill_cell(0, 0, 7, &share);
 	check(cell.known && cell.k == 7 && cell.n == 7 && share == 0,
-	      "%" PRIu64 " of %" PRIu64 ": %g", cell.k, cell.n, share);
+	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
-	cell = invented(0, 282, 0, &share);
+	cell = fill_cell(0, 282, 0, &share);
 	check(cell.known && !cell.k && cell.n == 282 && share == 1,
-	      "%" PRIu64 " of %" PRIu64 ": %g", cell.k, cell.n, share);
+	      "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k, cell.n, share);
 
-	cell = invented(0, 0, 0, &share);
-	check(!cell.known && share < 0, "%" PRIu64 " of %" PRIu64 ": %g", cell.k, cell.n, share);
+	cell = fill_cell(0, 0, 0, &share);
+	check(!cell.known && share < 0, "%" PRIu64 " of %" PRIu64 " are invented, share %g", cell.k,
+	      cell.n, share);
 	return check_done();
 }

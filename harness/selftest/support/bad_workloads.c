@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Workloads that misbehave, each in one way. They are in jitproof-selftest only. */
+/* A workload that misbehaves as its option HOW asks; linked into jitproof-selftest only. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "workloads/emit/workload.h"
 
-static void for_ever(void)
+static void wait_forever(void)
 {
 	for (;;)
 		pause();
@@ -21,7 +21,7 @@ static int refuse(void *context, const char *arg)
 
 static int hang(void *context, const char *arg)
 {
-	for_ever();
+	wait_forever();
 	return 0;
 }
 
@@ -30,8 +30,8 @@ static int vanish(void *context, const char *arg)
 	_exit(5);
 }
 
-/* Is killed by a signal later on. */
-static int expire(void *context, const char *arg)
+/* Arranges for SIGALRM to kill the workload half a second later. */
+static int set_fatal_alarm(void *context, const char *arg)
 {
 	const struct itimerval later = {.it_value = {.tv_usec = 500000}};
 
@@ -40,10 +40,11 @@ static int expire(void *context, const char *arg)
 
 static const struct jp_step no_steps[] = {{NULL, NULL}};
 static const struct jp_step bad_steps[] = {
-	{"refuse", refuse}, {"hang", hang}, {"vanish", vanish}, {"expire", expire}, {NULL, NULL},
+	{"refuse", refuse},          {"hang", hang}, {"vanish", vanish},
+	{"expire", set_fatal_alarm}, {NULL, NULL},
 };
 
-/* A process that leaves the group and the session, and would live on. */
+/* Leaves a grandchild outside of the workload's process group and session that never ends. */
 static void leave_an_orphan(void)
 {
 	pid_t pid = fork();
@@ -52,7 +53,7 @@ static void leave_an_orphan(void)
 		setsid();
 		if (fork() == 0) {
 			signal(SIGTERM, SIG_IGN);
-			for_ever();
+			wait_forever();
 		}
 		_exit(0);
 	}
@@ -69,10 +70,10 @@ static int run(int argc, char **argv)
 	if (strcmp(how, "crash") == 0) {
 		raise(SIGSEGV);
 	} else if (strcmp(how, "silent") == 0) {
-		for_ever();
+		wait_forever();
 	} else if (strcmp(how, "deaf") == 0) {
 		jp_handshake(no_steps, NULL);
-		for_ever();
+		wait_forever();
 	} else if (strcmp(how, "late-failure") == 0) {
 		jp_handshake(no_steps, NULL);
 		fprintf(stderr, "could not put things back\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #pragma once
 
-/* With what nearly every test needs. */
+/* Writes the results of a test program as TAP, and includes what nearly every test needs. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TAP of one test program: a line for each check, the plan at the end. */
 static unsigned int checks, failures;
 
+/* Prints one TAP line that describes what should hold by @fmt. Returns @good. */
 __attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const char *fmt, ...)
 {
 	__builtin_va_list ap;
@@ -25,13 +25,14 @@ __attribute__((format(printf, 2, 3), unused)) static bool check(bool good, const
 	return good;
 }
 
+/* Prints the TAP plan. Returns the exit status of the test program. */
 __attribute__((unused)) static int check_done(void)
 {
 	printf("1..%u\n", checks);
 	return failures || !checks;
 }
 
-/* The next of the same row of random numbers; @state is not 0. */
+/* Returns the next number of a xorshift generator whose state, never 0, is *@state. */
 __attribute__((unused)) static uint64_t check_random(uint64_t *state)
 {
 	*state ^= *state << 13;

@@ -13,19 +13,18 @@
 #include <unistd.h>
 
 /*
- * Calls that fail on request, in the one test that includes this: the Nth of one kind, counted from
- * failing_begin() on. The libraries' calls count too. AddressSanitizer has an allocator of its own,
- * so this is for tests without it.
+ * Replaces library calls of the including test program: the Nth call of one kind since
+ * failing_begin() fails. Calls by libraries count too. AddressSanitizer brings its own allocator,
+ * so this does not work with it.
  *
- * Where all are counted, the first call of each place is kept: of each chain of callers, as far as
- * frame pointers lead. Ours have them; what a library left in the register is held against the
- * stack's bounds.
+ * A counting run stores the number of the first call from each chain of callers, found by frame
+ * pointers. Libraries may use that register otherwise: the walk stops outside of the stack.
  */
 enum failing_kind {
 	FAILING_NONE,
 	FAILING_MEMORY, /* malloc(), calloc(), realloc() */
 	FAILING_READ,   /* read(), pread() */
-	FAILING_SIGNAL, /* the same, by a signal: who asks again gets all */
+	FAILING_SIGNAL, /* as FAILING_READ, with EINTR: a second call succeeds */
 	FAILING_WRITE,
 	FAILING_STATUS, /* fstat() */
 	FAILING_MAP,    /* mmap() */
@@ -35,13 +34,13 @@ enum { FAILING_PLACES = 1 << 12, FAILING_CALLERS = 8 };
 static struct {
 	enum failing_kind kind;
 	unsigned long nth, seen;
-	long live; /* allocations that nobody freed yet */
+	long live; /* allocations not yet freed */
 	uintptr_t stack_top;
-	uint64_t places[FAILING_PLACES]; /* a hash table; 0: free */
+	uint64_t places[FAILING_PLACES]; /* hash table of caller chains; 0: free slot */
 	unsigned long first[FAILING_PLACES / 2], nr_first;
 } failing;
 
-/* @nth 0: none fails, all are counted. */
+/* Makes the @nth call of @kind fail; 0: only counts the calls. */
 static void failing_begin(enum failing_kind kind, unsigned long nth)
 {
 	failing.kind = kind;
@@ -54,7 +53,7 @@ static void failing_begin(enum failing_kind kind, unsigned long nth)
 	failing.nr_first = 0;
 }
 
-static uint64_t place_of(const uintptr_t *frame)
+static uint64_t hash_callers(const uintptr_t *frame)
 {
 	uint64_t hash = 1;
 
@@ -70,7 +69,7 @@ static uint64_t place_of(const uintptr_t *frame)
 	return hash ?: 1;
 }
 
-static void note_place(uint64_t place)
+static void store_first_call(uint64_t place)
 {
 	size_t i = place % FAILING_PLACES;
 
@@ -82,20 +81,20 @@ static void note_place(uint64_t place)
 	failing.first[failing.nr_first++] = failing.seen;
 }
 
-/* How many calls there were since failing_begin(). */
+/* Stops failing. Returns the number of calls since failing_begin(). */
 static unsigned long failing_end(void)
 {
 	failing.kind = FAILING_NONE;
 	return failing.seen;
 }
 
-static __attribute__((always_inline)) inline bool fails(enum failing_kind kind, int error)
+static __attribute__((always_inline)) inline bool fail_call(enum failing_kind kind, int error)
 {
 	if (failing.kind != kind)
 		return false;
 	failing.seen++;
 	if (!failing.nth)
-		note_place(place_of(__builtin_frame_address(0)));
+		store_first_call(hash_callers(__builtin_frame_address(0)));
 	if (failing.seen != failing.nth)
 		return false;
 	errno = error;
@@ -107,7 +106,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void __libc_free(void *old);
 
-static void *counted(void *made)
+static void *count_allocation(void *made)
 {
 	failing.live += made != NULL;
 	return made;
@@ -115,22 +114,23 @@ static void *counted(void *made)
 
 void *malloc(size_t size)
 {
-	return fails(FAILING_MEMORY, ENOMEM) ? NULL : counted(__libc_malloc(size));
+	return fail_call(FAILING_MEMORY, ENOMEM) ? NULL : count_allocation(__libc_malloc(size));
 }
 
 void *calloc(size_t count, size_t size)
 {
-	return fails(FAILING_MEMORY, ENOMEM) ? NULL : counted(__libc_calloc(count, size));
+	return fail_call(FAILING_MEMORY, ENOMEM) ? NULL
+						 : count_allocation(__libc_calloc(count, size));
 }
 
 void *realloc(void *old, size_t size)
 {
 	void *made;
 
-	if (fails(FAILING_MEMORY, ENOMEM))
+	if (fail_call(FAILING_MEMORY, ENOMEM))
 		return NULL;
 	made = __libc_realloc(old, size);
-	return old ? made : counted(made);
+	return old ? made : count_allocation(made);
 }
 
 void free(void *old)
@@ -139,36 +139,36 @@ void free(void *old)
 	__libc_free(old);
 }
 
-static __attribute__((always_inline)) inline bool fails_to_read(void)
+static __attribute__((always_inline)) inline bool fail_read(void)
 {
-	return fails(FAILING_READ, EIO) || fails(FAILING_SIGNAL, EINTR);
+	return fail_call(FAILING_READ, EIO) || fail_call(FAILING_SIGNAL, EINTR);
 }
 
 ssize_t read(int fd, void *to, size_t size)
 {
-	return fails_to_read() ? -1 : syscall(SYS_read, fd, to, size);
+	return fail_read() ? -1 : syscall(SYS_read, fd, to, size);
 }
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
-	return fails_to_read() ? -1 : syscall(SYS_pread64, fd, to, size, offset);
+	return fail_read() ? -1 : syscall(SYS_pread64, fd, to, size, offset);
 }
 
 ssize_t write(int fd, const void *from, size_t size)
 {
-	return fails(FAILING_WRITE, ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
+	return fail_call(FAILING_WRITE, ENOSPC) ? -1 : syscall(SYS_write, fd, from, size);
 }
 
 int fstat(int fd, struct stat *status)
 {
-	return fails(FAILING_STATUS, ENOMEM)
+	return fail_call(FAILING_STATUS, ENOMEM)
 		       ? -1
 		       : (int)syscall(SYS_newfstatat, fd, "", status, AT_EMPTY_PATH);
 }
 
 void *mmap(void *addr, size_t size, int prot, int flags, int fd, off_t offset)
 {
-	return fails(FAILING_MAP, ENOMEM)
+	return fail_call(FAILING_MAP, ENOMEM)
 		       ? MAP_FAILED
 		       : (void *)syscall(SYS_mmap, addr, size, prot, flags, fd, offset);
 }

@@ -3,14 +3,41 @@
 
 #include <stddef.h>
 
+#include "harness/base/clock.h"
 #include "harness/selftest/support/check.h"
 
-/* That @cost, in CPU time of as many of @what, grows with their number: ten times as many take ten
- * times as long, and a hundred times where each looks at all. */
-static inline void check_growth(const char *what, double (*cost)(size_t count))
+/* Returns @count zeroed items of @size bytes. */
+static inline void *allocate(size_t count, size_t size)
+{
+	void *made = calloc(count, size);
+
+	if (!made)
+		exit(99);
+	return made;
+}
+
+static uint64_t cost; /* CPU time, in ns, between start_cost() and end_cost() */
+
+static inline void start_cost(void)
+{
+	cost = jp_clock_thread_cpu();
+}
+
+static inline void end_cost(void)
+{
+	cost = jp_clock_thread_cpu() - cost;
+}
+
+/* Checks that the cost of @run grows about linearly with the number of @what. Ten times as many
+ * cost ten times as much, or a hundred times if each item is compared with all others. */
+static inline void check_growth(const char *what, void (*run)(size_t count))
 {
 	enum { FEW = 2000, MANY = 10 * FEW };
-	const double few = cost(FEW), many = cost(MANY);
+	double few;
 
-	check(many < 40 * few, "%d %s take %.1f times as long as %d", MANY, what, many / few, FEW);
+	run(FEW);
+	few = (double)cost;
+	run(MANY);
+	check((double)cost < 40 * few, "%d %s take %.1f times as long as %d", MANY, what,
+	      (double)cost / few, FEW);
 }

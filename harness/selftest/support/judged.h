@@ -7,12 +7,33 @@
 
 #include "harness/judge/validator.h"
 
-static size_t exceptions;         /* of the last judging */
+static size_t exceptions;         /* number of exceptions of the last judge() */
 static uint64_t exception_counts; /* the sum of their counts */
-static char judged_error[1024];   /* why it makes the case an ERROR, or "" */
+static char judged_error[1024];   /* reason of an ERROR of the case, or "" */
 
-/* Metric @name of what the validator @which finds in @events; {.k = UINT64_MAX}: it is not there.
- */
+/* A truth of @count acts and one process image. */
+#define TRUTH_OF_ACTS(made_acts, count, image)                                                     \
+	{                                                                                          \
+		.version = 3, .acts = made_acts, .nr_acts = count, .incarnations = &(image),       \
+		.nr_incarnations = 1                                                               \
+	}
+
+/* Indexes the acts of @truth by address and by process. */
+__attribute__((unused)) static void index_truth(struct jp_truth *truth)
+{
+	if (jp_acts_at_index(&truth->acts_at, truth->acts, truth->nr_acts) ||
+	    jp_acts_of_index(&truth->acts_of, truth->acts, truth->nr_acts))
+		exit(99);
+}
+
+__attribute__((unused)) static void free_truth_index(struct jp_truth *truth)
+{
+	jp_acts_at_free(&truth->acts_at);
+	jp_acts_of_free(&truth->acts_of);
+}
+
+/* Judges @count @events by the validator @which. Returns its metric @name, or {.k = UINT64_MAX} if
+ * the validator does not report it. Sets the three variables above. */
 static struct jp_metric judge(const char *which, const struct jp_evidence *evidence,
 			      const struct jp_event *events, size_t count, const char *name)
 {

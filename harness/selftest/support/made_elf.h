@@ -10,8 +10,8 @@
 #include "harness/base/cleanup.h"
 #include "harness/format/elf/elf_symbols.h"
 
-/* An ELF file of 64 bits, little endian, put together section by section. Each may be changed
- * until elf_made_end(). */
+/* Builds a 64-bit little-endian ELF file section by section. Tests may change the headers until
+ * elf_made_end(). */
 enum { ELF_MADE_SECTIONS = 24, ELF_MADE_MOST = 1 << 20, ELF_MADE_TEXT = 1, ELF_MADE_CODE = 0x100 };
 
 struct elf_made {
@@ -42,7 +42,7 @@ static void elf_made_begin(struct elf_made *made, uint16_t machine)
 	made->size = sizeof(Elf64_Ehdr) + sizeof(made->segments);
 }
 
-/* Its place in the file. */
+/* Appends @size @bytes, aligned to 8. Returns their offset in the file. */
 static size_t elf_made_put(struct elf_made *made, const void *bytes, size_t size)
 {
 	size_t at = (made->size + 7) & ~(size_t)7;
@@ -56,7 +56,7 @@ static size_t elf_made_put(struct elf_made *made, const void *bytes, size_t size
 	return at;
 }
 
-/* A section of @size bytes; its address is its place in the file. */
+/* Appends a section of @size bytes, whose address is its file offset. Returns its header. */
 static Elf64_Shdr *elf_made_section(struct elf_made *made, const char *name, uint32_t type,
 				    const void *bytes, size_t size)
 {
@@ -74,7 +74,7 @@ static Elf64_Shdr *elf_made_section(struct elf_made *made, const char *name, uin
 	return head;
 }
 
-/* Names of sections and all tables; then @made->size bytes are the file. */
+/* Appends section names and headers. The file is then the first @made->size bytes. */
 static void elf_made_end(struct elf_made *made)
 {
 	char names[512] = "";
@@ -102,7 +102,7 @@ static void elf_made_end(struct elf_made *made)
 	memcpy(made->bytes + sizeof(made->head), made->segments, sizeof(made->segments));
 }
 
-/* As elf_made_end(), but nothing leads to the sections. */
+/* As elf_made_end(), but the ELF header points to no sections. */
 __attribute__((unused)) static void elf_made_end_stripped(struct elf_made *made)
 {
 	elf_made_end(made);
@@ -112,12 +112,12 @@ __attribute__((unused)) static void elf_made_end_stripped(struct elf_made *made)
 
 struct made_symbol {
 	const char *name;
-	uint64_t value, size; /* the value counts from .text */
+	uint64_t value, size; /* value: offset in .text */
 	unsigned char type, visibility;
 	uint16_t section;
 };
 
-/* An entry for each of @symbols in a table called @called, and their names. */
+/* Appends a string table and the symbol table @called of @symbols. Returns the latter's header. */
 __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *made,
 							    const char *called, uint32_t type,
 							    const struct made_symbol *symbols,
@@ -147,7 +147,7 @@ __attribute__((unused)) static Elf64_Shdr *elf_made_symbols(struct elf_made *mad
 	return head;
 }
 
-/* A file with code, and @symbols. */
+/* Begins a file with .text and a .symtab of @symbols. */
 __attribute__((unused)) static void elf_made_code(struct elf_made *made, uint16_t machine,
 						  const struct made_symbol *symbols, size_t count)
 {
@@ -160,7 +160,7 @@ __attribute__((unused)) static void elf_made_code(struct elf_made *made, uint16_
 		elf_made_symbols(made, ".symtab", SHT_SYMTAB, symbols, count);
 }
 
-/* What is made so far, in memory that ends where the file does. */
+/* Copies the file into *@bytes, exactly as large as the file so that ASan detects overruns. */
 __attribute__((unused)) static struct jp_elf_input elf_made_input(const struct elf_made *made,
 								  unsigned char **bytes)
 {
@@ -171,7 +171,7 @@ __attribute__((unused)) static struct jp_elf_input elf_made_input(const struct e
 	return (struct jp_elf_input){.fd = -1, .image = *bytes, .size = made->size};
 }
 
-/* The symbols of what is made. */
+/* Ends the file and reads its symbols. */
 __attribute__((unused)) static int
 elf_made_read(struct elf_made *made, struct jp_elf_symbols *symbols, struct jp_error *err)
 {

@@ -3,8 +3,8 @@
 
 #include "harness/format/event.h"
 
-/* Initializers of events made by hand, with what else they hold behind: an act of the truth that
- * came between two times, and what a capture tells of a process at one. */
+/* Initializers of an act of a truth, which happened between two times, and of a captured event at
+ * one time; further fields follow. */
 #define MADE_ACT(kind, process, thread, from, until, ...)                                          \
 	{                                                                                          \
 		.type = JP_EVENT_##kind, .pid = process, .tid = thread, .before = from,            \
@@ -16,3 +16,9 @@
 	}
 #define MADE_MAP(start, size, flags, called)                                                       \
 	.map = {.addr = start, .len = size, .prot = flags, .name = called}
+
+/* A visitor of events for tests that only need to read a file. */
+__attribute__((unused)) static int ignore_event(void *context, const struct jp_event *event)
+{
+	return 0;
+}

@@ -6,12 +6,12 @@
 #include "harness/format/jit/jitdump_format.h"
 #include "harness/selftest/support/scratch.h"
 
-/* A jitdump, put together record by record. */
+/* Builds a jitdump file record by record. */
 struct jitdump_made {
 	unsigned char bytes[16384];
 	size_t size;
-	size_t record; /* offset of the last one */
-	uint32_t pid;  /* of all records; the next number is their thread's */
+	size_t record; /* offset of the last record */
+	uint32_t pid;  /* of all records; their tid is pid + 1 */
 };
 
 static void jitdump_made_put(struct jitdump_made *made, const void *bytes, size_t size)
@@ -33,7 +33,7 @@ static void jitdump_made_header(struct jitdump_made *made, uint32_t pid)
 	made->pid = pid;
 }
 
-/* @head begins with the prefix; its size becomes that of all three parts. */
+/* Appends a record of @head, which begins with a prefix, and @body; sets the prefix's size. */
 static void jitdump_made_record(struct jitdump_made *made, const void *head, size_t head_size,
 				const void *body, size_t body_size)
 {
@@ -46,7 +46,7 @@ static void jitdump_made_record(struct jitdump_made *made, const void *head, siz
 	       sizeof(total));
 }
 
-/* Five bytes of code. */
+/* Appends a JIT_CODE_LOAD of five bytes of code. */
 static void jitdump_made_load(struct jitdump_made *made, uint64_t addr, uint64_t index,
 			      const char *name, uint64_t time)
 {

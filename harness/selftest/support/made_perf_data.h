@@ -6,7 +6,7 @@
 #include "harness/format/perfdata/format.h"
 #include "harness/selftest/support/scratch.h"
 
-/* A perf.data, put together byte by byte: a header, one attr, records, features. */
+/* Builds a perf.data file: a header, one attr, records, feature sections. */
 enum { PERF_FILE_MOST = 1 << 21, PERF_FILE_DATA = 104 + 120 + 16 };
 struct perf_file {
 	unsigned char bytes[PERF_FILE_MOST];
@@ -27,7 +27,7 @@ static struct jp_perf_file_header *perf_file_header(struct perf_file *file)
 	return (struct jp_perf_file_header *)file->bytes;
 }
 
-/* @attr: its first 120 bytes; it has no ids. */
+/* Begins a file with the first 120 bytes of @attr and no event ids. */
 static void perf_file_begin(struct perf_file *file, const struct jp_perf_attr *attr)
 {
 	const struct jp_perf_file_header header = {
@@ -44,7 +44,7 @@ static void perf_file_begin(struct perf_file *file, const struct jp_perf_attr *a
 	perf_file_put(file, &none, sizeof(none));
 }
 
-/* A record whose size is that of its header and @body. */
+/* Appends a record of a header and @body of @size bytes. */
 static void perf_file_record(struct perf_file *file, uint32_t type, uint16_t misc, const void *body,
 			     size_t size)
 {
@@ -60,8 +60,7 @@ enum { PERF_FILE_ZSTD = 1 };
 enum { PERF_FILE_ZSTD = 0 };
 #endif
 
-/* A compressed record of @size bytes, less than 256: a frame of zstd's that holds them as they are.
- */
+/* Appends a COMPRESSED record of a zstd frame with one raw block of @size bytes, less than 256. */
 __attribute__((unused)) static void perf_file_compressed(struct perf_file *file, const void *bytes,
 							 size_t size)
 {
@@ -78,14 +77,14 @@ __attribute__((unused)) static void perf_file_compressed(struct perf_file *file,
 	perf_file_record(file, JP_PERF_RECORD_COMPRESSED, 0, frame, 9 + size);
 }
 
-/* The data ends here. */
-static void perf_file_data_ends(struct perf_file *file)
+/* Ends the data section. */
+static void perf_file_end_data(struct perf_file *file)
 {
 	perf_file_header(file)->data =
 		(struct jp_perf_section){PERF_FILE_DATA, file->size - PERF_FILE_DATA};
 }
 
-/* Of a whole file without features: a header from before there were any. */
+/* Shortens the header of a whole file to the old layout without feature bits. */
 __attribute__((unused)) static void perf_file_old_header(struct perf_file *file)
 {
 	enum { OLD = offsetof(struct jp_perf_file_header, features) };
@@ -105,7 +104,7 @@ struct perf_file_feature {
 	size_t size;
 };
 
-/* After the data, in the order of their numbers. */
+/* Appends feature sections, which must be in the order of their numbers. */
 __attribute__((unused)) static void
 perf_file_features(struct perf_file *file, const struct perf_file_feature *features, size_t count)
 {

@@ -8,10 +8,10 @@
 #include "harness/model/oracle/truth.h"
 #include "harness/selftest/support/scratch.h"
 
-/* Truths that a process of their own writes record by record, for tests to read. */
+/* Truth files that a child process writes record by record, and that tests read back. */
 
-/* Runs @write in a child that has a fresh truth of @slots called @name. Returns its wait status. */
-static int written(const char *name, uint64_t slots, void (*write)(void))
+/* Runs @write in a child with a new truth file @name of @slots. Returns the child's wait status. */
+static int write_truth(const char *name, uint64_t slots, void (*write)(void))
 {
 	int status = -1;
 	pid_t pid;
@@ -33,7 +33,7 @@ static int written(const char *name, uint64_t slots, void (*write)(void))
 	return status;
 }
 
-static struct jp_truth *load(const char *name)
+static struct jp_truth *load_truth(const char *name)
 {
 	struct jp_error err;
 	struct jp_truth *truth = jp_truth_load(scratch_path(name), &err);
@@ -50,8 +50,8 @@ static void put_at(enum jp_truth_type type, uint64_t time, uint64_t a0, uint64_t
 		.type = type, .before = time, .after = time, .a = {a0, a1, a2, a3}});
 }
 
-/* A frame of 32 bytes below the frame record; its call returns to offset 12. */
-static const struct jp_truth_insn told_insns[] = {
+/* A function with 32 bytes of frame below the frame record; its call returns to offset 12. */
+static const struct jp_truth_insn usual_insns[] = {
 	{.offset = 0},
 	{.offset = 1, .pre = 8},
 	{.offset = 4, .pre = 8, .bp = JP_BP_OWN},
@@ -68,13 +68,13 @@ __attribute__((unused)) static void put_activation(uint64_t from, uint64_t to, u
 	put_at(JP_TRUTH_LEAVE, to, path, 0, 0, 0);
 }
 
-/* A function of the usual frame. */
+/* Adds a function with the layout above at @addr. Returns its id. */
 __attribute__((unused)) static uint32_t add_code(uint64_t addr, const char *name, uint64_t time)
 {
 	static uint32_t layout;
 	uint32_t id;
 
-	layout = layout ?: jp_truth_layout(told_insns, sizeof(told_insns) / sizeof(*told_insns));
+	layout = layout ?: jp_truth_layout(usual_insns, sizeof(usual_insns) / sizeof(*usual_insns));
 	id = jp_truth_id();
 	put_at(JP_TRUTH_CODE_LOAD, time, addr, 32, layout | (uint64_t)jp_truth_text(name) << 32,
 	       id);
@@ -88,21 +88,22 @@ __attribute__((unused)) static uint64_t add_roots(void)
 	return jp_truth_root(JP_CHAIN, chain, 4) | (uint64_t)jp_truth_root(JP_DUMP, dump, 2) << 32;
 }
 
-/* What was told last. */
+/* The truth read last, and a stack found in it. */
 static struct jp_truth *truth;
 static struct jp_truth_stack stack;
-static uint32_t parent, child; /* of the first act, where that is a child's */
+static uint32_t parent, child; /* pids, if a child made the first act */
 
-struct told_test {
+struct truth_test {
 	uint64_t slots;
 	void (*write)(void), (*test)(void);
 };
 
-__attribute__((unused)) static void told_run(const struct told_test *tests, size_t count)
+__attribute__((unused)) static void run_truth_tests(const struct truth_test *tests, size_t count)
 {
 	scratch_make("");
 	for (size_t i = 0; i < count; i++) {
-		truth = written("told", tests[i].slots, tests[i].write) ? NULL : load("told");
+		truth = write_truth("truth", tests[i].slots, tests[i].write) ? NULL
+									     : load_truth("truth");
 		if (check(truth, "truth %zu is written and read", i)) {
 			child = truth->nr_acts ? truth->acts[0].pid : 0;
 			parent = truth->nr_acts ? truth->acts[0].task.ppid : 0;
@@ -113,8 +114,8 @@ __attribute__((unused)) static void told_run(const struct told_test *tests, size
 	jp_truth_stack_free(&stack);
 }
 
-__attribute__((unused)) static const struct jp_truth_code *code(uint32_t pid, uint64_t addr,
-								uint64_t time)
+__attribute__((unused)) static const struct jp_truth_code *find_code(uint32_t pid, uint64_t addr,
+								     uint64_t time)
 {
 	return jp_truth_code_at(truth, pid, addr, time);
 }

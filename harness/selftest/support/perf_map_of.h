@@ -5,9 +5,10 @@
 #include "harness/base/untrusted_file.h"
 #include "harness/format/jit/perf_map.h"
 
-/* The perf map at @path; NULL and a message. */
-__attribute__((unused)) static struct jp_perf_map *perf_map_of(const char *path, int64_t owner,
-							       struct jp_error *err)
+/* Reads the perf map at @path, of user @owner or, if -1, anyone. Returns NULL and sets @err on
+ * failure. */
+__attribute__((unused)) static struct jp_perf_map *read_perf_map(const char *path, int64_t owner,
+								 struct jp_error *err)
 {
 	uint64_t size;
 	jp_cleanup_close int fd = jp_untrusted_open(path, owner, &size, err);

@@ -10,10 +10,10 @@
 #include "harness/format/rundir/run_dir.h"
 #include "harness/selftest/support/check.h"
 
-/* A folder of one test program, and files in it. */
+/* The scratch folder of a test program. */
 static char scratch[] = "/tmp/jitproof-test-XXXXXX";
 
-/* Good until the eighth call from now. */
+/* Returns the path of @name in the scratch folder, valid for the next seven calls. */
 __attribute__((unused)) static const char *scratch_path(const char *name)
 {
 	static char paths[8][128];
@@ -30,8 +30,8 @@ static void scratch_remove(void)
 		perror(scratch);
 }
 
-/* Makes the folder, which goes when the program ends; children are to use _exit(). The path of
- * @name in it, for good. */
+/* Makes the scratch folder, removed at exit: children must call _exit(). Returns the path of @name
+ * in it, valid for good. */
 __attribute__((unused)) static const char *scratch_make(const char *name)
 {
 	static char path[128];
@@ -44,7 +44,7 @@ __attribute__((unused)) static const char *scratch_make(const char *name)
 	return path;
 }
 
-/* Just @bytes, whatever was there. */
+/* Replaces the content of the file @path by @bytes. */
 __attribute__((unused)) static bool scratch_write(const char *path, const void *bytes, size_t size)
 {
 	jp_cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -8,7 +8,7 @@
 #define CORPUS   "harness/selftest/fuzz/corpus/"
 #define FIXTURES "validators/fixtures/"
 
-/* What reads or writes something, and gives what it found to mix(). @path is its input. */
+/* Code under test that reads the input @path and passes each result to mix(). */
 struct subject {
 	const char *name, *path;
 	int (*run)(const char *path, struct jp_error *err);
@@ -39,22 +39,24 @@ __attribute__((unused)) static void mix_file(const char *path)
 #ifdef __SANITIZE_ADDRESS__
 static void fail_all(const struct subject *subjects, size_t count, const char *only)
 {
-	check(true, "%zu subjects # SKIP the sanitizer has an allocator of its own", count);
+	check(true,
+	      "failing calls in %zu subjects # SKIP the sanitizer has an allocator of its own",
+	      count);
 }
 
 #else
 #include "harness/selftest/support/failing.h"
 
-static const char *const kinds[FAILING_KINDS] = {[FAILING_MEMORY] = "memory",
-						 [FAILING_READ] = "reads",
-						 [FAILING_SIGNAL] = "reads by a signal",
-						 [FAILING_WRITE] = "writes",
-						 [FAILING_STATUS] = "fstat()",
-						 [FAILING_MAP] = "mmap()"};
+static const char *const kind_names[FAILING_KINDS] = {[FAILING_MEMORY] = "memory",
+						      [FAILING_READ] = "reads",
+						      [FAILING_SIGNAL] = "reads by a signal",
+						      [FAILING_WRITE] = "writes",
+						      [FAILING_STATUS] = "fstat()",
+						      [FAILING_MAP] = "mmap()"};
 
-/* NULL: good; what is wrong with the @nth call of @kind failing. */
-static const char *try(const struct subject *subject, enum failing_kind kind, unsigned long nth,
-		       uint64_t good, long live)
+/* Runs @subject while the @nth call of @kind fails. Returns what is wrong, or NULL. */
+static const char *fail_once(const struct subject *subject, enum failing_kind kind,
+			     unsigned long nth, uint64_t good, long live)
 {
 	struct jp_error err = {""}, noted;
 	bool failed;
@@ -69,10 +71,10 @@ static const char *try(const struct subject *subject, enum failing_kind kind, un
 	if (failing.live != live)
 		return "memory leaks";
 	if (ret < 0 && !*err.text)
-		return "an error without words";
+		return "an error without a message";
 	if (kind == FAILING_SIGNAL && (failed || ret < 0))
-		return "an interruption ends it";
-	return failed || ret < 0 || digest == good ? NULL : "another result without a word";
+		return "EINTR is an error";
+	return failed || ret < 0 || digest == good ? NULL : "another result without an error";
 }
 
 static void fail_each(const struct subject *subject, enum failing_kind kind)
@@ -84,7 +86,7 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 	long live;
 	int ret;
 
-	/* Twice: what libraries keep for good is there then. */
+	/* Run twice: libraries allocate what they keep for good in the first run. */
 	jp_shortage_begin();
 	ret = subject->run(subject->path, &err);
 	live = failing.live;
@@ -94,10 +96,11 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 	calls = failing_end();
 	good = digest;
 	if (ret < 0 || failing.live != live) {
-		check(false, "%s, undisturbed: %s", subject->name, ret ? err.text : "leaks");
+		check(false, "%s works while no call fails: %s", subject->name,
+		      ret ? err.text : "leaks");
 		return;
 	}
-	/* The first of each place; of the others fewer and fewer. */
+	/* Fail the first call from each place, and the others ever more rarely. */
 	for (unsigned long nth = 1, first = 0, next = 1; nth <= calls; nth++) {
 		const bool new = first < failing.nr_first &&failing.first[first] == nth;
 		const char *wrong;
@@ -106,7 +109,7 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 		if (!new &&nth < next)
 			continue;
 		next = nth >= next ? nth + 1 + nth / 12 : next;
-		wrong = try(subject, kind, nth, good, live);
+		wrong = fail_once(subject, kind, nth, good, live);
 		tried++;
 
 		if (wrong && !bad++)
@@ -114,11 +117,11 @@ static void fail_each(const struct subject *subject, enum failing_kind kind)
 		why = wrong ?: why;
 		live = failing.live;
 	}
-	check(!bad, "%s: %lu of %lu %s fail, %lu bad", subject->name, tried, calls, kinds[kind],
-	      bad);
+	check(!bad, "%s: %lu of %lu %s failed in turn, %lu handled wrongly", subject->name, tried,
+	      calls, kind_names[kind], bad);
 }
 
-/* The Nth call of each kind fails, in each of @count subjects; in the one called @only, if any. */
+/* Fails calls of each kind in each of @count subjects, or only in the subject called @only. */
 static void fail_all(const struct subject *subjects, size_t count, const char *only)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which acts ended executable memory: those that touch a span of their process that ceased as they
- * began. */
-#include "harness/base/clock.h"
+/* Acts that ended executable memory: those that touch a span of their process that ended when the
+ * act began. */
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
@@ -10,8 +9,8 @@
 enum { PID = 5, PIDS = 2, TIMES = 4, PAGES = 12, SOME = 40, PAGE = 0x1000 };
 enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* How many of the UNMAPs, PROTECTs and REMAPs of @truth the validator counts. */
-static uint64_t counted(struct jp_truth *truth, const struct jp_spans *spans)
+/* Returns the validator's count of UNMAPs, PROTECTs and REMAPs that ended executable memory. */
+static uint64_t count_acts(struct jp_truth *truth, const struct jp_spans *spans)
 {
 	const struct jp_validator *acts = jp_registry_find(JP_VALIDATOR, "acts");
 	const struct jp_evidence evidence = {.truth = truth};
@@ -19,19 +18,19 @@ static uint64_t counted(struct jp_truth *truth, const struct jp_spans *spans)
 	struct jp_error err = {""};
 	uint64_t count = 0;
 
-	check(!acts->begin(&view, &err), "acts are judged");
+	check(!acts->begin(&view, &err), "the validator begins");
 	for (size_t i = 0; i < view.findings.nr_metrics; i++)
 		count += view.findings.metrics[i].k;
 	jp_findings_free(&view.findings);
 	return count;
 }
 
-static uint64_t some_page(uint64_t *seed)
+static uint64_t draw_page(uint64_t *seed)
 {
 	return check_random(seed) % PAGES * PAGE;
 }
 
-static struct jp_event some_act(uint64_t *seed)
+static struct jp_event draw_act(uint64_t *seed)
 {
 	static const enum jp_event_type types[] = {JP_EVENT_MAP, JP_EVENT_UNMAP, JP_EVENT_PROTECT,
 						   JP_EVENT_REMAP};
@@ -42,24 +41,24 @@ static struct jp_event some_act(uint64_t *seed)
 				 .pid = pid,
 				 .before = time,
 				 .after = time,
-				 .map = {.addr = some_page(seed),
-					 .len = some_page(seed) / 3,
-					 .to = some_page(seed),
-					 .to_len = some_page(seed) / 3}};
+				 .map = {.addr = draw_page(seed),
+					 .len = draw_page(seed) / 3,
+					 .to = draw_page(seed),
+					 .to_len = draw_page(seed) / 3}};
 }
 
-/* Spans that overlap, as acts of one time can make them. */
-static struct jp_span some_span(uint64_t *seed)
+/* Spans may overlap, since several acts can have the same time. */
+static struct jp_span draw_span(uint64_t *seed)
 {
 	struct jp_span span = {.pid = PID + check_random(seed) % PIDS,
-			       .mapping = {.start = some_page(seed)},
+			       .mapping = {.start = draw_page(seed)},
 			       .close_before = check_random(seed) % TIMES};
 
-	span.mapping.end = span.mapping.start + PAGE + some_page(seed) / 3;
+	span.mapping.end = span.mapping.start + PAGE + draw_page(seed) / 3;
 	return span;
 }
 
-static bool ended(const struct jp_span *spans, const struct jp_event *act)
+static bool ends_a_span(const struct jp_span *spans, const struct jp_event *act)
 {
 	for (size_t i = 0; act->type != JP_EVENT_MAP && i < SOME; i++)
 		if (spans[i].pid == act->pid && spans[i].close_before == act->before &&
@@ -69,8 +68,8 @@ static bool ended(const struct jp_span *spans, const struct jp_event *act)
 	return false;
 }
 
-/* As many as where each act is held against each span. Behind the last one lies another. */
-static void whole(uint64_t seed)
+/* Compares the count with that of a scan of all spans. The act behind the last must not count. */
+static void test_random_acts(uint64_t seed)
 {
 	struct jp_span list[SOME];
 	struct jp_event acts[SOME + 1];
@@ -79,31 +78,27 @@ static void whole(uint64_t seed)
 	uint64_t found, expected = 0;
 
 	for (size_t i = 0; i < SOME; i++) {
-		list[i] = some_span(&seed);
-		acts[i] = some_act(&seed);
+		list[i] = draw_span(&seed);
+		acts[i] = draw_act(&seed);
 	}
 	acts[SOME] = (struct jp_event)MADE_ACT(UNMAP, list[0].pid, PID, list[0].close_before,
 					       list[0].close_before,
 					       .map = {.addr = list[0].mapping.start, .len = PAGE});
-	check(!jp_spans_index(&spans), "spans to be searched");
+	check(!jp_spans_index(&spans), "spans are indexed");
 	for (size_t i = 0; i < SOME; i++)
-		expected += ended(list, &acts[i]);
-	found = counted(&truth, &spans);
+		expected += ends_a_span(list, &acts[i]);
+	found = count_acts(&truth, &spans);
 	jp_boxes_free(&spans.boxes);
-	check(found == expected, "%d acts of %d end something, not %d", (int)expected, SOME,
-	      (int)found);
+	check(found == expected, "%d of %d acts end one, not %d", (int)expected, SOME, (int)found);
 }
 
-static double cost(size_t count)
+static void end_spans(size_t count)
 {
-	struct jp_event *acts = calloc(2 * count, sizeof(*acts));
+	struct jp_event *acts = allocate(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts, .nr_acts = 2 * count};
 	struct jp_spans spans;
-	uint64_t begin, found;
-	double spent;
+	uint64_t found;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		const uint64_t unmapped = count + i;
 
@@ -113,20 +108,19 @@ static double cost(size_t count)
 		acts[unmapped].type = JP_EVENT_UNMAP;
 		acts[unmapped].before = acts[unmapped].after = unmapped;
 	}
-	check(!jp_spans_of_truth(&truth, &spans), "a span of each");
-	begin = jp_clock_thread_cpu();
-	found = counted(&truth, &spans);
-	spent = (double)(jp_clock_thread_cpu() - begin);
-	check(found == count, "each is ended");
+	check(!jp_spans_of_truth(&truth, &spans), "each mapping makes a span");
+	start_cost();
+	found = count_acts(&truth, &spans);
+	end_cost();
+	check(found == count, "each span is ended by an act");
 	jp_spans_free(&spans);
 	free(acts);
-	return spent;
 }
 
 int main(void)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++)
-		whole(seed);
-	check_growth("spans", cost);
+		test_random_acts(seed);
+	check_growth("spans", end_spans);
 	return check_done();
 }

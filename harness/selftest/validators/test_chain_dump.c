@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Samples whose dump leads to another caller than their callchain, before what a process does. */
+/* Samples whose stack dump and callchain give different callers: allowed for the last sample before
+ * an exec or exit, an error elsewhere. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -18,13 +19,13 @@ enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_IP = 16 };
 static const struct jp_event_asked asked = {.user_chain = true};
 static struct jp_truth truth;
 static const struct jp_evidence evidence = {.truth = &truth, .info = {.first_enabled = 1}};
-/* What the frame pointer points at: the next one, which leads nowhere, and a return address. */
+/* The frame record: the next frame pointer, which ends the chain, and a return address. */
 static const uint64_t dumps[2][2] = {{0, CALLER}, {0, WRITTEN}};
 static const uint64_t chain[] = {JP_CONTEXT_USER, IP, CALLER};
 static struct jp_regs regs = {.known = 1 << DWARF_BP | 1 << DWARF_SP | 1 << DWARF_IP,
 			      .r = {[DWARF_BP] = SP, [DWARF_SP] = SP, [DWARF_IP] = IP}};
 
-static struct jp_event sample(uint64_t time, bool user, bool differs)
+static struct jp_event make_sample(uint64_t time, bool user, bool differs)
 {
 	return (struct jp_event)MADE_EVENT(SAMPLE, PID, time, .asked = &asked,
 					   .sample = {.user = user,
@@ -36,8 +37,8 @@ static struct jp_event sample(uint64_t time, bool user, bool differs)
 						      .stack_size = sizeof(*dumps)});
 }
 
-static void judged(const char *what, const struct jp_event *events, size_t count, uint64_t bad,
-		   uint64_t leaving)
+static void check_samples(const char *what, const struct jp_event *events, size_t count,
+			  uint64_t bad, uint64_t leaving)
 {
 	const struct jp_metric found = judge("chain_dump", &evidence, events, count, "chain.dump");
 	const uint64_t left = judge("chain_dump", &evidence, events, count, "chain.leaving").k;
@@ -46,7 +47,7 @@ static void judged(const char *what, const struct jp_event *events, size_t count
 	for (size_t i = 0; i < count; i++)
 		samples += events[i].type == JP_EVENT_SAMPLE;
 	check(found.k == bad && found.n == samples && exception_counts == bad && left == leaving,
-	      "%s: %d differ, %d as it leaves", what, (int)found.k, (int)left);
+	      "%s: %d samples differ, %d differ while leaving", what, (int)found.k, (int)left);
 }
 
 int main(void)
@@ -56,8 +57,9 @@ int main(void)
 	const struct jp_event exec = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x", .exec = true});
 	const struct jp_event named = MADE_EVENT(COMM, PID, 8, .comm = {.name = "x"});
 	const struct jp_event gone = MADE_EVENT(EXIT, PID, 8, .task = {.ppid = 1});
-	const struct jp_event right = sample(6, false, false), wrong = sample(6, false, true);
-	const struct jp_event user = sample(6, true, true);
+	const struct jp_event right = make_sample(6, false, false),
+			      wrong = make_sample(6, false, true);
+	const struct jp_event user = make_sample(6, true, true);
 	struct jp_event thread = wrong, others = exec, beside = fork, many[2 * MANY];
 
 	regs.machine = jp_machine_find(EM_X86_64);
@@ -70,23 +72,23 @@ int main(void)
 		many[i].pid = many[i].tid = many[MANY + i].pid = many[MANY + i].tid = PID + i;
 	}
 #define JUDGED(what, bad, left, ...)                                                               \
-	judged(what, (const struct jp_event[]){__VA_ARGS__},                                       \
-	       sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event), bad,      \
-	       left)
-	JUDGED("as the dump says", 0, 0, fork, right, exec);
-	JUDGED("the last before an exec", 0, 1, fork, wrong, exec);
-	JUDGED("the last before its end", 0, 1, fork, right, wrong, gone);
-	JUDGED("of user's code", 1, 0, fork, user, exec);
-	JUDGED("of another thread", 1, 0, fork, thread, exec);
-	JUDGED("not the last", 1, 0, fork, wrong, right, exec);
-	JUDGED("of two the first", 1, 1, fork, wrong, wrong, exec);
-	JUDGED("no exec", 1, 0, fork, wrong, named);
+	check_samples(what, (const struct jp_event[]){__VA_ARGS__},                                \
+		      sizeof((const struct jp_event[]){__VA_ARGS__}) / sizeof(struct jp_event),    \
+		      bad, left)
+	JUDGED("dump and callchain agree", 0, 0, fork, right, exec);
+	JUDGED("the last sample before an exec", 0, 1, fork, wrong, exec);
+	JUDGED("the last sample before an exit", 0, 1, fork, right, wrong, gone);
+	JUDGED("a sample in user code", 1, 0, fork, user, exec);
+	JUDGED("another thread's sample", 1, 0, fork, thread, exec);
+	JUDGED("not the last sample", 1, 0, fork, wrong, right, exec);
+	JUDGED("the first of two samples", 1, 1, fork, wrong, wrong, exec);
+	JUDGED("a new name without an exec", 1, 0, fork, wrong, named);
 	JUDGED("another process's exec", 1, 0, fork, wrong, others);
-	JUDGED("after its exec", 1, 0, fork, exec, wrong, gone);
-	JUDGED("nobody saw its fork", 1, 0, wrong, exec);
-	JUDGED("of who was there before", 1, 0, there, wrong, exec);
-	JUDGED("of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
-	JUDGED("a thread's fork", 1, 0, beside, wrong, exec);
-	judged("many that did nothing more", many, 2 * MANY, MANY, 0);
+	JUDGED("a sample after the exec", 1, 0, fork, exec, wrong, gone);
+	JUDGED("a process whose fork was not recorded", 1, 0, wrong, exec);
+	JUDGED("a process that existed before", 1, 0, there, wrong, exec);
+	JUDGED("an exec of the pid's next process", 1, 0, fork, wrong, fork, right, exec);
+	JUDGED("only a thread's fork", 1, 0, beside, wrong, exec);
+	check_samples("many processes without an exec or exit", many, 2 * MANY, MANY, 0);
 	return check_done();
 }

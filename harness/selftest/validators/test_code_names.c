@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of code, and what covers it, on evidence that no recorded run has. */
-#include "harness/base/clock.h"
+/* Names of code, and records that cover it, on evidence that no recorded run has. */
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -14,8 +13,7 @@ enum { PID = 9, SLACK = 10 };
 		.pid = PID, .addr = at, .size = 16, .name = called, __VA_ARGS__                    \
 	}
 
-/* A load is of the last incarnation that may have begun by then, whatever others have there. */
-static void loads(void)
+static void test_loads(void)
 {
 	struct jp_truth_code codes[] = {
 		CODE(0x1000, "f", .loaded = 1000, .ready = 1001, .ending = 2000),
@@ -40,14 +38,14 @@ static void loads(void)
 		check(lives.incarnations[second].published == time &&
 			      lives.incarnations[!second].published == UINT64_MAX &&
 			      lives.incarnations[2].published == UINT64_MAX,
-		      "a load at %d is the %s incarnation's", (int)time,
+		      "a load at %d belongs to the %s incarnation", (int)time,
 		      second ? "second" : "first");
 		jp_incarnations_free(&lives);
 	}
 }
 
-/* By names alone a function of a file is as good as any other that no JIT emitted. */
-static void frames(void)
+/* By name alone, a function of a file counts like any other function that no JIT emitted. */
+static void test_frames(void)
 {
 	struct jp_truth_code codes[] = {CODE(0x1000, "emitted"),
 					CODE(0x2000, "native", .in_file = true)};
@@ -56,16 +54,15 @@ static void frames(void)
 
 	if (jp_frame_names_init(&names, &truth))
 		exit(99);
-	check(jp_frame_number(&names, "emitted") >= JP_FRAME_FIRST, "a name of emitted code");
+	check(jp_frame_number(&names, "emitted") >= JP_FRAME_FIRST, "an emitted name is known");
 	check(jp_frame_number(&names, "native") == JP_FRAME_NATIVE &&
 		      jp_frame_number(&names, "unheard") == JP_FRAME_NATIVE,
-	      "names of native code");
-	check(jp_frame_number(&names, NULL) == JP_FRAME_UNNAMED, "no name");
+	      "names of a file's function and unknown names count as native");
+	check(jp_frame_number(&names, NULL) == JP_FRAME_UNNAMED, "a missing name is unnamed");
 	jp_frame_names_free(&names);
 }
 
-/* What a later record covers of code is from its first byte to its last. */
-static void covered(void)
+static void test_covered(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_incarnation incarnation = {.code = &code, .low = 0x1010, .high = 0x1020};
@@ -77,14 +74,14 @@ static void covered(void)
 		if (ip < 0x1011 || ip > 0x101e)
 			check(jp_code_name_at(&naming, &incarnation, ip).covered ==
 				      (ip >= 0x1010 && ip <= 0x101f),
-			      "what covers 1010 to 1020: %x", (int)ip);
+			      "code covered from 1010 to 1020: address %x", (int)ip);
 	jp_names_free(naming.names);
 	jp_file_finder_free(finder);
 	jp_replay_free(view.spaces);
 }
 
-/* Later records cover from the first byte of any of them to the last. */
-static void cover(void)
+/* Several records cover everything from the lowest to the highest of their bytes. */
+static void test_cover(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_truth truth = {.version = 3};
@@ -107,48 +104,44 @@ static void cover(void)
 
 		jp_incarnations_cover(&lives, &map, "//anon");
 		check(incarnation.low == rows[i].low && incarnation.high == rows[i].high,
-		      "covered from %x to %x", (int)incarnation.low, (int)incarnation.high);
+		      "records cover the code from %x to %x", (int)incarnation.low,
+		      (int)incarnation.high);
 	}
-	check(incarnation.hider.time == 100, "by the first of them");
+	check(incarnation.hider.time == 100, "the first record is the one blamed");
 }
 
-/* Of as many records, each of which covers one function. */
-static double cost_of_covering(size_t count)
+/* Measures @count records that each cover one function. */
+static void cover_each(size_t count)
 {
 	enum { SIZE = 16 };
-	struct jp_truth_code *codes = calloc(count, sizeof(*codes));
-	struct jp_incarnation *all = calloc(count, sizeof(*all));
+	struct jp_truth_code *codes = allocate(count, sizeof(*codes));
+	struct jp_incarnation *all = allocate(count, sizeof(*all));
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
 	struct jp_incarnations lives = {
 		.evidence = &evidence, .incarnations = all, .count = count, .largest = SIZE};
-	size_t covered_once = 0;
-	uint64_t spent;
+	size_t nr_covered = 0;
 
-	if (!check(codes && all, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		codes[i] = (struct jp_truth_code)CODE(i * SIZE, "f");
 		all[i] = (struct jp_incarnation){.code = &codes[i], .begin = 1, .end = UINT64_MAX};
 	}
-	spent = jp_clock_thread_cpu();
+	start_cost();
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_event map =
 			MADE_EVENT(MAP, PID, 100 + i, .map = {.addr = i * SIZE, .len = SIZE});
 
 		jp_incarnations_cover(&lives, &map, "//anon");
 	}
-	spent = jp_clock_thread_cpu() - spent;
+	end_cost();
 	for (size_t i = 0; i < count; i++)
-		covered_once += all[i].hider.time == 100 + i;
-	check(covered_once == count, "each function is covered by its own record");
+		nr_covered += all[i].hider.time == 100 + i;
+	check(nr_covered == count, "each function is covered by its own record");
 	free(all);
 	free(codes);
-	return (double)spent;
 }
 
-/* Code in a file has any name, or none; its callers have theirs. */
-static void callers_of_files(void)
+static void test_callers_of_files(void)
 {
 	struct jp_truth_code codes[] = {
 		CODE(0x1000, "of a file", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
@@ -171,12 +164,12 @@ static void callers_of_files(void)
 
 	check(judge("observed_names", &evidence, &event, 1, "callers.right").k == 1 &&
 		      judge("observed_names", &evidence, &event, 1, "names.right").n == 0,
-	      "a caller is judged where what it calls is not");
+	      "a caller is judged although its callee is not");
 }
 
-/* A frame where a function begins was interrupted there: it is named after that, and not after what
- * ends before it. */
-static void interrupted_at_its_begin(void)
+/* A caller's address at a function's first byte means that a signal interrupted it there: it must
+ * have that function's name or that of the function before. */
+static void test_interrupted_at_begin(void)
 {
 	struct jp_truth_code codes[] = {
 		CODE(0x1ff0, "before", .loaded = 10, .ready = 11, .unloaded = UINT64_MAX,
@@ -200,12 +193,13 @@ static void interrupted_at_its_begin(void)
 			.sample = {.ip = 0x2008, .user = true, .chain = chain, .nr_chain = 3});
 
 		check(judge("observed_names", &evidence, &event, 1, "callers.right").k == (i < 2),
-		      "a caller at the begin of f, behind another, is called %s", names[1]);
+		      "a caller at the first byte of f, which follows another function, is called "
+		      "%s",
+		      names[1]);
 	}
 }
 
-/* Why code has no name, or another: by what the capture has, and when the code was published. */
-static void causes(void)
+static void test_causes(void)
 {
 	const struct jp_truth_code code = {.pid = PID, .addr = 0x1000, .size = 64, .name = "f"};
 	const struct jp_event map = MADE_EVENT(
@@ -252,47 +246,44 @@ static void causes(void)
 			.covered = rows[i].covered};
 		const char *cause = jp_code_name_cause(&naming, &name, rows[i].time);
 
-		check(!strcmp(cause, rows[i].cause), "%zu jitdumps, published at %lld: %s",
-		      rows[i].dumps, (long long)rows[i].published, cause);
+		check(!strcmp(cause, rows[i].cause),
+		      "%zu jitdumps, published at %lld: the cause is %s", rows[i].dumps,
+		      (long long)rows[i].published, cause);
 	}
 	jp_names_free(found);
 	jp_file_finder_free(finder);
 	jp_replay_free(spaces);
 }
 
-/* Of each of @count processes that have two images. */
-static double cost_of_images(size_t count)
+/* Measures finding the last image of each of @count processes that have two. */
+static void find_images(size_t count)
 {
-	struct jp_truth_incarnation *all = calloc(2 * count, sizeof(*all));
+	struct jp_truth_incarnation *all = allocate(2 * count, sizeof(*all));
 	const struct jp_truth truth = {.incarnations = all, .nr_incarnations = 2 * count};
 	size_t right = 0;
-	uint64_t spent;
 
-	if (!check(all != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < 2 * count; i++)
 		all[i] = (struct jp_truth_incarnation){.pid = (uint32_t)(i / 2 + 1), .before = i};
-	spent = jp_clock_thread_cpu();
+	start_cost();
 	for (size_t i = 0; i < count; i++)
 		right += jp_last_image(&truth, (uint32_t)(i + 1)) == 2 * i + 1;
-	spent = jp_clock_thread_cpu() - spent;
+	end_cost();
 	check(right == count && !jp_last_image(&truth, 0) &&
 		      !jp_last_image(&truth, (uint32_t)(count + 1)),
-	      "the last image of each, and none of others");
+	      "the last image of each process is found, and none of other pids");
 	free(all);
-	return (double)spent;
 }
 
 int main(void)
 {
-	causes();
-	loads();
-	covered();
-	frames();
-	cover();
-	callers_of_files();
-	interrupted_at_its_begin();
-	check_growth("images", cost_of_images);
-	check_growth("records that cover", cost_of_covering);
+	test_causes();
+	test_loads();
+	test_covered();
+	test_frames();
+	test_cover();
+	test_callers_of_files();
+	test_interrupted_at_begin();
+	check_growth("images", find_images);
+	check_growth("records that cover", cover_each);
 	return check_done();
 }

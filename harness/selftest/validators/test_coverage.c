@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mapping coverage of many mappings: each is judged once, in a time that grows with their number.
- */
-#include "harness/base/clock.h"
+/* Mapping coverage judges each of many mappings once, in linear time. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/judged.h"
@@ -10,102 +8,104 @@
 enum { PID = 5, SLACK = 10, BEGIN = 1000, STEP = 100, PAGE = 0x1000, PLAIN = JP_PROT_READ };
 enum { RX = JP_PROT_READ | JP_PROT_EXEC };
 
-/* What is mapped, and what the capture tells of that, the @i-th of @count. */
+/* A scene makes the @i-th of @count acts of the truth and the capture's record. */
 struct scene {
 	const char *what, *metric;
 	void (*make)(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record);
-	uint64_t (*found)(uint64_t count); /* of @metric */
+	uint64_t (*expected)(uint64_t count); /* value of @metric */
 };
 
 static const struct scene *scene;
 
-static void make(uint64_t place, uint64_t time, uint32_t prot, struct jp_event *act)
+static void make_act(uint64_t place, uint64_t time, uint32_t prot, struct jp_event *act)
 {
 	*act = (struct jp_event)MADE_ACT(
 		MAP, PID, PID, time, time,
 		MADE_MAP(0x100000 + place * 2 * PAGE, PAGE, prot, "//anon"));
 }
 
-static void record_of(const struct jp_event *act, uint64_t place, uint64_t time,
-		      struct jp_event *record)
+static void make_record(const struct jp_event *act, uint64_t place, uint64_t time,
+			struct jp_event *record)
 {
 	*record = (struct jp_event)MADE_EVENT(
 		MAP, PID, time, MADE_MAP(0x100000 + place * 2 * PAGE, PAGE, RX, "//anon"));
 	record->map.pgoff = record->map.addr;
 }
 
-/* Side by side in an order that is none; each is known late. */
-static void beside(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+/* Mappings side by side, in mixed order; each record is late. */
+static void make_side_by_side(uint64_t i, uint64_t count, struct jp_event *act,
+			      struct jp_event *record)
 {
 	const uint64_t place = i * 7919 % count, time = BEGIN + i * STEP;
 
-	make(place, time, RX, act);
-	record_of(act, place, time + SLACK + 30, record);
+	make_act(place, time, RX, act);
+	make_record(act, place, time + SLACK + 30, record);
 }
 
-/* One after the other in one place, where nothing is executable every other time, and the capture
- * does not tell. */
-static void after(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+/* Mappings one after the other in one place, every other not executable; the capture's records
+ * state that all are. */
+static void make_in_one_place(uint64_t i, uint64_t count, struct jp_event *act,
+			      struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;
 
-	make(0, time, i % 2 ? PLAIN : RX, act);
-	record_of(act, 0, time + 2, record);
-	/* A record of the same mapping tells nothing new. */
+	make_act(0, time, i % 2 ? PLAIN : RX, act);
+	make_record(act, 0, time + 2, record);
+	/* Another offset, or it would count as the same mapping. */
 	record->map.pgoff = i * PAGE;
 }
 
-/* Never executable, but by the capture. */
-static void plain(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+/* Mappings that are executable only according to the capture. */
+static void make_plain(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
 {
 	const uint64_t place = i * 7919 % count, time = BEGIN + i * STEP;
 
-	make(place, time, PLAIN, act);
-	record_of(act, place, time + 2, record);
+	make_act(place, time, PLAIN, act);
+	make_record(act, place, time + 2, record);
 }
 
-/* The capture knows none of them. */
-static void missing(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+/* Mappings without a record. */
+static void make_missing(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;
 
-	make(i, time, RX, act);
-	record_of(act, 2 * count + i, time, record);
+	make_act(i, time, RX, act);
+	make_record(act, 2 * count + i, time, record);
 }
 
-/* Each within the one before, of which it leaves both ends; the capture knows the first one, and
- * that all of it is executable still. */
-static void within(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
+/* Each mapping replaces the middle of the one before. The capture knows the first alone, and states
+ * rightly that all of it is executable. */
+static void make_nested(uint64_t i, uint64_t count, struct jp_event *act, struct jp_event *record)
 {
 	const uint64_t time = BEGIN + i * STEP;
 
-	make(i, time, RX, act);
+	make_act(i, time, RX, act);
 	act->map.len = 4 * (count - i) * PAGE;
 	act->map.addr -= i * PAGE;
-	record_of(act, i ? 4 * count + i : 0, time + 2, record);
+	make_record(act, i ? 4 * count + i : 0, time + 2, record);
 	if (!i)
 		record->map.len = act->map.len;
 }
 
-static uint64_t none(uint64_t count)
+static uint64_t count_none(uint64_t count)
 {
 	return 0 * count;
 }
 
-static uint64_t all(uint64_t count)
+static uint64_t count_all(uint64_t count)
 {
 	return count;
 }
 
-static uint64_t half(uint64_t count)
+static uint64_t count_half(uint64_t count)
 {
 	return count / 2;
 }
 
-static double cost(size_t count)
+static void judge_scene(size_t count)
 {
-	struct jp_event *acts = calloc(count, sizeof(*acts));
-	struct jp_event *records = calloc(count, sizeof(*records));
+	struct jp_event *acts = allocate(count, sizeof(*acts));
+	struct jp_event *records = allocate(count, sizeof(*records));
 	struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = count};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .info = {.slack = SLACK,
@@ -113,39 +113,31 @@ static double cost(size_t count)
 						      .sampling = 1,
 						      .stopped = BEGIN + (count + 1) * STEP}};
 	struct jp_metric found;
-	uint64_t begun;
-	double spent = 0;
 
-	if (!check(acts && records, "memory"))
-		exit(99);
 	for (size_t i = 0; i < count; i++)
 		scene->make(i, count, &acts[i], &records[i]);
-	check(!jp_acts_at_index(&truth.acts_at, acts, count) &&
-		      !jp_acts_of_index(&truth.acts_of, acts, count),
-	      "acts are found");
-	begun = jp_clock_thread_cpu();
+	index_truth(&truth);
+	start_cost();
 	found = judge("mapping_coverage", &evidence, records, count, scene->metric);
-	spent = (double)(jp_clock_thread_cpu() - begun);
-	check(found.k == scene->found(count), "%s: %s is %d of %zu", scene->what, scene->metric,
+	end_cost();
+	check(found.k == scene->expected(count), "%s: %s is %d of %zu", scene->what, scene->metric,
 	      (int)found.k, count);
-	jp_acts_at_free(&truth.acts_at);
-	jp_acts_of_free(&truth.acts_of);
+	free_truth_index(&truth);
 	free(acts);
 	free(records);
-	return spent;
 }
 
 int main(void)
 {
 	static const struct scene scenes[] = {
-		{"mappings side by side", "coverage.late", beside, all},
-		{"mappings after each other", "coverage.stale", after, half},
-		{"mappings that are not executable", "coverage.stale", plain, all},
-		{"mappings within each other", "coverage.stale", within, none},
-		{"mappings that no record has", "coverage.missing", missing, all},
+		{"mappings side by side", "coverage.late", make_side_by_side, count_all},
+		{"mappings after each other", "coverage.stale", make_in_one_place, count_half},
+		{"mappings that are not executable", "coverage.stale", make_plain, count_all},
+		{"mappings within each other", "coverage.stale", make_nested, count_none},
+		{"mappings that no record has", "coverage.missing", make_missing, count_all},
 	};
 
 	for (scene = scenes; scene < scenes + sizeof(scenes) / sizeof(*scenes); scene++)
-		check_growth(scene->what, cost);
+		check_growth(scene->what, judge_scene);
 	return check_done();
 }

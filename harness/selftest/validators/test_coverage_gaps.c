@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The gaps between spans beside a walk over all spans. */
+/* Gaps between spans, compared with a walk over all spans. */
 #include "harness/base/order.h"
 #include "harness/selftest/support/check.h"
 #include "validators/coverage_gaps.h"
 
 enum { ADDRESSES = 40, TIMES = 60, SPANS = 30, PIDS = 3, ROUNDS = 300, QUERIES = 100 };
 
-/* The first address that is in none of them. */
-static uint64_t walk(const struct jp_spans *spans, uint64_t slack, uint32_t pid, uint64_t start,
-		     uint64_t end, uint64_t time)
+/* Returns the first address in [@start, @end) that is in no span of @pid at @time, or @end. */
+static uint64_t walk_to_gap(const struct jp_spans *spans, uint64_t slack, uint32_t pid,
+			    uint64_t start, uint64_t end, uint64_t time)
 {
 	for (uint64_t addr = start; addr < end; addr++) {
 		bool within = false;
@@ -26,7 +26,7 @@ static uint64_t walk(const struct jp_spans *spans, uint64_t slack, uint32_t pid,
 	return end;
 }
 
-/* That overlap, as brackets do; some never end. */
+/* Adds random spans: they overlap, as spans of uncertain times do, and some never end. */
 static void add_spans(struct jp_spans *spans, uint64_t *chance)
 {
 	for (; spans->count < SPANS; spans->count++) {
@@ -50,8 +50,8 @@ static bool has_spans(const struct jp_spans *spans, uint32_t pid)
 	return false;
 }
 
-/* How many of @QUERIES are answered otherwise. */
-static size_t wrong(uint64_t *chance)
+/* Returns how many of QUERIES random queries differ from the walk. */
+static size_t count_differences(uint64_t *chance)
 {
 	static struct jp_span list[SPANS];
 	struct jp_spans spans = {.spans = list};
@@ -70,7 +70,7 @@ static size_t wrong(uint64_t *chance)
 
 		if (has_spans(&spans, pid))
 			differ += jp_gaps_first(&gaps, pid, start, end, time) !=
-				  walk(&spans, slack, pid, start, end, time);
+				  walk_to_gap(&spans, slack, pid, start, end, time);
 	}
 	jp_gaps_free(&gaps);
 	jp_boxes_free(&spans.boxes);
@@ -83,8 +83,7 @@ int main(void)
 	size_t differ = 0;
 
 	for (size_t i = 0; i < ROUNDS; i++)
-		differ += wrong(&chance);
-	check(!differ, "%d of %d first gaps differ from those of a walk", (int)differ,
-	      ROUNDS * QUERIES);
+		differ += count_differences(&chance);
+	check(!differ, "%d of %d first gaps differ from a walk's", (int)differ, ROUNDS * QUERIES);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One byte of a capture's mapping against the truth's: what each of them tells, and no more. */
+/* Comparing one byte of a recorded mapping with the truth, field by field. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
 #include "validators/mapping_compare.h"
@@ -16,7 +16,7 @@ static const struct jp_procmap file = {.offset = 0x3000,
 static const struct jp_procmap none = {.prot = RX, .shared = 'p', .name = ""};
 static const struct jp_procmap named = {.prot = RX, .shared = 'p', .name = "[anon:jit]"};
 
-/* What the truth has at 0x10000, and what a record says of it. */
+/* The truth's mapping at 0x10000, and the fields of its record. */
 struct row {
 	const char *what;
 	const struct jp_procmap *line;
@@ -31,42 +31,52 @@ struct row {
 
 static const struct row rows[] = {
 	{"a file", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.so", NULL},
-	{"that is gone by then", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX,
+	{"a file deleted since", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX,
 	 "/lib/a.so (deleted)", NULL},
-	{"with a longer name", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.so.1",
-	 "name"},
-	{"with a shorter name", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.s",
-	 "name"},
-	{"a page further", &file, 0, -0xd000, 0x4000, PRIVATE, 8, 1, 77, RX, "/lib/a.so", "offset"},
-	{"moved by a page", &file, 0x1000, -0xc000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.so",
-	 NULL},
-	{"on another device", &file, 0, -0xd000, 0x3000, PRIVATE, 9, 1, 77, RX, "/lib/a.so",
-	 "device"},
-	{"on its second half", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 2, 77, RX, "/lib/a.so",
+	{"a longer name", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.so.1", "name"},
+	{"a shorter name", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/lib/a.s", "name"},
+	{"another file offset", &file, 0, -0xd000, 0x4000, PRIVATE, 8, 1, 77, RX, "/lib/a.so",
+	 "offset"},
+	{"a file's mapping moved by a page", &file, 0x1000, -0xc000, 0x3000, PRIVATE, 8, 1, 77, RX,
+	 "/lib/a.so", NULL},
+	{"another device", &file, 0, -0xd000, 0x3000, PRIVATE, 9, 1, 77, RX, "/lib/a.so", "device"},
+	{"another minor number", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 2, 77, RX, "/lib/a.so",
 	 "device"},
 	{"another inode", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 78, RX, "/lib/a.so", "inode"},
-	{"shared", &file, 0, -0xd000, 0x3000, SHARED, 8, 1, 77, RX, "/lib/a.so", "sharing"},
-	{"writable", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, 7, "/lib/a.so", "protection"},
+	{"a shared mapping", &file, 0, -0xd000, 0x3000, SHARED, 8, 1, 77, RX, "/lib/a.so",
+	 "sharing"},
+	{"a writable mapping", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, 7, "/lib/a.so",
+	 "protection"},
 	{"a memfd instead", &file, 0, -0xd000, 0x3000, PRIVATE, 8, 1, 77, RX, "/memfd:a", "kind"},
 	{"memory without a name", &none, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"with one in maps alone", &named, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
+	{"memory named in maps alone", &named, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
 	{"part of the heap", &none, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "[heap]", NULL},
-	{"of maps, without offset", &none, 0, 0, 0, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"elsewhere", &none, 0, 0, 0x20000, PRIVATE, 0, 0, 0, RX, "//anon", "offset"},
-	{"moved, with its offset", &none, 0x8000, 0, 0x8000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"moved, with a new one", &none, 0x8000, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"of a device", &none, 0, 0, 0x10000, PRIVATE, 0, 1, 0, RX, "//anon", "device"},
-	{"of an inode", &none, 0, 0, 0x10000, PRIVATE, 0, 0, 5, RX, "//anon", "inode"},
-	{"of which no mark told", NULL, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"which is shared", NULL, 0, 0, 0x10000, SHARED, 0, 0, 0, RX, "//anon", "sharing"},
-	{"which moved", NULL, 0x8000, 0, 0x8000, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
-	{"which lies elsewhere", NULL, 0x8000, 0, 0x9000, PRIVATE, 0, 0, 0, RX, "//anon", "offset"},
-	{"which has a device", NULL, 0, 0, 0x10000, PRIVATE, 1, 0, 0, RX, "//anon", "device"},
-	{"which has an inode", NULL, 0, 0, 0x10000, PRIVATE, 0, 0, 5, RX, "//anon", "inode"},
-	{"which is a file", NULL, 0, 0, 0x10000, PRIVATE, 8, 1, 77, RX, "/lib/a.so", "kind"},
+	{"memory with the offset 0 of maps", &none, 0, 0, 0, PRIVATE, 0, 0, 0, RX, "//anon", NULL},
+	{"memory with another offset", &none, 0, 0, 0x20000, PRIVATE, 0, 0, 0, RX, "//anon",
+	 "offset"},
+	{"moved memory with its new address as offset", &none, 0x8000, 0, 0x8000, PRIVATE, 0, 0, 0,
+	 RX, "//anon", NULL},
+	{"moved memory with its old address as offset", &none, 0x8000, 0, 0x10000, PRIVATE, 0, 0, 0,
+	 RX, "//anon", NULL},
+	{"memory with a device", &none, 0, 0, 0x10000, PRIVATE, 0, 1, 0, RX, "//anon", "device"},
+	{"memory with an inode", &none, 0, 0, 0x10000, PRIVATE, 0, 0, 5, RX, "//anon", "inode"},
+	{"memory in no snapshot of maps", NULL, 0, 0, 0x10000, PRIVATE, 0, 0, 0, RX, "//anon",
+	 NULL},
+	{"memory in no snapshot, shared", NULL, 0, 0, 0x10000, SHARED, 0, 0, 0, RX, "//anon",
+	 "sharing"},
+	{"memory in no snapshot, moved", NULL, 0x8000, 0, 0x8000, PRIVATE, 0, 0, 0, RX, "//anon",
+	 NULL},
+	{"memory in no snapshot, with another offset", NULL, 0x8000, 0, 0x9000, PRIVATE, 0, 0, 0,
+	 RX, "//anon", "offset"},
+	{"memory in no snapshot, with a device", NULL, 0, 0, 0x10000, PRIVATE, 1, 0, 0, RX,
+	 "//anon", "device"},
+	{"memory in no snapshot, with an inode", NULL, 0, 0, 0x10000, PRIVATE, 0, 0, 5, RX,
+	 "//anon", "inode"},
+	{"memory in no snapshot, recorded as a file", NULL, 0, 0, 0x10000, PRIVATE, 8, 1, 77, RX,
+	 "/lib/a.so", "kind"},
 };
 
-static struct jp_event record_of(const struct row *row)
+static struct jp_event make_record(const struct row *row)
 {
 	return (struct jp_event)MADE_EVENT(MAP, 0, 0, .map.addr = 0x10000, .map.len = 0x2000,
 					   .map.pgoff = row->pgoff, .map.maj = row->maj,
@@ -75,70 +85,71 @@ static struct jp_event record_of(const struct row *row)
 					   .map.flags = row->flags, .map.name = row->name);
 }
 
-static bool same(const char *one, const char *other)
+static bool texts_equal(const char *one, const char *other)
 {
 	return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
-static void records(void)
+static void test_records(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_memory memory = {.line = rows[i].line, .shift = rows[i].shift};
 		const struct jp_executable truth = {.prot = RX, .moved = rows[i].moved};
-		struct jp_event record = record_of(&rows[i]);
+		struct jp_event record = make_record(&rows[i]);
 		const char *first, *last;
 
 		first = jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000);
 		last = jp_mapping_record_differs(&memory, &truth, &record, false, 0x11fff);
-		check(same(first, rows[i].differs), "%s: %s", rows[i].what,
+		check(texts_equal(first, rows[i].differs), "%s: %s", rows[i].what,
 		      first ? first : "the same");
-		/* The offset of a byte follows from that of the first. */
-		check(same(last, rows[i].differs), "%s, its last byte: %s", rows[i].what,
+		/* The comparison adds the byte's distance to the record's offset. */
+		check(texts_equal(last, rows[i].differs), "%s, its last byte: %s", rows[i].what,
 		      last ? last : "the same");
 	}
 }
 
-/* Nothing is asked of what a record cannot tell. */
-static void less(void)
+/* Fields that a kind of record lacks are not compared. */
+static void test_missing_fields(void)
 {
 	const struct jp_memory memory = {.line = &file, .shift = -0xd000};
 	const struct jp_executable truth = {.prot = RX};
 	const struct row row = {"", &file, 0, 0, 0x3000, SHARED, 9, 9, 9, 7, "/lib/a.so", NULL};
 	const unsigned char id[20] = {1};
-	struct jp_event record = record_of(&row);
+	struct jp_event record = make_record(&row);
 
 	record.map.has_identity = false;
 	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "an MMAP tells no protection, sharing or inode");
+	      "an MMAP is compared without protection, sharing and inode");
 	record.map.build_id = id;
 	record.map.prot = RX;
 	record.map.flags = PRIVATE;
 	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "one with a build id no inode");
+	      "an MMAP2 with a build id is compared without inode");
 	record.map.prot = 7;
-	check(same(jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-		   "protection"),
-	      "but protection");
+	check(texts_equal(jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
+			  "protection"),
+	      "an MMAP2 with a build id is compared with protection");
 }
 
-/* The kernel tells the offset of what has no file as its address, maps as 0. */
-static void live(void)
+/* For memory without a file, the kernel's records have the address as offset, maps has 0. */
+static void test_live_records(void)
 {
 	const struct row row = {"", &none, 0, 0, 0, PRIVATE, 0, 0, 0, RX, "//anon", NULL};
 	const struct jp_memory memory = {.line = &none};
 	const struct jp_executable truth = {.prot = RX};
-	const struct jp_event record = record_of(&row);
+	const struct jp_event record = make_record(&row);
 
 	check(!jp_mapping_record_differs(&memory, &truth, &record, false, 0x10000),
-	      "an offset of 0 that was read");
-	check(same(jp_mapping_record_differs(&memory, &truth, &record, true, 0x10000), "offset"),
-	      "is none of a live record");
+	      "a record made from maps may have offset 0");
+	check(texts_equal(jp_mapping_record_differs(&memory, &truth, &record, true, 0x10000),
+			  "offset"),
+	      "a live record must not have offset 0");
 }
 
 int main(void)
 {
-	records();
-	live();
-	less();
+	test_records();
+	test_live_records();
+	test_missing_fields();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A record of two mappings that meet, as of one: what a mark finds later tells which it was. */
+/* One record of two adjacent mappings: a later snapshot of maps shows whether they were one. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -10,9 +10,9 @@ static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .fi
 
 struct meeting {
 	const char *what;
-	uint64_t mark;  /* when it was written */
-	uint64_t unmap; /* of the second; 0: never */
-	bool toggled;   /* the second, between the record and the mark */
+	uint64_t mark;  /* time of the snapshot of maps */
+	uint64_t unmap; /* time at which the second goes; 0: never */
+	bool toggled;   /* the second changes protection between the record and the snapshot */
 	const char *maps;
 	bool wrong;
 };
@@ -20,19 +20,19 @@ struct meeting {
 static const char two[] = "10000-14000 r-xp 00010000 00:00 0\n14000-18000 r-xp 00014000 00:00 0\n";
 
 static const struct meeting rows[] = {
-	{"two", 3000, 0, false, two, true},
-	{"one", 3000, 0, false, "10000-18000 r-xp 00010000 00:00 0\n", false},
-	{"two that were named later", 3000, 0, false,
+	{"two mappings", 3000, 0, false, two, true},
+	{"one mapping", 3000, 0, false, "10000-18000 r-xp 00010000 00:00 0\n", false},
+	{"two mappings, one named later", 3000, 0, false,
 	 "10000-14000 r-xp 00010000 00:00 0\n14000-18000 r-xp 00014000 00:00 0 [anon:b]\n", false},
-	{"two until then", 2400, 0, false, two, false},
-	{"two, of which one is gone since", 3000, 4000, false, two, true},
-	{"two since then", 3000, 0, true, two, false},
+	{"two mappings in a snapshot before the record", 2400, 0, false, two, false},
+	{"two mappings, one unmapped since", 3000, 4000, false, two, true},
+	{"two mappings only since the record", 3000, 0, true, two, false},
 };
 
 static void judge_row(const struct meeting *row)
 {
 	static const char record[] = "of the kernel's";
-	const uint64_t toggled = row->toggled ? 2600 : 2002; /* both before the record, or behind */
+	const uint64_t toggled = row->toggled ? 2600 : 2002; /* before or behind the record */
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 900, 901, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, X, "//anon")),
@@ -45,11 +45,7 @@ static void judge_row(const struct meeting *row)
 		MADE_ACT(UNMAP, PID, PID, row->unmap, row->unmap + 1,
 			 .map = {.addr = 0x14000, .len = 0x4000}),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = row->unmap ? 7 : 6,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, row->unmap ? 7 : 6, image);
 	const struct jp_evidence evidence = {
 		.truth = &truth, .info = {.enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
 	const struct jp_event event =
@@ -60,7 +56,7 @@ static void judge_row(const struct meeting *row)
 		judge("mapping_records", &evidence, &event, 1, "mappings.invented");
 
 	check(metric.n == 1 && metric.k == row->wrong, "%s: %s", row->what,
-	      row->wrong ? "no record is of both" : "it may be");
+	      row->wrong ? "one record of both is wrong" : "one record is allowed");
 }
 
 int main(void)

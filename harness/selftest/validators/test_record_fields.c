@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What only touches a border does not count, and times are of 64 bits: on evidence made by hand. */
+/* Validators at the ends of intervals, and with times of more than 32 bits. */
 #include <inttypes.h>
 
 #include "harness/format/perfdata/format.h"
@@ -9,13 +9,15 @@
 #include "validators/record_fields.h"
 
 enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
-/* Its lower half is small. */
+/* A slack whose lower 32 bits are small. */
 static const uint64_t LATE = UINT64_C(5) << 32;
 
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
+static const struct jp_capture_info always = {
+	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
 
-/* A process knows of each request to its gate, as well as the clocks tell. */
-static void gate_marks(uint64_t slack)
+/* Each request to a gate needs a mark of its process, written before it within the slack. */
+static void test_gate_marks(uint64_t slack)
 {
 	enum { ASKED = 1000, ENABLING = 2000, DISABLING = 3000 };
 	static const char *const names[] = {"gate.announce", "gate.start", "gate.stop"};
@@ -26,11 +28,7 @@ static void gate_marks(uint64_t slack)
 
 	for (uint64_t late = 0; late <= 1; late++) {
 		struct jp_event acts[3];
-		struct jp_truth truth = {.version = 3,
-					 .acts = acts,
-					 .nr_acts = 3,
-					 .incarnations = &image,
-					 .nr_incarnations = 1};
+		struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
 		struct jp_evidence evidence = {
 			.truth = &truth,
 			.info = {.slack = slack, .enabled = 1, .stopped = UINT64_MAX},
@@ -45,18 +43,18 @@ static void gate_marks(uint64_t slack)
 			acts[i] = (struct jp_event)MADE_ACT(
 				MARK, PID, PID, times[i] + slack + late * (i == 2),
 				times[i] + slack + 1, .mark = {.text = names[i]});
-		check(!jp_acts_of_index(&truth.acts_of, acts, 3), "acts are found");
+		index_truth(&truth);
 		judge("gated_capture", &evidence, NULL, 0, "gated.processes");
 		check(!!strstr(judged_error, "has no mark gate.stop") == late &&
 			      !*judged_error == !late,
 		      "slack %" PRIu64 ": marks %s: %s", slack,
 		      late ? "after their requests" : "in time", judged_error);
-		jp_acts_of_free(&truth.acts_of);
+		free_truth_index(&truth);
 	}
 }
 
-/* Another file that comes as the window ends was not there in it. */
-static void another_file(void)
+/* A wrong file that a record puts in place less than the slack before the end does not count. */
+static void test_another_file(void)
 {
 	enum { FROM = 1000, UNTIL = 2000 };
 	struct jp_truth_file file = {.pid = PID,
@@ -71,11 +69,9 @@ static void another_file(void)
 				 .nr_files = 1,
 				 .incarnations = &image,
 				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 
-	check(!jp_truth_index_files(&truth), "files are found");
+	check(!jp_truth_index_files(&truth), "files are indexed");
 	for (uint64_t time = UNTIL - SLACK - 1; time <= UNTIL - SLACK; time++) {
 		const struct jp_event event =
 			MADE_EVENT(MAP, PID, time, MADE_MAP(0x1000, 0x1000, RX, "/bin/b"));
@@ -84,13 +80,14 @@ static void another_file(void)
 		check(judge("processes", &evidence, &event, 1, "files.identity").k == within &&
 			      judge("processes", &evidence, &event, 1, "files.missing").k ==
 				      !within,
-		      "a file that comes at %d is %s", (int)time, within ? "another" : "too late");
+		      "a wrong file recorded at %d is %s", (int)time,
+		      within ? "wrong" : "too late");
 	}
 	jp_boxes_free(&truth.files_at);
 }
 
-/* The same of a mapping. */
-static void another_mapping(void)
+/* The same for a wrong mapping. */
+static void test_another_mapping(void)
 {
 	enum { FROM = 1000, UNTIL = 2000 };
 	struct jp_event acts[] = {
@@ -98,18 +95,10 @@ static void another_mapping(void)
 		MADE_ACT(MAP, PID, PID, FROM, FROM, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, UNTIL, UNTIL, .map = {.addr = 0x10000, .len = 0x4000}),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 
-	check(!jp_acts_at_index(&truth.acts_at, acts, 3) &&
-		      !jp_acts_of_index(&truth.acts_of, acts, 3),
-	      "acts are found");
+	index_truth(&truth);
 	for (uint64_t time = UNTIL - SLACK - 1; time <= UNTIL - SLACK; time++) {
 		const struct jp_event event =
 			MADE_EVENT(MAP, PID, time, MADE_MAP(0x10000, 0x4000, RX, "/bin/b"));
@@ -119,15 +108,13 @@ static void another_mapping(void)
 				      within &&
 			      judge("mapping_coverage", &evidence, &event, 1, "coverage.missing")
 					      .k == !within,
-		      "a mapping that comes at %d is %s", (int)time,
-		      within ? "another" : "too late");
+		      "a wrong mapping recorded at %d is %s", (int)time,
+		      within ? "wrong" : "too late");
 	}
-	jp_acts_at_free(&truth.acts_at);
-	jp_acts_of_free(&truth.acts_of);
+	free_truth_index(&truth);
 }
 
-/* A record behind the end of one mapping is held against the next in its place. */
-static void second_mapping(void)
+static void test_second_mapping(void)
 {
 	static const struct jp_event_asked asked = {.ids = true};
 	struct jp_event acts[] = {
@@ -136,16 +123,10 @@ static void second_mapping(void)
 		MADE_ACT(UNMAP, PID, PID, 1500, 1501, .map = {.addr = 0x10000, .len = 0x4000}),
 		MADE_ACT(MAP, PID, PID, 2000, 2001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 4,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 4, image);
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 
-	check(!jp_acts_of_index(&truth.acts_of, acts, 4), "acts are found");
+	index_truth(&truth);
 	for (uint64_t time = 2001 + SLACK; time <= 2002 + SLACK; time++) {
 		const struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
 							 MADE_MAP(0x10000, 0x4000, RX, "//anon"));
@@ -156,15 +137,15 @@ static void second_mapping(void)
 		check(metric.n == 1 && metric.k == late, "a record at %d is %s", (int)time,
 		      late ? "of no act" : "of the second mapping");
 	}
-	jp_acts_of_free(&truth.acts_of);
+	free_truth_index(&truth);
 }
 
-/* A record names the thread of the act that made it: of the one that did, where another took away
- * what was there, and as early as the clocks may differ. */
-static void other_thread(void)
+/* A record must name the thread that mapped: not the thread that unmapped before, and also if the
+ * record is earlier by the slack. */
+static void test_other_thread(void)
 {
 	enum { BEFORE = 1000, OTHER_TID = 77 };
-	/* Behind the last one lies no act. */
+	/* The last act is behind the end of the list and must not count. */
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH}),
 		MADE_ACT(MAP, PID, PID, BEFORE / 2, BEFORE / 2 + 1,
@@ -177,19 +158,11 @@ static void other_thread(void)
 			 MADE_MAP(0x10000, 0x4000, RX, "//anon")),
 		MADE_ACT(UNMAP, PID, PID, 0, UINT64_MAX - BEFORE, .map = {.addr = 0, .len = 1}),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 5,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
-	const struct jp_evidence evidence = {
-		.truth = &truth,
-		.info = {.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999}};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 5, image);
+	const struct jp_evidence evidence = {.truth = &truth, .info = always};
 	static const struct jp_event_asked asked = {.ids = true};
 
-	check(!jp_acts_at_index(&truth.acts_at, acts, 5) &&
-		      !jp_acts_of_index(&truth.acts_of, acts, 5),
-	      "acts are found");
+	index_truth(&truth);
 	for (int other = 0; other <= 1; other++)
 		for (uint64_t time = BEFORE + 1 - SLACK; time <= BEFORE + 1; time += SLACK) {
 			struct jp_event event = MADE_EVENT(MAP, PID, time, .id = 1, .asked = &asked,
@@ -199,33 +172,32 @@ static void other_thread(void)
 			check(judge("act_records", &evidence, &event, 1, "records.acts").k ==
 				      (uint64_t)other,
 			      "a record at %d names %s thread", (int)time,
-			      other ? "another" : "its");
+			      other ? "a wrong" : "the right");
 		}
-	jp_acts_at_free(&truth.acts_at);
-	jp_acts_of_free(&truth.acts_of);
+	free_truth_index(&truth);
 }
 
-/* The kernel marks mappings that nobody may execute. */
-static void data_mark(void)
+/* The kernel sets MMAP_DATA in records of mappings that are not executable. */
+static void test_data_mark(void)
 {
 	for (int executable = 0; executable <= 1; executable++) {
 		struct jp_event event = MADE_EVENT(
 			MAP, PID, 1000, .id = 1, .misc = JP_PERF_MISC_USER | JP_PERF_MISC_MMAP_DATA,
 			MADE_MAP(0x1000, 0x1000, executable ? RX : JP_PROT_READ, "//anon\0\0"));
 
-		check(!jp_record_live_field(&event) == !executable, "a mapping of %s is marked",
-		      executable ? "code" : "data");
+		check(!jp_record_live_field(&event) == !executable,
+		      "MMAP_DATA in a record of %s is judged", executable ? "code" : "data");
 	}
 }
 
 int main(void)
 {
-	gate_marks(SLACK);
-	gate_marks(LATE);
-	another_file();
-	another_mapping();
-	second_mapping();
-	data_mark();
-	other_thread();
+	test_gate_marks(SLACK);
+	test_gate_marks(LATE);
+	test_another_file();
+	test_another_mapping();
+	test_second_mapping();
+	test_data_mark();
+	test_other_thread();
 	return check_done();
 }

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every sample is in exactly one class. All facts that there can be are tried; the classes'
- * definitions, written down here once more and each for itself, must agree in exactly one place,
- * and that must be the one that the function gives.
+ * Every sample is in exactly one class: for each combination of facts, exactly one of the class
+ * definitions repeated below must hold, and the function under test must return that class.
  */
 #include "harness/selftest/support/check.h"
 #include "validators/sample_class.h"
 
-static bool is(enum jp_sample_class class, const struct jp_sample_facts *facts)
+static bool is_in_class(enum jp_sample_class class, const struct jp_sample_facts *facts)
 {
 	bool code = facts->code, live = !code && facts->in_window;
 	bool foreign = live && facts->where == JP_IN_OTHERS;
 	bool ours = live && !foreign && facts->watched;
-	/* A living thread within a path always has a user part. */
+	/* A living thread inside a path always has a user part. */
 	bool blind = facts->kernel && !facts->user_part;
 	bool bare = blind && !(facts->where == JP_INSIDE && !facts->ended);
 
@@ -38,8 +37,7 @@ static bool is(enum jp_sample_class class, const struct jp_sample_facts *facts)
 	}
 }
 
-/* Those handlers of the truth that wait, whatever stands between them. */
-static void waits(void)
+static void test_waits(void)
 {
 	const struct jp_event acts[] = {{.type = JP_EVENT_EXEC}, {.type = JP_EVENT_WAIT},
 					{.type = JP_EVENT_MAP},  {.type = JP_EVENT_MAP},
@@ -50,7 +48,7 @@ static void waits(void)
 
 	check(!jp_sample_facts_begin(&of, &evidence) && of.nr_waits == 2 &&
 		      of.waits[0] == &acts[1] && of.waits[1] == &acts[4],
-	      "%zu handlers wait", of.nr_waits);
+	      "the two waiting handlers are found: %zu", of.nr_waits);
 	jp_sample_facts_end(&of);
 }
 
@@ -75,19 +73,19 @@ int main(void)
 
 			given[class]++;
 			for (enum jp_sample_class other = 0; other < JP_SAMPLE_CLASSES; other++)
-				holds += is(other, &facts);
-			if (holds == 1 && is(class, &facts))
+				holds += is_in_class(other, &facts);
+			if (holds == 1 && is_in_class(class, &facts))
 				continue;
 			good = false;
 			printf("# facts %x, where %d: %s, while %d classes hold\n", bits, where,
 			       jp_sample_class_text(class), holds);
 		}
 	}
-	check(good, "classes are total and disjoint");
+	check(good, "each combination of facts is in exactly one class");
 	good = true;
 	for (enum jp_sample_class class = 0; class < JP_SAMPLE_CLASSES; class ++)
 		good &= given[class] > 0;
-	check(good, "each class was given");
-	waits();
+	check(good, "each class occurs");
+	test_waits();
 	return check_done();
 }

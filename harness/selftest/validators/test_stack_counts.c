@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How many instructions were hit: places are told apart by function and offset, whatever their
- * numbers. */
+/* Counting distinct instructions with samples, by function and offset of any 32-bit values. */
 #include "harness/selftest/support/check.h"
 #include "validators/stack_counts.h"
 
-static uint64_t distinct(const uint32_t (*places)[2], size_t count)
+static uint64_t count_distinct(const uint32_t (*places)[2], size_t count)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {.truth = &truth};
@@ -37,8 +36,8 @@ int main(void)
 		{UINT32_MAX, 0}, {1, 8},          {UINT32_MAX / 2, 0},
 		{1, 4}};
 
-	check(!distinct(all, 0), "no sample hit none");
-	check(distinct(all, 1) == 1, "one hit one");
-	check(distinct(all, sizeof(all) / sizeof(*all)) == 7, "places that were hit again are one");
+	check(!count_distinct(all, 0), "without samples no instruction is counted");
+	check(count_distinct(all, 1) == 1, "one sample counts one instruction");
+	check(count_distinct(all, sizeof(all) / sizeof(*all)) == 7, "repeated hits are one");
 	return check_done();
 }

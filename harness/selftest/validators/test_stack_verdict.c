@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every stack gets exactly one verdict. All stacks of up to four frames over five addresses are
- * laid against several truths; the verdicts' definitions, written down here once more and each for
- * itself, must agree in exactly one place, and that must be the one that the function gives.
+ * Every stack gets exactly one verdict. For each stack of up to four frames over five addresses and
+ * each of several truths, exactly one of the verdict definitions repeated below must hold, and the
+ * function under test must return that verdict.
  */
 #include "harness/selftest/support/check.h"
 #include "validators/stack_verdict.h"
@@ -14,41 +14,42 @@ struct built_stack {
 	uint32_t count;
 };
 
-static bool equal(const struct built_stack *a, const struct built_stack *b)
+static bool stacks_equal(const struct built_stack *a, const struct built_stack *b)
 {
 	return a->count == b->count && !memcmp(a->frames, b->frames, a->count * sizeof(uint64_t));
 }
 
-static bool part_of(const struct built_stack *part, const struct built_stack *all)
+static bool is_part_of(const struct built_stack *part, const struct built_stack *all)
 {
-	/* By all ways of leaving frames out, not by the clever way. */
+	/* Try all ways to leave out frames. */
 	for (uint32_t mask = 0; mask < 1u << all->count; mask++) {
 		struct built_stack left = {.count = 0};
 
 		for (uint32_t i = 0; i < all->count; i++)
 			if (mask & 1u << i)
 				left.frames[left.count++] = all->frames[i];
-		if (equal(part, &left))
+		if (stacks_equal(part, &left))
 			return true;
 	}
 	return false;
 }
 
-static uint64_t root(const struct built_stack *stack)
+static uint64_t find_root(const struct built_stack *stack)
 {
 	return stack->count ? stack->frames[stack->count - 1] : 0;
 }
 
-static bool is(enum jp_verdict verdict, const struct built_stack *seen,
-	       const struct built_stack *must, const struct built_stack *whole)
+static bool is_verdict(enum jp_verdict verdict, const struct built_stack *seen,
+		       const struct built_stack *must, const struct built_stack *whole)
 {
-	bool exact = equal(seen, whole);
-	bool as_must = equal(seen, must) && !exact;
-	bool true_frames = (part_of(seen, whole) || part_of(seen, must)) &&
+	bool exact = stacks_equal(seen, whole);
+	bool as_must = stacks_equal(seen, must) && !exact;
+	bool true_frames = (is_part_of(seen, whole) || is_part_of(seen, must)) &&
 			   (!seen->count || seen->frames[0] == whole->frames[0]);
 	bool settled = exact || as_must;
-	bool rooted = seen->count && (root(seen) == root(whole) || root(seen) == root(must));
-	bool all_that_must = part_of(must, seen);
+	bool rooted = seen->count &&
+		      (find_root(seen) == find_root(whole) || find_root(seen) == find_root(must));
+	bool all_that_must = is_part_of(must, seen);
 
 	switch (verdict) {
 	case JP_EXACT:
@@ -73,7 +74,7 @@ static bool is(enum jp_verdict verdict, const struct built_stack *seen,
 	}
 }
 
-static bool next(struct built_stack *stack)
+static bool next_stack(struct built_stack *stack)
 {
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (++stack->frames[i] <= ADDRESSES)
@@ -86,9 +87,9 @@ static bool next(struct built_stack *stack)
 	return true;
 }
 
-/* What a method saw of a stack of four frames, whose second and third stand 16 and 40 bytes above
- * sp, the last one nobody knows where. */
-static void predicted(void)
+/* Whether a truncated stack is as predicted. The stack has four frames; the second and third lie 16
+ * and 40 bytes above sp, the last at an unknown place. */
+static void test_predicted(void)
 {
 	static uint64_t must[] = {1, 2, 3, 4}, at[] = {0, 1016, 1040, 0};
 	static const struct {
@@ -101,26 +102,124 @@ static void predicted(void)
 		uint64_t dumped;
 		bool predicted;
 	} table[] = {
-		{"all", JP_CHAIN, {1, 2, 3, 4}, 4, JP_UNWIND_KERNEL, false, 0, true},
-		{"all", JP_DUMP, {1, 2, 3, 4}, 4, JP_UNWIND_ROOT, false, 64, true},
-		{"nothing", JP_DUMP, {0}, 0, JP_UNWIND_NO_DATA, true, 0, false},
-		{"nothing", JP_CHAIN, {0}, 0, JP_UNWIND_MAX_STACK, true, 0, false},
-		{"more", JP_CHAIN, {1, 2, 3, 4, 5}, 5, JP_UNWIND_MAX_STACK, true, 0, false},
-		{"another last one", JP_DUMP, {1, 2, 5}, 3, JP_UNWIND_DUMP_END, true, 48, false},
-		{"another", JP_CHAIN, {1, 5, 3, 4}, 4, JP_UNWIND_KERNEL, false, 0, false},
-		{"full", JP_CHAIN, {1, 2}, 2, JP_UNWIND_MAX_STACK, true, 4096, true},
-		{"not full", JP_CHAIN, {1, 2}, 2, JP_UNWIND_KERNEL, false, 4096, false},
-		{"beside a small dump", JP_CHAIN, {1}, 1, JP_UNWIND_KERNEL, false, 8, false},
-		{"a chain beside none", JP_CHAIN, {1, 2}, 2, JP_UNWIND_KERNEL, false, 0, false},
-		{"a chain of another", JP_CHAIN, {1, 2, 3}, 3, JP_UNWIND_NOT_CAME, true, 40, false},
-		{"up to the dump's end", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_END, true, 40, true},
-		{"up to it, by a page", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_SHORT, false, 40, true},
-		{"before it", JP_DUMP, {1, 2}, 2, JP_UNWIND_DUMP_END, true, 48, false},
-		{"before it, and far", JP_DUMP_FP, {1}, 1, JP_UNWIND_BAD_FRAME, false, 64, false},
+		{"a whole callchain", JP_CHAIN, {1, 2, 3, 4}, 4, JP_UNWIND_KERNEL, false, 0, true},
+		{"all of a dump", JP_DUMP, {1, 2, 3, 4}, 4, JP_UNWIND_ROOT, false, 64, true},
+		{"no frame of a dump", JP_DUMP, {0}, 0, JP_UNWIND_NO_DATA, true, 0, false},
+		{"an empty callchain", JP_CHAIN, {0}, 0, JP_UNWIND_MAX_STACK, true, 0, false},
+		{"a frame too many",
+		 JP_CHAIN,
+		 {1, 2, 3, 4, 5},
+		 5,
+		 JP_UNWIND_MAX_STACK,
+		 true,
+		 0,
+		 false},
+		{"a wrong last frame", JP_DUMP, {1, 2, 5}, 3, JP_UNWIND_DUMP_END, true, 48, false},
+		{"a wrong second frame",
+		 JP_CHAIN,
+		 {1, 5, 3, 4},
+		 4,
+		 JP_UNWIND_KERNEL,
+		 false,
+		 0,
+		 false},
+		{"a callchain cut at the limit",
+		 JP_CHAIN,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_MAX_STACK,
+		 true,
+		 4096,
+		 true},
+		{"a callchain cut below the limit",
+		 JP_CHAIN,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_KERNEL,
+		 false,
+		 4096,
+		 false},
+		{"a cut callchain beside a small dump",
+		 JP_CHAIN,
+		 {1},
+		 1,
+		 JP_UNWIND_KERNEL,
+		 false,
+		 8,
+		 false},
+		{"a cut callchain without a dump",
+		 JP_CHAIN,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_KERNEL,
+		 false,
+		 0,
+		 false},
+		{"a deferred callchain that never came",
+		 JP_CHAIN,
+		 {1, 2, 3},
+		 3,
+		 JP_UNWIND_NOT_CAME,
+		 true,
+		 40,
+		 false},
+		{"frames up to the dump's end",
+		 JP_DUMP,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_DUMP_END,
+		 true,
+		 40,
+		 true},
+		{"frames up to the end of a dump cut by a page",
+		 JP_DUMP,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_DUMP_SHORT,
+		 false,
+		 40,
+		 true},
+		{"frames that end before the dump",
+		 JP_DUMP,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_DUMP_END,
+		 true,
+		 48,
+		 false},
+		{"one frame far before the dump's end",
+		 JP_DUMP_FP,
+		 {1},
+		 1,
+		 JP_UNWIND_BAD_FRAME,
+		 false,
+		 64,
+		 false},
 		{"an empty dump", JP_DUMP, {1}, 1, JP_UNWIND_DUMP_SHORT, false, 0, true},
-		{"native, cut", JP_DUMP, {1, 2, 3}, 3, JP_UNWIND_DUMP_END, true, 64, true},
-		{"native, not cut", JP_DUMP, {1, 2, 3}, 3, JP_UNWIND_BAD_CFI, false, 64, false},
-		{"a full dump", JP_DUMP, {1, 2}, 2, JP_UNWIND_MAX_STACK, true, 4096, false},
+		{"a native frame missing behind the dump's end",
+		 JP_DUMP,
+		 {1, 2, 3},
+		 3,
+		 JP_UNWIND_DUMP_END,
+		 true,
+		 64,
+		 true},
+		{"a native frame missing within the dump",
+		 JP_DUMP,
+		 {1, 2, 3},
+		 3,
+		 JP_UNWIND_BAD_CFI,
+		 false,
+		 64,
+		 false},
+		{"a dump cut at the frame limit",
+		 JP_DUMP,
+		 {1, 2},
+		 2,
+		 JP_UNWIND_MAX_STACK,
+		 true,
+		 4096,
+		 false},
 	};
 	const struct jp_truth_stack truth = {.nr_seen = 4, .seen = must, .at = at};
 
@@ -163,24 +262,23 @@ int main(void)
 
 			given[verdict]++;
 			for (enum jp_verdict other = 0; other < JP_VERDICTS; other++)
-				holds += is(other, &seen, must, whole);
-			if (holds == 1 && is(verdict, &seen, must, whole))
+				holds += is_verdict(other, &seen, must, whole);
+			if (holds == 1 && is_verdict(verdict, &seen, must, whole))
 				continue;
 			good = false;
 			printf("# %s: %u frames, first %d: %s, while %d verdicts hold\n",
 			       truths[i].name, seen.count, (int)seen.frames[0],
 			       jp_verdict_text(verdict), holds);
-		} while (next(&seen));
+		} while (next_stack(&seen));
 	}
-	check(good, "verdicts are total and disjoint");
+	check(good, "each stack has exactly one verdict");
 	for (enum jp_verdict verdict = JP_WRONG; verdict < JP_VERDICTS; verdict++) {
 		if (given[verdict])
 			continue;
 		good = false;
-		printf("# no stack was found to be %s: the test tests nothing there\n",
-		       jp_verdict_text(verdict));
+		printf("# no stack has the verdict %s\n", jp_verdict_text(verdict));
 	}
-	check(good, "each verdict was given");
-	predicted();
+	check(good, "each verdict occurs");
+	test_predicted();
 	return check_done();
 }

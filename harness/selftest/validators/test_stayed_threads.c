@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Activations whose threads stayed on their CPU: where their samples are. */
+/* While a thread held its CPU, its samples must be there, and no other thread's. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -9,7 +9,7 @@ enum { PID = 9, SLACK = 10, PERIOD = 200000, LENGTH = PERIOD * 9 / 2, BREAK = PE
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
 static const struct jp_event_asked on_cpus = {.cpus = true, .kernel = true};
 
-static struct jp_truth truth_of(struct jp_truth_activation *activations, size_t count)
+static struct jp_truth make_truth(struct jp_truth_activation *activations, size_t count)
 {
 	return (struct jp_truth){.version = 3,
 				 .incarnations = &image,
@@ -18,8 +18,8 @@ static struct jp_truth truth_of(struct jp_truth_activation *activations, size_t 
 				 .nr_activations = count};
 }
 
-/* Activation @i of four and a half periods, of which its thread was off its CPU for so many ns. */
-static struct jp_truth_activation activation(uint32_t tid, uint64_t i, uint64_t off)
+/* Makes activation @i of four and a half periods, with its thread off the CPU for @off ns. */
+static struct jp_truth_activation make_activation(uint32_t tid, uint64_t i, uint64_t off)
 {
 	const uint64_t enter = (1 + i) * (LENGTH + BREAK);
 
@@ -31,7 +31,7 @@ static struct jp_truth_activation activation(uint32_t tid, uint64_t i, uint64_t 
 					    .cpu = LENGTH - off};
 }
 
-static struct jp_event sample(uint32_t tid, uint64_t time, uint32_t cpu)
+static struct jp_event make_sample(uint32_t tid, uint64_t time, uint32_t cpu)
 {
 	struct jp_event event = MADE_EVENT(SAMPLE, PID, time, .asked = &on_cpus, .cpu = cpu,
 					   .sample = {.ip = 0x1800, .period = PERIOD});
@@ -40,9 +40,8 @@ static struct jp_event sample(uint32_t tid, uint64_t time, uint32_t cpu)
 	return event;
 }
 
-/* Where the second of two samples is, beside the first, which is on CPU 0 in the middle of an
- * activation. */
-static void places(void)
+/* The first sample is on CPU 0, in the middle of an activation of PID; each row is a second. */
+static void test_samples(void)
 {
 	static const struct {
 		uint64_t off;
@@ -52,38 +51,38 @@ static void places(void)
 	} rows[] = {
 		{0, PID, 0, 1000, false},
 		{0, PID, 1, 1000, true},
-		{1000, PID, 1, 1000, false}, /* moved meanwhile */
+		{1000, PID, 1, 1000, false}, /* may have migrated */
 		{0, PID + 1, 1, 1000, false},
 		{0, PID + 1, 0, 1000, true},
 		{0, PID + 1, 0, -1000, true},
-		{1000, PID + 1, 0, 1000, false}, /* took turns */
+		{1000, PID + 1, 0, 1000, false}, /* may have shared the CPU */
 		{0, PID + 1, 0, LENGTH / 2 - SLACK - 1, true},
-		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* it may be behind its end */
+		{0, PID + 1, 0, LENGTH / 2 - SLACK, false}, /* may be behind the end */
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK + 1, true},
 		{0, PID + 1, 0, -LENGTH / 2 + SLACK, false},
 		{0, PID, 1, LENGTH, false}, /* in no activation */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_truth_activation one = activation(PID, 0, rows[i].off);
-		struct jp_truth truth = truth_of(&one, 1);
+		struct jp_truth_activation one = make_activation(PID, 0, rows[i].off);
+		struct jp_truth truth = make_truth(&one, 1);
 		const struct jp_evidence evidence = {.truth = &truth, .info = {.slack = SLACK}};
 		const uint64_t middle = one.enter + LENGTH / 2;
-		const struct jp_event first = sample(PID, middle, 0);
+		const struct jp_event first = make_sample(PID, middle, 0);
 		const struct jp_event second =
-			sample(rows[i].tid, middle + (uint64_t)rows[i].later, rows[i].cpu);
+			make_sample(rows[i].tid, middle + (uint64_t)rows[i].later, rows[i].cpu);
 		const struct jp_event events[] = {rows[i].later < 0 ? second : first,
 						  rows[i].later < 0 ? first : second};
 
 		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
 				      rows[i].bad &&
 			      exceptions == rows[i].bad,
-		      "row %zu: %s", i, rows[i].bad ? "cannot be" : "may be");
+		      "sample %zu: %s", i, rows[i].bad ? "impossible" : "possible");
 	}
 }
 
-/* The same of what another thread did meanwhile, as a record of an event of ours tells. */
-static void records(void)
+/* The same for a record that another thread caused meanwhile. */
+static void test_records(void)
 {
 	static const struct {
 		const char *what;
@@ -92,24 +91,24 @@ static void records(void)
 		uint32_t cpu;
 		bool bad;
 	} rows[] = {
-		{"on its own CPU", JP_EVENT_EXIT, 7, 1, 1, false},
-		{"a fork on the CPU of who stayed", JP_EVENT_FORK, 7, 1, 0, true},
-		{"an end", JP_EVENT_EXIT, 7, 1, 0, true},
-		{"who reads what was lost", JP_EVENT_LOST_SAMPLES, 7, 1, 0, false},
-		{"read in /proc", JP_EVENT_EXIT, 0, 1, 0, false},
-		{"before all events are on", JP_EVENT_EXIT, 7, UINT32_MAX, 0, false},
-		{"of another profiler", JP_EVENT_EXIT, 7, 0, 0, false},
+		{"an exit on another CPU", JP_EVENT_EXIT, 7, 1, 1, false},
+		{"a fork on the held CPU", JP_EVENT_FORK, 7, 1, 0, true},
+		{"an exit on the held CPU", JP_EVENT_EXIT, 7, 1, 0, true},
+		{"LOST_SAMPLES, written by a reader", JP_EVENT_LOST_SAMPLES, 7, 1, 0, false},
+		{"a record synthesized from /proc", JP_EVENT_EXIT, 0, 1, 0, false},
+		{"a record before all events were enabled", JP_EVENT_EXIT, 7, UINT32_MAX, 0, false},
+		{"another profiler's record", JP_EVENT_EXIT, 7, 0, 0, false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct jp_truth_activation one = activation(PID, 0, 0);
-		struct jp_truth truth = truth_of(&one, 1);
+		struct jp_truth_activation one = make_activation(PID, 0, 0);
+		struct jp_truth truth = make_truth(&one, 1);
 		const struct jp_evidence evidence = {
 			.truth = &truth,
 			.info = {.slack = SLACK, .first_enabled = rows[i].first_enabled},
 			.intervals = {.gate = ""}};
 		const uint64_t middle = one.enter + LENGTH / 2;
-		struct jp_event events[] = {sample(PID, middle, 0),
+		struct jp_event events[] = {make_sample(PID, middle, 0),
 					    MADE_EVENT(EXIT, PID, middle + 1000, .asked = &on_cpus,
 						       .cpu = rows[i].cpu, .id = rows[i].id)};
 
@@ -118,13 +117,13 @@ static void records(void)
 		check(judge("stayed_threads", &evidence, events, 2, "samples.cpu").k ==
 				      rows[i].bad &&
 			      exceptions == rows[i].bad,
-		      "%s: %s", rows[i].what, rows[i].bad ? "cannot be" : "may be");
+		      "%s: %s", rows[i].what, rows[i].bad ? "impossible" : "possible");
 	}
 }
 
 int main(void)
 {
-	records();
-	places();
+	test_records();
+	test_samples();
 	return check_done();
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sums by thread, against the witness's samples of each. */
+/* Sums of weights per thread, compared with the witness's samples. */
 #include "harness/judge/validator.h"
 #include "harness/selftest/support/check.h"
 #include "validators/summed_weights.h"
 
 enum { PID = 9, THREADS = 3, DUE = 1000, PERIOD = 1000 };
 
-/* One thread has the samples of the two others, in whatever order they are kept. */
-static void moved(void)
+/* One thread got the samples of the two others too. */
+static void test_moved(void)
 {
 	struct jp_witness_sample samples[THREADS * DUE];
 	struct jp_truth_activation all[THREADS];
@@ -36,14 +36,15 @@ static void moved(void)
 		    jp_summed_weights_add(&weights, PID, PID + whose, THREADS * DUE, true, false) ||
 		    jp_summed_weights_judge(&weights, &findings))
 			exit(99);
-		/* A thread with one gap may have 9.6 samples more or less. */
+		/* A thread with one gap may have up to 9.6 samples more or less. */
 		check(weights.moved > 2 * (DUE - 11) && weights.moved < 2 * DUE,
-		      "thread %u has %d samples of both others", PID + whose, (int)weights.moved);
+		      "thread %u has %d samples that belong to others", PID + whose,
+		      (int)weights.moved);
 		snprintf(begin, sizeof(begin), "pid %u, thread %u has %u samples", PID, PID + whose,
 			 THREADS * DUE);
 		check(findings.nr_exceptions == 1 &&
 			      !strncmp(findings.exceptions->first, begin, strlen(begin)),
-		      "the finding: %s",
+		      "the finding names the thread: %s",
 		      findings.nr_exceptions ? findings.exceptions->first : "nothing");
 		jp_summed_weights_free(&weights);
 		jp_findings_free(&findings);
@@ -52,6 +53,6 @@ static void moved(void)
 
 int main(void)
 {
-	moved();
+	test_moved();
 	return check_done();
 }

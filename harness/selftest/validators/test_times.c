@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Validators at the borders of their times, on evidence that no recorded run has. */
+/* Validators at the ends of their time ranges, on evidence that no recorded run has. */
 #include <inttypes.h>
 
 #include "harness/selftest/support/check.h"
@@ -10,7 +10,7 @@ enum { PID = 9, SLACK = 10, RX = JP_PROT_READ | JP_PROT_EXEC };
 
 #define LAUNCHED MADE_ACT(EXEC, PID, PID, 5, 6, .task = {.how = JP_HOW_LAUNCH})
 
-/* What one process did or had, of whose events all were on. */
+/* A capture whose events were always enabled, and one process with one file. */
 static const struct jp_capture_info always = {
 	.slack = SLACK, .enabled = 1, .sampling = 1, .stopped = 9999};
 static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .first = true};
@@ -31,7 +31,7 @@ static struct jp_interval watched[] = {
 	{1, PID, 2190, 2200, 3000, 3010},
 };
 
-static struct jp_evidence gated(struct jp_truth *truth, size_t count)
+static struct jp_evidence make_gated(struct jp_truth *truth, size_t count)
 {
 	return (struct jp_evidence){.truth = truth,
 				    .info = {.slack = SLACK, .enabled = 1, .stopped = 9999},
@@ -42,8 +42,8 @@ static struct jp_evidence gated(struct jp_truth *truth, size_t count)
 						  .nr_intervals = count}};
 }
 
-/* A process that surely was there within its interval, by either clock. */
-static void within_an_interval(void)
+/* A process image counts if it certainly existed during its interval. */
+static void test_images_in_interval(void)
 {
 	static const struct {
 		uint64_t after, until;
@@ -58,17 +58,16 @@ static void within_an_interval(void)
 						   .until = rows[i].until,
 						   .first = true};
 		struct jp_truth truth = {.version = 3, .incarnations = &one, .nr_incarnations = 1};
-		const struct jp_evidence evidence = gated(&truth, 1);
+		const struct jp_evidence evidence = make_gated(&truth, 1);
 
 		check(judge("processes", &evidence, NULL, 0, "processes.images").k ==
 			      rows[i].images,
-		      "from %d to %lld: %d to be known", (int)rows[i].after,
+		      "an image from %d to %lld: %d must be known", (int)rows[i].after,
 		      (long long)rows[i].until, (int)rows[i].images);
 	}
 }
 
-/* A sample is credited to a file from when it surely was there until it may have gone. */
-static void credited(void)
+static void test_credited_samples(void)
 {
 	struct jp_truth truth = {.version = 3, .files = &file, .nr_files = 1};
 	const struct jp_evidence evidence = {.truth = &truth, .info = always};
@@ -76,7 +75,7 @@ static void credited(void)
 		uint64_t time, samples;
 	} rows[] = {{1000, 0}, {1009, 0}, {1010, 1}, {1990, 1}, {1991, 0}};
 
-	check(!jp_truth_index_files(&truth), "files are found");
+	check(!jp_truth_index_files(&truth), "files are indexed");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event events[] = {
 			MADE_EVENT(MAP, PID, 500, MADE_MAP(0x1000, 0x1000, RX, "/bin/a")),
@@ -87,14 +86,14 @@ static void credited(void)
 			judge("processes", &evidence, events, 2, "files.credited");
 
 		check(metric.n == rows[i].samples && metric.k == rows[i].samples,
-		      "a sample at %d: %d of %d credited", (int)rows[i].time, (int)metric.k,
+		      "of a sample at %d, %d of %d are credited", (int)rows[i].time, (int)metric.k,
 		      (int)metric.n);
 	}
 	jp_boxes_free(&truth.files_at);
 }
 
-/* A file that became known while it was there came late. */
-static void late(void)
+/* A record is late if it comes while the file is mapped, and missing after that. */
+static void test_late_records(void)
 {
 	struct jp_truth truth = {.version = 3,
 				 .files = &file,
@@ -106,7 +105,7 @@ static void late(void)
 		uint64_t time, late, missing;
 	} rows[] = {{1010, 0, 0}, {1011, 1, 0}, {1989, 1, 0}, {1990, 0, 1}};
 
-	check(!jp_truth_index_files(&truth), "files are found");
+	check(!jp_truth_index_files(&truth), "files are indexed");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct jp_event event =
 			MADE_EVENT(MAP, PID, rows[i].time, .before = rows[i].time,
@@ -117,14 +116,13 @@ static void late(void)
 				      rows[i].missing,
 		      "a record at %d: %s", (int)rows[i].time,
 		      rows[i].late      ? "late"
-		      : rows[i].missing ? "none"
+		      : rows[i].missing ? "too late"
 					: "in time");
 	}
 	jp_boxes_free(&truth.files_at);
 }
 
-/* A thread whose FORK and EXIT the capture was to tell, and does not. */
-static void untold_thread(void)
+static void test_missing_thread(void)
 {
 	struct jp_event acts[] = {
 		LAUNCHED,
@@ -139,13 +137,12 @@ static void untold_thread(void)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		const struct jp_metric metric = judge("tasks", &evidence, NULL, 0, names[i]);
 
-		check(metric.k == 1 && metric.n == 1, "%s: %d of %d", names[i], (int)metric.k,
-		      (int)metric.n);
+		check(metric.k == 1 && metric.n == 1, "%s counts the thread: %d of %d", names[i],
+		      (int)metric.k, (int)metric.n);
 	}
 }
 
-/* Who attaches tells what those are called that were there before. */
-static void untold_name(void)
+static void test_missing_name(void)
 {
 	struct jp_event act = LAUNCHED;
 	struct jp_truth truth = {.version = 3, .acts = &act, .nr_acts = 1};
@@ -154,11 +151,11 @@ static void untold_name(void)
 		.info = {.slack = SLACK, .enabled = 500, .sampling = 600, .stopped = 9999}};
 
 	check(judge("tasks", &evidence, NULL, 0, "comm.missing").k == 1 && exceptions == 1,
-	      "one name is missing, and whose is said");
+	      "the missing name is one exception");
 }
 
-/* A process may be listed by each name that it had between asking and its interval. */
-static void listed_names(void)
+/* A process may be listed by any name that it had between its request and its interval. */
+static void test_listed_names(void)
 {
 	static const struct {
 		uint64_t renamed;
@@ -176,22 +173,21 @@ static void listed_names(void)
 			MADE_ACT(COMM, PID, PID, renamed, renamed + 4, .comm = {.name = "new"}),
 		};
 		struct jp_truth truth = {.version = 3, .acts = acts, .nr_acts = 3};
-		struct jp_evidence evidence = gated(&truth, 1);
+		struct jp_evidence evidence = make_gated(&truth, 1);
 		struct jp_announced one = asked[0];
 
 		strcpy(one.comm, rows[i].listed);
 		evidence.intervals.processes = &one;
 		check(judge("gate_names", &evidence, NULL, 0, "gated.listed").k == rows[i].wrong,
-		      "called new from %d on, and listed as %s: %s", (int)renamed, rows[i].listed,
-		      rows[i].wrong ? "wrong" : "right");
+		      "a process renamed at %d and listed as %s is %s", (int)renamed,
+		      rows[i].listed, rows[i].wrong ? "wrong" : "right");
 	}
 }
 
-/* What is told up to the end of a pid's interval is of the life that had it. */
-static void lives_of_a_pid(void)
+static void test_lives_of_a_pid(void)
 {
 	struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = gated(&truth, 2);
+	const struct jp_evidence evidence = make_gated(&truth, 2);
 
 	for (uint64_t time = 2009; time <= 2011; time++) {
 		const struct jp_event event =
@@ -201,16 +197,16 @@ static void lives_of_a_pid(void)
 				      (time <= 2010) &&
 			      judge("gated_capture", &evidence, &event, 1, "process.2.mmap2").k ==
 				      (time > 2010),
-		      "a mapping at %d is the %s life's", (int)time,
+		      "a mapping at %d belongs to the %s life", (int)time,
 		      time <= 2010 ? "first" : "second");
 	}
 }
 
-/* What a sample in its interval has is what was told before it. */
-static void told_before_samples(void)
+/* A sample is mapped or named only by records before it. */
+static void test_records_before_samples(void)
 {
 	struct jp_truth truth = {.version = 3};
-	const struct jp_evidence evidence = gated(&truth, 1);
+	const struct jp_evidence evidence = make_gated(&truth, 1);
 	const struct jp_event events[] = {
 		MADE_EVENT(SAMPLE, PID, 1500, .sample = {.ip = 0x1800, .user = true}),
 		MADE_EVENT(MAP, PID, 1510, MADE_MAP(0x1000, 0x1000, RX, "//anon")),
@@ -230,37 +226,34 @@ static void told_before_samples(void)
 		const struct jp_metric metric =
 			judge("gated_capture", &evidence, events, 5, rows[i].metric);
 
-		check(metric.n == 3 && metric.k == rows[i].samples, "%s: %d of %d", rows[i].metric,
-		      (int)metric.k, (int)metric.n);
+		check(metric.n == 3 && metric.k == rows[i].samples,
+		      "%s counts only later samples: %d of %d", rows[i].metric, (int)metric.k,
+		      (int)metric.n);
 	}
 }
 
-/* Who has no interval is known all the same, where a gate leaves records alone. */
-static void no_interval(void)
+/* A process without an interval must be recorded if the gate does not hold back records. */
+static void test_no_interval(void)
 {
 	static const char *const gates[] = {"sideband", "none"};
-	struct jp_truth_incarnation launched = image;
 	struct jp_event acts[] = {
 		LAUNCHED,
 		MADE_ACT(MAP, PID, PID, 1000, 1001, MADE_MAP(0x10000, 0x4000, RX, "//anon")),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 2,
-				 .incarnations = &launched,
-				 .nr_incarnations = 1};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 2, image);
 
 	for (int i = 0; i < 2; i++) {
-		struct jp_evidence evidence = gated(&truth, 0);
+		struct jp_evidence evidence = make_gated(&truth, 0);
 
 		strcpy(evidence.intervals.gate, gates[i]);
 		check(judge("equal_mappings", &evidence, NULL, 0, "mappings.missing").k == !i,
-		      "gate %s: what has no record is %s", gates[i], i ? "let be" : "missing");
+		      "gate %s: a mapping without a record is %s", gates[i],
+		      i ? "allowed" : "missing");
 	}
 }
 
-/* A record of a part is wrong as long as the whole was surely there: for longer than @slack. */
-static void parts(uint64_t slack)
+/* A record of half a mapping is wrong while the whole was certainly mapped, within @slack. */
+static void test_parts(uint64_t slack)
 {
 	const uint64_t from = 1001, until = from + 2 * slack + 1000;
 	static const char record[] = "of the kernel's";
@@ -270,11 +263,7 @@ static void parts(uint64_t slack)
 		MADE_ACT(UNMAP, PID, PID, until, until + 1,
 			 .map = {.addr = 0x10000, .len = 0x4000}),
 	};
-	struct jp_truth truth = {.version = 3,
-				 .acts = acts,
-				 .nr_acts = 3,
-				 .incarnations = &image,
-				 .nr_incarnations = 1};
+	struct jp_truth truth = TRUTH_OF_ACTS(acts, 3, image);
 	const struct jp_evidence evidence = {
 		.truth = &truth,
 		.info = {.slack = slack, .enabled = 1, .sampling = 1, .stopped = UINT64_MAX}};
@@ -299,11 +288,11 @@ static void parts(uint64_t slack)
 	}
 }
 
-/* A record is of a thread of its own process, whatever numbers others have. */
-static void threads(void)
+/* A record's tid must be of its own process, even if another pid has equal lower bits. */
+static void test_threads(void)
 {
 	enum { OTHER_TID = 77 };
-	/* In the lower bits as the process, with another thread. */
+	/* Another process whose pid has the same lower bits. */
 	const uint32_t other = PID | UINT32_C(1) << 31;
 	struct jp_truth_incarnation images[] = {image, image};
 	struct jp_event acts[] = {
@@ -323,14 +312,14 @@ static void threads(void)
 
 	images[1].pid = other;
 	check(!judge("mapping_records", &evidence, &event, 1, "mappings.invented").k,
-	      "a record of its first thread");
+	      "a record of the process's own thread is right");
 	event.tid = OTHER_TID;
 	check(judge("mapping_records", &evidence, &event, 1, "mappings.invented").k == 1,
-	      "a record of another process's thread");
+	      "a record of another process's thread is wrong");
 }
 
-/* How much native code takes to enter is known of some activations only. */
-static void edges(void)
+/* The CPU time spent on entering native code is known for some activations only. */
+static void test_boundary_samples(void)
 {
 	enum { SAMPLES = 100 };
 	struct jp_truth_activation activations[] = {
@@ -352,15 +341,15 @@ static void edges(void)
 							 .sample = {.ip = 0x1800, .user = true});
 	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      !exceptions,
-	      "nine tenths of the time are spent on entering: so are the samples");
+	      "if nine tenths of the CPU time are spent on entering, all samples may be boundary "
+	      "samples");
 	activations[1].cpu = UINT64_MAX;
 	check(judge("books", &evidence, samples, SAMPLES, "samples.edge").k == SAMPLES &&
 		      exceptions == 1,
-	      "where no time is known they are too many");
+	      "without known CPU time the same boundary samples are too many");
 }
 
-/* What perf's child is called until its exec has changed the name, it is called no longer. */
-static void launcher(void)
+static void test_launcher(void)
 {
 	struct jp_event acts[] = {
 		MADE_ACT(EXEC, PID, PID, 1000, 1001, .task = {.how = JP_HOW_LAUNCH})};
@@ -375,26 +364,26 @@ static void launcher(void)
 		const struct jp_metric metric = judge("comm", &evidence, events, 2, "comm.threads");
 
 		check(metric.n == 1 && metric.k == (time > 1001 + SLACK),
-		      "a sample at %d: %d of %d are called wrongly", (int)time, (int)metric.k,
+		      "of a sample at %d, %d of %d have a wrong name", (int)time, (int)metric.k,
 		      (int)metric.n);
 	}
 }
 
 int main(void)
 {
-	within_an_interval();
-	credited();
-	late();
-	untold_thread();
-	untold_name();
-	listed_names();
-	lives_of_a_pid();
-	told_before_samples();
-	no_interval();
-	parts(SLACK);
-	parts(UINT64_C(5) << 32);
-	threads();
-	edges();
-	launcher();
+	test_images_in_interval();
+	test_credited_samples();
+	test_late_records();
+	test_missing_thread();
+	test_missing_name();
+	test_listed_names();
+	test_lives_of_a_pid();
+	test_records_before_samples();
+	test_no_interval();
+	test_parts(SLACK);
+	test_parts(UINT64_C(5) << 32);
+	test_threads();
+	test_boundary_samples();
+	test_launcher();
 	return check_done();
 }

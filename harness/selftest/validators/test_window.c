@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The window that a capture states, held against what the runner saw and where the samples lie. */
+/* The window that a capture states, compared with the runner's observations and the samples. */
 #include "harness/outcome/checks.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
@@ -22,7 +22,7 @@ static const struct jp_capture_info right = {.policy = "none",
 					     .cpus = CPUS,
 					     .counted = CPUS * (ENDED - STARTED)};
 
-static bool refused(struct jp_capture_info info)
+static bool is_refused(struct jp_capture_info info)
 {
 	const struct jp_evidence evidence = {.info = info, .watched = watched};
 	struct jp_result result = {.outcome = JP_PASS};
@@ -31,7 +31,7 @@ static bool refused(struct jp_capture_info info)
 	return result.outcome == JP_ERROR;
 }
 
-static void stated(void)
+static void test_stated_window(void)
 {
 	static const struct {
 		const char *what;
@@ -46,24 +46,24 @@ static void stated(void)
 		{"counted", offsetof(struct jp_capture_info, counted), 0, CPUS * (ENDED - STARTED)},
 	};
 
-	check(!refused(right), "what the runner saw");
+	check(!is_refused(right), "a window that the runner observed is accepted");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct jp_capture_info info = right;
 		uint64_t *const value = (void *)((char *)&info + rows[i].at);
 
 		*value = rows[i].least;
-		check(!refused(info), "%s: the least", rows[i].what);
+		check(!is_refused(info), "%s: the least value is accepted", rows[i].what);
 		*value = rows[i].most;
-		check(!refused(info), "%s: the most", rows[i].what);
+		check(!is_refused(info), "%s: the greatest value is accepted", rows[i].what);
 		*value = rows[i].most + 1;
-		check(refused(info), "%s: more", rows[i].what);
+		check(is_refused(info), "%s: a greater value is refused", rows[i].what);
 		*value = rows[i].least - 1;
-		check(!rows[i].least || refused(info), "%s: less", rows[i].what);
+		check(!rows[i].least || is_refused(info), "%s: less is refused", rows[i].what);
 	}
 }
 
-/* Beside one right sample, one at a time from which no sample can be, or can. */
-static void taken(void)
+/* Besides one right sample, each row has one at a possible or impossible time. */
+static void test_sample_times(void)
 {
 	enum { HOUR = 3600 };
 	const uint64_t second = 1000000000, on = HOUR * second, off = 2 * on;
@@ -84,10 +84,10 @@ static void taken(void)
 		uint64_t time;
 		bool never;
 	} rows[] = {
-		{"before anything was on", on - SLACK - 1, true},
-		{"while it was turned on", on - SLACK, false},
-		{"while it was turned off", off + SLACK, false},
-		{"behind that", off + SLACK + 1, true},
+		{"before anything was enabled", on - SLACK - 1, true},
+		{"while events were enabled", on - SLACK, false},
+		{"while events were disabled", off + SLACK, false},
+		{"after that", off + SLACK + 1, true},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -96,12 +96,11 @@ static void taken(void)
 
 		judge("window", &evidence, events, 2, "window.samples");
 		check(!*judged_error == !rows[i].never, "a sample %s: %s", rows[i].what,
-		      rows[i].never ? judged_error : "may be");
+		      rows[i].never ? judged_error : "possible");
 	}
 }
 
-/* Few in the window, and more at one time. */
-static void held(void)
+static void test_samples_outside(void)
 {
 	struct jp_truth truth = {.version = 3};
 	const struct jp_evidence evidence = {
@@ -118,9 +117,9 @@ static void held(void)
 		uint64_t time;
 		bool most;
 	} rows[] = {
-		{"while it is started", 1500, true},
-		{"while it is stopped", 3500, true},
-		{"behind that", 4500, false},
+		{"while the capture is started", 1500, true},
+		{"while the capture is stopped", 3500, true},
+		{"after that", 4500, false},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -130,14 +129,14 @@ static void held(void)
 
 		judge("window", &evidence, events, 3, "window.samples");
 		check(!*judged_error == rows[i].most, "two of three samples %s: %s", rows[i].what,
-		      rows[i].most ? "they may be" : judged_error);
+		      rows[i].most ? "allowed" : judged_error);
 	}
 }
 
 int main(void)
 {
-	stated();
-	taken();
-	held();
+	test_stated_window();
+	test_sample_times();
+	test_samples_outside();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two clocks on the same threads: which differences the host explains, and which are faults. */
+/* Two clocks sample the same threads: the host explains some differences, others are faults. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/judged.h"
 #include "harness/selftest/support/made_events.h"
@@ -10,17 +10,17 @@ static struct jp_truth_incarnation image = {.pid = PID, .until = UINT64_MAX, .fi
 static const struct jp_event_asked task = {
 	.cpus = true, .kernel = true, .user = true, .inherit = true, .period = PERIOD};
 
-/* Both streams of one case. */
+/* The streams of samples of one case. */
 struct streams {
 	struct jp_event capture[MOST];
 	struct jp_witness_sample witness[MOST];
 	size_t nr_capture, nr_witness;
 	uint64_t lost, throttles;
-	unsigned hides; /* the kernel takes no sample in one of so many; 0: it takes all */
+	unsigned hides; /* the kernel skips one of so many samples at random; 0: none */
 };
 static struct streams made;
 
-/* A timer of a thread: when it expires next, in ns of the thread's time on its CPU. */
+/* A timer of a thread; times are in ns of the thread's CPU time. */
 struct timer {
 	uint64_t period, next;
 };
@@ -40,8 +40,8 @@ static void put_witness(uint32_t tid, uint32_t cpu, uint64_t time)
 		.time = time, .ip = 0x1800, .pid = PID, .tid = tid, .cpu = cpu, .user = true};
 }
 
-/* Whether the kernel takes a sample as @timer expires by @own; it goes on in whole periods. */
-static bool expires(struct timer *timer, uint64_t own, uint64_t *random)
+/* Advances @timer in whole periods to CPU time @own. Returns whether the kernel takes a sample. */
+static bool run_timer(struct timer *timer, uint64_t own, uint64_t *random)
 {
 	if (timer->next > own)
 		return false;
@@ -51,10 +51,11 @@ static bool expires(struct timer *timer, uint64_t own, uint64_t *random)
 }
 
 /*
- * Runs thread @tid for @periods on @cpu, one chance in @switches each microsecond of being switched
- * away for up to three periods, and as often of standing still with its CPU for up to three.
+ * Runs thread @tid for @periods on @cpu. In each microsecond the chance is 1 in @switches that it
+ * is switched away for up to three periods, and the same that the whole CPU stalls as long.
  */
-static void run(uint32_t tid, uint32_t cpu, unsigned periods, unsigned switches, uint64_t *random)
+static void run_thread(uint32_t tid, uint32_t cpu, unsigned periods, unsigned switches,
+		       uint64_t *random)
 {
 	struct timer capture = {PERIOD, check_random(random) % PERIOD};
 	struct timer witness = {jp_witness_period(PERIOD), check_random(random) % (PERIOD / 2)};
@@ -69,9 +70,9 @@ static void run(uint32_t tid, uint32_t cpu, unsigned periods, unsigned switches,
 			own += stall;
 			wall += stall;
 		}
-		if (expires(&capture, own, random))
+		if (run_timer(&capture, own, random))
 			put_capture(tid, cpu, wall + 3);
-		if (expires(&witness, own, random))
+		if (run_timer(&witness, own, random))
 			put_witness(tid, cpu, wall + 5);
 	}
 }
@@ -98,41 +99,41 @@ static size_t judge_streams(bool *skipped)
 	return exceptions;
 }
 
-static size_t faults(void)
+static size_t count_faults(void)
 {
 	return judge_streams(NULL);
 }
 
-static void drop(size_t from, size_t count)
+static void drop_samples(size_t from, size_t count)
 {
 	made.nr_capture -= count;
 	memmove(&made.capture[from], &made.capture[from + count],
 		(made.nr_capture - from) * sizeof(made.capture[0]));
 }
 
-static void begin(unsigned switches, uint64_t *random)
+static void make_streams(unsigned switches, uint64_t *random)
 {
 	made.nr_capture = made.nr_witness = 0;
 	made.lost = made.throttles = 0;
-	run(PID, 0, 500, switches, random);
+	run_thread(PID, 0, 500, switches, random);
 }
 
-static void honest(void)
+static void test_honest_streams(void)
 {
 	unsigned wrong = 0;
 
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
-		begin(seed % 2 ? 0 : 3000, &random);
-		run(PID + 1, 1, 300, 1000, &random);
-		wrong += faults() != 0;
+		make_streams(seed % 2 ? 0 : 3000, &random);
+		run_thread(PID + 1, 1, 300, 1000, &random);
+		wrong += count_faults() != 0;
 	}
-	check(!wrong, "200 pairs of streams, with switches and stalls: %u have a fault", wrong);
+	check(!wrong, "200 honest pairs with switches and stalls: %u have a fault", wrong);
 }
 
-/* A kernel that hides samples at random hides those of both clocks. */
-static void hidden(void)
+/* A kernel that skips samples at random does so for both clocks. */
+static void test_hidden_samples(void)
 {
 	unsigned wrong = 0, caught = 0;
 
@@ -140,55 +141,53 @@ static void hidden(void)
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
 		made.hides = 100;
-		begin(seed % 2 ? 0 : 20000, &random);
-		run(PID + 1, 1, 300, 3000, &random);
-		wrong += faults() != 0;
-		begin(0, &random);
+		make_streams(seed % 2 ? 0 : 20000, &random);
+		run_thread(PID + 1, 1, 300, 3000, &random);
+		wrong += count_faults() != 0;
+		make_streams(0, &random);
 		for (size_t i = 10; i < made.nr_capture; i += 12)
-			drop(i, 1);
-		caught += faults() != 0;
+			drop_samples(i, 1);
+		caught += count_faults() != 0;
 	}
 	made.hides = 0;
-	check(!wrong, "200 pairs of streams that both lack one of 100 samples: %u have a fault",
-	      wrong);
-	check(caught == 200, "a capture lacks one of 12 samples more: %u of 200 caught", caught);
+	check(!wrong, "200 pairs that both lack one of 100 samples: %u have a fault", wrong);
+	check(caught == 200, "a capture that lacks 1 of 12 more is caught: %u of 200", caught);
 }
 
-static void one_is_gone(void)
+static void test_few_missing(void)
 {
 	uint64_t random = 7;
 
-	begin(0, &random);
-	drop(200, 1);
-	check(!faults(), "a sample that is gone may be the switch of a context");
-	begin(0, &random);
+	make_streams(0, &random);
+	drop_samples(200, 1);
+	check(!count_faults(), "a sample that is gone may be the switch of a context");
+	make_streams(0, &random);
 	for (size_t at = 70; at <= 420; at += 70)
-		drop(at, 1);
-	check(faults() == 1, "six of 500 samples are gone one by one: a fault");
-	begin(0, &random);
+		drop_samples(at, 1);
+	check(count_faults() == 1, "six of 500 samples are gone one by one: a fault");
+	make_streams(0, &random);
 	made.nr_capture = made.nr_witness = 0;
-	run(PID, 0, 200, 0, &random);
+	run_thread(PID, 0, 200, 0, &random);
 	for (size_t at = 50; at <= 150; at += 50)
-		drop(at, 1);
-	check(faults() == 1, "three of 200 as well");
+		drop_samples(at, 1);
+	check(count_faults() == 1, "three of 200 as well");
 }
 
-static void in_a_row(void)
+static void test_missing_in_a_row(void)
 {
 	unsigned caught = 0;
 
 	for (size_t at = 1; at < 490; at++) {
 		uint64_t random = at;
 
-		begin(0, &random);
-		drop(at, 3);
-		caught += faults() != 0;
+		make_streams(0, &random);
+		drop_samples(at, 3);
+		caught += count_faults() != 0;
 	}
-	check(caught == 489, "three samples in a row are gone at any of 489 places: %u caught",
-	      caught);
+	check(caught == 489, "three missing in a row are caught at %u of 489 places", caught);
 }
 
-static void at_random(void)
+static void test_missing_at_random(void)
 {
 	unsigned caught = 0, excused = 0;
 
@@ -196,10 +195,10 @@ static void at_random(void)
 		uint64_t random = seed * 0x2545f4914f6cdd1d;
 		bool skipped;
 
-		begin(20000, &random);
+		make_streams(20000, &random);
 		for (size_t i = made.nr_capture; i-- > 0;)
 			if (i % 50 == seed % 50)
-				drop(i, 1);
+				drop_samples(i, 1);
 		caught += judge_streams(&skipped) != 0;
 		excused += skipped;
 	}
@@ -209,38 +208,38 @@ static void at_random(void)
 	      caught, excused);
 }
 
-static void others(void)
+static void test_other_faults(void)
 {
 	uint64_t random = 3;
 	size_t count;
 
-	begin(0, &random);
+	make_streams(0, &random);
 	for (size_t i = 0, n = made.nr_capture; i < n; i += 10)
 		put_capture(PID, 0, made.capture[i].time + 20);
-	check(faults() != 0, "each tenth sample is there twice");
+	check(count_faults() != 0, "duplicates of each tenth sample are a fault");
 
-	begin(0, &random);
+	make_streams(0, &random);
 	count = made.nr_capture;
-	run(PID + 1, 1, 300, 0, &random);
+	run_thread(PID + 1, 1, 300, 0, &random);
 	made.nr_capture = count;
-	check(faults() != 0, "all samples of a thread are gone");
+	check(count_faults() != 0, "a thread without samples is a fault");
 
-	begin(0, &random);
+	make_streams(0, &random);
 	for (size_t i = 100; i < 150; i++)
 		made.capture[i].tid = PID + 2;
-	check(faults() != 0, "samples of a thread under the id of another");
+	check(count_faults() != 0, "samples with another thread's tid are a fault");
 
-	begin(0, &random);
-	drop(200, 4);
+	make_streams(0, &random);
+	drop_samples(200, 4);
 	made.lost = 4;
-	check(!faults(), "the capture states how many were lost");
+	check(!count_faults(), "missing samples that the capture states as lost are allowed");
 	made.lost = 1;
-	check(faults() != 0, "and more are gone");
+	check(count_faults() != 0, "more missing samples than stated as lost are a fault");
 }
 
-/* The kernel stops both timers, the witness's first, until the tick that ends at each tenth
- * period; the capture states it. */
-static void throttle(bool both)
+/* Throttles both timers, the witness's first, until the tick at each tenth period, as the capture
+ * states. @both false: the witness's alone. */
+static void throttle_streams(bool both)
 {
 	size_t kept = 0;
 
@@ -261,40 +260,40 @@ static void throttle(bool both)
 	made.throttles = 50;
 }
 
-static void throttled(void)
+static void test_throttling(void)
 {
 	unsigned wrong = 0;
 
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t random = seed * 0x9e3779b97f4a7c15;
 
-		begin(0, &random);
-		throttle(seed % 2);
-		wrong += faults() != 0;
+		make_streams(0, &random);
+		throttle_streams(seed % 2);
+		wrong += count_faults() != 0;
 	}
-	check(!wrong, "50 pairs of streams that were throttled: %u have a fault", wrong);
+	check(!wrong, "50 pairs of throttled streams: %u have a fault", wrong);
 	wrong = 0;
 	for (uint64_t seed = 1; seed <= 50; seed++) {
 		uint64_t random = seed;
 
-		begin(0, &random);
-		throttle(true);
+		make_streams(0, &random);
+		throttle_streams(true);
 		for (size_t i = made.nr_capture; i-- > 0;)
 			if (i % 5 == 0)
-				drop(i, 1);
-		wrong += faults() != 0;
+				drop_samples(i, 1);
+		wrong += count_faults() != 0;
 	}
-	check(wrong == 50, "each fifth is gone from those: %u caught", wrong);
+	check(wrong == 50, "throttled streams without each fifth are caught: %u of 50", wrong);
 }
 
 int main(void)
 {
-	honest();
-	hidden();
-	one_is_gone();
-	in_a_row();
-	at_random();
-	others();
-	throttled();
+	test_honest_streams();
+	test_hidden_samples();
+	test_few_missing();
+	test_missing_in_a_row();
+	test_missing_at_random();
+	test_other_faults();
+	test_throttling();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What libdw may see of .eh_frame: each bound from both sides. */
+/* Checking .eh_frame before libdw reads it: each bound from both sides. */
 #include "harness/format/elf/cfi_check.h"
 #include "harness/selftest/support/check.h"
 
@@ -8,7 +8,7 @@ enum { ADDR = 0x5000, INDEX = 0x4000 };
 static unsigned char frame[1 << 14];
 static size_t frame_size, record_at;
 
-static void add(const void *bytes, size_t size)
+static void add_bytes(const void *bytes, size_t size)
 {
 	memcpy(frame + frame_size, bytes, size);
 	frame_size += size;
@@ -16,15 +16,15 @@ static void add(const void *bytes, size_t size)
 
 static void add8(uint8_t value)
 {
-	add(&value, 1);
+	add_bytes(&value, 1);
 }
 
 static void add32(uint32_t value)
 {
-	add(&value, 4);
+	add_bytes(&value, 4);
 }
 
-/* A record whose length end_record() fills in. */
+/* Begins a record; end_record() sets its length. */
 static void begin_record(uint32_t id)
 {
 	record_at = frame_size;
@@ -39,20 +39,20 @@ static void end_record(void)
 	memcpy(frame + record_at, &length, 4);
 }
 
-/* A CIE of one version and augmentation; what follows the return address register is @data. */
-static void cie_of(uint8_t version, const char *text, const char *data, size_t size)
+/* Begins a CIE whose return address register is followed by @data. */
+static void begin_cie(uint8_t version, const char *text, const char *data, size_t size)
 {
 	frame_size = 0;
 	begin_record(0);
 	add8(version);
-	add(text, strlen(text) + 1);
+	add_bytes(text, strlen(text) + 1);
 	add8(1);
 	add8(0x78);
 	add8(16);
-	add(data, size);
+	add_bytes(data, size);
 }
 
-/* An FDE of the CIE at 0 up to its instructions. */
+/* Begins an FDE of the CIE at 0, up to its instructions. */
 static void begin_fde(void)
 {
 	begin_record((uint32_t)frame_size + 4);
@@ -61,19 +61,19 @@ static void begin_fde(void)
 	add8(0); /* no augmentation data */
 }
 
-static void usual_cie(void)
+static void add_usual_cie(void)
 {
-	cie_of(1, "zR", "\1\x1b", 2);
+	begin_cie(1, "zR", "\1\x1b", 2);
 	end_record();
 }
 
-static void empty_fde(void)
+static void add_empty_fde(void)
 {
 	begin_fde();
 	end_record();
 }
 
-static bool sound(struct jp_cfi_sound *found)
+static bool is_sound(struct jp_cfi_sound *found)
 {
 	const struct jp_cfi_section section = {frame, frame_size, ADDR}, none = {NULL, 0, 0};
 	struct jp_error err;
@@ -81,19 +81,19 @@ static bool sound(struct jp_cfi_sound *found)
 	return !jp_cfi_check(&section, &none, found, &err);
 }
 
-/* Whether an FDE with these instructions behind a usual CIE is sound. */
-static bool takes(const void *instructions, size_t size, struct jp_cfi_sound *found)
+/* Returns whether an FDE with @instructions behind a usual CIE is sound. */
+static bool accepts(const void *instructions, size_t size, struct jp_cfi_sound *found)
 {
-	usual_cie();
+	add_usual_cie();
 	begin_fde();
-	add(instructions, size);
+	add_bytes(instructions, size);
 	end_record();
-	return sound(found);
+	return is_sound(found);
 }
 
-#define TAKES(text) takes(text, sizeof(text) - 1, &found)
+#define ACCEPTS(text) accepts(text, sizeof(text) - 1, &found)
 
-static void operands(void)
+static void test_operands(void)
 {
 	static const char *const one[] = {"\x02\1", "\x03\1\1", "\x04\1\1\1\1", "\x0e\1", "\x13\1",
 					  "\x06\1", "\x07\1",   "\x08\1",       "\x0d\1"};
@@ -101,56 +101,65 @@ static void operands(void)
 					  "\x12\1\1", "\x14\1\1", "\x15\1\1", "\x2f\1\1"};
 	struct jp_cfi_sound found;
 
-	check(TAKES("") && TAKES("\0\0\x41\xc1"), "none, and those without an operand");
+	check(ACCEPTS("") && ACCEPTS("\0\0\x41\xc1"),
+	      "no instructions, and those without an operand, are sound");
 	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
-		check(takes(one[i], strlen(one[i]), &found) &&
-			      !takes(one[i], strlen(one[i]) - 1, &found),
+		check(accepts(one[i], strlen(one[i]), &found) &&
+			      !accepts(one[i], strlen(one[i]) - 1, &found),
 		      "instruction %#x needs its operand", one[i][0]);
 	for (size_t i = 0; i < sizeof(two) / sizeof(*two); i++)
-		check(takes(two[i], 3, &found) && !takes(two[i], 2, &found),
+		check(accepts(two[i], 3, &found) && !accepts(two[i], 2, &found),
 		      "instruction %#x needs both operands", two[i][0]);
-	check(TAKES("\x07\xff\1") && !TAKES("\x07\x80\2"), "registers to 255");
-	check(TAKES("\x07\x80\x80\0") && TAKES("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"),
-	      "numbers of several bytes");
-	check(!TAKES("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"), "but not of eleven");
-	check(TAKES("\x80\1") && !TAKES("\x80") && TAKES("\x80\x80\1"), "an offset's operand");
-	check(!TAKES("\x01\1\1\1\1\1\1\1\1") && !TAKES("\x17") && !TAKES("\x3f"),
-	      "what no compiler writes");
-	check(TAKES("\x0f\1\0") && !TAKES("\x0f\2\0") && TAKES("\x10\1\1\0") && TAKES("\x16\1\0"),
-	      "blocks end within the record");
+	check(ACCEPTS("\x07\xff\1") && !ACCEPTS("\x07\x80\2"), "registers up to 255 are sound");
+	check(ACCEPTS("\x07\x80\x80\0") && ACCEPTS("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"),
+	      "numbers of up to ten bytes are sound");
+	check(!ACCEPTS("\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"), "eleven bytes are not");
+	check(ACCEPTS("\x80\1") && !ACCEPTS("\x80") && ACCEPTS("\x80\x80\1"), "offset: an operand");
+	check(!ACCEPTS("\x01\1\1\1\1\1\1\1\1") && !ACCEPTS("\x17") && !ACCEPTS("\x3f"),
+	      "instructions that no compiler writes are refused");
+	check(ACCEPTS("\x0f\1\0") && !ACCEPTS("\x0f\2\0") && ACCEPTS("\x10\1\1\0") &&
+		      ACCEPTS("\x16\1\0"),
+	      "blocks must end within the record");
 }
 
-static void limits(void)
+static void test_limits(void)
 {
 	unsigned char block[3 + 1025] = {0x0f, 0x80, 0x08}; /* 1024 */
 	unsigned char states[66];
 	struct jp_cfi_sound found;
 
-	check(takes(block, 3 + 1024, &found), "an expression of 1024 bytes");
+	check(accepts(block, 3 + 1024, &found), "an expression of 1024 bytes is sound");
 	block[1] = 0x81;
-	check(!takes(block, 3 + 1025, &found), "not of 1025");
+	check(!accepts(block, 3 + 1025, &found), "an expression of 1025 bytes is not");
 	memset(states, 0x0a, sizeof(states));
-	check(takes(states, 64, &found) && !takes(states, 65, &found), "64 states are remembered");
-	states[0] = 0x0b; /* nothing to restore */
-	check(takes(states, 65, &found) && !takes(states, 66, &found), "restoring none gives none");
+	check(accepts(states, 64, &found) && !accepts(states, 65, &found),
+	      "at most 64 states can be remembered");
+	states[0] = 0x0b; /* a restore without a remembered state */
+	check(accepts(states, 65, &found) && !accepts(states, 66, &found),
+	      "restoring without a remembered state frees nothing");
 	states[0] = 0x0a;
 	states[1] = 0x0b;
-	check(takes(states, 66, &found), "restoring gives one back");
+	check(accepts(states, 66, &found), "restoring frees a remembered state");
 }
 
-static void functions(void)
+static void test_functions(void)
 {
 	struct jp_cfi_sound found;
 
-	check(TAKES("") && !found.functions && !found.framed, "it moves nothing");
-	check(TAKES("\x0e\x10") && found.functions == 1, "its last instruction moves the stack");
-	check(TAKES("\x0e\x10\0\0") && found.functions == 1 && !found.framed, "it moves the stack");
-	check(TAKES("\x0d\6\0\0") && found.functions == 1 && found.framed == 1, "it has a frame");
-	check(TAKES("\x0c\6\x10\0") && found.functions == 1 && found.framed == 1, "or so");
-	check(TAKES("\x86\2\0\0") && !found.functions, "it saves a register");
+	check(ACCEPTS("") && !found.functions && !found.framed,
+	      "a function without instructions does not count");
+	check(ACCEPTS("\x0e\x10") && found.functions == 1,
+	      "a function whose last instruction moves the stack counts");
+	check(ACCEPTS("\x0e\x10\0\0") && found.functions == 1 && !found.framed,
+	      "a function that moves the stack counts");
+	check(ACCEPTS("\x0d\6\0\0") && found.functions == 1 && found.framed == 1,
+	      "a function with a frame pointer is framed");
+	check(ACCEPTS("\x0c\6\x10\0") && found.functions == 1 && found.framed == 1,
+	      "a function that defines its CFA by the frame pointer is framed");
+	check(ACCEPTS("\x86\2\0\0") && !found.functions, "saving a register does not count");
 }
 
-static void cies(void)
+static void test_cies(void)
 {
 	static const struct {
 		uint8_t version;
@@ -187,24 +196,25 @@ static void cies(void)
 	struct jp_cfi_sound found;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		cie_of(table[i].version, table[i].text, table[i].data, table[i].size);
+		begin_cie(table[i].version, table[i].text, table[i].data, table[i].size);
 		end_record();
-		check(sound(&found) == table[i].good, "CIE %zu, version %u, \"%s\"", i,
-		      table[i].version, table[i].text);
+		check(is_sound(&found) == table[i].good,
+		      "CIE %zu, version %u, \"%s\", is judged right", i, table[i].version,
+		      table[i].text);
 	}
 }
 
-static void records(void)
+static void test_records(void)
 {
 	struct jp_cfi_sound found;
 	size_t second;
 
 	frame_size = 0;
-	check(sound(&found), "an empty section");
+	check(is_sound(&found), "an empty section is sound");
 	add32(0);
-	check(sound(&found), "an end");
-	usual_cie();
-	empty_fde();
+	check(is_sound(&found), "a terminator alone is sound");
+	add_usual_cie();
+	add_empty_fde();
 	add32(0);
 	second = frame_size;
 	begin_record((uint32_t)frame_size + 4);
@@ -212,34 +222,34 @@ static void records(void)
 	add32(1);
 	add8(0);
 	end_record();
-	check(sound(&found), "records behind an end, of a CIE far before");
+	check(is_sound(&found), "records behind a terminator are sound");
 	frame[second + 4] = (unsigned char)(second + 4 - 17);
-	check(!sound(&found), "an FDE's CIE is a record");
-	usual_cie();
+	check(!is_sound(&found), "an FDE that points into a record is refused");
+	add_usual_cie();
 	second = frame_size;
-	empty_fde();
+	add_empty_fde();
 	begin_record((uint32_t)(frame_size + 4 - second));
 	add32(1);
 	add32(1);
 	add8(0);
 	end_record();
-	check(!sound(&found), "an FDE's CIE is no FDE");
-	usual_cie();
+	check(!is_sound(&found), "an FDE that points to an FDE is refused");
+	add_usual_cie();
 	for (size_t less = 1; less < frame_size - 3; less++) {
 		const struct jp_cfi_section section = {frame, frame_size - less, ADDR}, none = {0};
 		struct jp_error err;
 
 		if (!jp_cfi_check(&section, &none, &found, &err))
-			check(false, "it is cut off by %zu bytes", less);
+			check(false, "a section cut by %zu bytes is refused", less);
 	}
-	usual_cie();
+	add_usual_cie();
 	begin_record((uint32_t)frame_size + 4 + 1);
 	end_record();
-	check(!sound(&found), "a CIE before the section");
+	check(!is_sound(&found), "an FDE that points before the section is refused");
 }
 
-/* .eh_frame_hdr with one entry for each of two FDEs. */
-static bool index_of(const unsigned char *bytes, size_t size)
+/* Returns whether .eh_frame_hdr of @size @bytes is sound. */
+static bool is_sound_index(const unsigned char *bytes, size_t size)
 {
 	const struct jp_cfi_section section = {frame, frame_size, ADDR},
 				    index = {bytes, size, INDEX};
@@ -249,7 +259,7 @@ static bool index_of(const unsigned char *bytes, size_t size)
 	return !jp_cfi_check(&section, &index, &found, &err) && found.index;
 }
 
-static void index_bounds(void)
+static void test_index_bounds(void)
 {
 	struct {
 		unsigned char head[4];
@@ -259,40 +269,42 @@ static void index_bounds(void)
 	} index = {{1, 0x1b, 3, 0x3b}, 0, 2, {{0}}};
 	const unsigned char *bytes = (const unsigned char *)&index;
 
-	usual_cie();
+	add_usual_cie();
 	for (int i = 0; i < 2; i++) {
 		index.entries[i][0] = -0x1000 + i;
 		index.entries[i][1] = (int32_t)(ADDR + frame_size - INDEX);
-		empty_fde();
+		add_empty_fde();
 	}
-	check(index_of(bytes, sizeof(index)), "two entries");
-	check(!index_of(bytes, sizeof(index) - 1), "one of which is cut off");
+	check(is_sound_index(bytes, sizeof(index)), "an index of two entries is sound");
+	check(!is_sound_index(bytes, sizeof(index) - 1), "an index with a cut entry is not");
 	index.count = 1;
-	check(index_of(bytes, 20) && !index_of(bytes, 19) && !index_of(bytes, 12), "one entry");
+	check(is_sound_index(bytes, 20) && !is_sound_index(bytes, 19) && !is_sound_index(bytes, 12),
+	      "an index of one entry must be whole");
 	index.count = 0;
-	check(!index_of(bytes, sizeof(index)), "none");
+	check(!is_sound_index(bytes, sizeof(index)), "an index without entries is not sound");
 	index.count = 2;
 	index.entries[1][0] = -0x1000;
-	check(index_of(bytes, sizeof(index)), "two of one address");
+	check(is_sound_index(bytes, sizeof(index)), "two entries of one address are sound");
 	index.entries[1][0]--;
-	check(!index_of(bytes, sizeof(index)), "out of order");
+	check(!is_sound_index(bytes, sizeof(index)), "entries out of order are not");
 	index.entries[1][0] = 5;
 	index.entries[1][1]++;
-	check(!index_of(bytes, sizeof(index)), "an entry leads to a record");
+	check(!is_sound_index(bytes, sizeof(index)), "an entry that points into a record is not");
 	index.entries[1][1] = (int32_t)(ADDR + frame_size - INDEX);
-	check(!index_of(bytes, sizeof(index)), "within the section");
+	check(!is_sound_index(bytes, sizeof(index)), "an entry behind the section is not");
 	index.entries[1][1] = index.entries[0][1];
 	index.head[3] = 0x3c;
-	check(!index_of(bytes, sizeof(index)) && !index_of(NULL, 0), "no other form");
+	check(!is_sound_index(bytes, sizeof(index)) && !is_sound_index(NULL, 0),
+	      "other encodings and no index are not");
 }
 
 int main(void)
 {
-	operands();
-	limits();
-	functions();
-	cies();
-	records();
-	index_bounds();
+	test_operands();
+	test_limits();
+	test_functions();
+	test_cies();
+	test_records();
+	test_index_bounds();
 	return check_done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Build ids and call frame information: where an ELF file may have them, and what is said where it
- * has none, or is none that is read. */
+/* Finding the build id and the call frame information of an ELF file, and the errors if there is
+ * none or the file cannot be read. */
 #include <stddef.h>
 
 #include "harness/format/elf/elf_file.h"
@@ -10,7 +10,7 @@
 static struct elf_made made;
 static unsigned char note[64];
 
-/* A note called @name of @type that says @size bytes; in words, with what pads them. */
+/* Puts a note at @at, padded to words. Returns the offset behind it. */
 static size_t put_note(size_t at, const char name[4], uint32_t type, uint32_t size)
 {
 	const uint32_t head[] = {4, size, type};
@@ -22,14 +22,15 @@ static size_t put_note(size_t at, const char name[4], uint32_t type, uint32_t si
 	return at + 16 + (size + 3) / 4 * 4;
 }
 
-static void begin(void)
+static void begin_file(void)
 {
 	elf_made_code(&made, EM_X86_64, NULL, 0);
 	memset(note, 0, sizeof(note));
 }
 
-/* How long the id of what is made is; 0: there is none, and that is said. */
-static void id_is(unsigned int size, const char *what)
+/* Checks that the file has a build id of @size bytes or, if 0, that the error states there is none.
+ */
+static void check_id(unsigned int size, const char *what)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
 	struct jp_elf_input file = elf_made_input(&made, &bytes);
@@ -42,55 +43,55 @@ static void id_is(unsigned int size, const char *what)
 	      "%s: %s", what, size ? "a build id" : err.text);
 }
 
-static void by_section(const char *name, uint32_t type, uint32_t id_size, unsigned int expected,
+static void check_note(const char *name, uint32_t type, uint32_t id_size, unsigned int expected,
 		       const char *what)
 {
 	size_t size;
 
-	begin();
+	begin_file();
 	size = put_note(0, name, type, id_size);
 	elf_made_section(&made, ".note", SHT_NOTE, note, size);
 	elf_made_end(&made);
-	id_is(expected, what);
+	check_id(expected, what);
 }
 
-static void build_ids(void)
+static void test_build_ids(void)
 {
 	size_t size;
 
-	by_section("GNU", NT_GNU_BUILD_ID, 20, 20, "a note");
-	by_section("GNU", NT_GNU_BUILD_ID, 1, 1, "of a byte");
-	by_section("GNU", NT_GNU_BUILD_ID, 0, 0, "of none");
-	by_section("GNU", NT_GNU_BUILD_ID, 21, 0, "of too many");
-	by_section("XYZ", NT_GNU_BUILD_ID, 20, 0, "of somebody else");
-	by_section("GNU", NT_GNU_ABI_TAG, 16, 0, "about another thing");
-	begin();
+	check_note("GNU", NT_GNU_BUILD_ID, 20, 20, "a build id in a note");
+	check_note("GNU", NT_GNU_BUILD_ID, 1, 1, "a build id of 1 byte");
+	check_note("GNU", NT_GNU_BUILD_ID, 0, 0, "a build id of 0 bytes");
+	check_note("GNU", NT_GNU_BUILD_ID, 21, 0, "a build id of 21 bytes");
+	check_note("XYZ", NT_GNU_BUILD_ID, 20, 0, "a note of another owner");
+	check_note("GNU", NT_GNU_ABI_TAG, 16, 0, "a note of another type");
+	begin_file();
 	size = put_note(put_note(0, "GNU", NT_GNU_ABI_TAG, 4), "GNU", NT_GNU_BUILD_ID, 8);
 	elf_made_section(&made, ".note", SHT_NOTE, note, size);
 	elf_made_end(&made);
-	id_is(8, "behind another note");
-	begin();
+	check_id(8, "a build id behind another note");
+	begin_file();
 	put_note(0, "GNU", NT_GNU_BUILD_ID, 20);
 	elf_made_section(&made, ".note", SHT_NOTE, note, 30);
 	elf_made_end(&made);
-	id_is(0, "one that its section cuts off");
-	begin();
+	check_id(0, "a note cut off by its section");
+	begin_file();
 	size = (put_note(0, "GNU", NT_GNU_BUILD_ID, 20) + 7) & ~7ul;
 	made.segments[0] = (Elf64_Phdr){.p_type = PT_NOTE,
 					.p_offset = elf_made_put(&made, note, size),
 					.p_filesz = size,
 					.p_align = 4};
 	elf_made_end_stripped(&made);
-	id_is(20, "in a segment");
+	check_id(20, "a note in a segment");
 	made.segments[0].p_align = 8;
 	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segments[0], sizeof(made.segments[0]));
-	id_is(20, "in one that is aligned to 8");
+	check_id(20, "a note in a segment aligned to 8");
 	made.segments[0].p_filesz = 2 << 20;
 	memcpy(made.bytes + sizeof(Elf64_Ehdr), &made.segments[0], sizeof(made.segments[0]));
-	id_is(0, "in one that is too large");
+	check_id(0, "a note in a too large segment");
 }
 
-static void extracts(int result, const char *why, const char *what)
+static void check_extraction(int result, const char *why, const char *what)
 {
 	jp_cleanup_free unsigned char *bytes = NULL;
 	struct jp_elf_input file = elf_made_input(&made, &bytes);
@@ -103,8 +104,8 @@ static void extracts(int result, const char *why, const char *what)
 	jp_elf_image_free(&image);
 }
 
-/* Of a file whose tables of sections stand at its end. */
-static void shorter(void)
+/* Every truncated copy is refused: the section headers are at the end. */
+static void check_shorter_files(void)
 {
 	const size_t whole = made.size;
 	size_t taken = 0;
@@ -116,10 +117,10 @@ static void shorter(void)
 
 		taken += !jp_elf_extract(-1, file.image, file.size, &image, NULL);
 	}
-	check(!taken, "%zu shorter files than of %zu bytes are taken", taken, whole);
+	check(!taken, "%zu truncated copies of %zu bytes are accepted", taken, whole);
 }
 
-static void frames(void)
+static void test_frames(void)
 {
 	static const struct {
 		const char *what, *bytes;
@@ -128,73 +129,77 @@ static void frames(void)
 		int result;
 		const char *why;
 	} table[] = {
-		{"a section without bytes", NULL, SHT_NOBITS, 0, 4, -ENODATA, "without .eh_frame"},
-		{"a compressed one", "\0\0\0", SHT_PROGBITS, SHF_COMPRESSED, 4, -ENODATA,
+		{"an .eh_frame without bytes", NULL, SHT_NOBITS, 0, 4, -ENODATA,
+		 "without .eh_frame"},
+		{"a compressed .eh_frame", "\0\0\0", SHT_PROGBITS, SHF_COMPRESSED, 4, -ENODATA,
 		 "ELF file without .eh_frame"},
-		{"an empty one", "", SHT_PROGBITS, 0, 0, -ENODATA, "ELF file without .eh_frame"},
-		{"a broken one", "\xff\xff\xff\x7f", SHT_PROGBITS, 0, 4, -EINVAL,
+		{"an empty .eh_frame", "", SHT_PROGBITS, 0, 0, -ENODATA,
+		 "ELF file without .eh_frame"},
+		{"a broken .eh_frame", "\xff\xff\xff\x7f", SHT_PROGBITS, 0, 4, -EINVAL,
 		 ".eh_frame+0: a record of 0x7fffffff bytes"},
-		{"by its section", "\0\0\0", SHT_PROGBITS, 0, 4, 0, ""},
+		{"an .eh_frame in a section", "\0\0\0", SHT_PROGBITS, 0, 4, 0, ""},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		begin();
+		begin_file();
 		elf_made_section(&made, ".eh_frame", table[i].type, table[i].bytes, table[i].size)
 			->sh_flags |= table[i].flags;
 		elf_made_end(&made);
-		extracts(table[i].result, table[i].why, table[i].what);
+		check_extraction(table[i].result, table[i].why, table[i].what);
 	}
-	shorter();
-	begin();
+	check_shorter_files();
+	begin_file();
 	elf_made_end_stripped(&made);
-	extracts(-ENODATA, "ELF file without .eh_frame", "none");
+	check_extraction(-ENODATA, "ELF file without .eh_frame", "no sections");
 }
 
-/* By the segment of an index alone, whose encodings are those that all linkers write. */
-static void by_segment(const void *index, size_t size, const char *what)
+/* Checks that .eh_frame is not found by the segment of @index alone. */
+static void check_index_segment(const void *index, size_t size, const char *what)
 {
-	begin();
+	begin_file();
 	made.segments[0] = (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
 					.p_offset = elf_made_put(&made, index, size),
 					.p_filesz = size};
 	elf_made_end_stripped(&made);
-	extracts(-ENODATA, "ELF file without .eh_frame", what);
+	check_extraction(-ENODATA, "ELF file without .eh_frame", what);
 }
 
-static void refused(void)
+static void test_refusals(void)
 {
 	static const unsigned char zeros[5000 * sizeof(Elf64_Phdr)];
 	uint16_t many = 5000;
 	uint64_t at;
 
-	by_segment("\x01\x1b\x03\x3b\0\0\0\0", 8, "an index that leads to no segment");
-	by_segment("\x01\x1b\x03", 3, "an index of three bytes");
-	by_segment("\x01\x03\x03\x3b\0\0\0\0", 8, "an index of other encodings");
-	begin();
+	check_index_segment("\x01\x1b\x03\x3b\0\0\0\0", 8, "an index that leads to no segment");
+	check_index_segment("\x01\x1b\x03", 3, "an index of three bytes");
+	check_index_segment("\x01\x03\x03\x3b\0\0\0\0", 8, "an index of other encodings");
+	begin_file();
 	at = elf_made_put(&made, zeros, sizeof(zeros));
 	elf_made_end(&made);
 	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phnum), &many, sizeof(many));
 	memcpy(made.bytes + offsetof(Elf64_Ehdr, e_phoff), &at, sizeof(at));
-	extracts(-EINVAL, "ELF file with 5000 program headers; at most 4096 are read",
-		 "too many segments");
-	begin();
+	check_extraction(-EINVAL, "ELF file with 5000 program headers; at most 4096 are read",
+			 "too many segments");
+	begin_file();
 	elf_made_end_stripped(&made);
 	made.bytes[EI_DATA] = ELFDATA2MSB;
-	extracts(-EINVAL, "an ELF file of class 2 and byte order 2; only 64-bit little endian",
-		 "another byte order");
+	check_extraction(-EINVAL,
+			 "an ELF file of class 2 and byte order 2; only 64-bit little endian",
+			 "another byte order");
 	made.bytes[EI_DATA] = ELFDATA2LSB;
 	made.bytes[EI_CLASS] = ELFCLASS32;
 	memset(made.bytes + sizeof(Elf32_Ehdr) - 12, 0, 12);
-	extracts(-EINVAL, "an ELF file of class 1 and byte order 1; only 64-bit little endian",
-		 "another class");
+	check_extraction(-EINVAL,
+			 "an ELF file of class 1 and byte order 1; only 64-bit little endian",
+			 "another class");
 	made.bytes[0] = 0;
-	extracts(-EINVAL, "not an ELF file", "no ELF file");
+	check_extraction(-EINVAL, "not an ELF file", "no ELF file");
 }
 
 int main(void)
 {
-	build_ids();
-	frames();
-	refused();
+	test_build_ids();
+	test_frames();
+	test_refusals();
 	return check_done();
 }

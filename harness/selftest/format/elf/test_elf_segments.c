@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* .eh_frame of a file without sections: where its index says, and as far as its records go. */
+/* .eh_frame of a file without sections starts where its index points and ends with its records. */
 #include <elf.h>
 
 #include "harness/format/elf/elf_file.h"
@@ -9,11 +9,11 @@ enum { VADDR = 0x400000, INDEX = 0x200, FRAME = 0x210, MOST = 1 << 18 };
 
 static unsigned char file[MOST];
 
-/* A file of @size bytes whose .eh_frame has records of @lengths, and behind them what is none. */
-static void make(const uint32_t *lengths, size_t count, size_t size)
+/* Makes a file of @size bytes whose .eh_frame has records of @lengths. */
+static void make_file(const uint32_t *lengths, size_t count, size_t size)
 {
 	static const unsigned char index[] = {1, 0x1b, 0xff, 0xff, FRAME - INDEX - 4};
-	/* Of version 1, aligned to 1 and -8, with the return address in 16; then nops. */
+	/* Version 1, alignments 1 and -8, return address in register 16, nops. */
 	static const unsigned char cie[] = {0, 0, 0, 0, 1, 0, 1, 0x78, 16};
 	const Elf64_Ehdr head = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
 				 .e_type = ET_DYN,
@@ -40,8 +40,8 @@ static void make(const uint32_t *lengths, size_t count, size_t size)
 	}
 }
 
-/* What is kept of it; 0: nothing. */
-static uint64_t kept(size_t size)
+/* Returns the size of the extracted .eh_frame, or 0. */
+static uint64_t find_frame_size(size_t size)
 {
 	struct jp_error err = {""};
 	struct jp_elf_image image;
@@ -63,22 +63,22 @@ int main(void)
 		const char *what;
 		uint32_t lengths[4];
 		size_t count;
-		uint64_t kept;
+		uint64_t size;
 	} rows[] = {
 		{"two records", {20, 12}, 2, 24 + 16},
-		{"one of more than 64 KiB", {20, 0x10014, 12}, 3, 24 + 0x10018 + 16},
-		{"what follows the terminator", {20, 0, 12}, 3, 24},
+		{"a record of more than 64 KiB", {20, 0x10014, 12}, 3, 24 + 0x10018 + 16},
+		{"a record behind the terminator", {20, 0, 12}, 3, 24},
 		{"a record that ends behind the file", {20, MOST}, 2, 24},
-		{"nothing but that", {MOST}, 1, 0},
+		{"only a record that ends behind the file", {MOST}, 1, 0},
 		{"no record at all", {0}, 1, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		uint64_t found;
 
-		make(rows[i].lengths, rows[i].count, MOST / 2);
-		found = kept(MOST / 2);
-		check(found == rows[i].kept, "%s: %llu bytes", rows[i].what,
+		make_file(rows[i].lengths, rows[i].count, MOST / 2);
+		found = find_frame_size(MOST / 2);
+		check(found == rows[i].size, "%s: %llu bytes of .eh_frame are found", rows[i].what,
 		      (unsigned long long)found);
 	}
 	return check_done();

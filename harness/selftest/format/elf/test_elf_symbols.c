@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which symbols of an ELF file count, where their bytes stand and how far they reach; and what is
- * said of tables that lead out of the file. */
+/* Symbols of an ELF file: which count, their file offsets and sizes, and errors of bad tables. */
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
 
 static struct elf_made made;
 
-/* All that is found, as "name+offset:size ..." from .text on. */
-static void finds(const char *expected, const char *what)
+/* Checks all symbols, as "NAME+OFFSET:SIZE ...", with offsets from .text. */
+static void check_symbols(const char *expected, const char *what)
 {
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
@@ -28,7 +27,7 @@ static void finds(const char *expected, const char *what)
 	jp_elf_symbols_free(&symbols);
 }
 
-static void refused(const char *why, const char *what)
+static void check_refusal(const char *why, const char *what)
 {
 	struct jp_elf_symbols symbols;
 	struct jp_error err = {""};
@@ -37,7 +36,7 @@ static void refused(const char *why, const char *what)
 	check(ret == -EINVAL && !symbols.count && strstr(err.text, why), "%s: %s", what, err.text);
 }
 
-static void kinds(void)
+static void test_kinds(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"function", 0x10, 8, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -56,11 +55,11 @@ static void kinds(void)
 	};
 
 	elf_made_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
-	finds("function+10:8 object+20:8 chosen+30:8 label+40:8 hidden_function+60:8",
-	      "kinds of symbols");
+	check_symbols("function+10:8 object+20:8 chosen+30:8 label+40:8 hidden_function+60:8",
+		      "functions, objects and visible labels count");
 }
 
-static void places(void)
+static void test_places(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"in_text", 0, 8, STT_NOTYPE, STV_DEFAULT, ELF_MADE_TEXT},
@@ -75,11 +74,11 @@ static void places(void)
 	elf_made_section(&made, ".rodata", SHT_PROGBITS, "1234567", 8);
 	elf_made_section(&made, ".comment", SHT_PROGBITS, "1234567", 8)->sh_flags = 0;
 	elf_made_symbols(&made, ".symtab", SHT_SYMTAB, symbols, 5);
-	finds("in_text+0:8 function+108:8 in_data+110:8", "labels in code and data alone");
+	check_symbols("in_text+0:8 function+108:8 in_data+110:8", "symbols in code and data count");
 }
 
-/* ARM's and RISC-V's mapping symbols, and names that look like them. */
-static void machines(void)
+/* Mapping symbols of ARM and RISC-V are no symbols; similar names are. */
+static void test_machines(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"$a", 0x11, 4, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -97,18 +96,17 @@ static void machines(void)
 		{EM_X86_64, "x86-64",
 		 "$a+11:4 $d.7+21:4 $tx+31:4 $x+41:4 $q+51:4 label+61:4 $+71:4"},
 		{EM_AARCH64, "arm64", "$tx+31:4 $q+51:4 label+61:4 $+71:4"},
-		{EM_ARM, "arm: Thumb's bit is no address", "$tx+30:4 $q+50:4 label+61:4 $+70:4"},
+		{EM_ARM, "arm, without the Thumb bit", "$tx+30:4 $q+50:4 label+61:4 $+70:4"},
 		{EM_RISCV, "riscv", "$a+11:4 $tx+31:4 $q+51:4 label+61:4"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		elf_made_code(&made, table[i].machine, symbols, sizeof(symbols) / sizeof(*symbols));
-		finds(table[i].found, table[i].name);
+		check_symbols(table[i].found, table[i].name);
 	}
 }
 
-/* Of those at one place the first with a size; without one it reaches to the next. */
-static void sizes(void)
+static void test_sizes(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"empty", 0x10, 0, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -123,23 +121,24 @@ static void sizes(void)
 
 	elf_made_code(&made, EM_X86_64, symbols, sizeof(symbols) / sizeof(*symbols));
 	text = made.sections[ELF_MADE_TEXT].sh_offset;
-	if (!check(!elf_made_read(&made, &found, NULL) && found.count == 3, "a symbol a place"))
+	if (!check(!elf_made_read(&made, &found, NULL) && found.count == 3,
+		   "one symbol per address counts"))
 		return;
 	check(jp_elf_symbols_find(&found, text + 0x13) == &found.symbols[0] &&
 		      !strcmp(found.symbols[0].name, "a") &&
 		      !jp_elf_symbols_find(&found, text + 0x14),
-	      "one with a size ends there");
+	      "a symbol with a size ends there");
 	check(jp_elf_symbols_find(&found, text + 0x2f) == &found.symbols[1],
-	      "one without reaches to the next");
+	      "a symbol without a size ends at the next");
 	last = &found.symbols[2];
 	check((last->offset + last->size) % 4096 == 0 && last->size > 4096 && last->size < 8192,
-	      "and the last one past the end of the page");
-	check(!jp_elf_symbols_find(&found, text + 0xf), "before the first is none");
+	      "the last symbol without a size ends with the next page");
+	check(!jp_elf_symbols_find(&found, text + 0xf), "before the first symbol none is found");
 	jp_elf_symbols_free(&found);
 }
 
-/* Names that overlap may be long together in a small file. */
-static void long_names(void)
+/* Names that overlap in a small file can be large in sum. */
+static void test_long_names(void)
 {
 	enum { LENGTH = 1 << 19, COUNT = 600 };
 	static char names[LENGTH + 2];
@@ -159,10 +158,10 @@ static void long_names(void)
 	head->sh_entsize = sizeof(*table);
 	check(elf_made_read(&made, &symbols, &err) == -E2BIG &&
 		      strstr(err.text, "names of more than"),
-	      "600 names of 512 KiB: %s", err.text);
+	      "600 names of 512 KiB are refused: %s", err.text);
 }
 
-static void broken(void)
+static void test_broken_tables(void)
 {
 	static const struct made_symbol one = {"one",    0x10,        8,
 					       STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
@@ -173,22 +172,24 @@ static void broken(void)
 
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_entsize = 0;
-	refused("ELF symbol table of 24 bytes is not readable", "entries of 0 bytes");
+	check_refusal("ELF symbol table of 24 bytes is not readable", "entries of 0 bytes");
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_size = 1 << 30;
-	refused("ELF symbol table of 1073741824 bytes is not readable", "a table beyond the file");
+	check_refusal("ELF symbol table of 1073741824 bytes is not readable",
+		      "a table beyond the file");
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_link = ELF_MADE_TEXT;
-	refused("ELF symbol 0: a name or size beyond the file", "no table of names");
+	check_refusal("ELF symbol 0: a name or size beyond the file", "no table of names");
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	symbol = (void *)(made.bytes + made.sections[SYMTAB].sh_offset);
 	symbol->st_name = 1000;
-	refused("ELF symbol 0: a name or size beyond the file", "a name beyond its table");
+	check_refusal("ELF symbol 0: a name or size beyond the file", "a name beyond its table");
 	elf_made_code(&made, EM_X86_64, &wraps, 1);
-	refused("ELF symbol 0: a name or size beyond the file", "a size beyond all addresses");
+	check_refusal("ELF symbol 0: a name or size beyond the file",
+		      "a size beyond all addresses");
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	made.sections[SYMTAB].sh_type = SHT_PROGBITS;
-	finds("", "a section that is only called so");
+	check_symbols("", "a section of another type called .symtab is ignored");
 	elf_made_code(&made, EM_X86_64, &one, 1);
 	made.head.e_machine = EM_X86_64;
 	elf_made_end(&made);
@@ -196,11 +197,10 @@ static void broken(void)
 	check(jp_elf_symbols(&(struct jp_elf_input){-1, made.bytes, made.size},
 			     &(struct jp_elf_input){-1, made.bytes, made.size},
 			     &(struct jp_elf_symbols){0}, NULL) == -EINVAL,
-	      "no ELF file");
+	      "a file that is not ELF is refused");
 }
 
-/* What holds the symbols alone has no bytes: the mapped file tells where they are. */
-static void beside(void)
+static void test_debug_file(void)
 {
 	static const struct made_symbol symbols[] = {
 		{"function", 0x10, 8, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT},
@@ -226,21 +226,21 @@ static void beside(void)
 	elf_made_end(&made);
 	file = elf_made_input(&made, &debug);
 	if (!check(!jp_elf_symbols(&file, &runtime, &found, NULL) && found.count == 1,
-		   "a function, and one of no section of the mapped file"))
+		   "symbols in sections of the mapped file alone count"))
 		return;
 	check(found.symbols[0].offset == text + 0x50 && !strcmp(found.symbols[0].name, "function"),
-	      "it stands where the segment does");
+	      "the offset follows from the mapped file's segment");
 	jp_elf_symbols_free(&found);
 }
 
 int main(void)
 {
-	kinds();
-	places();
-	machines();
-	sizes();
-	long_names();
-	broken();
-	beside();
+	test_kinds();
+	test_places();
+	test_machines();
+	test_sizes();
+	test_long_names();
+	test_broken_tables();
+	test_debug_file();
 	return check_done();
 }

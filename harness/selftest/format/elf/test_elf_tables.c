@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Entries of the procedure linkage table, and what an ELF file has of tables and links. */
+/* Symbols of the procedure linkage table, and the tables and debug link of an ELF file. */
 #include <stddef.h>
 
 #include "harness/selftest/support/check.h"
@@ -7,9 +7,9 @@
 
 static struct elf_made made;
 
-/* Behind a function of @size. @sec, @got: whether there are .plt.sec and .plt.got. */
-static void begin_behind(uint64_t size, const char *relocations, uint64_t entsize, bool sec,
-			 bool got)
+/* Begins a file with a function of @size and a PLT. @sec, @got: with .plt.sec and .plt.got. */
+static void begin_with_function(uint64_t size, const char *relocations, uint64_t entsize, bool sec,
+				bool got)
 {
 	const struct made_symbol symbol = {"f", 0x10, size, STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
 	static const unsigned char bytes[64];
@@ -26,16 +26,17 @@ static void begin_behind(uint64_t size, const char *relocations, uint64_t entsiz
 
 static void begin_plt(const char *relocations, uint64_t entsize, bool sec, bool got)
 {
-	begin_behind(8, relocations, entsize, sec, got);
+	begin_with_function(8, relocations, entsize, sec, got);
 }
 
-/* How many are called @name, of the perf that first gave them. */
-static void counts(unsigned int plt, unsigned int always, unsigned int since, const char *what)
+/* Checks the numbers of PLT symbols, by the version of perf that first had them. */
+static void check_counts(unsigned int plt, unsigned int always, unsigned int since,
+			 const char *what)
 {
 	struct jp_elf_symbols symbols;
 	unsigned int heads = 0, old = 0, new = 0;
 
-	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: it is read", what))
+	if (!check(!elf_made_read(&made, &symbols, NULL), "%s: the file is read", what))
 		return;
 	for (size_t i = 0; i < symbols.count; i++) {
 		const struct jp_elf_symbol *symbol = &symbols.symbols[i];
@@ -51,39 +52,39 @@ static void counts(unsigned int plt, unsigned int always, unsigned int since, co
 	jp_elf_symbols_free(&symbols);
 }
 
-static void linkage(void)
+static void test_linkage(void)
 {
 	enum { DYNSYM = 5, RELOCATIONS = 6, PLT = 7 };
 
 	begin_plt(".rela.plt", 16, true, true);
-	counts(1, 2, 4, "a head, an entry a relocation, and those of newer kinds");
-	begin_behind(0, ".rela.plt", 16, true, true);
-	counts(0, 2, 4, "a head that a function without a size reached over before");
+	check_counts(1, 2, 4, "a head, an entry per relocation, newer kinds");
+	begin_with_function(0, ".rela.plt", 16, true, true);
+	check_counts(0, 2, 4, "a head inside a function without a size");
 	begin_plt(".rel.plt", 4, false, false);
-	counts(1, 2, 0, "entries whose size is not told are of 16 bytes");
+	check_counts(1, 2, 0, "entries of unknown size have 16 bytes");
 	begin_plt(".rela.plt", 16, false, false);
 	made.sections[RELOCATIONS].sh_size = 1 << 20;
-	counts(1, 3, 0, "more relocations than entries");
+	check_counts(1, 3, 0, "more relocations than entries");
 	begin_plt(".rela.plt", 16, false, false);
 	made.sections[PLT].sh_type = SHT_NOBITS;
-	counts(1, 0, 0, "a table without bytes");
+	check_counts(1, 0, 0, "a table without bytes");
 	begin_plt(".rela.plt", 16, false, false);
 	made.sections[RELOCATIONS].sh_entsize = 0;
-	counts(0, 0, 0, "relocations of no size");
+	check_counts(0, 0, 0, "relocations of no size");
 	begin_plt(".rela.other", 16, false, false);
-	counts(0, 0, 0, "no relocations");
+	check_counts(0, 0, 0, "no relocations");
 	begin_plt(".rela.plt", 16, false, false);
 	made.names[PLT] = ".plt.none";
-	counts(0, 0, 0, "no table");
+	check_counts(0, 0, 0, "no table");
 	begin_plt(".rela.plt", 16, false, true);
 	made.sections[PLT + 1].sh_entsize = 0;
-	counts(1, 2, 0, "a newer kind whose size is not told");
+	check_counts(1, 2, 0, "a newer kind of unknown entry size");
 	begin_plt(".rela.plt", 16, true, true);
 	made.names[DYNSYM] = ".dynsymbols";
-	counts(0, 0, 0, "nothing that is linked");
+	check_counts(0, 0, 0, "no dynamic symbols");
 }
 
-static void tables(void)
+static void test_tables(void)
 {
 	static const struct made_symbol symbol = {"f",      0x10,        8,
 						  STT_FUNC, STV_DEFAULT, ELF_MADE_TEXT};
@@ -99,34 +100,34 @@ static void tables(void)
 	found = jp_elf_tables(&file);
 	check(found.elf && found.symtab && !found.dynsym && !found.frame_index && found.packed &&
 		      !found.cut_short,
-	      "a .symtab, one packed; what is only called .dynsym is none");
+	      "a .symtab and a packed one are found, a misnamed .dynsym is not");
 	file.size = made.head.e_shoff + 8;
 	found = jp_elf_tables(&file);
-	check(found.elf && found.cut_short && !found.symtab, "the end is missing");
+	check(found.elf && found.cut_short && !found.symtab, "a partly cut table is noticed");
 	file.size = made.head.e_shoff - 8;
 	found = jp_elf_tables(&file);
-	check(found.elf && found.cut_short, "more is missing");
+	check(found.elf && found.cut_short, "section headers cut off as a whole are noticed");
 	memset(bytes + offsetof(Elf64_Ehdr, e_shoff), 0, 8);
 	found = jp_elf_tables(&file);
-	check(found.elf && !found.cut_short && !found.symtab, "no section was ever there");
+	check(found.elf && !found.cut_short && !found.symtab, "a file without them is not cut");
 	found = jp_elf_tables(&(struct jp_elf_input){-1, "no ELF", 6});
-	check(!found.elf, "a text");
+	check(!found.elf, "a text is no ELF file");
 }
 
-static void debuglink(void)
+static void test_debuglink(void)
 {
 	static const struct {
 		const char *what, *bytes;
 		size_t size;
 		const char *name; /* NULL: none */
 	} table[] = {
-		{"a name and a checksum", "a.debug\0CRC", 12, "a.debug"},
-		{"a name that fits just so", "fifteen.letters", 16, "fifteen.letters"},
-		{"one that is too long", "sixteen..letters", 17, NULL},
-		{"no end of it", "abc", 3, NULL},
-		{"an empty one", "\0\0\0", 4, NULL},
-		{"a path", "../a.debug", 11, NULL},
-		{"nothing", "", 0, NULL},
+		{"a debug link with name and checksum is read", "a.debug\0CRC", 12, "a.debug"},
+		{"a name that just fits is read", "fifteen.letters", 16, "fifteen.letters"},
+		{"a too long name is refused", "sixteen..letters", 17, NULL},
+		{"a name without an end is refused", "abc", 3, NULL},
+		{"an empty name is refused", "\0\0\0", 4, NULL},
+		{"a path is refused", "../a.debug", 11, NULL},
+		{"an empty section is refused", "", 0, NULL},
 	};
 	jp_cleanup_free unsigned char *bytes = NULL;
 	struct jp_elf_input file;
@@ -150,15 +151,15 @@ static void debuglink(void)
 	elf_made_end(&made);
 	free(bytes);
 	file = elf_made_input(&made, &bytes);
-	check(!jp_elf_debuglink(&file, name, sizeof(name)), "one without bytes");
+	check(!jp_elf_debuglink(&file, name, sizeof(name)), "an empty section has no debug link");
 	file.size = 3;
-	check(!jp_elf_debuglink(&file, name, sizeof(name)), "of no ELF file");
+	check(!jp_elf_debuglink(&file, name, sizeof(name)), "a cut file has no debug link");
 }
 
 int main(void)
 {
-	linkage();
-	tables();
-	debuglink();
+	test_linkage();
+	test_tables();
+	test_debuglink();
 	return check_done();
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The loads of all jitdumps of a folder: by process, address and time, whatever the order of files.
- */
+/* Reading the loads of all jitdumps of a folder, sorted by process, address and time. */
 #include "harness/format/jit/code_loads.h"
 #include "harness/selftest/support/made_jitdump.h"
 
-/* Two functions, the higher one first, and the lower one once more. */
-static void make(uint32_t pid, uint64_t first)
+/* Stores a dump of two functions, the higher first, with the lower loaded twice. */
+static void store_dump(uint32_t pid, uint64_t first)
 {
 	struct jitdump_made dump = {.size = 0};
 	char file[64];
@@ -18,7 +17,7 @@ static void make(uint32_t pid, uint64_t first)
 	jitdump_made_store(&dump, scratch_path(file));
 }
 
-static const struct jp_code_load *load_at(const struct jp_code_loads *loads, uint64_t addr)
+static const struct jp_code_load *find_load(const struct jp_code_loads *loads, uint64_t addr)
 {
 	for (size_t i = 0; i < loads->count; i++)
 		if (loads->loads[i].addr == addr)
@@ -26,8 +25,8 @@ static const struct jp_code_load *load_at(const struct jp_code_loads *loads, uin
 	return NULL;
 }
 
-/* Tables belong to the load behind them, and go with its code; a name goes with its index. */
-static void moves(void)
+/* Tables belong to the next load and move with its code; a name belongs to its index. */
+static void test_moves(void)
 {
 	static const struct jp_jitdump_unwinding unwinding = {
 		{JP_JITDUMP_UNWINDING_INFO, 0, 1}, 24, 8, 24};
@@ -55,39 +54,40 @@ static void moves(void)
 		exit(99);
 	if (!check(!jp_code_loads_read(scratch, &loads, &err) && loads.count == 8 &&
 			   loads.folder.count == 2,
-		   "loads and moves %s", err.text))
+		   "loads and moves are read %s", err.text))
 		return;
-	first = load_at(&loads, 0x1000);
+	first = find_load(&loads, 0x1000);
 	check(first && first->eh_frame_size == 16 && first->tables == 24 &&
 		      !memcmp(first->eh_frame, "sixteen letters.", 16) && first->pid == 5 &&
 		      first->owner == 6,
-	      "a function with its tables, without their index");
-	second = load_at(&loads, 0x2000);
-	check(second && !second->eh_frame && !second->tables, "the next one has none");
-	moved = load_at(&loads, 0x3000);
+	      "a load has its tables, without their index");
+	second = find_load(&loads, 0x2000);
+	check(second && !second->eh_frame && !second->tables, "the next load has none");
+	moved = find_load(&loads, 0x3000);
 	check(moved && !strcmp(moved->name, "first") && moved->code == first->code &&
 		      moved->eh_frame == first->eh_frame && moved->eh_frame_size == 16,
-	      "moved, with all it has");
-	moved = load_at(&loads, 0x4000);
+	      "a move keeps name, code and tables");
+	moved = find_load(&loads, 0x4000);
 	check(moved && !strcmp(moved->name, "first") && !moved->code && !moved->eh_frame &&
 		      !moved->eh_frame_size && moved->tables == 24,
-	      "of another size it is other code");
-	moved = load_at(&loads, 0x5000);
-	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame, "without tables");
-	moved = load_at(&loads, 0x6000);
-	check(moved && !*moved->name && !moved->code, "of an index that no load has");
-	moved = load_at(&loads, 0x8000);
-	check(moved && !strcmp(moved->name, "again"), "the last load of an index counts");
+	      "a move of another size keeps the name alone");
+	moved = find_load(&loads, 0x5000);
+	check(moved && !strcmp(moved->name, "second") && !moved->eh_frame,
+	      "a move of a load without tables has none");
+	moved = find_load(&loads, 0x6000);
+	check(moved && !*moved->name && !moved->code, "a move of an unknown index has no name");
+	moved = find_load(&loads, 0x8000);
+	check(moved && !strcmp(moved->name, "again"), "a move uses the last load of an index");
 	check(loads.folder.bad == 2 && strstr(loads.folder.why.text, "/jit-6.dump: "),
-	      "two are bad: %s", loads.folder.why.text);
+	      "two bad dumps are counted: %s", loads.folder.why.text);
 	jp_code_loads_free(&loads);
 	unlink(scratch_path("jit-6.dump"));
 	unlink(scratch_path("jit-7.dump"));
 	check(!jp_code_loads_read(scratch, &loads, &err) && !loads.count && !loads.folder.count,
-	      "an empty folder");
+	      "an empty folder has no loads");
 	jp_code_loads_free(&loads);
 	check(jp_code_loads_read(scratch_path("none"), &loads, &err) == -ENOENT && !loads.count,
-	      "no folder: %s", err.text);
+	      "a missing folder is an error: %s", err.text);
 }
 
 int main(void)
@@ -96,14 +96,14 @@ int main(void)
 	struct jp_error err = {""};
 	unsigned int sorted = 0;
 
-	check(scratch_make("jit-30.dump"), "a folder");
-	moves();
-	make(30, 100);
-	make(4, 300);
-	make(200, 200);
+	check(scratch_make("jit-30.dump"), "a folder is made");
+	test_moves();
+	store_dump(30, 100);
+	store_dump(4, 300);
+	store_dump(200, 200);
 	if (!check(jp_code_loads_read(scratch, &loads, &err) == 0 && loads.count == 9 &&
 			   loads.folder.count == 3 && !loads.folder.bad,
-		   "nine loads of three dumps %s", err.text))
+		   "nine loads of three dumps are read %s", err.text))
 		return check_done();
 	for (size_t i = 1; i < loads.count; i++) {
 		const struct jp_code_load *one = &loads.loads[i - 1], *next = one + 1;
@@ -113,11 +113,11 @@ int main(void)
 						    : one->time < next->time;
 	}
 	check(sorted == 8 && loads.loads[0].pid == 4 && loads.loads[8].pid == 200,
-	      "by process, address and time");
+	      "loads are sorted by process, address and time");
 	check(loads.loads[0].time == 301 && loads.loads[1].time == 302 &&
 		      loads.loads[2].addr == 0x2000 && strcmp(loads.loads[2].name, "name") == 0 &&
 		      memcmp(loads.loads[2].code, "CODE", 4) == 0,
-	      "each with what its dump says");
+	      "each load has its time, name and code");
 	jp_code_loads_free(&loads);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Line tables: what a reader of DWARF 4 makes of them is what went in. */
+/* Line tables must give back their rows when read as DWARF 4. */
 #include "harness/format/jit/debug_line.h"
 #include "harness/selftest/support/check.h"
 
@@ -12,13 +12,13 @@ struct read_row {
 	bool end;
 };
 
-/* Bytes of a section, read from the front. */
+/* The unread bytes of a section. */
 struct dwarf_bytes {
 	const unsigned char *at, *end;
 	bool bad;
 };
 
-static uint64_t take(struct dwarf_bytes *from, size_t size)
+static uint64_t take_number(struct dwarf_bytes *from, size_t size)
 {
 	uint64_t value = 0;
 
@@ -38,7 +38,7 @@ static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
 	unsigned shift = 0;
 
 	do {
-		byte = take(from, 1);
+		byte = take_number(from, 1);
 		value |= (byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80 && shift < 63 && !from->bad);
@@ -47,14 +47,14 @@ static uint64_t take_leb(struct dwarf_bytes *from, bool is_signed)
 	return value;
 }
 
-/* The rows of the program at @from, as section 6.2 of DWARF 4 has it. */
-static size_t rows_of(struct dwarf_bytes *from, struct read_row *rows)
+/* Runs the line number program at @from (DWARF 4, 6.2). Returns the number of rows. */
+static size_t read_rows(struct dwarf_bytes *from, struct read_row *rows)
 {
 	struct read_row state = {.line = 1, .file = 1};
 	size_t count = 0;
 
 	while (from->at < from->end && !from->bad && count < MOST) {
-		uint64_t op = take(from, 1), length;
+		uint64_t op = take_number(from, 1), length;
 
 		if (op >= 13) {
 			state.addr += (op - 13) / 14;
@@ -70,9 +70,9 @@ static size_t rows_of(struct dwarf_bytes *from, struct read_row *rows)
 			state.file = take_leb(from, false);
 		} else if (op == 0) {
 			length = take_leb(from, false);
-			op = take(from, 1);
+			op = take_number(from, 1);
 			if (op == 2 && length == 9) {
-				state.addr = take(from, 8);
+				state.addr = take_number(from, 8);
 			} else if (op == 1 && length == 1) {
 				state.end = true;
 				rows[count++] = state;
@@ -87,14 +87,15 @@ static size_t rows_of(struct dwarf_bytes *from, struct read_row *rows)
 	return count;
 }
 
-/* Goes past the header of .debug_line, which must hold the usual; the names of its files. */
-static size_t open_line(struct dwarf_bytes *from, const char **files)
+/* Reads the header of .debug_line, which must be the usual one. Stores file names in @files. */
+static size_t read_header(struct dwarf_bytes *from, const char **files)
 {
 	static const unsigned char usual[] = {1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1,
 					      1, 0, 0, 0,    1,  0,  0, 1, 0};
 	const unsigned char *start = from->at;
 	size_t count = 0;
-	uint64_t length = take(from, 4), version = take(from, 2), rest = take(from, 4);
+	uint64_t length = take_number(from, 4), version = take_number(from, 2),
+		 rest = take_number(from, 4);
 	const unsigned char *program = from->at + rest;
 
 	if (length != (uint64_t)(from->end - start) - 4 || version != 4 || program > from->end ||
@@ -106,13 +107,13 @@ static size_t open_line(struct dwarf_bytes *from, const char **files)
 	while (*from->at && count < MOST) {
 		files[count++] = (const char *)from->at;
 		from->at += strlen(files[count - 1]) + 1;
-		from->bad |= take(from, 3) != 0;
+		from->bad |= take_number(from, 3) != 0;
 	}
-	from->bad |= take(from, 1) != 0 || from->at != program;
+	from->bad |= take_number(from, 1) != 0 || from->at != program;
 	return count;
 }
 
-static void round_trip(uint64_t *state)
+static void check_round_trip(uint64_t *state)
 {
 	static const char *const names[] = {"a.js", "b.js", "", "deep/c.js"};
 	struct jp_debug_line lines = {.last = 0};
@@ -145,8 +146,8 @@ static void round_trip(uint64_t *state)
 	}
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
 	from = (struct dwarf_bytes){line.bytes, line.bytes + line.size, false};
-	nr_files = open_line(&from, files);
-	wrong += from.bad || rows_of(&from, out) != count || from.bad;
+	nr_files = read_header(&from, files);
+	wrong += from.bad || read_rows(&from, out) != count || from.bad;
 	for (size_t i = 0; i < count && !wrong; i++) {
 		if (!in[i].file)
 			wrong += !out[i].end || out[i].addr != ends[at++];
@@ -156,19 +157,21 @@ static void round_trip(uint64_t *state)
 				 strcmp(files[out[i].file - 1], in[i].file) != 0;
 	}
 	from = (struct dwarf_bytes){info.bytes, info.bytes + info.size, false};
-	wrong += take(&from, 4) != info.size - 4 || take(&from, 2) != 4 || take(&from, 4) != 0 ||
-		 take(&from, 2) != 0x108 || memcmp(from.at, "jitdump", 8) != 0;
+	wrong += take_number(&from, 4) != info.size - 4 || take_number(&from, 2) != 4 ||
+		 take_number(&from, 4) != 0 || take_number(&from, 2) != 0x108 ||
+		 memcmp(from.at, "jitdump", 8) != 0;
 	from.at += 8;
-	wrong += take(&from, 4) != 0 || take(&from, 8) != 0 || take(&from, 8) != last || from.bad ||
-		 from.at != from.end || abbrev.size != 14;
+	wrong += take_number(&from, 4) != 0 || take_number(&from, 8) != 0 ||
+		 take_number(&from, 8) != last || from.bad || from.at != from.end ||
+		 abbrev.size != 14;
 	if (wrong)
-		check(false, "%zu functions with %zu rows are as they were", functions, count);
+		check(false, "%zu functions with %zu rows are read back", functions, count);
 	jp_bytes_free(&line);
 	jp_bytes_free(&info);
 	jp_bytes_free(&abbrev);
 	jp_debug_line_free(&lines);
 	if (lines.program.bytes || lines.files.bytes)
-		check(false, "freed");
+		check(false, "the freed table is empty");
 }
 
 int main(void)
@@ -178,13 +181,13 @@ int main(void)
 	uint64_t state = 3;
 
 	for (int i = 0; i < TRIES; i++)
-		round_trip(&state);
-	check(state != 3, "%d tables of lines", TRIES);
+		check_round_trip(&state);
+	check(state != 3, "%d random line tables are read back", TRIES);
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
-	check(!line.size && !info.size && !abbrev.size, "no lines, no sections");
+	check(!line.size && !info.size && !abbrev.size, "without lines there are no sections");
 	lines.program.failed = true;
 	jp_debug_line_end(&lines, &line, &info, &abbrev);
-	check(line.failed, "no memory is told");
+	check(line.failed, "a lack of memory is reported");
 	jp_debug_line_free(&lines);
 	return check_done();
 }

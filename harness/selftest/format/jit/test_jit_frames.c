@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Call frame information of many functions made into one: which records are taken over, that each
- * leads to its function, and that a function with others goes without. */
+/* Merging the call frame information of many functions: records are accepted or refused by
+ * function, and each points to its function. */
 #include "harness/format/elf/cfi_check.h"
 #include "harness/format/jit/jit_frames.h"
 #include "harness/selftest/support/check.h"
@@ -10,8 +10,7 @@ enum { SIZE = 0x20, FRAME = 0x5000, INDEX = 0x4000 };
 /* One function's tables, as if they lay behind its code. */
 static struct jp_bytes tables;
 
-/* The record that begins at @start ends here. */
-static void ends(size_t start)
+static void end_record(size_t start)
 {
 	while (tables.size % 4)
 		jp_bytes_add8(&tables, 0);
@@ -31,11 +30,11 @@ static size_t put_cie(uint8_t version, const char *text, size_t text_size, const
 	jp_bytes_add8(&tables, 0x78);
 	jp_bytes_add(&tables, data, size);
 	jp_bytes_add(&tables, "\x0c\x07\x08\x90\x01", 5);
-	ends(start);
+	end_record(start);
 	return start;
 }
 
-/* Of [@from, @from + @size) of the function, whose tables begin behind SIZE bytes. */
+/* Puts an FDE for [@from, @from + @size) of the function, whose tables follow its SIZE bytes. */
 static void put_fde(size_t cie, int64_t from, uint32_t size)
 {
 	size_t start = tables.size;
@@ -45,16 +44,16 @@ static void put_fde(size_t cie, int64_t from, uint32_t size)
 	jp_bytes_add32(&tables, (uint32_t)(from - (int64_t)(SIZE + tables.size)));
 	jp_bytes_add32(&tables, size);
 	jp_bytes_add8(&tables, 0);
-	ends(start);
+	end_record(start);
 }
 
-static size_t begin(void)
+static size_t begin_tables(void)
 {
 	tables.size = 0;
 	return put_cie(1, "zR", 3, "\x10\1\x1b", 3);
 }
 
-static void add(struct jp_jit_frames *frames, uint64_t offset)
+static void add_function(struct jp_jit_frames *frames, uint64_t offset)
 {
 	const struct jp_jit_function function = {.size = SIZE,
 						 .offset = offset,
@@ -64,19 +63,19 @@ static void add(struct jp_jit_frames *frames, uint64_t offset)
 	jp_jit_frames_add(frames, &function, FRAME);
 }
 
-/* Whether the tables are taken for a function; else nothing of them is left. */
-static void taken(bool good, const char *what)
+/* Checks that the tables are accepted or, if not @good, refused without a trace. */
+static void check_tables(bool good, const char *what)
 {
 	struct jp_jit_frames frames = {0};
 
-	add(&frames, 0x1000);
+	add_function(&frames, 0x1000);
 	check(good ? !frames.bad && frames.count == 1
 		   : frames.bad == 1 && !frames.count && !frames.frame.size,
-	      "%s: %s", what, good ? "taken" : "left out");
+	      "%s: %s", what, good ? "accepted" : "refused");
 	jp_jit_frames_free(&frames);
 }
 
-static void cies(void)
+static void test_cies(void)
 {
 	static const struct {
 		const char *what;
@@ -90,14 +89,14 @@ static void cies(void)
 		{"the usual one", 1, "zR", 3, "\x10\1\x1b", 3, true},
 		{"version 3", 3, "zR", 3, "\x10\1\x1b", 3, true},
 		{"a column of two bytes", 3, "zR", 3, "\x90\0\1\x1b", 4, true},
-		{"a signal's", 1, "zRS", 4, "\x10\1\x1b", 3, true},
-		{"language data that is left out", 1, "zLR", 4, "\x10\2\xff\x1b", 4, true},
+		{"a signal frame", 1, "zRS", 4, "\x10\1\x1b", 3, true},
+		{"language data that is omitted", 1, "zLR", 4, "\x10\2\xff\x1b", 4, true},
 		{"language data", 1, "zLR", 4, "\x10\2\x1b\x1b", 4, false},
 		{"a personality", 1, "zPR", 4, "\x10\6\x1b\1\1\1\1\x1b", 8, false},
 		{"absolute addresses", 1, "zR", 3, "\x10\1\0", 3, false},
 		{"addresses of two bytes", 1, "zR", 3, "\x10\1\x1a", 3, false},
-		{"no data", 1, "", 1, "\x10", 1, false},
-		{"nothing of addresses", 1, "z", 2, "\x10\0", 2, false},
+		{"no augmentation", 1, "", 1, "\x10", 1, false},
+		{"no encoding of addresses", 1, "z", 2, "\x10\0", 2, false},
 		{"version 4", 4, "zR", 3, "\x10\1\x1b", 3, false},
 	};
 
@@ -108,45 +107,45 @@ static void cies(void)
 		cie = put_cie(table[i].version, table[i].text, table[i].text_size, table[i].data,
 			      table[i].size);
 		put_fde(cie, 0, SIZE);
-		taken(table[i].good, table[i].what);
+		check_tables(table[i].good, table[i].what);
 	}
 }
 
-static void ranges(void)
+static void test_ranges(void)
 {
-	size_t cie = begin();
+	size_t cie = begin_tables();
 
 	put_fde(cie, 8, SIZE - 8);
-	taken(true, "the end of the code");
-	cie = begin();
+	check_tables(true, "a range up to the end of the code");
+	cie = begin_tables();
 	put_fde(cie, 8, SIZE - 7);
-	taken(false, "a byte more");
-	cie = begin();
+	check_tables(false, "a range beyond the end of the code");
+	cie = begin_tables();
 	put_fde(cie, SIZE, 1);
-	taken(false, "behind the code");
-	cie = begin();
+	check_tables(false, "a range behind the code");
+	cie = begin_tables();
 	put_fde(cie, -8, 8);
-	taken(false, "before the code");
-	begin();
-	taken(false, "no code");
-	cie = begin();
+	check_tables(false, "a range before the code");
+	begin_tables();
+	check_tables(false, "no FDE");
+	cie = begin_tables();
 	put_fde(cie, 0, 8);
 	jp_bytes_add32(&tables, 0);
 	put_fde(cie, 8, 8);
-	taken(true, "one record, and one behind the end");
+	check_tables(true, "an FDE and another behind the terminator");
 	tables.size = 0;
 	for (int i = 0; i < 8; i++)
 		cie = put_cie(1, "zR", 3, "\x10\1\x1b", 3);
 	put_fde(cie, 0, SIZE);
-	taken(true, "eight CIEs");
+	check_tables(true, "eight CIEs");
 	tables.size = 0;
 	for (int i = 0; i < 9; i++)
 		cie = put_cie(1, "zR", 3, "\x10\1\x1b", 3);
 	put_fde(cie, 0, SIZE);
-	taken(false, "nine");
+	check_tables(false, "nine CIEs");
 }
 
-static uint32_t word(const struct jp_bytes *bytes, size_t at)
+static uint32_t read_word(const struct jp_bytes *bytes, size_t at)
 {
 	uint32_t value = 0;
 
@@ -155,8 +154,7 @@ static uint32_t word(const struct jp_bytes *bytes, size_t at)
 	return value;
 }
 
-/* Three functions, not in order, one of them far beyond what 32 bits reach. */
-static void whole(void)
+static void test_merge(void)
 {
 	static const uint64_t offsets[] = {0x1080, 0x1000, UINT64_C(1) << 33, 0x1040};
 	struct jp_jit_frames frames = {0};
@@ -165,34 +163,34 @@ static void whole(void)
 	unsigned int good = 0;
 
 	for (size_t i = 0; i < 4; i++) {
-		put_fde(begin(), 0, SIZE);
-		add(&frames, offsets[i]);
+		put_fde(begin_tables(), 0, SIZE);
+		add_function(&frames, offsets[i]);
 	}
 	jp_jit_frames_add(&frames, &(struct jp_jit_function){.size = SIZE, .offset = 8}, FRAME);
-	check(frames.count == 3 && frames.bad == 1, "three are taken, one is too far away");
+	check(frames.count == 3 && frames.bad == 1, "three are accepted, the distant one refused");
 	jp_jit_frames_end(&frames, FRAME, INDEX);
 	frame = (struct jp_cfi_section){frames.frame.bytes, frames.frame.size, FRAME};
 	index = (struct jp_cfi_section){frames.index.bytes, frames.index.size, INDEX};
-	check(!jp_cfi_check(&frame, &index, &sound, NULL) && sound.index,
-	      "tables and index are sound");
-	check(frames.frame.size == 24 + 3 * 20 + 4, "one CIE is for all: %zu bytes",
+	check(!jp_cfi_check(&frame, &index, &sound, NULL) && sound.index, "both tables are sound");
+	check(frames.frame.size == 24 + 3 * 20 + 4, "all share one CIE: %zu bytes",
 	      frames.frame.size);
 	for (size_t i = 0; i < 3; i++) {
-		size_t entry = 12 + 8 * i, at = INDEX + word(&frames.index, entry + 4) - FRAME;
-		uint64_t start = FRAME + at + 8 + (int64_t)(int32_t)word(&frames.frame, at + 8);
+		size_t entry = 12 + 8 * i, at = INDEX + read_word(&frames.index, entry + 4) - FRAME;
+		uint64_t start =
+			FRAME + at + 8 + (int64_t)(int32_t)read_word(&frames.frame, at + 8);
 
-		good += word(&frames.index, entry) + INDEX == 0x1000 + 0x40 * i &&
-			start == 0x1000 + 0x40 * i && word(&frames.frame, at + 12) == SIZE;
+		good += read_word(&frames.index, entry) + INDEX == 0x1000 + 0x40 * i &&
+			start == 0x1000 + 0x40 * i && read_word(&frames.frame, at + 12) == SIZE;
 	}
-	check(good == 3, "%u entries lead to the records of their functions, in order", good);
+	check(good == 3, "%u index entries point to their functions, in order", good);
 	jp_jit_frames_free(&frames);
 }
 
 int main(void)
 {
-	cies();
-	ranges();
-	whole();
+	test_cies();
+	test_ranges();
+	test_merge();
 	jp_bytes_free(&tables);
 	return check_done();
 }

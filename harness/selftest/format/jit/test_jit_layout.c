@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where functions of a jitdump lie in files: no two in one place, whatever lay where in the
- * process; and that each file is written whole, or not at all. */
+/* Placing functions of a jitdump in ELF files without overlap, and writing each file completely or
+ * not at all. */
 #include <elf.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -12,8 +12,8 @@
 
 enum { ALIGN = 16, MANY = 5000 };
 
-/* One function after the other at one address: first a file each, then one file for all others. */
-static void generations(void)
+/* Many functions at one address: the first get a file each, the others are packed into one. */
+static void test_generations(void)
 {
 	jp_cleanup_free struct jp_jit_function *functions = calloc(MANY, sizeof(*functions));
 	unsigned int packed = 0, apart = 0, aligned = 0;
@@ -36,14 +36,12 @@ static void generations(void)
 				 functions[i].offset - before->offset < before->size + ALIGN;
 		}
 	}
-	check(files > 1 && files < MANY, "%d functions lie in %d files", MANY, files);
-	check(packed > 100 && apart == packed, "%u of %u lie close behind the one before", apart,
-	      packed);
-	check(aligned == MANY, "%u of them at a multiple of %d", aligned, ALIGN);
+	check(files > 1 && files < MANY, "%d functions need only %d files", MANY, files);
+	check(packed > 100 && apart == packed, "%u of %u packed ones lie close", apart, packed);
+	check(aligned == MANY, "%u functions are aligned to %d", aligned, ALIGN);
 }
 
-/* What lay side by side does so in one file, in whatever order it was loaded. */
-static void as_in_process(void)
+static void test_distances(void)
 {
 	struct jp_jit_function functions[] = {{.addr = 0x3000, .size = 0x10},
 					      {.addr = 0x1000, .size = 0x20},
@@ -51,16 +49,15 @@ static void as_in_process(void)
 					      {.addr = 0x1010, .size = 0x8}};
 	int files = jp_jit_layout(functions, 4);
 
-	check(files == 2, "code over other code is in another file: %d", files);
+	check(files == 2, "a function over another needs a second file: %d", files);
 	check(functions[0].file == functions[1].file && functions[1].file == functions[2].file &&
 		      functions[0].offset - functions[1].offset == 0x2000 &&
 		      functions[2].offset - functions[1].offset == 0x20,
-	      "the others are as far apart as they were");
-	check(functions[3].file != functions[0].file, "and that alone is elsewhere");
+	      "the others keep their distances");
+	check(functions[3].file != functions[0].file, "the overlapping function is alone there");
 }
 
-/* Of a file that could not be written nothing is left, and whoever asked for it is told. */
-static void unwritten(void)
+static void test_failed_write(void)
 {
 	static const unsigned char code[4096] = {0xc3};
 	const struct jp_jit_function function = {
@@ -81,18 +78,19 @@ static void unwritten(void)
 	ret = jp_jit_elf_write(7, EM_X86_64, functions, 1, 0, &elf, &err);
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_FSIZE, &limit);
-	check(ret == -EFBIG && strstr(err.text, elf.name), "a file too large: %s", err.text);
-	check(jp_output_folder_existing(elf.name, NULL) < 0, "it is not there");
+	check(ret == -EFBIG && strstr(err.text, elf.name),
+	      "a file larger than the limit is an error: %s", err.text);
+	check(jp_output_folder_existing(elf.name, NULL) < 0, "the file does not exist");
 	check(!jp_jit_elf_write(7, EM_X86_64, functions, 1, 0, &elf, &err) && elf.size > 4096,
-	      "and can be written once there is room");
+	      "the file can be written once the limit is lifted");
 	jp_output_folder_end();
 }
 
 int main(void)
 {
-	generations();
-	as_in_process();
+	test_generations();
+	test_distances();
 	scratch_make("");
-	unwritten();
+	test_failed_write();
 	return check_done();
 }

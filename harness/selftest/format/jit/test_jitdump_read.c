@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jitdumps that anyone may have written: what is right is read, what is not gets a clear error. */
+/* Reading untrusted jitdumps: right ones are read, wrong ones give a clear error. */
 #include "harness/base/shortage.h"
 #include "harness/format/jit/jitdump_read.h"
 #include "harness/selftest/support/made_jitdump.h"
 
-enum { INDEX_HIGH = 0x5a }; /* the byte at a LOAD's end */
+enum { INDEX_HIGH = 0x5a }; /* the last byte of a LOAD's header */
 
 static const char *path;
 
@@ -61,7 +61,7 @@ static void put_prefix(struct jitdump_made *dump, uint32_t type, size_t body)
 	jitdump_made_record(dump, &prefix, sizeof(prefix), zeros, body);
 }
 
-static bool same_lines(const struct jp_jitdump_record *record)
+static bool lines_are_right(const struct jp_jitdump_record *record)
 {
 	static const char *const files[] = {"a.c", "a.c", "b.c", "b.c"};
 	struct jp_jitdump_line line;
@@ -77,7 +77,7 @@ static bool same_lines(const struct jp_jitdump_record *record)
 	return count == 4 && record->debug.count == 4;
 }
 
-static void read_right(void)
+static void test_right_dump(void)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
@@ -95,35 +95,36 @@ static void read_right(void)
 	put_load(&dump, 0x2000);
 	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, getuid(), &err);
-	if (!check(read && jp_jitdump_header(read)->pid == 17, "a right one opens %s", err.text))
+	if (!check(read && jp_jitdump_header(read)->pid == 17, "a right jitdump is opened %s",
+		   err.text))
 		return;
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_DEBUG_INFO &&
 		      record.time == 5 && record.at == 40 && record.debug.addr == 0x1000 &&
-		      same_lines(&record),
-	      "its lines, the file's name once or each time, without the padding");
+		      lines_are_right(&record),
+	      "line entries are read, with repeated file names, without padding");
 	check(jp_jitdump_next(read, &record, &err) == 1 &&
 		      record.type == JP_JITDUMP_UNWINDING_INFO && record.unwinding.size == 12 &&
 		      record.unwinding.hdr_size == 4 && record.unwinding.mapped_size == 12 &&
 		      !memcmp(record.unwinding.eh_frame, "EH_FRAME", 8) &&
 		      !memcmp(record.unwinding.eh_frame_hdr, "hdr.", 4),
-	      "its call frame information");
+	      "call frame information is read");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_LOAD &&
 		      record.pid == 17 && record.tid == 18 && record.load.addr == 0x1000 &&
 		      record.load.size == 5 &&
 		      record.load.index == ((uint64_t)INDEX_HIGH << 56 | 256) &&
 		      record.time == 0x1000 + 1000 && !strcmp(record.load.name, "name") &&
 		      !memcmp(record.load.code, "CODE!", 5),
-	      "a load");
+	      "a load is read");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_MOVE &&
 		      record.tid == 18 && record.move.from == 0x1000 && record.move.to == 0x3000 &&
 		      record.move.size == 5 && record.move.index == 256 &&
 		      jp_jitdump_unknown(read) == 2,
-	      "a move, and the unknown records before it are counted");
+	      "a move is read, and unknown records before it are counted");
 	check(jp_jitdump_next(read, &record, &err) == 1 && record.type == JP_JITDUMP_CLOSE &&
 		      jp_jitdump_next(read, &record, &err) == 1 && record.load.addr == 0x2000 &&
 		      jp_jitdump_next(read, &record, &err) == 0 &&
 		      jp_jitdump_next(read, &record, &err) == 0,
-	      "the close, what comes after it, the end");
+	      "records after a close are read up to the end");
 	jp_jitdump_close(read);
 }
 
@@ -164,16 +165,16 @@ static void put_endless_debug(struct jitdump_made *dump)
 	memset(dump->bytes + dump->size - 8, 'x', 8);
 }
 
-/* One way to be bad, behind a right load. */
+/* A bad record behind a right load. */
 static const struct hostile {
 	const char *what;
-	int good;         /* records before the bad one */
-	const char *says; /* part of the message; NULL: not bad at all */
-	/* What is put there, and over it @size bytes of @value at @at. */
+	int good;          /* records before the bad one */
+	const char *error; /* part of the message; NULL: the record is right */
+	/* Puts a record; @size of its bytes at @at become @value. */
 	void (*put)(struct jitdump_made *dump);
 	size_t at, size;
 	uint64_t value;
-	/* Without @put: a record of so many zeros. */
+	/* Without @put: a record of @body zero bytes. */
 	uint32_t type;
 	size_t body;
 } hostiles[] = {
@@ -220,7 +221,7 @@ static const struct hostile {
 #undef IN
 };
 
-static void read_hostile(const struct hostile *hostile)
+static void check_hostile(const struct hostile *hostile)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
@@ -239,20 +240,20 @@ static void read_hostile(const struct hostile *hostile)
 	read = jp_jitdump_open(path, -1, &err);
 	while (read && (ret = jp_jitdump_next(read, &record, &err)) > 0)
 		good++;
-	if (hostile->says)
+	if (hostile->error)
 		check(read && ret < 0 && good == hostile->good && strstr(err.text, path) &&
-			      strstr(err.text, ": offset 1") && strstr(err.text, hostile->says),
+			      strstr(err.text, ": offset 1") && strstr(err.text, hostile->error),
 		      "%s: %s", hostile->what, err.text);
 	else
 		check(read && !ret && good == hostile->good, "%s: %s", hostile->what, err.text);
-	/* And once more: the same answer. */
-	if (read && hostile->says)
-		check(jp_jitdump_next(read, &record, NULL) < 0, "%s: still so", hostile->what);
+	if (read && hostile->error)
+		check(jp_jitdump_next(read, &record, NULL) < 0, "%s: a second call fails too",
+		      hostile->what);
 	jp_jitdump_close(read);
 }
 
-static void read_header(const char *what, size_t offset, uint32_t value, size_t size,
-			const char *says)
+static void check_header(const char *what, size_t offset, uint32_t value, size_t size,
+			 const char *says)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump *read;
@@ -268,21 +269,21 @@ static void read_header(const char *what, size_t offset, uint32_t value, size_t 
 	jp_jitdump_close(read);
 }
 
-static void read_headers(void)
+static void test_headers(void)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
 	struct jp_jitdump *read;
 
-	read_header("nothing", 0, 0, 0, "expected a jitdump header of 40 bytes");
-	read_header("39 bytes", 0, JP_JITDUMP_MAGIC, 39, "expected a jitdump header of 40 bytes");
-	read_header("another magic", 0, 0x12345678, 4096, "expected magic");
-	read_header("the other byte order", 0, __builtin_bswap32(JP_JITDUMP_MAGIC), 4096,
-		    "other byte order");
-	read_header("version 2", 4, 2, 4096, "expected version 1");
-	read_header("a header of 39 bytes", 8, 39, 4096, "expected a header size");
-	read_header("a header of 2^32 - 1 bytes", 8, UINT32_MAX, 4096, "expected a header size");
-	read_header("unknown flags", 32, 2, 4096, "expected flags");
+	check_header("nothing", 0, 0, 0, "expected a jitdump header of 40 bytes");
+	check_header("39 bytes", 0, JP_JITDUMP_MAGIC, 39, "expected a jitdump header of 40 bytes");
+	check_header("another magic", 0, 0x12345678, 4096, "expected magic");
+	check_header("the other byte order", 0, __builtin_bswap32(JP_JITDUMP_MAGIC), 4096,
+		     "other byte order");
+	check_header("version 2", 4, 2, 4096, "expected version 1");
+	check_header("a header of 39 bytes", 8, 39, 4096, "expected a header size");
+	check_header("a header of 2^32 - 1 bytes", 8, UINT32_MAX, 4096, "expected a header size");
+	check_header("unknown flags", 32, 2, 4096, "expected flags");
 	jitdump_made_header(&dump, 17);
 	jitdump_made_put(&dump, "12345678", 8);
 	put_load(&dump, 0x1000);
@@ -290,11 +291,11 @@ static void read_headers(void)
 	jitdump_made_store(&dump, path);
 	read = jp_jitdump_open(path, -1, NULL);
 	check(read && jp_jitdump_next(read, &record, NULL) == 1 && record.load.addr == 0x1000,
-	      "a header of 48 bytes is passed over as a whole");
+	      "a header of 48 bytes is skipped as a whole");
 	jp_jitdump_close(read);
 }
 
-static void refuse(const char *what, int64_t owner, const char *says)
+static void check_refusal(const char *what, int64_t owner, const char *says)
 {
 	struct jp_error err = {""};
 	struct jp_jitdump *read = jp_jitdump_open(path, owner, &err);
@@ -304,8 +305,7 @@ static void refuse(const char *what, int64_t owner, const char *says)
 	unlink(path);
 }
 
-/* An error of whatever was done before is not one of reading. */
-static void read_after_an_error(void)
+static void test_stale_errno(void)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump_record record;
@@ -320,11 +320,11 @@ static void read_after_an_error(void)
 	errno = ENOMEM;
 	read = jp_jitdump_open(path, -1, &err);
 	check(read && jp_jitdump_next(read, &record, &err) == 1 && !jp_shortage(text, sizeof(text)),
-	      "what is read is no shortage");
+	      "a stale ENOMEM is no shortage");
 	jp_jitdump_close(read);
 }
 
-static void read_strange_files(void)
+static void test_strange_files(void)
 {
 	struct jitdump_made dump = {.size = 0};
 	struct jp_jitdump *read;
@@ -334,26 +334,25 @@ static void read_strange_files(void)
 	jitdump_made_header(&dump, 17);
 	put_load(&dump, 0x1000);
 	jitdump_made_store(&dump, path);
-	refuse("another user's", getuid() + 1, "belongs to");
-	refuse("no file", -1, "No such file");
-	check(!symlink(target, path), "a link is made");
-	check(scratch_write(target, dump.bytes, dump.size), "to a right jitdump");
-	refuse("a symbolic link", -1, "symbolic link");
+	check_refusal("another user's", getuid() + 1, "belongs to");
+	check_refusal("no file", -1, "No such file");
+	check(!symlink(target, path), "a symbolic link is made");
+	check(scratch_write(target, dump.bytes, dump.size), "its target is a right jitdump");
+	check_refusal("a symbolic link", -1, "symbolic link");
 	check(!mkfifo(path, 0600), "a FIFO is made");
-	refuse("a FIFO", -1, "FIFO");
+	check_refusal("a FIFO", -1, "FIFO");
 	check(!mkdir(path, 0700), "a folder is made");
-	refuse("a folder", -1, "directory");
+	check_refusal("a folder", -1, "directory");
 	rmdir(path);
-	/* Sizes are no reason to take memory. */
 	jitdump_made_store(&dump, path);
 	if (!truncate(path, INT64_C(1) << 42)) {
 		read = jp_jitdump_open(path, -1, NULL);
 		check(!read || (jp_jitdump_next(read, &record, NULL) == 1 &&
 				jp_jitdump_next(read, &record, NULL) < 0),
-		      "a hole of 4 TiB behind a right record");
+		      "a hole of 4 TiB behind a right record is an error");
 		jp_jitdump_close(read);
 	}
-	/* Cut short while it is open: a load of 4 MiB, of which 2 stay. */
+	/* Cut the file while it is open: 2 MiB of a load of 4 MiB stay. */
 	memcpy(dump.bytes + dump.record + offsetof(struct jp_jitdump_prefix, total_size),
 	       &(uint32_t){4 << 20}, 4);
 	jitdump_made_store(&dump, path);
@@ -364,7 +363,7 @@ static void read_strange_files(void)
 		check(read && !truncate(path, 2 << 20) &&
 			      jp_jitdump_next(read, &record, &err) < 0 && strstr(err.text, path) &&
 			      strstr(err.text, "cut short while"),
-		      "cut short while it was open: %s", err.text);
+		      "a file cut while it is open is an error: %s", err.text);
 		jp_jitdump_close(read);
 	}
 }
@@ -372,11 +371,11 @@ static void read_strange_files(void)
 int main(void)
 {
 	path = scratch_make("jit-17.dump");
-	read_right();
-	read_after_an_error();
+	test_right_dump();
+	test_stale_errno();
 	for (size_t i = 0; i < sizeof(hostiles) / sizeof(hostiles[0]); i++)
-		read_hostile(&hostiles[i]);
-	read_headers();
-	read_strange_files();
+		check_hostile(&hostiles[i]);
+	test_headers();
+	test_strange_files();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One line of a stream of observations: the event that it is, or what was expected in its place. */
+/* Parsing a line of observations: its event, or an error that states what was expected. */
 #include "harness/format/observations/line.h"
 #include "harness/selftest/support/check.h"
 
@@ -19,7 +19,7 @@ static const char *parse(uint32_t lacks, const char *text)
 	return jp_observation_parse(&parser, line);
 }
 
-static void refused(void)
+static void test_refusals(void)
 {
 	static const struct {
 		uint32_t lacks;
@@ -71,11 +71,11 @@ static void refused(void)
 		const char *expected = parse(table[i].lacks, table[i].line);
 
 		check(expected && !strncmp(expected, table[i].expected, strlen(table[i].expected)),
-		      "\"%s\": %s", table[i].line, expected ?: "taken");
+		      "\"%s\" is refused, expected: %s", table[i].line, expected ?: "accepted");
 	}
 }
 
-static void samples(void)
+static void test_samples(void)
 {
 	const struct jp_event *event = &parser.event;
 
@@ -85,17 +85,17 @@ static void samples(void)
 		      event->sample.chain[3] == 0x30 && event->sample.period == 17 &&
 		      parser.observed.nr_names == 3 && !strcmp(parser.names[0], "f%A") &&
 		      !parser.names[1] && !parser.names[2] && parser.observed.weight == 1,
-	      "addresses and names");
+	      "addresses and names of a sample are read");
 	check(!parse(0, "sample 5 1 2") && !event->sample.user && !event->sample.ip &&
 		      event->sample.nr_chain == 1 && event->misc == JP_CPU_UNKNOWN,
-	      "no frame");
+	      "a sample without frames is read");
 	check(!parse(STACKS | NAMES | JP_LACKS_THREADS, "sample 9 1 - main f") && !event->time &&
 		      !event->tid && !event->sample.chain && !event->sample.user &&
 		      parser.observed.weight == 9 && !strcmp(parser.names[1], "f"),
-	      "names and counts alone");
+	      "a sample of names and a count is read");
 }
 
-static void others(void)
+static void test_other_events(void)
 {
 	const struct jp_event *event = &parser.event;
 
@@ -103,46 +103,46 @@ static void others(void)
 		      event->type == JP_EVENT_MAP && event->map.len == 0x2000 &&
 		      event->map.pgoff == 0x200 && event->map.has_identity && event->map.maj == 8 &&
 		      event->map.min == 0x1f && !strcmp(event->map.name, "/a b"),
-	      "a mapping of a file");
+	      "a file's mapping is read");
 	check(!parse(0, "map 5 1 1000-3000 rwxp 0 0:0 0") && event->map.pgoff == 0x1000 &&
 		      !event->map.has_identity && !strcmp(event->map.name, "//anon"),
-	      "anonymous memory");
+	      "an anonymous mapping is read");
 	check(!parse(0, "fork 5 1 2 3 4") && event->type == JP_EVENT_FORK && event->tid == 2 &&
 		      event->task.ppid == 3 && event->task.ptid == 4,
-	      "a fork");
+	      "a fork is read");
 	check(!parse(0, "exit 5 1 2") && event->type == JP_EVENT_EXIT && event->task.ppid == 1,
-	      "an exit");
+	      "an exit is read");
 	check(!parse(0, "exec 5 1 a name") && event->comm.exec && event->tid == 1 &&
 		      !strcmp(event->comm.name, "a name"),
-	      "an exec");
+	      "an exec is read");
 	check(!parse(0, "comm 5 1 2 a%0ab") && !event->comm.exec && event->tid == 2 &&
 		      !strcmp(event->comm.name, "a\nb"),
-	      "a name");
+	      "a name is read");
 	check(!parse(0, "lost 5 records 7") && event->type == JP_EVENT_LOST &&
 		      event->lost.lost == 7 && !parse(0, "lost 5 samples 8") &&
 		      event->type == JP_EVENT_LOST_SAMPLES && event->lost.lost == 8,
-	      "what was lost");
+	      "lost records and samples are read");
 }
 
-/* As many frames as there may be, and one more. */
-static void limits(void)
+static void test_limits(void)
 {
 	char text[32 << 10] = "sample 5 1 2";
 	size_t size = strlen(text);
 
 	for (int i = 0; i < JP_OBSERVATION_FRAMES; i++, size += 4)
 		memcpy(text + size, " 0x1", 5);
-	check(!parse(0, text) && parser.observed.nr_names == JP_OBSERVATION_FRAMES, "4096 frames");
+	check(!parse(0, text) && parser.observed.nr_names == JP_OBSERVATION_FRAMES,
+	      "4096 are read");
 	memcpy(text + size, " 0x1", 5);
-	check(!strcmp(parse(0, text) ?: "", "at most 4096 frames"), "not 4097");
+	check(!strcmp(parse(0, text) ?: "", "at most 4096 frames"), "4097 frames are refused");
 }
 
 int main(void)
 {
-	refused();
-	samples();
-	others();
-	limits();
+	test_refusals();
+	test_samples();
+	test_other_events();
+	test_limits();
 	jp_observation_end(&parser);
 	return check_done();
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a file's attrs asked for, and which of them a record is of: by its id, or without one. */
+/* The attrs of a perf.data: what they ask for, and which one a record belongs to. */
 #include <elf.h>
 
-#include "harness/base/clock.h"
 #include "harness/format/perfdata/attrs.h"
 #include "harness/format/perfdata/own_attr.h"
 #include "harness/selftest/support/check.h"
@@ -15,14 +14,14 @@ enum {
 
 static struct jp_perf_attrs attrs;
 
-static const char *add(const struct jp_perf_attr *attr, uint64_t id)
+static const char *add_attr(const struct jp_perf_attr *attr, uint64_t id)
 {
 	return jp_perf_attrs_add(&attrs, attr, JP_PERF_ATTR_SIZE_WRITTEN, &id, id ? 1 : 0);
 }
 
-static int64_t of(enum jp_perf_record_type type, uint64_t id)
+static int64_t find_attr(enum jp_perf_record_type type, uint64_t id)
 {
-	/* A sample has it in front, and what is as long as that at its end. */
+	/* A sample has its id first, other records last. */
 	const struct {
 		struct jp_perf_record head;
 		uint64_t words[3];
@@ -31,10 +30,10 @@ static int64_t of(enum jp_perf_record_type type, uint64_t id)
 	return jp_perf_attrs_find(&attrs, &record.head);
 }
 
-static void clocks(void)
+static void test_clocks(void)
 {
 	enum { SOFTWARE = JP_PERF_TYPE_SOFTWARE, BREAKPOINT = JP_PERF_TYPE_BREAKPOINT };
-	enum { TOLD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
+	enum { PERIOD = JP_PERF_SAMPLE_PERIOD, FREQ = JP_PERF_ATTR_FREQ };
 	static const struct {
 		const char *what;
 		uint32_t type;
@@ -42,14 +41,15 @@ static void clocks(void)
 		enum jp_clock clock;
 		uint64_t period;
 	} table[] = {
-		{"cpu-clock, by frequency", SOFTWARE, 0, TOLD, FREQ, 1000, JP_CLOCK_CPU, 1000000},
-		{"task-clock, by frequency", SOFTWARE, JP_PERF_SW_TASK_CLOCK, TOLD, FREQ, 4000,
+		{"cpu-clock, by frequency", SOFTWARE, 0, PERIOD, FREQ, 1000, JP_CLOCK_CPU, 1000000},
+		{"task-clock, by frequency", SOFTWARE, JP_PERF_SW_TASK_CLOCK, PERIOD, FREQ, 4000,
 		 JP_CLOCK_TASK, 250000},
-		{"cpu-clock, by period", SOFTWARE, 0, TOLD, 0, 777, JP_CLOCK_CPU, 777},
+		{"cpu-clock, by period", SOFTWARE, 0, PERIOD, 0, 777, JP_CLOCK_CPU, 777},
 		{"without a period in its samples", SOFTWARE, 0, 0, 0, 777, JP_CLOCK_CPU, 0},
-		{"without a period", SOFTWARE, 0, TOLD, 0, 0, JP_CLOCK_CPU, 0},
+		{"without a period", SOFTWARE, 0, PERIOD, 0, 0, JP_CLOCK_CPU, 0},
 		{"a dummy", SOFTWARE, JP_PERF_SW_DUMMY, 0, 0, 0, JP_CLOCK_NONE, 0},
-		{"cycles, whose period follows the load", 0, 0, TOLD, FREQ, 1000, JP_CLOCK_NONE, 0},
+		{"cycles, whose period follows the load", 0, 0, PERIOD, FREQ, 1000, JP_CLOCK_NONE,
+		 0},
 		{"a breakpoint of no address", BREAKPOINT, 0, 0, 0, 0, JP_CLOCK_BREAKPOINT, 0},
 		{"a breakpoint", BREAKPOINT, 1, 0, 0, 0, JP_CLOCK_NONE, 0},
 	};
@@ -62,7 +62,7 @@ static void clocks(void)
 						  .sample_period = table[i].asked};
 		const struct jp_event_asked *asked;
 
-		check(!add(&attr, 0), "%s: an attr", table[i].what);
+		check(!add_attr(&attr, 0), "%s: the attr is added", table[i].what);
 		asked = &attrs.all[attrs.count - 1].asked;
 		check(asked->clock == table[i].clock && asked->period == table[i].period,
 		      "%s: clock %d, period %d", table[i].what, asked->clock, (int)asked->period);
@@ -70,8 +70,7 @@ static void clocks(void)
 	jp_perf_attrs_free(&attrs);
 }
 
-/* What a capture of ours asks for is told by what it may leave open. */
-static void own(void)
+static void test_own(void)
 {
 	enum { CHAIN = JP_PERF_ATTR_EXCLUDE_CALLCHAIN_KERNEL };
 	const uint64_t user = JP_PERF_ATTR_EXCLUDE_KERNEL | JP_PERF_ATTR_EXCLUDE_HV;
@@ -97,35 +96,35 @@ static void own(void)
 			.clockid = JP_PERF_CLOCK_MONOTONIC};
 
 		check(jp_perf_is_own_attr(&attr) == table[i].own,
-		      "of %s, callchains %s the kernel: %s", table[i].user ? "users" : "all",
-		      table[i].flags ? "without" : "with", table[i].own ? "ours" : "another's");
+		      "samples of %s, callchains %s the kernel: %s",
+		      table[i].user ? "users" : "all", table[i].flags ? "without" : "with",
+		      table[i].own ? "our own" : "foreign");
 	}
 }
 
-/* Mappings that are not executable come where they are asked for. */
-static void data(void)
+static void test_data(void)
 {
 	for (uint64_t flag = 0; flag <= JP_PERF_ATTR_MMAP_DATA; flag += JP_PERF_ATTR_MMAP_DATA) {
 		const struct jp_perf_attr attr = {.flags = JP_PERF_ATTR_MMAP | flag};
 
-		add(&attr, 0);
-		check(attrs.all[0].asked.data == !!flag, "mappings of data: %d", !!flag);
+		add_attr(&attr, 0);
+		check(attrs.all[0].asked.data == !!flag, "data mappings are expected: %d", !!flag);
 		jp_perf_attrs_free(&attrs);
 	}
 }
 
-static bool gives(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
+static bool makes_records(const struct jp_perf_attr *attr, enum jp_perf_record_type type)
 {
 	bool given;
 
-	add(attr, 0);
+	add_attr(attr, 0);
 	given = attrs.all[0].asked.records >> type & 1;
 	jp_perf_attrs_free(&attrs);
 	return given;
 }
 
-/* Whether an event tells of processes or mappings: what it lost may be such a record. */
-static void sideband(void)
+/* Whether an event records processes or mappings, so that lost records may be of them. */
+static void test_sideband(void)
 {
 	static const struct {
 		uint64_t flags;
@@ -138,14 +137,15 @@ static void sideband(void)
 		     {JP_PERF_ATTR_NAMESPACES, false}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		add(&(struct jp_perf_attr){.flags = table[i].flags}, 0);
-		check(attrs.all[0].asked.sideband == table[i].sideband, "%d for flags %#llx",
-		      table[i].sideband, (unsigned long long)table[i].flags);
+		add_attr(&(struct jp_perf_attr){.flags = table[i].flags}, 0);
+		check(attrs.all[0].asked.sideband == table[i].sideband,
+		      "sideband is %d for flags %#llx", table[i].sideband,
+		      (unsigned long long)table[i].flags);
 		jp_perf_attrs_free(&attrs);
 	}
 }
 
-static void records(void)
+static void test_records(void)
 {
 	static const struct {
 		uint64_t flags;
@@ -167,51 +167,55 @@ static void records(void)
 	const struct jp_perf_attr none = {0}, pmu = {.type = JP_PERF_TYPES};
 
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
-		check(gives(&none, always[i]), "type %d for any flags", always[i]);
+		check(makes_records(&none, always[i]), "records of type %d come with any flags",
+		      always[i]);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		check(gives(&(struct jp_perf_attr){.flags = table[i].flags}, table[i].type) &&
-			      !gives(&none, table[i].type),
-		      "type %d for flags %#llx", table[i].type, (unsigned long long)table[i].flags);
-	check(!gives(&(struct jp_perf_attr){.flags = JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2},
-		     JP_PERF_RECORD_MMAP),
-	      "one of the two records of mappings");
-	check(gives(&pmu, JP_PERF_RECORD_AUX) && !gives(&none, JP_PERF_RECORD_AUX),
-	      "AUX for a PMU that registered itself");
+		check(makes_records(&(struct jp_perf_attr){.flags = table[i].flags},
+				    table[i].type) &&
+			      !makes_records(&none, table[i].type),
+		      "records of type %d come with flags %#llx alone", table[i].type,
+		      (unsigned long long)table[i].flags);
+	check(!makes_records(
+		      &(struct jp_perf_attr){.flags = JP_PERF_ATTR_MMAP | JP_PERF_ATTR_MMAP2},
+		      JP_PERF_RECORD_MMAP),
+	      "with mmap2, MMAP records do not come");
+	check(makes_records(&pmu, JP_PERF_RECORD_AUX) && !makes_records(&none, JP_PERF_RECORD_AUX),
+	      "AUX records come from dynamic PMUs alone");
 }
 
-static void by_id(void)
+static void test_ids(void)
 {
 	const struct jp_perf_attr first = {.sample_type = FULL,
 					   .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
 	struct jp_perf_attr second = first;
 
-	check(of(JP_PERF_RECORD_SAMPLE, 1) == -1, "of no attr");
-	add(&first, 1);
-	add(&first, 2);
-	check(of(JP_PERF_RECORD_SAMPLE, 2) == 1 && of(JP_PERF_RECORD_COMM, 2) == 1 &&
-		      of(JP_PERF_RECORD_COMM, 1) == 0,
-	      "by its id");
-	check(of(JP_PERF_RECORD_COMM, 0) == 0, "perf's own is the first one's");
-	check(of(JP_PERF_RECORD_SAMPLE, 3) == 0 && attrs.unknown_ids == 1,
-	      "an unknown one is as all of them, and is counted");
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 1) == -1, "without attrs a sample has none");
+	add_attr(&first, 1);
+	add_attr(&first, 2);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 2) == 1 && find_attr(JP_PERF_RECORD_COMM, 2) == 1 &&
+		      find_attr(JP_PERF_RECORD_COMM, 1) == 0,
+	      "records are assigned by id");
+	check(find_attr(JP_PERF_RECORD_COMM, 0) == 0, "records with id 0 belong to the first attr");
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 3) == 0 && attrs.unknown_ids == 1,
+	      "an unknown id is counted and read like all, if all are alike");
 	second.sample_type = WIDER;
-	add(&second, 4);
-	check(of(JP_PERF_RECORD_SAMPLE, 4) == 2 && of(JP_PERF_RECORD_SAMPLE, 3) == -1 &&
-		      attrs.unknown_ids == 1,
-	      "where they differ it is of none");
+	add_attr(&second, 4);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 4) == 2 &&
+		      find_attr(JP_PERF_RECORD_SAMPLE, 3) == -1 && attrs.unknown_ids == 1,
+	      "an unknown id belongs to no attr if they differ");
 	jp_perf_attrs_free(&attrs);
 	second.sample_type = JP_PERF_SAMPLE_IP;
-	add(&second, 0);
-	check(of(JP_PERF_RECORD_SAMPLE, 0) == 0, "without ids the one that there is");
+	add_attr(&second, 0);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 0) == 0, "without ids the only attr is meant");
 	second.sample_type |= JP_PERF_SAMPLE_TID;
-	add(&second, 0);
-	check(of(JP_PERF_RECORD_SAMPLE, 0) == -1 && of(JP_PERF_RECORD_COMM, 0) == 0,
-	      "or none, but all records end alike");
+	add_attr(&second, 0);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 0) == -1 && find_attr(JP_PERF_RECORD_COMM, 0) == 0,
+	      "without ids samples belong to none of two attrs, other records do");
 	jp_perf_attrs_free(&attrs);
 }
 
-/* A file whose ids nobody came to write. */
-static void ids_missing(void)
+/* A file without ids, since its writer died. */
+static void test_missing_ids(void)
 {
 	const struct jp_perf_attr sampling = {.sample_type = FULL,
 					      .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
@@ -220,88 +224,90 @@ static void ids_missing(void)
 				     .sample_type = WIDER,
 				     .flags = JP_PERF_ATTR_SAMPLE_ID_ALL};
 
-	add(&dummy, 0);
-	add(&sampling, 0);
-	check(of(JP_PERF_RECORD_SAMPLE, 7) == 1 && of(JP_PERF_RECORD_COMM, 7) == 0,
-	      "a sample is of the one that is no dummy");
-	add(&sampling, 0);
-	check(of(JP_PERF_RECORD_SAMPLE, 7) == -1, "of two nobody knows");
+	add_attr(&dummy, 0);
+	add_attr(&sampling, 0);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == 1 && find_attr(JP_PERF_RECORD_COMM, 7) == 0,
+	      "samples belong to the only attr that is no dummy");
+	add_attr(&sampling, 0);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == -1, "two such attrs have no samples");
 	jp_perf_attrs_free(&attrs);
 	for (int i = 0; i < 2; i++) {
-		add(&dummy, 0);
-		add(&(struct jp_perf_attr){.sample_type = i ? FULL : FULL | JP_PERF_SAMPLE_CPU,
-					   .flags = i ? 0 : JP_PERF_ATTR_SAMPLE_ID_ALL},
-		    0);
-		check(of(JP_PERF_RECORD_SAMPLE, 7) == -1 && of(JP_PERF_RECORD_COMM, 7) == -1, "%s",
-		      i ? "one has no id behind records" : "records end in other ways");
+		add_attr(&dummy, 0);
+		add_attr(&(struct jp_perf_attr){.sample_type = i ? FULL : FULL | JP_PERF_SAMPLE_CPU,
+						.flags = i ? 0 : JP_PERF_ATTR_SAMPLE_ID_ALL},
+			 0);
+		check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == -1 &&
+			      find_attr(JP_PERF_RECORD_COMM, 7) == -1,
+		      "%s",
+		      i ? "no attr if one lacks sample_id_all"
+			: "no attr if records end differently");
 		jp_perf_attrs_free(&attrs);
 	}
-	add(&dummy, 5);
+	add_attr(&dummy, 5);
 	attrs.ids_missing = true;
-	add(&sampling, 0);
-	check(of(JP_PERF_RECORD_SAMPLE, 7) == 1, "where some of them are cut off");
+	add_attr(&sampling, 0);
+	check(find_attr(JP_PERF_RECORD_SAMPLE, 7) == 1, "the same holds if some ids are missing");
 	jp_perf_attrs_free(&attrs);
 }
 
-static double cost(size_t count)
+static void add_many(size_t count)
 {
-	const uint64_t begin = jp_clock_thread_cpu();
-
+	start_cost();
 	for (size_t i = 0; i < count; i++) {
-		add(&(struct jp_perf_attr){.sample_type = FULL}, 0);
+		add_attr(&(struct jp_perf_attr){.sample_type = FULL}, 0);
 		jp_perf_attrs_set_machine(&attrs, EM_NONE);
 	}
-	check(attrs.count == count, "%zu attrs", count);
+	check(attrs.count == count, "%zu attrs are added", count);
 	jp_perf_attrs_free(&attrs);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
-/* Those from before it was known learn the machine, and those from then on. */
-static void machines(void)
+static void test_machines(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = FULL};
 
-	add(&attr, 0);
-	check(!attrs.all[0].layout.machine, "none yet");
+	add_attr(&attr, 0);
+	check(!attrs.all[0].layout.machine, "the machine is unknown at first");
 	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
-	add(&attr, 0);
+	add_attr(&attr, 0);
 	jp_perf_attrs_set_machine(&attrs, EM_X86_64);
 	for (size_t i = 0; i < 2; i++)
-		check(attrs.all[i].layout.machine == jp_machine_find(EM_X86_64), "attr %zu", i);
+		check(attrs.all[i].layout.machine == jp_machine_find(EM_X86_64),
+		      "attr %zu has the machine", i);
 	jp_perf_attrs_set_machine(&attrs, EM_AARCH64);
 	for (size_t i = 0; i < 2; i++)
 		check(attrs.all[i].layout.machine == jp_machine_find(EM_AARCH64),
-		      "attr %zu, once the file says another", i);
+		      "attr %zu gets another machine", i);
 	jp_perf_attrs_free(&attrs);
-	check_growth("attrs", cost);
+	check_growth("attrs", add_many);
 }
 
-static void refused(void)
+static void test_refusals(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = FULL};
 	const char *expected = NULL;
 
 	check(!strcmp(jp_perf_attrs_add(&attrs, &attr, 63, NULL, 0),
 		      "an attr of at least 64 bytes"),
-	      "an attr of 63 bytes");
+	      "an attr of 63 bytes is refused");
 	for (int i = 0; i < 65535 && !expected; i++)
 		expected = jp_perf_attrs_add(&attrs, &attr, 64, NULL, 0);
 	check(!expected &&
 		      !strcmp(jp_perf_attrs_add(&attrs, &attr, 64, NULL, 0), "at most 65535 attrs"),
-	      "one more than may be");
+	      "65536 attrs are refused");
 	jp_perf_attrs_free(&attrs);
 }
 
 int main(void)
 {
-	clocks();
-	own();
-	data();
-	sideband();
-	records();
-	by_id();
-	ids_missing();
-	machines();
-	refused();
+	test_clocks();
+	test_own();
+	test_data();
+	test_sideband();
+	test_records();
+	test_ids();
+	test_missing_ids();
+	test_machines();
+	test_refusals();
 	return check_done();
 }

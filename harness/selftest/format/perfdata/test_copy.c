@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attrs, ids and features of a copied perf.data, and their places in the file. */
+/* Copying a perf.data: attrs, ids, features and their places. */
 #include "harness/format/perfdata/copy.h"
 #include "harness/format/perfdata/read.h"
 #include "harness/selftest/support/made_perf_data.h"
@@ -8,25 +8,24 @@ enum { TYPE = JP_PERF_SAMPLE_IDENTIFIER | JP_PERF_SAMPLE_IP };
 
 static struct perf_file file;
 
-/* One copying. */
 static struct {
 	struct jp_perf_reader reader;
 	struct jp_output *output;
 	struct jp_perf_copy *copy;
 } copying;
 
-static int opened(void *context)
+static int begin_copy(void *context)
 {
 	copying.copy = jp_perf_copy_begin(&copying.reader, copying.output, copying.reader.err);
 	return copying.copy ? 0 : -EINVAL;
 }
 
-static int other(void *context, const unsigned char *bytes, uint64_t size)
+static int put_other(void *context, const unsigned char *bytes, uint64_t size)
 {
 	return jp_perf_copy_other(copying.copy, bytes, size);
 }
 
-static int put(void *context, const struct jp_event *event)
+static int put_record(void *context, const struct jp_event *event)
 {
 	const struct jp_perf_record *record = event->record;
 
@@ -42,8 +41,11 @@ static int copy_path(const char *path, struct jp_error *err)
 
 	copying.copy = NULL;
 	copying.output = jp_output_create(scratch_path("copy"), err);
-	copying.reader = (struct jp_perf_reader){
-		.visit = put, .opened = opened, .other = other, .summary = &summary, .err = err};
+	copying.reader = (struct jp_perf_reader){.visit = put_record,
+						 .opened = begin_copy,
+						 .other = put_other,
+						 .summary = &summary,
+						 .err = err};
 	if (!copying.output)
 		exit(99);
 	ret = jp_perf_reader_run(&copying.reader, path) ?: jp_perf_copy_end(copying.copy);
@@ -51,7 +53,7 @@ static int copy_path(const char *path, struct jp_error *err)
 	return jp_output_close(copying.output, NULL) ?: ret;
 }
 
-/* The events of the copy, by their attrs. */
+/* The samples and the content of the copy. */
 static struct {
 	uint64_t ips[8];
 	uint32_t attrs[8];
@@ -62,7 +64,7 @@ static struct {
 	struct jp_perf_file_header header;
 } found;
 
-static int see(void *context, const struct jp_event *event)
+static int store_sample(void *context, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_SAMPLE && found.count < 8) {
 		found.ips[found.count] = event->sample.ip;
@@ -71,15 +73,17 @@ static int see(void *context, const struct jp_event *event)
 	return 0;
 }
 
-/* Copies the file that was made, and reads the copy. */
-static bool copies(const char *what)
+/* Copies the made file and reads the copy. */
+static bool copy_file(const char *what)
 {
 	struct jp_error err = {""};
 	int ret = copy_path(perf_file_store(&file, "perf.data"), &err);
 
 	free(found.bytes);
 	memset(&found, 0, sizeof(found));
-	ret = ret ?: jp_perfdata_read(scratch_path("copy"), see, NULL, &found.summary, &err);
+	ret = ret
+		      ?: jp_perfdata_read(scratch_path("copy"), store_sample, NULL, &found.summary,
+					  &err);
 	found.bytes = (void *)jp_file_read(scratch_path("copy"), PERF_FILE_MOST, &found.size, NULL);
 	if (found.bytes)
 		memcpy(&found.header, found.bytes, sizeof(found.header));
@@ -87,7 +91,7 @@ static bool copies(const char *what)
 		     "%s: %s", what, err.text);
 }
 
-/* The @index-th entry of the copy's attrs, and where its ids are. */
+/* Returns attr @index of the copy, and the place of its ids. */
 static const struct jp_perf_attr *attr_at(unsigned int index, struct jp_perf_section *ids)
 {
 	const unsigned char *entry =
@@ -97,8 +101,8 @@ static const struct jp_perf_attr *attr_at(unsigned int index, struct jp_perf_sec
 	return (const void *)entry;
 }
 
-/* The payload of feature @number of the copy; NULL: it has none. */
-static const unsigned char *feature(unsigned int number, uint64_t *size)
+/* Returns the payload of feature @number of the copy, or NULL. */
+static const unsigned char *find_feature(unsigned int number, uint64_t *size)
 {
 	const unsigned char *at = found.bytes + found.header.data.offset + found.header.data.size;
 	struct jp_perf_section section;
@@ -119,7 +123,7 @@ static void put_sample(uint64_t id, uint64_t ip)
 	perf_file_record(&file, JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER, body, sizeof(body));
 }
 
-/* A stream's attr of @size bytes, its last one 0xee, with @nr_ids ids from @id on. */
+/* Puts a HEADER_ATTR of @size bytes, the last 0xee, with ids from @id on. */
 static void put_attr(uint32_t size, uint64_t config, uint64_t id, uint64_t nr_ids)
 {
 	struct jp_perf_attr attr = {.size = size, .config = config, .sample_type = TYPE};
@@ -158,9 +162,8 @@ static void begin_file(void)
 	perf_file_begin(&file, &(struct jp_perf_attr){.size = 120, .sample_type = TYPE});
 }
 
-/* perf goes from one entry to the next by the size that the attr states (read_attr(),
- * tools/perf/util/header.c). */
-static void sizes(void)
+/* perf steps to the next entry by the attr's own size (read_attr(), tools/perf/util/header.c). */
+static void test_attr_sizes(void)
 {
 	static const struct {
 		uint32_t size;
@@ -173,29 +176,29 @@ static void sizes(void)
 		put_attr(attrs[i].size, attrs[i].config, attrs[i].id, attrs[i].nr_ids);
 	put_sample(1, 0x1000);
 	put_sample(4, 0x2000);
-	if (!copies("a stream of attrs of three sizes"))
+	if (!copy_file("a stream of attrs of three sizes"))
 		return;
 	check(found.header.attr_size == 136 + 16 && found.header.attrs.size == 3 * (136 + 16),
-	      "all as long as the longest");
+	      "all attrs get the size of the longest");
 	for (unsigned int i = 0; i < 3; i++) {
 		struct jp_perf_section ids;
 		const struct jp_perf_attr *attr = attr_at(i, &ids);
 		const unsigned char *bytes = (const void *)attr;
-		unsigned int other = 0;
+		unsigned int put_other = 0;
 
 		for (uint32_t at = attrs[i].size; at < 136; at++)
-			other += bytes[at] != 0;
-		good += attr->size == 136 && attr->config == attrs[i].config && !other &&
+			put_other += bytes[at] != 0;
+		good += attr->size == 136 && attr->config == attrs[i].config && !put_other &&
 			bytes[attrs[i].size - 1] == 0xee && ids.size == 8 * attrs[i].nr_ids &&
 			(!ids.size || found.bytes[ids.offset] == attrs[i].id);
 	}
-	check(good == 3, "%u of 3 say so, are padded with zeros and have their ids", good);
+	check(good == 3, "%u of 3 attrs have that size, zero padding and their ids", good);
 	check(found.count == 2 && found.ips[0] == 0x1000 && found.attrs[0] == 0 &&
 		      found.ips[1] == 0x2000 && found.attrs[1] == 1,
-	      "samples are of the events that they were of");
+	      "samples keep their events");
 }
 
-static void stream_features(void)
+static void test_stream_features(void)
 {
 	uint64_t size;
 	const unsigned char *text;
@@ -207,16 +210,17 @@ static void stream_features(void)
 	put_feature(JP_PERF_FEATURE_OSRELEASE, "");
 	put_feature(JP_PERF_FEATURES, "of another perf");
 	put_sample(1, 0x1000);
-	if (!copies("a stream's features"))
+	if (!copy_file("a stream's features"))
 		return;
-	text = feature(JP_PERF_FEATURE_VERSION, &size);
+	text = find_feature(JP_PERF_FEATURE_VERSION, &size);
 	check(text && size == 20 && !strcmp((const char *)text + 4, "second"),
-	      "the last of a kind");
-	check(!feature(JP_PERF_FEATURE_OSRELEASE, &size), "not one without a payload");
-	check(!strcmp(found.summary.version, "second") && !found.header.features[1], "no other");
+	      "the last of two equal features is kept");
+	check(!find_feature(JP_PERF_FEATURE_OSRELEASE, &size), "an empty feature is dropped");
+	check(!strcmp(found.summary.version, "second") && !found.header.features[1],
+	      "unknown features are dropped");
 }
 
-/* An AUX record of @size bytes with @payload bytes behind it. */
+/* Puts an AUXTRACE record followed by @payload bytes. */
 static void put_aux(uint64_t payload)
 {
 	uint64_t body[5] = {payload};
@@ -226,7 +230,7 @@ static void put_aux(uint64_t payload)
 		perf_file_put(&file, "A", 1);
 }
 
-static void aux(void)
+static void test_aux(void)
 {
 	static const uint64_t stale[] = {1, 1, 1};
 	static const struct perf_file_feature one = {JP_PERF_FEATURE_AUXTRACE, stale,
@@ -239,15 +243,16 @@ static void aux(void)
 		put_aux(64);
 		put_sample(0, 0x1000);
 		put_aux(8);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		if (with)
 			perf_file_features(&file, &one, 1);
-		if (!copies(with ? "AUX data with a table" : "AUX data without one"))
+		if (!copy_file(with ? "AUX data with a table" : "AUX data without one"))
 			return;
-		table = feature(JP_PERF_FEATURE_AUXTRACE, &size);
-		check(!table == !with, "%s", with ? "a table" : "no table");
+		table = find_feature(JP_PERF_FEATURE_AUXTRACE, &size);
+		check(!table == !with, "%s",
+		      with ? "with a table, the copy has one" : "without a table, it has none");
 	}
-	if (!check(table && size == sizeof(words), "it names two records"))
+	if (!check(table && size == sizeof(words), "the table lists two records"))
 		return;
 	memcpy(words, table, sizeof(words));
 	for (int i = 0; i < 2; i++) {
@@ -256,39 +261,38 @@ static void aux(void)
 		memcpy(&record, found.bytes + words[1 + 2 * i], sizeof(record));
 		good += record.type == JP_PERF_RECORD_AUXTRACE && record.size == words[2 + 2 * i];
 	}
-	check(words[0] == 2 && good == 2, "where they are now");
-	check(found.count == 1 && found.bytes[words[3] + 48] == 'A', "with what follows each");
+	check(words[0] == 2 && good == 2, "the table has the new places");
+	check(found.count == 1 && found.bytes[words[3] + 48] == 'A', "the payload is copied");
 }
 
-/* A header from before there were features: what follows it is data. */
-static void old_header(void)
+/* Files with the old header, which has no feature bits. */
+static void test_old_header(void)
 {
 	begin_file();
 	put_sample(0, 0x1000);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	perf_file_old_header(&file);
-	check(copies("a header without features") && found.count == 1 && found.ips[0] == 0x1000 &&
+	check(copy_file("an old header") && found.count == 1 && found.ips[0] == 0x1000 &&
 		      !found.header.features[0] && !found.header.features[1] &&
 		      !found.header.features[2],
-	      "has none");
+	      "a file with an old header gets no features");
 }
 
-/* What a file that is cut short says to lie behind its end is not read. */
-static void cut_short(void)
+static void test_cut_short(void)
 {
 	const struct jp_perf_section far = {UINT64_C(1) << 40, 16};
 	struct jp_error err = {""};
 
 	begin_file();
 	put_sample(0, 0x1000);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	memcpy(file.bytes + PERF_FILE_DATA - sizeof(far), &far, sizeof(far));
 	check(copy_path(perf_file_store(&file, "perf.data"), &err) &&
 		      strstr(err.text, "cut short at offset"),
-	      "ids behind the end: %s", err.text);
+	      "ids behind the end are refused: %s", err.text);
 }
 
-static void refused(void)
+static void test_refusals(void)
 {
 	const char *fifo = scratch_path("fifo");
 	struct jp_error err = {""};
@@ -300,24 +304,24 @@ static void refused(void)
 		      write(fd, file.bytes, file.size) == (ssize_t)file.size &&
 		      copy_path(fifo, &err) == -EINVAL &&
 		      strstr(err.text, "fifo: expected a regular file"),
-	      "no file: %s", err.text);
+	      "a FIFO is refused: %s", err.text);
 	memcpy(file.bytes, &magic, sizeof(magic));
 	memcpy(file.bytes + 8, &size, sizeof(size));
 	check(copy_path(perf_file_store(&file, "perf.data"), &err) == -EINVAL &&
 		      strstr(err.text, "perf.data: expected a perf.data of this machine's byte"),
-	      "of the other byte order: %s", err.text);
+	      "the other byte order is refused: %s", err.text);
 	jp_perf_copy_free(NULL);
 }
 
 int main(void)
 {
 	scratch_make("");
-	sizes();
-	stream_features();
-	aux();
-	old_header();
-	cut_short();
-	refused();
+	test_attr_sizes();
+	test_stream_features();
+	test_aux();
+	test_old_header();
+	test_cut_short();
+	test_refusals();
 	free(found.bytes);
 	return check_done();
 }

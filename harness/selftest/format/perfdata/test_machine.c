@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A file that names no machine: whose registers does it hold? */
+/* Guessing the machine of a perf.data by its mask of registers. */
 #include "harness/base/registry.h"
 #include "harness/format/perfdata/machine.h"
 #include "harness/selftest/support/check.h"
@@ -11,10 +11,10 @@ int main(void)
 	while ((machine = jp_registry_next(JP_MACHINE, machine))) {
 		const struct jp_machine *found = jp_machine_guess(machine->mask);
 
-		check(found == machine, "all registers of %s are those of %s", machine->name,
+		check(found == machine, "the mask of %s gives %s", machine->name,
 		      found ? found->name : "no machine");
 	}
-	check(!jp_machine_guess(0), "no registers are no machine's");
-	check(!jp_machine_guess(UINT64_MAX), "more than any machine has are none's");
+	check(!jp_machine_guess(0), "an empty mask gives no machine");
+	check(!jp_machine_guess(UINT64_MAX), "a mask of too many registers gives none");
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* perf's own records between the kernel's: bad ones are refused, compressed ones end anywhere. */
+/* perf's own records: bad ones are refused, compressed data may be split anywhere. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@ struct names_seen {
 	int names, wrong;
 };
 
-static int visit(void *context, const struct jp_event *event)
+static int count_name(void *context, const struct jp_event *event)
 {
 	struct names_seen *seen = context;
 
@@ -24,7 +24,7 @@ static int visit(void *context, const struct jp_event *event)
 	return 0;
 }
 
-static void begin(void)
+static void begin_file(void)
 {
 	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
 
@@ -46,10 +46,11 @@ static int read_all(struct names_seen *seen, struct jp_perfdata_summary *summary
 {
 	*seen = (struct names_seen){0};
 	*summary = (struct jp_perfdata_summary){0};
-	return jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, seen, summary, err);
+	return jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, seen, summary,
+				err);
 }
 
-static void bad_ones(void)
+static void test_bad_records(void)
 {
 	static const uint64_t beyond[] = {100, 0};
 	static const struct {
@@ -72,18 +73,18 @@ static void bad_ones(void)
 		{"a payload beyond the data", JP_PERF_RECORD_AUXTRACE, beyond, sizeof(beyond),
 		 "expected 100 bytes after this record, found 24"},
 	};
-	/* Another part of the file follows, so nothing of the data can have been cut off. */
+	/* A feature follows, so the data section cannot have been cut. */
 	static const struct perf_file_feature feature = {3, "host", 4};
 	struct jp_error err = {""};
 	struct names_seen seen;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		begin();
+		begin_file();
 		perf_file_record(&file, table[i].type, 0, table[i].body, table[i].size);
 		put_name(&file);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
-		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), visit, &seen, NULL,
+		check(jp_perfdata_read(perf_file_store(&file, "perf.data"), count_name, &seen, NULL,
 				       &err) < 0 &&
 			      strstr(err.text, "perf.data: offset 240: ") &&
 			      strstr(err.text, table[i].words),
@@ -91,8 +92,7 @@ static void bad_ones(void)
 	}
 }
 
-/* Where a stream cannot be read on it is not cut short. */
-static void failing_stream(void)
+static void test_failing_stream(void)
 {
 	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
 	const uint64_t body[5] = {1000};
@@ -105,26 +105,26 @@ static void failing_stream(void)
 	file.size = 0;
 	perf_file_put(&file, &head, sizeof(head));
 	perf_file_record(&file, JP_PERF_RECORD_AUXTRACE, 0, body, sizeof(body));
-	/* Who closes a socket with something unread in it resets the connection. */
+	/* Closing a socket with unread data resets the connection. */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) ||
 	    send(ends[1], file.bytes, file.size, 0) != (ssize_t)file.size ||
 	    send(ends[0], "unread", 6, 0) != 6 || dup2(ends[0], STDIN_FILENO) < 0)
 		exit(99);
 	close(ends[0]);
 	close(ends[1]);
-	check(jp_perfdata_read("-", visit, &seen, &summary, &err) == -EIO && !summary.cut_short &&
-		      strstr(err.text, strerror(ECONNRESET)),
-	      "a stream that fails in a payload: %s", err.text);
+	check(jp_perfdata_read("-", count_name, &seen, &summary, &err) == -EIO &&
+		      !summary.cut_short && strstr(err.text, strerror(ECONNRESET)),
+	      "a read error in a payload is reported: %s", err.text);
 	dup2(saved, STDIN_FILENO);
 }
 
-static void nothing(int number)
+static void ignore_signal(int number)
 {
 	(void)number;
 }
 
-/* Whether @pid sleeps: the state behind the name in /proc/PID/stat. */
-static bool sleeps(pid_t pid)
+/* Returns whether @pid sleeps, by the state in /proc/PID/stat. */
+static bool is_sleeping(pid_t pid)
 {
 	char path[32], text[256] = "";
 	const char *behind;
@@ -134,7 +134,7 @@ static bool sleeps(pid_t pid)
 	return behind && behind[2] == 'S';
 }
 
-/* The first half, a signal while the reader waits for more, the rest. */
+/* Writes half, signals the reader once it waits for more, and writes the rest. */
 static void write_stream(int to)
 {
 	const pid_t reader = getppid();
@@ -142,18 +142,18 @@ static void write_stream(int to)
 
 	if (jp_file_write(to, file.bytes, half))
 		_exit(1);
-	while (!sleeps(reader))
+	while (!is_sleeping(reader))
 		sched_yield();
 	kill(reader, SIGUSR1);
 	_exit(jp_file_write(to, file.bytes + half, file.size - half) != 0);
 }
 
-/* A stream is read piece by piece: records lie across the ends of pieces, signals come. */
-static void long_stream(void)
+/* Streams are read in pieces: records may span two, and signals may interrupt. */
+static void test_long_stream(void)
 {
 	const struct jp_perf_pipe_header head = {JP_PERF_MAGIC, sizeof(head)};
 	const struct jp_perf_attr attr = {.type = 1, .size = 120, .flags = JP_PERF_ATTR_COMM};
-	const struct sigaction action = {.sa_handler = nothing};
+	const struct sigaction action = {.sa_handler = ignore_signal};
 	jp_cleanup_close int saved = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	struct jp_error err = {""};
 	struct names_seen seen = {0};
@@ -176,16 +176,15 @@ static void long_stream(void)
 	close(ends[1]);
 	dup2(ends[0], STDIN_FILENO);
 	close(ends[0]);
-	ret = jp_perfdata_read("-", visit, &seen, NULL, &err);
+	ret = jp_perfdata_read("-", count_name, &seen, NULL, &err);
 	dup2(saved, STDIN_FILENO);
 	waitpid(writer, &status, 0);
 	check(!ret && !status && seen.names == names && !seen.wrong,
-	      "a stream of %zu bytes: %d of %d names, %d wrong %s", file.size, seen.names, names,
-	      seen.wrong, err.text);
+	      "of a stream of %zu bytes %d of %d names are read, %d wrong %s", file.size,
+	      seen.names, names, seen.wrong, err.text);
 }
 
-/* A stream of records may be cut in two anywhere. */
-static void split(void)
+static void test_split_records(void)
 {
 	struct jp_perfdata_summary summary;
 	int good = 0, tried = 0;
@@ -198,21 +197,21 @@ static void split(void)
 		struct jp_error err = {""};
 		struct names_seen seen;
 
-		begin();
+		begin_file();
 		perf_file_compressed(&file, inner.bytes, at);
 		perf_file_compressed(&file, inner.bytes + at, inner.size - at);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		good += !read_all(&seen, &summary, &err) && seen.names == 3 && !seen.wrong &&
 			summary.records == 6 && summary.own_records == 3;
 	}
 	if (PERF_FILE_ZSTD)
-		check(good == tried, "cut in two at %d of %d places", good, tried);
+		check(good == tried, "compressed data splits at %d of %d places", good, tried);
 	else
-		check(true, "cut in two # SKIP built without libzstd");
+		check(true, "compressed records can be split # SKIP built without libzstd");
 }
 
-/* What is shorter than its own length has none. */
-static void short_feature(void)
+/* A feature must have room for the length of its text. */
+static void test_short_feature(void)
 {
 	for (size_t size = 3; size < 5; size++) {
 		const struct perf_file_feature feature = {JP_PERF_FEATURE_ARCH, "\0\0\0\0", size};
@@ -221,24 +220,24 @@ static void short_feature(void)
 		struct names_seen seen;
 		int ret;
 
-		begin();
+		begin_file();
 		put_name(&file);
-		perf_file_data_ends(&file);
+		perf_file_end_data(&file);
 		perf_file_features(&file, &feature, 1);
 		ret = read_all(&seen, &summary, &err);
 		check(size < 4 ? ret < 0 && strstr(err.text, "expected at least 4 bytes")
 			       : !ret && seen.names == 1 && !*summary.arch,
-		      "a text's length of %zu bytes %s", size, err.text);
+		      "a feature of %zu bytes is judged right %s", size, err.text);
 	}
 }
 
 int main(void)
 {
 	scratch_make("");
-	bad_ones();
-	failing_stream();
-	long_stream();
-	split();
-	short_feature();
+	test_bad_records();
+	test_failing_stream();
+	test_long_stream();
+	test_split_records();
+	test_short_feature();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's records: encoded, decoded, and the same again. */
+/* Kernel records survive encoding and decoding. */
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ enum {
 
 static const unsigned char build_id[JP_PERF_BUILD_ID_MOST] = {1, 2, 3, [19] = 20};
 static const uint64_t ips[] = {0x1000, 0x2000, 0x3000};
-static const unsigned char stack[] = "the stack, of which only so much was copied.......";
+static const unsigned char stack[] = "the stack, of which only a part was copied........";
 static const struct jp_regs regs = {.known = 1 << 7 | 1 << 16, .r = {[7] = 0x7000, [16] = 0x1000}};
 static const char path[] = "/usr/lib/a"; /* 10 bytes: padded to 16 */
 
@@ -73,7 +73,7 @@ static const struct {
 };
 enum { RECORDS = sizeof(records) / sizeof(records[0]) };
 
-static struct jp_perf_layout layout_of(uint64_t sample_type, bool sample_id)
+static struct jp_perf_layout make_layout(uint64_t sample_type, bool sample_id)
 {
 	const struct jp_perf_attr attr = {
 		.sample_type = sample_type,
@@ -99,7 +99,7 @@ static bool same_map(const struct jp_event *a, const struct jp_event *b)
 	       !strcmp(a->map.name, b->map.name);
 }
 
-/* A file says whose registers they are: those of other machines are not taken. */
+/* Registers are decoded only for a known machine. */
 static bool same_regs(const struct jp_event *a, const struct jp_event *b)
 {
 	return !b->sample.regs || (a->sample.regs->known == b->sample.regs->known &&
@@ -117,7 +117,7 @@ static bool same_sample(const struct jp_event *a, const struct jp_event *b)
 	       memcmp(a->sample.stack, b->sample.stack, a->sample.stack_size) == 0;
 }
 
-/* Everything but what the sample id says. */
+/* Returns whether all fields but those of the sample id are equal. */
 static bool same(const struct jp_event *a, const struct jp_event *b)
 {
 	if (a->type != b->type || a->kernel_map != b->kernel_map)
@@ -143,7 +143,7 @@ static bool same(const struct jp_event *a, const struct jp_event *b)
 	}
 }
 
-static struct jp_event event_of(size_t i)
+static struct jp_event make_event(size_t i)
 {
 	struct jp_event event = records[i].event;
 
@@ -155,117 +155,118 @@ static struct jp_event event_of(size_t i)
 	return event;
 }
 
-/* Encodes record @i into @bytes; what its sample id says comes back too. */
-static void round_trip(size_t i, uint64_t sample_type, bool sample_id)
+/* Encodes and decodes record @i; the fields of its sample id must survive too. */
+static void check_round_trip(size_t i, uint64_t sample_type, bool sample_id)
 {
-	const struct jp_perf_layout layout = layout_of(sample_type, sample_id);
+	const struct jp_perf_layout layout = make_layout(sample_type, sample_id);
 	static uint64_t bytes[JP_PERF_RECORD_MOST / 8], again[JP_PERF_RECORD_MOST / 8];
 	const struct jp_perf_record *record = (const void *)bytes;
-	struct jp_event event = event_of(i), back;
-	bool told = sample_id || event.type == JP_EVENT_SAMPLE;
+	struct jp_event event = make_event(i), back;
+	bool has_ids = sample_id || event.type == JP_EVENT_SAMPLE;
 	size_t size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
 	const char *expected, *what = records[i].name;
-	struct jp_regs taken;
+	struct jp_regs decoded_regs;
 
 	check(size && size == record->size && record->type == records[i].record_type &&
 		      (!records[i].body || size == records[i].body + layout.trailer),
-	      "%s, sample id %d: %zu bytes", what, sample_id, size);
-	memset(&back, 0xa5, sizeof(back)); /* all is filled */
-	expected = jp_perf_decode(&layout, record, &back, &taken);
+	      "%s, sample id %d, is encoded in %zu bytes", what, sample_id, size);
+	memset(&back, 0xa5, sizeof(back)); /* decoding must fill all fields */
+	expected = jp_perf_decode(&layout, record, &back, &decoded_regs);
 	if (!check(!expected, "%s is decoded %s", what, expected ? expected : ""))
 		return;
 	check(same(&event, &back) && (event.type != JP_EVENT_SAMPLE || back.sample.regs),
-	      "%s: its fields", what);
-	check(back.time == (told ? TIME : 0) && back.id == (told ? ID : 0) &&
-		      back.cpu == (told ? CPU : 0),
-	      "%s: time, id and CPU", what);
+	      "%s: all fields survive", what);
+	check(back.time == (has_ids ? TIME : 0) && back.id == (has_ids ? ID : 0) &&
+		      back.cpu == (has_ids ? CPU : 0),
+	      "%s: time, id and CPU survive", what);
 	check(event.type == JP_EVENT_LOST || event.type == JP_EVENT_LOST_SAMPLES ||
 			      event.type == JP_EVENT_THROTTLE || event.type == JP_EVENT_DEFERRED
-		      ? back.tid == (told ? TID : 0)
+		      ? back.tid == (has_ids ? TID : 0)
 		      : back.pid == PID && back.tid == TID,
-	      "%s: process and thread", what);
-	check(jp_perf_record_tid(&layout, record) == (!told                         ? 0
+	      "%s: process and thread survive", what);
+	check(jp_perf_record_tid(&layout, record) == (!has_ids                      ? 0
 						      : event.type == JP_EVENT_FORK ? 201
 										    : TID),
-	      "%s: who caused it", what);
-	/* Two have an id of their own before the sample id, which is not decoded. */
+	      "%s: the tid that caused it is read", what);
+	/* LOST and THROTTLE have an id before the sample id, which is not decoded. */
 	check(jp_perf_encode(&layout, &back, again, sizeof(again)) == size &&
 		      (memcmp(bytes, again, size) == 0 ||
-		       (!told && (event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
-	      "%s: the same bytes again", what);
-	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its room", what);
+		       (!has_ids &&
+			(event.type == JP_EVENT_LOST || event.type == JP_EVENT_THROTTLE))),
+	      "%s: encoding again gives the same bytes", what);
+	check(!jp_perf_encode(&layout, &event, again, size - 8), "%s needs its whole size", what);
 }
 
-/* A sample id that the record is too short for, a name without an end, counts beyond the end. */
-static void refuse_short(void)
+/* Truncated records: cut in the sample id, a name or an array. */
+static void test_short_records(void)
 {
-	const struct jp_perf_layout layout = layout_of(ALL, true);
+	const struct jp_perf_layout layout = make_layout(ALL, true);
 	static uint64_t bytes[JP_PERF_RECORD_MOST / 8];
 	struct jp_perf_record *record = (void *)bytes;
 	struct jp_event event, back;
-	struct jp_regs taken;
+	struct jp_regs decoded_regs;
 
 	for (size_t i = 0; i < RECORDS; i++) {
 		unsigned int refused = 0, sizes = 0;
 		size_t size;
 
-		event = event_of(i);
+		event = make_event(i);
 		size = jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
-		/* What is behind the size is not looked at (the fuzz targets would see). */
+		/* Reads behind the size would be found by the fuzz targets. */
 		for (size_t less = sizeof(*record); less < size; less += 8, sizes++) {
 			record->size = (uint16_t)less;
-			refused += jp_perf_decode(&layout, record, &back, &taken) != NULL;
+			refused += jp_perf_decode(&layout, record, &back, &decoded_regs) != NULL;
 		}
 		check(refused || event.type == JP_EVENT_THROTTLE,
-		      "%s: %u of %u shorter ones are refused", records[i].name, refused, sizes);
+		      "%s: %u of %u shorter records are refused", records[i].name, refused, sizes);
 	}
 }
 
-static void refuse_unknown(void)
+static void test_unknown_records(void)
 {
-	const struct jp_perf_layout read = layout_of(IDS | JP_PERF_SAMPLE_READ, true);
+	const struct jp_perf_layout read = make_layout(IDS | JP_PERF_SAMPLE_READ, true);
 	const struct jp_event other = {.type = JP_EVENT_OTHER};
-	struct jp_event sample = event_of(RECORDS - 1);
+	struct jp_event sample = make_event(RECORDS - 1);
 	unsigned char bytes[4096];
 
-	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)), "no counts can be made up");
-	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)), "no record of unknown type");
+	check(!jp_perf_encode(&read, &sample, bytes, sizeof(bytes)), "counts cannot be encoded");
+	check(!jp_perf_encode(&read, &other, bytes, sizeof(bytes)), "an unknown type is refused");
 }
 
-static void range(void)
+static void test_range(void)
 {
-	const struct jp_perf_layout layout = layout_of(IDS, true);
+	const struct jp_perf_layout layout = make_layout(IDS, true);
 	uint64_t bytes[64];
-	struct jp_event event = event_of(0), back;
-	struct jp_regs taken;
+	struct jp_event event = make_event(0), back;
+	struct jp_regs decoded_regs;
 
 	jp_perf_encode(&layout, &event, bytes, sizeof(bytes));
 	jp_perf_encode_range(bytes, 0x8000, 0x2000, 0x5000);
 	event.map.addr = 0x8000;
 	event.map.len = 0x2000;
 	event.map.pgoff = 0x5000;
-	check(!jp_perf_decode(&layout, (const void *)bytes, &back, &taken) && same(&event, &back) &&
-		      back.time == TIME,
-	      "a mapping record gets another range and nothing else");
+	check(!jp_perf_decode(&layout, (const void *)bytes, &back, &decoded_regs) &&
+		      same(&event, &back) && back.time == TIME,
+	      "only the range of a mapping record is changed");
 }
 
-struct seen {
+struct visited {
 	size_t count, wrong;
 };
 
-static int visit(void *context, const struct jp_event *event)
+static int check_event(void *context, const struct jp_event *event)
 {
-	const struct jp_event expected = event_of(((struct seen *)context)->count);
-	struct seen *seen = context;
+	const struct jp_event expected = make_event(((struct visited *)context)->count);
+	struct visited *visited = context;
 
-	seen->wrong += !same(&expected, event) || event->id != ID || event->time != TIME ||
-		       (uintptr_t)event->record % 8;
-	seen->count++;
+	visited->wrong += !same(&expected, event) || event->id != ID || event->time != TIME ||
+			  (uintptr_t)event->record % 8;
+	visited->count++;
 	return 0;
 }
 
-/* In a file, where a record of perf's own shifts all that follow by @shift bytes. */
-static void misaligned(uint16_t shift)
+/* Reads a file in which a record of perf shifts all following by @shift bytes. */
+static void test_misalignment(uint16_t shift)
 {
 	const struct jp_perf_attr attr = {
 		.type = 1,
@@ -274,7 +275,7 @@ static void misaligned(uint16_t shift)
 		.sample_regs_user = 1 << 7 | 1 << 8,
 		.sample_stack_user = 128,
 	};
-	const struct jp_perf_layout layout = layout_of(ALL, true);
+	const struct jp_perf_layout layout = make_layout(ALL, true);
 	const struct jp_perfdata_event events[] = {{&attr, "one"}};
 	const struct jp_perf_record odd = {.type = JP_PERF_RECORD_SCHEDSTAT_DOMAIN,
 					   .size = (uint16_t)(sizeof(odd) + shift)};
@@ -282,39 +283,40 @@ static void misaligned(uint16_t shift)
 	unsigned char bytes[4096] = {0};
 	struct jp_perfdata_writer *writer;
 	struct jp_error err = {""};
-	struct seen seen = {0};
+	struct visited visited = {0};
 	int fd = mkstemp(name);
 
 	if (fd >= 0)
 		close(fd);
 	writer = jp_perfdata_create(name, events, 1, &err);
-	if (!check(writer, "a file %s", err.text))
+	if (!check(writer, "a file is created %s", err.text))
 		return;
 	jp_perfdata_id(writer, 0, ID);
 	memcpy(bytes, &odd, sizeof(odd));
 	jp_perfdata_put(writer, bytes, odd.size);
 	for (size_t i = 0; i < RECORDS; i++) {
-		struct jp_event event = event_of(i);
+		struct jp_event event = make_event(i);
 
 		jp_perfdata_put(writer, bytes,
 				jp_perf_encode(&layout, &event, bytes, sizeof(bytes)));
 	}
 	check(!jp_perfdata_close(writer, 0, 0, &err) &&
-		      !jp_perfdata_read(name, visit, &seen, NULL, &err),
-	      "it is read %s", err.text);
-	check(seen.count == RECORDS && !seen.wrong,
-	      "shifted by %u bytes: %zu records, %zu of them wrong", shift, seen.count, seen.wrong);
+		      !jp_perfdata_read(name, check_event, &visited, NULL, &err),
+	      "the file is read %s", err.text);
+	check(visited.count == RECORDS && !visited.wrong,
+	      "shifted by %u bytes, %zu records are read, %zu wrong", shift, visited.count,
+	      visited.wrong);
 	unlink(name);
 }
 
-/* A kernel from 6.1 to 7.1 leaves the bit set where it should not: only a size tells. */
-static void stray_build_id_bit(void)
+/* Kernels from 6.1 to 7.1 may set the build id bit wrongly: the size field must be plausible. */
+static void test_stray_build_id_bit(void)
 {
 	static const struct {
 		uint32_t maj;
 		bool believed;
 	} table[] = {{0, false}, {1, true}, {20, true}, {21, false}, {253, false}, {256, false}};
-	const struct jp_perf_layout layout = layout_of(0, false);
+	const struct jp_perf_layout layout = make_layout(0, false);
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		uint64_t words[10] = {0};
@@ -330,11 +332,11 @@ static void stray_build_id_bit(void)
 		check(!jp_perf_decode(&layout, record, &event, &unused) &&
 			      (event.map.build_id != NULL) == table[i].believed &&
 			      event.map.has_identity != table[i].believed,
-		      "major number %u: %s", table[i].maj,
-		      table[i].believed ? "may be a build id's size" : "an identity");
+		      "major number %u is %s", table[i].maj,
+		      table[i].believed ? "accepted as a build id's size" : "an identity");
 		check(table[i].believed || (event.map.maj == table[i].maj && event.map.min == 3 &&
 					    event.map.ino == 77),
-		      "major number %u: as in the record", table[i].maj);
+		      "major number %u: device and inode are read", table[i].maj);
 	}
 }
 
@@ -343,14 +345,14 @@ int main(void)
 	for (size_t i = 0; i < RECORDS; i++) {
 		bool sample = records[i].event.type == JP_EVENT_SAMPLE;
 
-		round_trip(i, ALL, true);
-		round_trip(i, sample ? ALL : IDS, false);
+		check_round_trip(i, ALL, true);
+		check_round_trip(i, sample ? ALL : IDS, false);
 	}
-	refuse_short();
-	refuse_unknown();
-	range();
+	test_short_records();
+	test_unknown_records();
+	test_range();
 	for (uint16_t shift = 0; shift < 8; shift += 3)
-		misaligned(shift);
-	stray_build_id_bit();
+		test_misalignment(shift);
+	test_stray_build_id_bit();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What tells of a machine and its user is taken out of a perf.data, and nothing else. */
+/* Reducing a perf.data removes only data that identify the machine and its user. */
 #include "harness/format/perfdata/read.h"
 #include "harness/format/perfdata/reduce.h"
 #include "harness/selftest/support/made_perf_data.h"
@@ -7,17 +7,17 @@
 enum { STACK = 64 };
 
 static struct perf_file file, sample;
-static unsigned char found[STACK]; /* the stack of the last sample that was read */
+static unsigned char found[STACK]; /* the stack of the last sample read */
 
-static int visit(void *context, const struct jp_event *event)
+static int store_stack(void *context, const struct jp_event *event)
 {
 	if (event->type == JP_EVENT_SAMPLE)
 		memcpy(found, event->sample.stack, STACK);
 	return 0;
 }
 
-/* One sample with a dump of @size bytes at @stack, then zeros; in compressed data. */
-static void begin(const char *stack, size_t size, bool packed)
+/* Makes a file of one sample with the dump @stack, then zeros; @packed: compressed. */
+static void begin_file(const char *stack, size_t size, bool packed)
 {
 	const struct jp_perf_attr attr = {.type = 1,
 					  .size = 120,
@@ -37,10 +37,10 @@ static void begin(const char *stack, size_t size, bool packed)
 		perf_file_compressed(&file, sample.bytes, sample.size);
 	else
 		perf_file_put(&file, sample.bytes, sample.size);
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 }
 
-static int reduce(struct jp_reduced *reduced, struct jp_error *err)
+static int reduce_file(struct jp_reduced *reduced, struct jp_error *err)
 {
 	const char *path = perf_file_store(&file, "perf.data");
 	jp_cleanup_close int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -55,29 +55,33 @@ static const struct {
 	const char *what, *before;
 	size_t size;
 	const char *after;
-	const char *name; /* of the variable; NULL: there is none */
+	const char *name; /* of the removed variable, or NULL */
 } dumps[] = {
 	{"a variable", TEXT("\0HOME=/root\0"), "\0HOME=xxxxx\0", "HOME"},
-	{"one of the whole dump", TEXT("\0\0LANG=C.UTF-8 and more"), "\0\0LANG=xxxxxxxxxxxxxxxx",
-	 "LANG"},
-	{"words with blanks", TEXT("\0PS1=a\tb\nc\033[0m\0"), "\0PS1=xxxxxxxxx\0", "PS1"},
-	{"text in UTF-8", TEXT("\0A.B=\xc3\xa9\xe2\x82\xac\0"), "\0A.B=xxxxx\0", "A.B"},
-	{"a function of a shell", TEXT("\0F%%()=() { a; }\0"), "\0F%%()=xxxxxxxxx\0", "F%%()"},
-	{"none behind other bytes", TEXT("xHOME=/root\0"), "xHOME=/root\0", NULL},
-	{"a digit first", TEXT("\0001A=value more\0"), "\0001A=value more\0", NULL},
-	{"a name of one letter", TEXT("\0A=value, more\0"), "\0A=value, more\0", NULL},
-	{"no name", TEXT("\0=value, and more\0"), "\0=value, and more\0", NULL},
-	{"a control character", TEXT("\0HOME=/ro\001ot and more\0"), "\0HOME=/ro\001ot and more\0",
+	{"a variable up to the dump's end", TEXT("\0\0LANG=C.UTF-8 and more"),
+	 "\0\0LANG=xxxxxxxxxxxxxxxx", "LANG"},
+	{"a variable with blanks", TEXT("\0PS1=a\tb\nc\033[0m\0"), "\0PS1=xxxxxxxxx\0", "PS1"},
+	{"a variable in UTF-8", TEXT("\0A.B=\xc3\xa9\xe2\x82\xac\0"), "\0A.B=xxxxx\0", "A.B"},
+	{"a shell function", TEXT("\0F%%()=() { a; }\0"), "\0F%%()=xxxxxxxxx\0", "F%%()"},
+	{"a variable not behind NUL", TEXT("xHOME=/root\0"), "xHOME=/root\0", NULL},
+	{"a name that begins with a digit", TEXT("\0001A=value more\0"), "\0001A=value more\0",
 	 NULL},
-	{"an address that looks like one", TEXT("\0AB=\x7f\0\0\0\0"), "\0AB=\x7f\0\0\0\0", NULL},
-	{"one of bytes that are no text", TEXT("\0ABCDEF=\x80\x81\0"), "\0ABCDEF=\x80\x81\0", NULL},
-	{"one with DEL", TEXT("\0ABCDEF=a\x7f\0"), "\0ABCDEF=a\x7f\0", NULL},
-	{"a name of every sign", TEXT("\0A_-.%()z=1\0"), "\0A_-.%()z=x\0", "A_-.%()z"},
-	{"a sign of none", TEXT("\0HOME+=/root and more\0"), "\0HOME+=/root and more\0", NULL},
+	{"a name of one letter", TEXT("\0A=value, more\0"), "\0A=value, more\0", NULL},
+	{"an empty name", TEXT("\0=value, and more\0"), "\0=value, and more\0", NULL},
+	{"a value with a control character", TEXT("\0HOME=/ro\001ot and more\0"),
+	 "\0HOME=/ro\001ot and more\0", NULL},
+	{"an address that looks like a variable", TEXT("\0AB=\x7f\0\0\0\0"), "\0AB=\x7f\0\0\0\0",
+	 NULL},
+	{"a value of invalid UTF-8", TEXT("\0ABCDEF=\x80\x81\0"), "\0ABCDEF=\x80\x81\0", NULL},
+	{"a value with DEL", TEXT("\0ABCDEF=a\x7f\0"), "\0ABCDEF=a\x7f\0", NULL},
+	{"a name with all allowed characters", TEXT("\0A_-.%()z=1\0"), "\0A_-.%()z=x\0",
+	 "A_-.%()z"},
+	{"a name with a forbidden character", TEXT("\0HOME+=/root and more\0"),
+	 "\0HOME+=/root and more\0", NULL},
 	{"a name without a value", TEXT("\0HOME\0"), "\0HOME\0", NULL},
 };
 
-static void stacks(void)
+static void test_stacks(void)
 {
 	struct jp_reduced reduced;
 	struct jp_error err;
@@ -86,33 +90,33 @@ static void stacks(void)
 		unsigned char expected[STACK] = {0};
 		size_t size = dumps[i].size;
 
-		/* Up to the end, which cuts it off. */
+		/* A variable cut off by the dump's end. */
 		if (i == 1) {
 			static char whole[STACK];
 
 			memset(whole, 'a', sizeof(whole));
 			memcpy(whole, "\0\0LANG=", 7);
-			begin(whole, STACK, false);
+			begin_file(whole, STACK, false);
 			memset(expected, 'x', STACK);
 			memcpy(expected, whole, 7);
 		} else {
-			begin(dumps[i].before, size, false);
+			begin_file(dumps[i].before, size, false);
 			memcpy(expected, dumps[i].after, size);
 		}
-		check(!reduce(&reduced, &err) &&
-			      !jp_perfdata_read(scratch_path("perf.data"), visit, NULL, NULL,
+		check(!reduce_file(&reduced, &err) &&
+			      !jp_perfdata_read(scratch_path("perf.data"), store_stack, NULL, NULL,
 						&err) &&
 			      !memcmp(found, expected, STACK),
-		      "%s", dumps[i].what);
+		      "%s: the dump is as expected", dumps[i].what);
 		check(dumps[i].name ? reduced.variables.count == 1 &&
 					      !strcmp(reduced.variables.words[0], dumps[i].name)
 				    : !reduced.variables.count,
-		      "%s: %s", dumps[i].what, dumps[i].name ?: "no variable");
+		      "%s: %s", dumps[i].what, dumps[i].name ?: "no variable is listed");
 		jp_reduced_free(&reduced);
 	}
 }
 
-static void features(void)
+static void test_features(void)
 {
 	static const char command[] = "\3\0\0\0\4\0\0\0one\0\10\0\0\0two\0\0\0\0\0\377\0\0\0";
 	static const struct perf_file_feature all[] = {
@@ -128,12 +132,12 @@ static void features(void)
 	char *bytes;
 	size_t size;
 
-	begin("", 0, false);
+	begin_file("", 0, false);
 	perf_file_features(&file, all, 4);
-	check(!reduce(&reduced, &err), "features are taken out %s", err.text);
+	check(!reduce_file(&reduced, &err), "features are removed %s", err.text);
 	check(reduced.commands.count == 2 && !strcmp(reduced.commands.words[0], "one") &&
 		      !strcmp(reduced.commands.words[1], "two"),
-	      "the command line is listed, as far as it goes");
+	      "the readable part of the command line is listed");
 	jp_reduced_free(&reduced);
 	bytes = jp_file_read(scratch_path("perf.data"), PERF_FILE_MOST, &size, NULL);
 	if (!bytes)
@@ -142,48 +146,49 @@ static void features(void)
 	memcpy(table, bytes + header.data.offset + header.data.size, sizeof(table));
 	check(header.features[0] == (1 << JP_PERF_FEATURE_VERSION | 1 << JP_PERF_FEATURE_CMDLINE) &&
 		      size == file.size,
-	      "two stay");
+	      "two features stay");
 	check(!memcmp(bytes + table[0].offset, all[1].bytes, table[0].size) &&
 		      table[1].size == sizeof(command) - 1 && !table[2].size && !table[3].offset,
-	      "at their places");
+	      "their contents stay in place");
 	check(!memmem(bytes, size, "host", 4) && !memmem(bytes, size, "topology", 8),
-	      "the others are gone");
+	      "the contents of the others are removed");
 	free(bytes);
 }
 
-/* What follows a header from before there were features is none of them. */
-static void old_header(void)
+/* Files with the old header, which has no feature bits. */
+static void test_old_header(void)
 {
 	struct jp_reduced reduced;
 	struct jp_error err = {""};
 	jp_cleanup_free char *bytes = NULL;
 	size_t size;
 
-	begin("\0AB=value and more", 18, false);
+	begin_file("\0AB=value and more", 18, false);
 	perf_file_old_header(&file);
-	check(!reduce(&reduced, &err) && reduced.variables.count == 1, "no features %s", err.text);
+	check(!reduce_file(&reduced, &err) && reduced.variables.count == 1,
+	      "a file with an old header is reduced %s", err.text);
 	jp_reduced_free(&reduced);
 	bytes = jp_file_read(scratch_path("perf.data"), PERF_FILE_MOST, &size, NULL);
 	check(bytes && size == file.size && !memcmp(bytes, file.bytes, size - STACK - 8) &&
 		      memmem(bytes, size, "AB=xxxx", 7),
-	      "the rest stays");
+	      "the rest of it is unchanged");
 }
 
 static char large[(1 << 20) + 1];
 
-/* What cannot be reduced is said, with the file's name. */
-static void refuse(const char *what, const char *words)
+/* Checks that reducing the file fails with @words and the file's name. */
+static void check_refusal(const char *what, const char *words)
 {
 	struct jp_reduced reduced;
 	struct jp_error err = {""};
 
-	check(reduce(&reduced, &err) < 0 && strstr(err.text, words) &&
+	check(reduce_file(&reduced, &err) < 0 && strstr(err.text, words) &&
 		      strstr(err.text, "/perf.data: "),
 	      "%s: %s", what, err.text);
 	jp_reduced_free(&reduced);
 }
 
-static void refuse_all(void)
+static void test_refusals(void)
 {
 	static const struct perf_file_feature one[] = {{3, "12345678", 8}};
 	static const struct perf_file_feature command[] = {
@@ -202,36 +207,38 @@ static void refuse_all(void)
 	};
 
 	for (size_t i = 0; i < 2; i++) {
-		begin("", 0, false);
+		begin_file("", 0, false);
 		perf_file_features(&file, one, 1);
 		memcpy(file.bytes + perf_file_header(&file)->data.offset +
 			       perf_file_header(&file)->data.size,
 		       &places[i].section, sizeof(places[i].section));
-		refuse(places[i].what, places[i].words);
+		check_refusal(places[i].what, places[i].words);
 	}
-	begin("", 0, false);
+	begin_file("", 0, false);
 	perf_file_features(&file, command, 1);
-	refuse("a command line of more than 1 MiB", "a command line of 1048577 bytes");
+	check_refusal("a command line of more than 1 MiB", "a command line of 1048577 bytes");
 	perf_file_begin(&file, &(struct jp_perf_attr){.type = 1, .size = 120});
-	perf_file_data_ends(&file);
+	perf_file_end_data(&file);
 	perf_file_features(&file, one, 1);
-	refuse("a file without records", "no record is in it");
-	begin("\0HOME=/root", 12, true);
+	check_refusal("a file without records", "no record is in it");
+	begin_file("\0HOME=/root", 12, true);
 	if (PERF_FILE_ZSTD)
-		refuse("a variable in compressed data", "the environment is in compressed data");
+		check_refusal("a variable in compressed data",
+			      "the environment is in compressed data");
 	file.size = 4;
-	refuse("no perf.data", "offset 0");
+	check_refusal("no perf.data", "offset 0");
 	file.size = 0;
 	perf_file_put(&file, &(uint64_t[]){JP_PERF_MAGIC, 16}, 16);
-	refuse("a stream", "a pipe stream; data about the machine cannot be removed");
+	check_refusal("a stream",
+		      "a pipe stream; what it tells of the machine cannot be taken out");
 }
 
 int main(void)
 {
 	scratch_make("");
-	stacks();
-	features();
-	old_header();
-	refuse_all();
+	test_stacks();
+	test_features();
+	test_old_header();
+	test_refusals();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts of records that are skipped, not used: each by its exact size, or what follows is wrong. */
+/* Unused parts of records must be skipped by their exact sizes. */
 #include <elf.h>
 
 #include "harness/format/perfdata/attrs.h"
@@ -9,16 +9,16 @@
 
 enum { MARK = 0x5151 };
 
-/* A record that is written word by word. */
+/* The record under construction. */
 static uint64_t words[512];
 static size_t nr_words;
 
-static void put(uint64_t value)
+static void put_word(uint64_t value)
 {
 	words[nr_words++] = value;
 }
 
-static struct jp_perf_record *begin(uint32_t type, uint16_t misc)
+static struct jp_perf_record *begin_record(uint32_t type, uint16_t misc)
 {
 	struct jp_perf_record *record = (void *)words;
 
@@ -28,8 +28,8 @@ static struct jp_perf_record *begin(uint32_t type, uint16_t misc)
 	return record;
 }
 
-static const char *decode(const struct jp_perf_layout *layout, struct jp_event *event,
-			  struct jp_regs *regs)
+static const char *decode_record(const struct jp_perf_layout *layout, struct jp_event *event,
+				 struct jp_regs *regs)
 {
 	struct jp_perf_record *record = (void *)words;
 
@@ -37,10 +37,10 @@ static const char *decode(const struct jp_perf_layout *layout, struct jp_event *
 	return jp_perf_decode(layout, record, event, regs);
 }
 
-/* A sample with @skipped words of parts that nobody reads, then a user register that is MARK. Each
- * other number of words is refused, or gives another register. */
-static void sample(const char *what, struct jp_perf_attr attr, const uint64_t *skipped,
-		   size_t nr_skipped)
+/* Checks a sample with @nr_skipped unused words before a user register MARK. Any smaller number of
+ * words must be refused or give another register. */
+static void check_sample(const char *what, struct jp_perf_attr attr, const uint64_t *skipped,
+			 size_t nr_skipped)
 {
 	struct jp_perf_layout layout;
 	struct jp_event event;
@@ -49,22 +49,23 @@ static void sample(const char *what, struct jp_perf_attr attr, const uint64_t *s
 	attr.sample_type |= JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_REGS_USER;
 	attr.sample_regs_user = 1 << 7;
 	jp_perf_layout(&attr, EM_X86_64, &layout);
-	begin(JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER);
-	put(0x1000);
+	begin_record(JP_PERF_RECORD_SAMPLE, JP_PERF_MISC_USER);
+	put_word(0x1000);
 	for (size_t i = 0; i < nr_skipped; i++)
-		put(skipped[i]);
-	put(2); /* the ABI */
-	put(MARK);
-	check(!decode(&layout, &event, &regs) && event.sample.regs == &regs && regs.r[7] == MARK,
-	      "%s: the register behind is found", what);
+		put_word(skipped[i]);
+	put_word(2); /* the ABI */
+	put_word(MARK);
+	check(!decode_record(&layout, &event, &regs) && event.sample.regs == &regs &&
+		      regs.r[7] == MARK,
+	      "%s: the register behind is read", what);
 	nr_words--;
-	check(decode(&layout, &event, &regs), "%s: a word less is too short", what);
+	check(decode_record(&layout, &event, &regs), "%s: one word less is refused", what);
 	while (--nr_words > 2)
-		if (!decode(&layout, &event, &regs) && event.sample.regs)
-			check(false, "%s: %zu words are enough", what, nr_words);
+		if (!decode_record(&layout, &event, &regs) && event.sample.regs)
+			check(false, "%s: %zu words are refused", what, nr_words);
 }
 
-static void reads(void)
+static void test_counts(void)
 {
 	static const uint64_t values[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -78,29 +79,29 @@ static void reads(void)
 
 		snprintf(what, sizeof(what), "counts of format %#x", (unsigned)format);
 		if (format & JP_PERF_FORMAT_GROUP)
-			sample(what, attr, group, 1 + times + 2 * each);
+			check_sample(what, attr, group, 1 + times + 2 * each);
 		else
-			sample(what, attr, values, times + each);
+			check_sample(what, attr, values, times + each);
 	}
 }
 
-static void branches(void)
+static void test_branches(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_BRANCH_STACK};
 	struct jp_perf_attr other = attr;
 	uint64_t values[16] = {2};
 
-	sample("branches", attr, values, 1 + 6);
+	check_sample("branches", attr, values, 1 + 6);
 	other.branch_sample_type = JP_PERF_BRANCH_HW_INDEX;
-	sample("branches with an index", other, values, 1 + 1 + 6);
+	check_sample("branches with an index", other, values, 1 + 1 + 6);
 	other.branch_sample_type |= JP_PERF_BRANCH_COUNTERS;
-	sample("branches with an index and counters", other, values, 1 + 1 + 6 + 2);
+	check_sample("branches with an index and counters", other, values, 1 + 1 + 6 + 2);
 	values[0] = 0;
-	sample("no branches", attr, values, 1);
+	check_sample("no branches", attr, values, 1);
 }
 
-/* The size of raw data leaves it at a multiple of 8 with its own four bytes. */
-static void raw(void)
+/* Raw data and its size of four bytes are padded to a multiple of 8. */
+static void test_raw(void)
 {
 	const struct jp_perf_attr attr = {.sample_type = JP_PERF_SAMPLE_RAW};
 	static const uint32_t sizes[] = {0, 4, 5, 12, 13, 20};
@@ -111,7 +112,7 @@ static void raw(void)
 		char what[40];
 
 		snprintf(what, sizeof(what), "%u bytes of raw data", sizes[i]);
-		sample(what, attr, values, expected[i]);
+		check_sample(what, attr, values, expected[i]);
 	}
 }
 
@@ -126,62 +127,62 @@ static struct jp_perf_layout plain_layout(void)
 	return layout;
 }
 
-static void namespaces(void)
+static void test_namespaces(void)
 {
 	const struct jp_perf_layout layout = plain_layout();
 	struct jp_event event;
 	struct jp_regs regs;
 
-	begin(JP_PERF_RECORD_NAMESPACES, 0);
-	put(1);
-	put(7);
-	put(MARK); /* the sample id */
-	check(!decode(&layout, &event, &regs) && event.type == JP_EVENT_OTHER &&
+	begin_record(JP_PERF_RECORD_NAMESPACES, 0);
+	put_word(1);
+	put_word(7);
+	put_word(MARK); /* the sample id */
+	check(!decode_record(&layout, &event, &regs) && event.type == JP_EVENT_OTHER &&
 		      event.namespaces.count == 7,
-	      "a record of namespaces has its count");
-	check(!event.namespaces.pid && !event.namespaces.mnt, "and no more than it holds");
-	begin(JP_PERF_RECORD_NAMESPACES, 0);
-	put(1);
-	put(7);
+	      "a NAMESPACES record has its count");
+	check(!event.namespaces.pid && !event.namespaces.mnt, "a cut record has no inodes");
+	begin_record(JP_PERF_RECORD_NAMESPACES, 0);
+	put_word(1);
+	put_word(7);
 	for (uint64_t i = 0; i < 7; i++) {
-		put(4);
-		put(100 + i);
+		put_word(4);
+		put_word(100 + i);
 	}
-	put(MARK);
-	check(!decode(&layout, &event, &regs) && event.namespaces.pid == 103 &&
+	put_word(MARK);
+	check(!decode_record(&layout, &event, &regs) && event.namespaces.pid == 103 &&
 		      event.namespaces.mnt == 105,
-	      "and the inodes of the pid and mount namespace");
-	begin(JP_PERF_RECORD_NAMESPACES, 0);
-	put(1);
-	put(MARK);
-	check(!decode(&layout, &event, &regs) && event.namespaces.count == 0,
-	      "which is not its sample id");
+	      "a NAMESPACES record has the inodes of pid and mount namespaces");
+	begin_record(JP_PERF_RECORD_NAMESPACES, 0);
+	put_word(1);
+	put_word(MARK);
+	check(!decode_record(&layout, &event, &regs) && event.namespaces.count == 0,
+	      "the sample id is not read as a count");
 }
 
-static void lost(void)
+static void test_lost(void)
 {
 	const struct jp_perf_layout layout = plain_layout();
 	struct jp_event event;
 	struct jp_regs regs;
 
 	for (int bpf = 0; bpf < 2; bpf++) {
-		begin(JP_PERF_RECORD_LOST_SAMPLES, bpf ? JP_PERF_MISC_LOST_SAMPLES_BPF : 0);
-		put(9);
-		put(MARK);
-		check(!decode(&layout, &event, &regs) && event.lost.lost == 9 &&
+		begin_record(JP_PERF_RECORD_LOST_SAMPLES, bpf ? JP_PERF_MISC_LOST_SAMPLES_BPF : 0);
+		put_word(9);
+		put_word(MARK);
+		check(!decode_record(&layout, &event, &regs) && event.lost.lost == 9 &&
 			      event.type == (bpf ? JP_EVENT_OTHER : JP_EVENT_LOST_SAMPLES),
-		      "samples that a filter %s", bpf ? "dropped are not lost" : "left are lost");
+		      "LOST_SAMPLES %s", bpf ? "of a BPF filter are not lost" : "are lost");
 	}
-	begin(JP_PERF_RECORD_LOST, JP_PERF_MISC_LOST_SAMPLES_BPF);
-	put(1);
-	put(9);
-	put(MARK);
-	check(!decode(&layout, &event, &regs) && event.type == JP_EVENT_LOST,
-	      "a filter drops no other records");
+	begin_record(JP_PERF_RECORD_LOST, JP_PERF_MISC_LOST_SAMPLES_BPF);
+	put_word(1);
+	put_word(9);
+	put_word(MARK);
+	check(!decode_record(&layout, &event, &regs) && event.type == JP_EVENT_LOST,
+	      "the BPF bit does not matter in LOST");
 }
 
-/* Whose mapping it is: by the mode, or by a pid that no process has. */
-static void kernel_maps(void)
+/* A mapping is the kernel's by its mode, or by pid -1. */
+static void test_kernel_maps(void)
 {
 	static const struct {
 		uint32_t pid;
@@ -194,26 +195,24 @@ static void kernel_maps(void)
 	struct jp_regs regs;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		begin(JP_PERF_RECORD_MMAP, table[i].mode);
-		put(table[i].pid);
-		put(UINT64_C(0xfffffffffffff000));
-		put(0x2000); /* beyond the end of the address space */
-		put(0);
-		put('a');
-		put(MARK);
-		check(!decode(&layout, &event, &regs) == table[i].kernel &&
+		begin_record(JP_PERF_RECORD_MMAP, table[i].mode);
+		put_word(table[i].pid);
+		put_word(UINT64_C(0xfffffffffffff000));
+		put_word(0x2000); /* wraps around */
+		put_word(0);
+		put_word('a');
+		put_word(MARK);
+		check(!decode_record(&layout, &event, &regs) == table[i].kernel &&
 			      event.kernel_map == table[i].kernel,
-		      "pid %d, mode %u: %s", (int)table[i].pid, table[i].mode,
+		      "pid %d, mode %u: %s mapping", (int)table[i].pid, table[i].mode,
 		      table[i].kernel ? "the kernel's" : "a process's");
 		words[2] = UINT64_C(0xffffffffffffefff);
 		words[3] = 0x1000;
-		check(!decode(&layout, &event, &regs), "the last byte that there can be is one");
+		check(!decode_record(&layout, &event, &regs), "the last address may be mapped");
 	}
 }
 
-/* An attr as a machine of the other byte order wrote it: each field by its width. Its flags are
- * zero here: test_swap.c tries each. */
-static void swapped_attr(void)
+static void test_swapped_attr(void)
 {
 	static const unsigned char widths[] = {4, 4, 8, 8, 8, 8, 8, 4, 4, 8, 8, 8,
 					       8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8, 8};
@@ -228,12 +227,11 @@ static void swapped_attr(void)
 			other[byte] = field[widths[i] - 1 - byte];
 	jp_perf_swap_attr(&theirs);
 	check(other == (unsigned char *)(&theirs + 1) && !memcmp(&theirs, &ours, sizeof(ours)),
-	      "swapped: each field of an attr");
+	      "each field of an attr is swapped");
 }
 
-/* Two events of one file: samples are told apart by their id alone where other records have none.
- */
-static void without_sample_id(void)
+/* Two events without sample_id_all: only samples have an id. */
+static void test_no_sample_id(void)
 {
 	const uint64_t ids[] = {71, 72};
 	struct jp_perf_attrs attrs = {0};
@@ -246,31 +244,33 @@ static void without_sample_id(void)
 			.sample_period = 1000,
 		};
 
-		check(!jp_perf_attrs_add(&attrs, &attr, sizeof(attr), &ids[i], 1), "event %d", i);
+		check(!jp_perf_attrs_add(&attrs, &attr, sizeof(attr), &ids[i], 1),
+		      "event %d is added", i);
 		check(attrs.all[i].asked.period == (i ? 1000 : 0),
-		      "event %d: a period only where samples tell theirs", i);
-		record = begin(JP_PERF_RECORD_SAMPLE, 0);
-		put(ids[i]);
-		put(0x1000);
+		      "event %d has a period only if its samples have one", i);
+		record = begin_record(JP_PERF_RECORD_SAMPLE, 0);
+		put_word(ids[i]);
+		put_word(0x1000);
 		record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-		check(jp_perf_attrs_find(&attrs, record) == i, "a sample of event %d", i);
+		check(jp_perf_attrs_find(&attrs, record) == i, "a sample has its event %d", i);
 	}
-	record = begin(JP_PERF_RECORD_COMM, 0);
-	put(ids[1]); /* a process and a thread, and no id */
+	record = begin_record(JP_PERF_RECORD_COMM, 0);
+	put_word(ids[1]); /* a process and a thread, and no id */
 	record->size = (uint16_t)(nr_words * sizeof(uint64_t));
-	check(jp_perf_attrs_find(&attrs, record) == 0, "other records are read as the first's");
+	check(jp_perf_attrs_find(&attrs, record) == 0,
+	      "other records are read as the first event's");
 	jp_perf_attrs_free(&attrs);
 }
 
 int main(void)
 {
-	without_sample_id();
-	reads();
-	branches();
-	raw();
-	namespaces();
-	lost();
-	kernel_maps();
-	swapped_attr();
+	test_no_sample_id();
+	test_counts();
+	test_branches();
+	test_raw();
+	test_namespaces();
+	test_lost();
+	test_kernel_maps();
+	test_swapped_attr();
 	return check_done();
 }

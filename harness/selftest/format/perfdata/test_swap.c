@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Headers of a machine of the other byte order, bit by bit. */
+/* Records of a machine of the other byte order. */
 #include "harness/format/perfdata/swap.h"
 #include "harness/selftest/support/check.h"
 
-/* Such a machine's first bit field is the highest bit of its first byte. */
-static void flags(void)
+/* On such a machine, the first bit field is the highest bit of the first byte. */
+static void test_flags(void)
 {
 	unsigned int right = 0;
 
@@ -17,16 +17,16 @@ static void flags(void)
 		jp_perf_swap_attr(&attr);
 		right += attr.flags == UINT64_C(1) << bit;
 	}
-	check(right == 64, "%u of 64 flags of an attr become what they are here", right);
+	check(right == 64, "%u of 64 flags of an attr are swapped", right);
 }
 
-/* A record being made, by both machines' byte orders at once. */
+/* A record in both byte orders. */
 struct swapped_pair {
 	unsigned char theirs[512], ours[512];
 	size_t size;
 };
 
-static void put(struct swapped_pair *pair, uint64_t value, size_t size)
+static void put_number(struct swapped_pair *pair, uint64_t value, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
 		pair->ours[pair->size + i] = value >> 8 * i;
@@ -42,9 +42,9 @@ static void put_text(struct swapped_pair *pair, const char *text, size_t size)
 	pair->size += size;
 }
 
-/* As the reader does it. */
-static void swap(const struct jp_perf_layout *layout, struct swapped_pair *pair,
-		 struct jp_perf_record head)
+/* Swaps a record in the steps of the reader. */
+static void swap_record(const struct jp_perf_layout *layout, struct swapped_pair *pair,
+			struct jp_perf_record head)
 {
 	head.size = pair->size;
 	memcpy(pair->ours, &head, sizeof(head));
@@ -54,8 +54,8 @@ static void swap(const struct jp_perf_layout *layout, struct swapped_pair *pair,
 	jp_perf_swap_rest(layout, (struct jp_perf_record *)pair->theirs);
 }
 
-/* A record of so many fields, by their widths; T: eight letters, t: the last ones of a text. */
-static struct swapped_pair record_of(const char *fields)
+/* Makes a record of fields of the given widths; T: eight letters, t: the end of a text. */
+static struct swapped_pair make_record(const char *fields)
 {
 	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
 	uint64_t value = 0x0102030405060708;
@@ -64,12 +64,12 @@ static struct swapped_pair record_of(const char *fields)
 		if (*fields == 'T' || *fields == 't')
 			put_text(&pair, *fields == 'T' ? "/letters" : "a\0\0\0\0\0\0", 8);
 		else
-			put(&pair, value, (size_t)(*fields - '0'));
+			put_number(&pair, value, (size_t)(*fields - '0'));
 	}
 	return pair;
 }
 
-static void records(void)
+static void test_records(void)
 {
 	static const struct {
 		const char *what, *fields;
@@ -87,49 +87,48 @@ static void records(void)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		struct swapped_pair pair = record_of(table[i].fields);
+		struct swapped_pair pair = make_record(table[i].fields);
 
-		swap(&(struct jp_perf_layout){0}, &pair,
-		     (struct jp_perf_record){.type = table[i].type});
-		check(memcmp(pair.ours, pair.theirs, pair.size) == 0, "%s", table[i].what);
+		swap_record(&(struct jp_perf_layout){0}, &pair,
+			    (struct jp_perf_record){.type = table[i].type});
+		check(memcmp(pair.ours, pair.theirs, pair.size) == 0, "%s is swapped",
+		      table[i].what);
 	}
 }
 
-/* A sample with all that a size goes before. */
-static struct swapped_pair sample(void)
+/* A sample with all parts of variable size. */
+static struct swapped_pair make_sample(void)
 {
 	struct swapped_pair pair = {.size = sizeof(struct jp_perf_record)};
 
-	put(&pair, 0x0102030405060708, 8); /* ip */
-	put(&pair, 0x11121314, 4);         /* pid */
-	put(&pair, 0x21222324, 4);         /* tid */
-	put(&pair, 3, 4);                  /* cpu */
-	put(&pair, 0, 4);
-	put(&pair, 2, 8); /* counts: of a group of two, with ids */
-	put(&pair, 0x3132, 8);
+	put_number(&pair, 0x0102030405060708, 8); /* ip */
+	put_number(&pair, 0x11121314, 4);         /* pid */
+	put_number(&pair, 0x21222324, 4);         /* tid */
+	put_number(&pair, 3, 4);                  /* cpu */
+	put_number(&pair, 0, 4);
+	put_number(&pair, 2, 8); /* counts: of a group of two, with ids */
+	put_number(&pair, 0x3132, 8);
 	for (int i = 0; i < 4; i++)
-		put(&pair, 0x4142434400 + i, 8);
-	put(&pair, 2, 8); /* a callchain */
-	put(&pair, 0x5152535455565758, 8);
-	put(&pair, 0x6162636465666768, 8);
-	put(&pair, 12, 4); /* raw data */
+		put_number(&pair, 0x4142434400 + i, 8);
+	put_number(&pair, 2, 8); /* a callchain */
+	put_number(&pair, 0x5152535455565758, 8);
+	put_number(&pair, 0x6162636465666768, 8);
+	put_number(&pair, 12, 4); /* raw data */
 	put_text(&pair, "a tracepoint", 12);
-	put(&pair, 1, 8); /* branches, with an index before and counters behind them */
-	put(&pair, 0x71, 8);
+	put_number(&pair, 1, 8); /* branches, with an index before and counters behind them */
+	put_number(&pair, 0x71, 8);
 	for (int i = 0; i < 4; i++)
-		put(&pair, 0x8182838400 + i, 8);
-	put(&pair, 2, 8); /* registers */
-	put(&pair, 0x9192939495969798, 8);
-	put(&pair, 0xa1a2a3a4a5a6a7a8, 8);
-	put(&pair, 16, 8); /* a stack */
+		put_number(&pair, 0x8182838400 + i, 8);
+	put_number(&pair, 2, 8); /* registers */
+	put_number(&pair, 0x9192939495969798, 8);
+	put_number(&pair, 0xa1a2a3a4a5a6a7a8, 8);
+	put_number(&pair, 16, 8); /* a stack */
 	put_text(&pair, "sixteen letters.", 16);
-	put(&pair, 8, 8);
+	put_number(&pair, 8, 8);
 	return pair;
 }
 
-/* Cut anywhere it harms nothing behind it, and what is there comes out right up to the part that is
- * cut. */
-static void samples(void)
+static void test_samples(void)
 {
 	static const struct jp_perf_attr attr = {
 		.sample_type = JP_PERF_SAMPLE_IP | JP_PERF_SAMPLE_TID | JP_PERF_SAMPLE_CPU |
@@ -142,29 +141,28 @@ static void samples(void)
 		.sample_regs_user = 3,
 	};
 	const struct jp_perf_record head = {.type = JP_PERF_RECORD_SAMPLE};
-	struct swapped_pair whole = sample(), cut;
+	struct swapped_pair whole = make_sample(), cut;
 	unsigned int kept = 0, good = 0, cuts = 0;
 	struct jp_perf_layout layout;
 
 	jp_perf_layout(&attr, 0, &layout);
-	swap(&layout, &whole, head);
-	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample of every part");
+	swap_record(&layout, &whole, head);
+	check(memcmp(whole.ours, whole.theirs, whole.size) == 0, "a sample's parts are swapped");
 	for (size_t size = 8; size < whole.size; size += 8, cuts++) {
-		const struct swapped_pair before = cut = sample();
+		const struct swapped_pair before = cut = make_sample();
 
 		cut.size = size;
-		swap(&layout, &cut, head);
+		swap_record(&layout, &cut, head);
 		kept += memcmp(cut.theirs + size, before.theirs + size,
 			       sizeof(cut.theirs) - size) == 0;
 		good += size < layout.fixed ||
 			memcmp(cut.theirs + 8, cut.ours + 8, layout.fixed - 8) == 0;
 	}
-	check(kept == cuts && good == cuts, "%u cuts: %u change nothing behind, %u are right", cuts,
-	      kept, good);
+	check(kept == cuts && good == cuts, "of %u cuts %u change nothing behind and %u are right",
+	      cuts, kept, good);
 }
 
-/* Each record cut before its last field is left as words, and nothing behind it is touched. */
-static void cut_records(void)
+static void test_cut_records(void)
 {
 	static const struct {
 		enum jp_perf_record_type type;
@@ -181,37 +179,36 @@ static void cut_records(void)
 		const struct jp_perf_record head = {.type = table[i].type};
 
 		for (uint64_t word = 0; pair.size < table[i].whole - 8; word++)
-			put(&pair, 0x0102030405060700 + word, 8);
-		put(&pair, 0x11121314, 4); /* of the sample id: pid, tid, cpu */
-		put(&pair, 0x21222324, 4);
-		put(&pair, 3, 4);
-		put(&pair, 0, 4);
+			put_number(&pair, 0x0102030405060700 + word, 8);
+		put_number(&pair, 0x11121314, 4); /* of the sample id: pid, tid, cpu */
+		put_number(&pair, 0x21222324, 4);
+		put_number(&pair, 3, 4);
+		put_number(&pair, 0, 4);
 		put_text(&pair, "behind it", 9);
 		pair.size -= 9;
-		swap(&layout, &pair, head);
-		check(memcmp(pair.ours, pair.theirs, pair.size + 9) == 0, "type %d, cut short",
-		      head.type);
+		swap_record(&layout, &pair, head);
+		check(memcmp(pair.ours, pair.theirs, pair.size + 9) == 0,
+		      "a cut record of type %d is left as words", head.type);
 	}
 }
 
-/* One that is too short for its id is left as words. */
-static void no_id(void)
+static void test_no_id(void)
 {
 	const struct jp_perf_layout layout = {.trailer = 16, .end_tid = 16, .end_cpu = 8};
-	struct swapped_pair pair = record_of("44"), words = pair;
+	struct swapped_pair pair = make_record("44"), words = pair;
 
 	memcpy(words.ours + 8, pair.ours + 12, 4);
 	memcpy(words.ours + 12, pair.ours + 8, 4);
-	swap(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
-	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "no room for its id");
+	swap_record(&layout, &pair, (struct jp_perf_record){.type = JP_PERF_RECORD_COMM});
+	check(memcmp(pair.theirs + 8, words.ours + 8, 8) == 0, "a too short record stays words");
 }
 
 int main(void)
 {
-	records();
-	samples();
-	cut_records();
-	no_id();
-	flags();
+	test_records();
+	test_samples();
+	test_cut_records();
+	test_no_id();
+	test_flags();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The folders and small files of a run: made where nothing is, never over anything. */
+/* Folders and small files of a run are created, and never replace anything. */
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/snapshots.h"
 #include "harness/format/rundir/watched.h"
@@ -7,8 +7,8 @@
 
 static char long_name[5000];
 
-/* That @path is refused for @code, with @words. */
-static void refuse(const char *path, int code, const char *words)
+/* Checks that @path is refused with error @code and @words. */
+static void check_refusal(const char *path, int code, const char *words)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
@@ -17,7 +17,7 @@ static void refuse(const char *path, int code, const char *words)
 	check(ret == -code && strstr(err.text, words), "%.60s is refused: %s", path, err.text);
 }
 
-static void make_folders(void)
+static void test_folders(void)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
@@ -25,36 +25,37 @@ static void make_folders(void)
 
 	check(!jp_run_dir_make(&dir, scratch_path("new"), &err) && !dir.temporary &&
 		      !access(dir.path, W_OK),
-	      "a new folder");
-	check(!jp_run_dir_make(&dir, scratch_path("new"), &err), "an empty one serves");
+	      "a new folder is made");
+	check(!jp_run_dir_make(&dir, scratch_path("new"), &err), "an empty folder is accepted");
 	check(!jp_run_dir_make(&dir, scratch_path("slashes///"), &err) &&
 		      !strcmp(dir.path, scratch_path("slashes")),
-	      "slashes at the end: %s", dir.path);
+	      "slashes at the end are removed: %s", dir.path);
 	check(!jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) &&
 		      !strcmp(path, scratch_path("slashes/study/case")) && !access(path, W_OK),
-	      "a case's folder");
-	check(!jp_run_dir_case(&dir, "study/other", path, sizeof(path), &err), "another of it");
+	      "a case's folder is made");
+	check(!jp_run_dir_case(&dir, "study/other", path, sizeof(path), &err),
+	      "another case is made");
 	check(jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) == -EEXIST &&
 		      strstr(err.text, "study/case"),
-	      "never one that is there: %s", err.text);
+	      "an existing case's folder is refused: %s", err.text);
 	check(jp_run_dir_case(&dir, long_name, path, sizeof(path), &err) == -ENAMETOOLONG,
-	      "a name too long");
-	refuse(scratch_path("slashes"), EEXIST, "expected a new or an empty directory");
+	      "a too long case name is refused");
+	check_refusal(scratch_path("slashes"), EEXIST, "expected a new or an empty directory");
 	check(!rmdir(scratch_path("slashes/study/case")) &&
 		      !rmdir(scratch_path("slashes/study/other")) &&
 		      !rmdir(scratch_path("slashes/study")) && !rmdir(dir.path),
-	      "nothing else was made");
+	      "no other folder was made");
 	check(jp_run_dir_case(&dir, "a/b", path, sizeof(path), &err) == -ENOENT,
-	      "none in no folder: %s", err.text);
-	check(scratch_write(scratch_path("file"), "", 0), "a file");
-	refuse(scratch_path("file"), EEXIST, "expected a new or an empty directory");
-	refuse(scratch_path("none/below"), ENOENT, "none");
-	check(!symlink(scratch_path("new"), scratch_path("link")), "a link");
-	refuse(scratch_path("link"), EEXIST, "expected a new or an empty directory");
+	      "a case in a missing folder is an error: %s", err.text);
+	check(scratch_write(scratch_path("file"), "", 0), "a file is made");
+	check_refusal(scratch_path("file"), EEXIST, "expected a new or an empty directory");
+	check_refusal(scratch_path("none/below"), ENOENT, "none");
+	check(!symlink(scratch_path("new"), scratch_path("link")), "a link is made");
+	check_refusal(scratch_path("link"), EEXIST, "expected a new or an empty directory");
 	check(jp_run_dir_case(&(struct jp_run_dir){.path = "/proc/self"}, "a/b", path, sizeof(path),
 			      &err) < 0 &&
 		      strstr(err.text, "/proc/self/a: "),
-	      "where nothing can be made: %s", err.text);
+	      "a folder that cannot be made is an error: %s", err.text);
 }
 
 static bool is_for_others(const char *path)
@@ -64,8 +65,7 @@ static bool is_for_others(const char *path)
 	return lstat(path, &st) || st.st_mode & S_IWOTH;
 }
 
-/* A umask that forbids nothing does not let others write. */
-static void keep_others_out(void)
+static void test_permissions(void)
 {
 	const mode_t before = umask(0);
 	struct jp_run_dir dir;
@@ -75,17 +75,16 @@ static void keep_others_out(void)
 	check(!jp_run_dir_make(&dir, scratch_path("open"), &err) && !is_for_others(dir.path) &&
 		      !jp_run_dir_case(&dir, "study/case", path, sizeof(path), &err) &&
 		      !is_for_others(path) && !is_for_others(scratch_path("open/study")),
-	      "folders are not for others to write into %s", err.text);
+	      "others cannot write to folders %s", err.text);
 	check(!jp_run_dir_write(path, "text", "", &err) &&
 		      !jp_watched_write(&(struct jp_watched_info){0}, path, &err) &&
 		      !is_for_others(scratch_path("open/study/case/text")) &&
 		      !is_for_others(scratch_path("open/study/case/watched")),
-	      "nor are files %s", err.text);
+	      "others cannot write to files %s", err.text);
 	umask(before);
 }
 
-/* Without a slash it is in the working folder. */
-static void make_here(void)
+static void test_working_folder(void)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
@@ -95,13 +94,13 @@ static void make_here(void)
 		exit(99);
 	check(!jp_run_dir_make(&dir, "here", &err) &&
 		      !strcmp(dir.path, realpath("here", expected) ?: ""),
-	      "in the working folder: %s", dir.path);
+	      "a name without a slash is in the working folder: %s", dir.path);
 	if (chdir(here))
 		exit(99);
-	refuse("/", EEXIST, "expected a new or an empty directory");
+	check_refusal("/", EEXIST, "expected a new or an empty directory");
 }
 
-static void make_temporary(void)
+static void test_temporary_folder(void)
 {
 	struct jp_run_dir dir;
 	struct jp_error err = {""};
@@ -109,51 +108,55 @@ static void make_temporary(void)
 	setenv("TMPDIR", scratch, 1);
 	check(!jp_run_dir_make(&dir, NULL, &err) && dir.temporary &&
 		      !strncmp(dir.path, scratch, strlen(scratch)),
-	      "one of its own in TMPDIR");
-	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "which goes again");
+	      "a temporary folder is made in TMPDIR");
+	check(!jp_run_dir_remove(dir.path) && access(dir.path, F_OK), "the folder is removed");
 	setenv("TMPDIR", scratch_path("none"), 1);
 	check(jp_run_dir_make(&dir, NULL, &err) == -ENOENT && strstr(err.text, "/none: "),
-	      "no TMPDIR: %s", err.text);
+	      "a missing TMPDIR is an error: %s", err.text);
 	check(!mkdir(scratch_path("none"), 0700) && !chmod(scratch_path("none"), 0777) &&
 		      jp_run_dir_make(&dir, NULL, &err) == -EPERM &&
 		      strstr(err.text, "can be written to by anyone"),
-	      "anyone's: %s", err.text);
-	check(!rmdir(scratch_path("none")), "nothing was made there");
+	      "a TMPDIR that anyone can write is refused: %s", err.text);
+	check(!rmdir(scratch_path("none")), "no folder was made there");
 	setenv("TMPDIR", "", 1);
-	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5), "/tmp else");
+	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5),
+	      "an empty TMPDIR means /tmp");
 	jp_run_dir_remove(dir.path);
 	unsetenv("TMPDIR");
-	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5), "or without");
+	check(!jp_run_dir_make(&dir, NULL, &err) && !strncmp(dir.path, "/tmp/", 5),
+	      "without TMPDIR, /tmp is used");
 	jp_run_dir_remove(dir.path);
-	check(jp_run_dir_remove(scratch_path("none")) == -ENOENT, "nothing to remove");
+	check(jp_run_dir_remove(scratch_path("none")) == -ENOENT,
+	      "removing a missing folder is an error");
 }
 
-static void files(void)
+static void test_files(void)
 {
 	struct jp_error err = {""};
 	size_t size;
 	char *text;
 
-	check(!jp_run_dir_write(scratch, "text", "words", &err), "a text");
+	check(!jp_run_dir_write(scratch, "text", "words", &err), "a text is written");
 	text = jp_run_dir_read(scratch, "text", &size);
-	check(text && size == 5 && !strcmp(text, "words"), "is there again");
+	check(text && size == 5 && !strcmp(text, "words"), "the text is read back");
 	free(text);
 	check(jp_run_dir_write(scratch, "text", "other", &err) == -EEXIST &&
 		      strstr(err.text, "/text: "),
-	      "it is not written over: %s", err.text);
-	check(jp_run_dir_write(scratch, long_name, "", &err) == -ENAMETOOLONG, "a name too long");
-	check(!jp_run_dir_read(scratch, long_name, &size), "nor read");
-	check(!jp_run_dir_read(scratch, "none", &size), "what is not there");
+	      "an existing file is not replaced: %s", err.text);
+	check(jp_run_dir_write(scratch, long_name, "", &err) == -ENAMETOOLONG,
+	      "a too long name is not written");
+	check(!jp_run_dir_read(scratch, long_name, &size), "a too long name is not read");
+	check(!jp_run_dir_read(scratch, "none", &size), "a missing file is not read");
 	check(!symlink("text", scratch_path("to")) && !jp_run_dir_read(scratch, "to", &size),
-	      "no link is followed");
-	check(jp_run_dir_create("/dev", "full", &err) == -EEXIST, "nor anything taken");
+	      "a link is not followed");
+	check(jp_run_dir_create("/dev", "full", &err) == -EEXIST, "an existing device is refused");
 }
 
 #define TIMES  "started 1\nbegun 2\nending 3\nended 4\n"
 #define OTHERS "slack 5\nmax_stack 6\nchain 1\nstack_dump 8\nuser_only 0\n"
 #define LATER  "cpus 1\ntask_clock 0\nsynth 2\n"
 
-static void watched(void)
+static void test_watched(void)
 {
 	static const struct {
 		const char *text, *words;
@@ -192,30 +195,30 @@ static void watched(void)
 		*err.text = '\0';
 		check(jp_watched_parse(&back, "watched", text, &err) &&
 			      strstr(err.text, bad[i].words),
-		      "watched %zu: %s", i, err.text);
+		      "bad watched file %zu is refused: %s", i, err.text);
 	}
 	strcpy(text, TIMES OTHERS);
 	check(!jp_watched_parse(&info, "watched", text, &err) && info.stack_dump == 8 && !info.cpus,
-	      "as older runs wrote it");
+	      "a file of older runs is read");
 	strcpy(text, TIMES OTHERS LATER "stolen 9\nsilent 3\n");
 	check(!jp_watched_parse(&info, "watched", text, &err) && info.silent == 3,
-	      "with the time that a host took, as older runs wrote it");
+	      "a file of older runs with stolen time is read");
 	info = (struct jp_watched_info){.started = 1, .begun = 2, .ending = 3, .ended = 4};
 	info.cpus = 4;
-	check(!jp_watched_write(&info, scratch, &err), "it is written");
+	check(!jp_watched_write(&info, scratch, &err), "a watched file is written");
 	written = jp_run_dir_read(scratch, "watched", &size);
 	check(written && !jp_watched_parse(&back, "watched", written, &err) &&
 		      !memcmp(&info, &back, sizeof(info)),
-	      "the same again");
+	      "it is read back");
 	free(written);
 	check(jp_watched_write(&info, scratch_path("none"), &err) && strstr(err.text, "none"),
-	      "no folder: %s", err.text);
-	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG, "a path too long");
+	      "a missing folder is an error: %s", err.text);
+	check(jp_watched_write(&info, long_name, &err) == -ENAMETOOLONG, "a long path is an error");
 	check(jp_capture_info_write(&(struct jp_capture_info){0}, long_name, &err) == -ENAMETOOLONG,
-	      "of a capture, too");
+	      "a too long path of capture is an error");
 }
 
-static void snapshots_in_any_order(void)
+static void test_snapshot_order(void)
 {
 	static const char text[] = "# pid 7 before 30 after 31\n# pid 7 before 10 after 11\n";
 	struct jp_snapshots snapshots = {0};
@@ -223,7 +226,7 @@ static void snapshots_in_any_order(void)
 	int ret = jp_snapshots_parse(&snapshots, "maps", text, strlen(text), &err);
 
 	check(!ret && snapshots.count == 2 && jp_snapshots_find(&snapshots, 7)->before == 10,
-	      "the first one of a process is so by time: %s", err.text);
+	      "the first snapshot of a process is the first by time: %s", err.text);
 	jp_snapshots_free(&snapshots);
 }
 
@@ -231,12 +234,12 @@ int main(void)
 {
 	scratch_make("");
 	memset(long_name, 'x', sizeof(long_name) - 1);
-	make_folders();
-	snapshots_in_any_order();
-	keep_others_out();
-	make_here();
-	make_temporary();
-	files();
-	watched();
+	test_folders();
+	test_snapshot_order();
+	test_permissions();
+	test_working_folder();
+	test_temporary_folder();
+	test_files();
+	test_watched();
 	return check_done();
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The small files of a run directory, line by line: intervals, capture, maps. */
-
+/* Parsing the small files of a run directory: intervals, capture, maps. */
 #include "harness/format/procmaps/procmaps.h"
 #include "harness/format/rundir/capture_info.h"
 #include "harness/format/rundir/intervals.h"
 #include "harness/format/truth/format.h"
 #include "harness/selftest/support/scratch.h"
 
-static bool intervals_of(const char *text, struct jp_intervals *intervals)
+static bool parse_intervals(const char *text, struct jp_intervals *intervals)
 {
 	char copy[512];
 	struct jp_error err = {""};
@@ -16,7 +15,7 @@ static bool intervals_of(const char *text, struct jp_intervals *intervals)
 	return !jp_intervals_parse(intervals, "intervals", copy, &err) || !*err.text;
 }
 
-static void refuse_intervals(void)
+static void test_bad_intervals(void)
 {
 	static const char *const bad[] = {
 		"",
@@ -57,53 +56,57 @@ static void refuse_intervals(void)
 	struct jp_intervals intervals;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		check(!intervals_of(bad[i], &intervals) && !intervals.nr_processes,
-		      "intervals %zu are refused", i);
+		check(!parse_intervals(bad[i], &intervals) && !intervals.nr_processes,
+		      "bad intervals %zu are refused", i);
 }
 
-static const struct jp_interval *at(const struct jp_intervals *intervals, uint64_t time,
-				    uint64_t slack)
+static const struct jp_interval *find_interval(const struct jp_intervals *intervals, uint64_t time,
+					       uint64_t slack)
 {
 	return jp_intervals_find(intervals, time, slack);
 }
 
-static void read_intervals(void)
+static void test_intervals(void)
 {
 	struct jp_intervals all;
 
-	check(intervals_of("gate backfill\nprocess 2147483647 10 11 a b\ninterval 2147483647 11 12 "
-			   "20 21\ninterval 2147483647 30 30 30 30\nprocess 7 40 40 "
-			   "01234567890123456789012345678901234567890123456789012345678901\n"
-			   "process 7 40 50 y\ninterval 7 50 51 60 61\n",
-			   &all),
-	      "a file of intervals");
+	check(parse_intervals(
+		      "gate backfill\nprocess 2147483647 10 11 a b\ninterval 2147483647 11 12 "
+		      "20 21\ninterval 2147483647 30 30 30 30\nprocess 7 40 40 "
+		      "01234567890123456789012345678901234567890123456789012345678901\n"
+		      "process 7 40 50 y\ninterval 7 50 51 60 61\n",
+		      &all),
+	      "a file of intervals is read");
 	check(!strcmp(all.gate, "backfill") && all.nr_processes == 3 && all.nr_intervals == 3,
-	      "all are taken");
+	      "all its lines are read");
 	check(all.processes[0].pid == INT32_MAX && all.processes[0].asked == 10 &&
 		      all.processes[0].answered == 11 && !strcmp(all.processes[0].comm, "a b"),
-	      "what a process says");
+	      "the fields of a process are read");
 	check(all.intervals[0].enabling == 11 && all.intervals[0].enabled == 12 &&
 		      all.intervals[0].disabling == 20 && all.intervals[0].disabled == 21 &&
 		      all.intervals[0].pid == INT32_MAX && all.intervals[2].process == 2,
-	      "what an interval says");
-	check(!at(&all, 10, 0) && at(&all, 11, 0) == all.intervals && at(&all, 21, 0) &&
-		      !at(&all, 22, 0) && !at(&all, 29, 0) && at(&all, 30, 0) == all.intervals + 1,
-	      "both ends are in an interval");
-	check(at(&all, 10, 1) && !at(&all, 9, 1) && at(&all, 22, 1) == all.intervals &&
-		      !at(&all, 23, 1) && at(&all, 29, 1) == all.intervals + 1 &&
-		      !at(&all, 63, 1) && !at(&all, UINT64_MAX, 5),
-	      "with the slack");
+	      "the fields of an interval are read");
+	check(!find_interval(&all, 10, 0) && find_interval(&all, 11, 0) == all.intervals &&
+		      find_interval(&all, 21, 0) && !find_interval(&all, 22, 0) &&
+		      !find_interval(&all, 29, 0) &&
+		      find_interval(&all, 30, 0) == all.intervals + 1,
+	      "both ends belong to an interval");
+	check(find_interval(&all, 10, 1) && !find_interval(&all, 9, 1) &&
+		      find_interval(&all, 22, 1) == all.intervals && !find_interval(&all, 23, 1) &&
+		      find_interval(&all, 29, 1) == all.intervals + 1 &&
+		      !find_interval(&all, 63, 1) && !find_interval(&all, UINT64_MAX, 5),
+	      "the slack extends an interval");
 	check(jp_intervals_find_process(&all, 7, 45) == all.processes + 2 &&
 		      jp_intervals_find_process(&all, 7, 40) == all.processes + 2 &&
 		      jp_intervals_find_process(&all, 7, 5) == all.processes + 1 &&
 		      jp_intervals_find_process(&all, INT32_MAX, 99) == all.processes &&
 		      !jp_intervals_find_process(&all, 8, 99),
-	      "the last announcement by then, else the first");
+	      "the last announcement by a time is found, else the first");
 	jp_intervals_free(&all);
-	check(!all.processes && !all.nr_intervals, "freed");
-	check(intervals_of("gate sideband\nprocess 7 1 2 a\\040b\\134\\377", &all) &&
+	check(!all.processes && !all.nr_intervals, "the freed list is empty");
+	check(parse_intervals("gate sideband\nprocess 7 1 2 a\\040b\\134\\377", &all) &&
 		      !strcmp(all.processes[0].comm, "a b\\\xff"),
-	      "bytes of a name that are escaped");
+	      "escaped bytes of a name are read");
 	jp_intervals_free(&all);
 }
 
@@ -111,7 +114,7 @@ static void read_intervals(void)
 	"policy exec\nenabled 1\nsampling 2\nstopped 3\nslack 4\nmax_stack 127\nstack_dump 8\n"    \
 	"lost_sideband 5\nlost_samples 6\nduplicates 7\nbreakpoints 0\n"
 
-static bool info_of(const char *text, struct jp_capture_info *info)
+static bool parse_info(const char *text, struct jp_capture_info *info)
 {
 	char copy[1024];
 	struct jp_error err;
@@ -121,7 +124,7 @@ static bool info_of(const char *text, struct jp_capture_info *info)
 	return !jp_capture_info_parse(info, "capture", copy, &err);
 }
 
-static void read_capture(void)
+static void test_capture(void)
 {
 	static const char *const bad[] = {
 		NEEDED,
@@ -133,18 +136,18 @@ static void read_capture(void)
 	};
 	struct jp_capture_info info;
 
-	check(info_of(NEEDED "settled yes\n", &info) && info.settled && info.enabled == 1 &&
+	check(parse_info(NEEDED "settled yes\n", &info) && info.settled && info.enabled == 1 &&
 		      info.lost_samples == 6 && !strcmp(info.policy, "exec"),
-	      "what judging needs");
-	check(info_of("later x\n" NEEDED "settled no\nanother 1\nmore y\ncounted 9", &info) &&
+	      "the required keys are read");
+	check(parse_info("later x\n" NEEDED "settled no\nanother 1\nmore y\ncounted 9", &info) &&
 		      !info.settled && info.counted == 9,
-	      "keys that nobody knows, more than once");
-	check(info_of(NEEDED "settled yes\nlacks 0123456789012345678901234567890123456789",
-		      &info) &&
+	      "unknown keys are ignored");
+	check(parse_info(NEEDED "settled yes\nlacks 0123456789012345678901234567890123456789",
+			 &info) &&
 		      strlen(info.lacks) == sizeof(info.lacks) - 1,
-	      "as much of a text as fits");
+	      "a long text is cut");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		check(!info_of(bad[i], &info), "capture %zu is refused", i);
+		check(!parse_info(bad[i], &info), "bad capture %zu is refused", i);
 	for (size_t drop = 0; drop < 11; drop++) {
 		char text[512], *line = text, *next;
 
@@ -153,11 +156,11 @@ static void read_capture(void)
 			line = strchr(line, '\n') + 1;
 		next = strchr(line, '\n') + 1;
 		memmove(line, next, strlen(next) + 1);
-		check(!info_of(text, &info), "without its line %zu it is refused", drop);
+		check(!parse_info(text, &info), "a capture without line %zu is refused", drop);
 	}
 }
 
-static void times(void)
+static void test_times(void)
 {
 	static const struct {
 		int enabled, sampling, stopped;
@@ -171,39 +174,39 @@ static void times(void)
 		snprintf(text, sizeof(text),
 			 "policy x\nenabled %d\nsampling %d\nstopped %d\n%ssettled yes\n",
 			 table[i].enabled, table[i].sampling, table[i].stopped, after);
-		check(info_of(text, &info) == table[i].good, "times %zu", i);
+		check(parse_info(text, &info) == table[i].good, "times %zu are judged right", i);
 	}
 }
 
-/* What is written is read again. */
-static void write_capture(void)
+static void test_writing(void)
 {
 	static const char wanted[] = "policy exec\nenabled 1\nsampling 2\nstopped 3\n";
 	char text[2048] = "";
 	struct jp_capture_info info, back;
 	struct jp_error err = {""};
 
-	if (!check(info_of(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info), "a capture"))
+	if (!check(parse_info(NEEDED "settled yes\ncounted 77\nevent cpu-clock", &info),
+		   "a capture is parsed"))
 		return;
-	check(!jp_capture_info_write(&info, scratch, &err), "it is written %s", err.text);
-	check(!jp_capture_info_write(&info, scratch, &err), "and once more %s", err.text);
-	check(jp_file_text(scratch_path("capture"), text, sizeof(text)) > 0, "and there");
+	check(!jp_capture_info_write(&info, scratch, &err), "a capture is written %s", err.text);
+	check(!jp_capture_info_write(&info, scratch, &err), "it is written once more %s", err.text);
+	check(jp_file_text(scratch_path("capture"), text, sizeof(text)) > 0, "the file exists");
 	check(!strncmp(text, wanted, strlen(wanted)) && strstr(text, "\nsettled yes\n") &&
 		      strstr(text, "\nkernel no\n") && !strstr(text, "lacks"),
-	      "in order, without what is empty");
-	check(info_of(text, &back) && !memcmp(&info, &back, sizeof(info)), "the same again");
+	      "keys are in order, without empty ones");
+	check(parse_info(text, &back) && !memcmp(&info, &back, sizeof(info)), "it is read back");
 	check(jp_capture_info_write(&info, scratch_path("none"), &err) && strstr(err.text, "/none"),
-	      "no folder: %s", err.text);
+	      "a missing folder is an error: %s", err.text);
 }
 
-static bool maps_of(const char *text, struct jp_procmap **maps, size_t *count)
+static bool parse_maps(const char *text, struct jp_procmap **maps, size_t *count)
 {
 	struct jp_error err;
 
 	return !jp_procmaps_parse(text, strlen(text), maps, count, &err);
 }
 
-static void read_maps(void)
+static void test_maps(void)
 {
 	static const char *const bad[] = {
 		"1000-2000 r-xp 0 0:0 0 a",
@@ -232,43 +235,43 @@ static void read_maps(void)
 	struct jp_error err;
 	size_t count;
 
-	check(maps_of("1000-ffffffffffffffff rwxs ff ffffffff:fffffffe 18446744073709551615   "
-		      "/a\\012b\\01\n1000-2000 ---p 0 0:0 0\n2000-3000 r-xp 0 0:0 9 \n",
-		      &maps, &count) &&
+	check(parse_maps("1000-ffffffffffffffff rwxs ff ffffffff:fffffffe 18446744073709551615   "
+			 "/a\\012b\\01\n1000-2000 ---p 0 0:0 0\n2000-3000 r-xp 0 0:0 9 \n",
+			 &maps, &count) &&
 		      count == 3,
-	      "lines of maps");
+	      "lines of maps are read");
 	check(maps[0].start == 0x1000 && maps[0].end == UINT64_MAX && maps[0].offset == 0xff &&
 		      maps[0].maj == UINT32_MAX && maps[0].min == UINT32_MAX - 1 &&
 		      maps[0].ino == UINT64_MAX && maps[0].shared == 's' &&
 		      maps[0].prot == (JP_PROT_READ | JP_PROT_WRITE | JP_PROT_EXEC),
-	      "all that a line says");
-	check(!strcmp(maps[0].name, "/a\nb\\01"), "a newline in a name");
+	      "all fields of a line are read");
+	check(!strcmp(maps[0].name, "/a\nb\\01"), "a newline in a name is read");
 	check(!maps[1].prot && maps[1].shared == 'p' && !*maps[1].name && !*maps[2].name &&
 		      maps[2].prot == (JP_PROT_READ | JP_PROT_EXEC) && maps[2].ino == 9,
-	      "and what it does not");
+	      "empty fields are read");
 	free(maps);
-	check(maps_of("", &maps, &count) && !count, "an empty file");
+	check(parse_maps("", &maps, &count) && !count, "an empty file is read");
 	free(maps);
 	check(jp_procmaps_parse("1000-2000 rwxp 0 0:0 0\n1000-2000 rqxp", 37, &maps, &count,
 				&err) &&
 		      strstr(err.text, "line 2"),
-	      "a line that is cut off is named: %s", err.text);
+	      "the error names a cut line: %s", err.text);
 	check(jp_procmaps_parse("1000-2000 rqxp 0 0:0 0\n", 23, &maps, &count, &err) &&
 		      strstr(err.text, "line 1, column 12:"),
-	      "a bad one with its column: %s", err.text);
+	      "the error names line and column: %s", err.text);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (!check(!maps_of(bad[i], &maps, &count), "maps %zu are refused", i))
+		if (!check(!parse_maps(bad[i], &maps, &count), "bad maps %zu are refused", i))
 			free(maps);
 }
 
 int main(void)
 {
 	scratch_make("");
-	refuse_intervals();
-	read_intervals();
-	read_capture();
-	times();
-	write_capture();
-	read_maps();
+	test_bad_intervals();
+	test_intervals();
+	test_capture();
+	test_times();
+	test_writing();
+	test_maps();
 	return check_done();
 }

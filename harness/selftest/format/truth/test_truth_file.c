@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A truth file that a process goes on with, or may not; who it is outside of its namespace. */
+/* Continuing an existing truth file after an exec, and ids outside of the pid namespace. */
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -7,8 +7,8 @@
 #include "harness/format/truth/write.h"
 #include "harness/selftest/support/scratch.h"
 
-/* What jp_truth_open() says in a process of its own: its error text, "" where it opens. */
-static const char *opened(const char *path, uint64_t slots)
+/* Calls jp_truth_open() in a child. Returns its error message, or "" on success. */
+static const char *open_in_child(const char *path, uint64_t slots)
 {
 	static char text[1024];
 	int ends[2];
@@ -37,10 +37,10 @@ static const char *opened(const char *path, uint64_t slots)
 	return text;
 }
 
-static void go_on(void)
+static void test_continuing(void)
 {
 	const char *path = scratch_path("truth");
-	char *bytes, *said;
+	char *bytes, *message;
 	size_t size;
 	static const struct {
 		size_t at;
@@ -54,35 +54,39 @@ static void go_on(void)
 		{offsetof(struct jp_truth_header, capacity) + 7, "capacity, far too large"},
 	};
 
-	check(!*opened(path, 4), "a new one: %s", opened(path, 0));
-	check(strstr(opened(path, 4), "another run is never added to") != NULL,
-	      "is not made twice");
-	check(!*opened(path, 0), "but gone on with");
+	check(!*open_in_child(path, 4), "a new truth file is opened: %s", open_in_child(path, 0));
+	check(strstr(open_in_child(path, 4), "another run is never added to") != NULL,
+	      "an existing truth file is not created again");
+	check(!*open_in_child(path, 0), "an existing truth file is continued");
 	bytes = jp_file_read(path, 1 << 16, &size, NULL);
 	if (!bytes)
 		exit(99);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		bytes[fields[i].at] ^= 1 << 5;
-		said = scratch_write(path, bytes, size) ? (char *)opened(path, 0) : "";
-		check(strstr(said, "offset 0: not the truth of an earlier image") != NULL,
-		      "another %s: %s", fields[i].what, said);
+		message = scratch_write(path, bytes, size) ? (char *)open_in_child(path, 0) : "";
+		check(strstr(message, "offset 0: not the truth of an earlier image") != NULL,
+		      "a file with another %s is refused: %s", fields[i].what, message);
 		bytes[fields[i].at] ^= 1 << 5;
 	}
 	scratch_write(path, bytes, size - 1);
-	check(strstr(opened(path, 0), "unshortened") != NULL, "one that is shorter");
+	check(strstr(open_in_child(path, 0), "unshortened") != NULL, "a shortened file is refused");
 	scratch_write(path, bytes, 10);
-	check(strstr(opened(path, 0), "offset 0") != NULL, "or has no header");
+	check(strstr(open_in_child(path, 0), "offset 0") != NULL, "a cut header is refused");
 	free(bytes);
-	check(strstr(opened("/dev/null", 0), "offset 0") != NULL, "no file: %s",
-	      opened("/dev/null", 0));
-	check(strstr(opened(scratch_path("none"), 0), "none: ") != NULL, "none at all");
-	check(strstr(opened(scratch_path("huge"), UINT64_MAX / 2), "cannot make room") != NULL,
-	      "more than fits into a file: %s", opened(scratch_path("huge2"), UINT64_MAX / 2));
-	check(strstr(opened(scratch_path("large"), INT64_MAX / 65), "cannot make room") != NULL,
-	      "or onto the disk");
+	check(strstr(open_in_child("/dev/null", 0), "offset 0") != NULL, "a device is refused: %s",
+	      open_in_child("/dev/null", 0));
+	check(strstr(open_in_child(scratch_path("none"), 0), "none: ") != NULL,
+	      "a missing file is an error");
+	check(strstr(open_in_child(scratch_path("huge"), UINT64_MAX / 2), "cannot make room") !=
+		      NULL,
+	      "a size beyond that of files is an error: %s",
+	      open_in_child(scratch_path("huge2"), UINT64_MAX / 2));
+	check(strstr(open_in_child(scratch_path("large"), INT64_MAX / 65), "cannot make room") !=
+		      NULL,
+	      "a size beyond that of the disk is an error");
 }
 
-static void outside(void)
+static void test_outer_ids(void)
 {
 	jp_cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	jp_cleanup_close int other = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -91,29 +95,32 @@ static void outside(void)
 	struct jp_truth_task_ids self;
 	pid_t pid;
 
-	check(jp_truth_outer_pid(-1, 77) == 77, "without an outside numbers are the same");
-	check(jp_truth_set_outer_proc(other) == -ENOENT && jp_truth_outer_proc() == -1, "no /proc");
-	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "ours");
+	check(jp_truth_outer_pid(-1, 77) == 77, "without an outer /proc pids are unchanged");
+	check(jp_truth_set_outer_proc(other) == -ENOENT && jp_truth_outer_proc() == -1,
+	      "a folder that is not /proc is refused");
+	check(!jp_truth_set_outer_proc(proc) && jp_truth_outer_proc() == proc, "/proc is accepted");
 	self = jp_truth_self();
-	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(), "who we are");
-	check(jp_truth_outer_pid(pidfd, 77) == getpid(), "by a pidfd");
-	check(jp_truth_outer_pid(12345, 77) == -ENOENT, "by none");
-	check(jp_truth_outer_pid(proc, 77) == -ESRCH, "by a descriptor of no process");
+	check(self.pid == (uint32_t)getpid() && self.tid == (uint32_t)gettid(),
+	      "our ids are right");
+	check(jp_truth_outer_pid(pidfd, 77) == getpid(), "a pidfd gives the outer pid");
+	check(jp_truth_outer_pid(12345, 77) == -ENOENT, "a bad pidfd is an error");
+	check(jp_truth_outer_pid(proc, 77) == -ESRCH, "a descriptor of no process is an error");
 	fflush(stdout);
 	pid = fork();
 	if (!pid)
 		_exit(0);
 	ended = (int)syscall(SYS_pidfd_open, pid, 0);
 	waitpid(pid, NULL, 0);
-	check(jp_truth_outer_pid(ended, 77) == -ESRCH, "one that is gone");
+	check(jp_truth_outer_pid(ended, 77) == -ESRCH, "an exited process's pidfd is an error");
 }
 
 int main(void)
 {
 	scratch_make("");
-	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0, "without a file nothing is written");
+	check(jp_truth_reserve(3) == 0 && jp_truth_id() == 0,
+	      "without a file no record is written");
 	jp_truth_append(&(struct jp_truth_record){.type = JP_TRUTH_MARK});
-	go_on();
-	outside();
+	test_continuing();
+	test_outer_ids();
 	return check_done();
 }

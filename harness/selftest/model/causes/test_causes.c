@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Why a capture knows no mapping: each cause is shown by what the capture holds. In every row one
- * piece of code was made at some time, in a process that was attached to; the snapshot was read
- * from 200 to 210, the events were on from 100 or from 300 on, and the question is of 1000.
+ * Causes of mappings that a capture lacks. In every row an attached process maps one piece of code;
+ * its snapshot is read from 200 to 210, its events are enabled at 100 or 300, and the question is
+ * why the mapping is unknown at 1000.
  */
 #include "harness/judge/findings.h"
 #include "harness/judge/unmapped.h"
@@ -25,7 +25,7 @@ enum {
 	PROTECT = JP_EVENT_PROTECT
 };
 
-static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t before)
+static struct jp_event make_act(enum jp_event_type type, uint32_t pid, uint64_t before)
 {
 	struct jp_event act = {.type = type, .pid = pid, .tid = pid, .before = before};
 
@@ -37,10 +37,10 @@ static struct jp_event act_at(enum jp_event_type type, uint32_t pid, uint64_t be
 	return act;
 }
 
-/* What the snapshot says of the code. */
+/* The snapshot's entry for the code. */
 enum snapshot_entry { ABSENT, NAMED, PATHLESS, WRITABLE };
 
-static struct jp_procmap entry_of(enum snapshot_entry entry)
+static struct jp_procmap make_entry(enum snapshot_entry entry)
 {
 	return (struct jp_procmap){
 		.start = entry == ABSENT ? 8 * CODE : CODE,
@@ -51,7 +51,7 @@ static struct jp_procmap entry_of(enum snapshot_entry entry)
 	};
 }
 
-/* One process, what its snapshot says of the code, what was told of it, and what the truth has. */
+/* A process, its snapshot's entry, its record, and its act in the truth. */
 static struct {
 	struct jp_event act;
 	struct jp_procmap map;
@@ -62,24 +62,24 @@ static struct {
 	struct jp_evidence evidence;
 } scene;
 
-/* @acted: when it was mapped, NEVER: the truth has none; @told: when a record told of it, NEVER:
- * none did. */
+/* Sets the scene. @acted: time of the act, @recorded: time of the record; NEVER: there is none. */
 static void set_scene(enum jp_event_type type, uint64_t acted, enum snapshot_entry entry,
-		      uint64_t told)
+		      uint64_t recorded)
 {
-	scene.act = act_at(type, PID, acted);
-	scene.map = entry_of(entry);
+	scene.act = make_act(type, PID, acted);
+	scene.map = make_entry(entry);
 	scene.snapshot = (struct jp_snapshot){PID, SNAPSHOT, READ, &scene.map, 1};
 	scene.truth = (struct jp_truth){.acts = &scene.act, .nr_acts = acted != NEVER};
-	scene.span = (struct jp_span){
-		.pid = PID, .mapping = {.start = CODE, .end = CODE + SIZE}, .open_before = told};
-	scene.known = (struct jp_spans){.spans = &scene.span, .count = told != NEVER};
+	scene.span = (struct jp_span){.pid = PID,
+				      .mapping = {.start = CODE, .end = CODE + SIZE},
+				      .open_before = recorded};
+	scene.known = (struct jp_spans){.spans = &scene.span, .count = recorded != NEVER};
 	scene.evidence = (struct jp_evidence){.truth = &scene.truth,
 					      .snapshots = {.list = &scene.snapshot, .count = 1},
 					      .info = {.policy = "exec", .enabled = 100}};
 }
 
-static struct jp_unmapped unmapped(uint64_t ip, uint64_t time)
+static struct jp_unmapped find_unmapped(uint64_t ip, uint64_t time)
 {
 	struct jp_unmapped found = {.cause = "no memory"};
 
@@ -90,128 +90,141 @@ static struct jp_unmapped unmapped(uint64_t ip, uint64_t time)
 	return found;
 }
 
-static const char *cause(uint64_t time)
+static const char *find_cause(uint64_t time)
 {
-	return unmapped(CODE, time).cause;
+	return find_unmapped(CODE, time).cause;
 }
 
-static void attached(void)
+static void test_attached(void)
 {
 	static const struct {
 		const char *what, *policy;
-		uint64_t enabled, act; /* act: when it was mapped, NEVER: the truth has none */
+		uint64_t enabled, act; /* times; act NEVER: the truth has none */
 		int type;
 		enum snapshot_entry entry;
-		uint64_t told; /* when a record told of it, NEVER: none did */
+		uint64_t recorded; /* time of the record; NEVER: there is none */
 		const char *cause;
 	} table[] = {
-		{"older, skipped", "paths", 100, 50, MAP, PATHLESS, NEVER, "pathless"},
-		{"native, skipped", "paths", 100, NEVER, MAP, PATHLESS, NEVER, "pathless"},
-		{"older, with a path", "paths", 100, 50, MAP, NAMED, NEVER, "no-record"},
-		{"older, not executable then", "paths", 100, 50, MAP, WRITABLE, NEVER, "no-record"},
-		{"older, in no snapshot", "paths", 100, 50, MAP, ABSENT, NEVER, "no-record"},
-		{"older, and the policy takes all", "exec", 100, 50, MAP, PATHLESS, NEVER,
+		{"older code that the policy skips", "paths", 100, 50, MAP, PATHLESS, NEVER,
+		 "pathless"},
+		{"native code that the policy skips", "paths", 100, NEVER, MAP, PATHLESS, NEVER,
+		 "pathless"},
+		{"older code with a path", "paths", 100, 50, MAP, NAMED, NEVER, "no-record"},
+		{"older code, not executable in the snapshot", "paths", 100, 50, MAP, WRITABLE,
+		 NEVER, "no-record"},
+		{"older code in no snapshot", "paths", 100, 50, MAP, ABSENT, NEVER, "no-record"},
+		{"older code, all synthesized by the policy", "exec", 100, 50, MAP, PATHLESS, NEVER,
 		 "no-record"},
-		{"older, and the policy takes none", "none", 100, 50, MAP, NAMED, NEVER,
+		{"older code, none synthesized by the policy", "none", 100, 50, MAP, NAMED, NEVER,
 		 "snapshot"},
-		{"as the events came on", "paths", 100, 100, MAP, PATHLESS, NEVER, "pathless"},
-		{"a record was to come, too", "paths", 100, 101, MAP, PATHLESS, NEVER, "no-record"},
-		{"moved there, of which no record comes", "paths", 100, 150, REMAP, PATHLESS, NEVER,
+		{"code mapped as events were enabled", "paths", 100, 100, MAP, PATHLESS, NEVER,
 		 "pathless"},
-		{"moved there as the snapshot ended", "paths", 100, READ, REMAP, PATHLESS, NEVER,
+		{"code mapped just after events were enabled", "paths", 100, 101, MAP, PATHLESS,
+		 NEVER, "no-record"},
+		{"code moved there, which makes no record", "paths", 100, 150, REMAP, PATHLESS,
+		 NEVER, "pathless"},
+		{"code moved there as the snapshot ended", "paths", 100, READ, REMAP, PATHLESS,
+		 NEVER, "pathless"},
+		{"code moved there after the snapshot", "paths", 100, READ + 1, REMAP, PATHLESS,
+		 NEVER, "mremap"},
+		{"code mapped later", "paths", 100, 500, MAP, PATHLESS, NEVER, "no-record"},
+		{"code with a record, unknown since", "paths", 100, 50, MAP, PATHLESS, 210,
+		 "no-record"},
+		{"code with a record at that time", "paths", 100, 50, MAP, PATHLESS, ASKED,
+		 "no-record"},
+		{"code with a later record", "paths", 100, 50, MAP, PATHLESS, ASKED + 1,
 		 "pathless"},
-		{"moved there behind the snapshot", "paths", 100, READ + 1, REMAP, PATHLESS, NEVER,
-		 "mremap"},
-		{"later", "paths", 100, 500, MAP, PATHLESS, NEVER, "no-record"},
-		{"told, and lost since", "paths", 100, 50, MAP, PATHLESS, 210, "no-record"},
-		{"told just now", "paths", 100, 50, MAP, PATHLESS, ASKED, "no-record"},
-		{"told later", "paths", 100, 50, MAP, PATHLESS, ASKED + 1, "pathless"},
-		{"told of what was there before", "paths", 100, 50, MAP, PATHLESS, 49, "pathless"},
-		{"told at that time", "paths", 100, 50, MAP, PATHLESS, 50, "no-record"},
-		{"moved", "exec", 100, 500, REMAP, ABSENT, NEVER, "mremap"},
-		{"moved just now", "exec", 100, ASKED, REMAP, ABSENT, NEVER, "mremap"},
-		{"moved later", "exec", 100, ASKED + 1, REMAP, ABSENT, NEVER, "no-record"},
-		{"moved, and in the snapshot since", "exec", 100, 195, REMAP, PATHLESS, NEVER,
+		{"a record of older memory", "paths", 100, 50, MAP, PATHLESS, 49, "pathless"},
+		{"a record as the code was mapped", "paths", 100, 50, MAP, PATHLESS, 50,
 		 "no-record"},
-		{"moved while that was read", "exec", 100, 196, REMAP, PATHLESS, NEVER, "mremap"},
-		{"moved, and not executable there", "exec", 100, 150, REMAP, WRITABLE, NEVER,
-		 "mremap"},
-		{"moved, told, and lost since", "exec", 100, 500, REMAP, ABSENT, 600, "no-record"},
-		{"between snapshot and events", "exec", 300, 250, MAP, ABSENT, NEVER, "window"},
-		{"as the snapshot began", "exec", 300, 195, MAP, ABSENT, NEVER, "window"},
-		{"before that", "exec", 300, 194, MAP, ABSENT, NEVER, "no-record"},
-		{"as the events came on", "exec", 300, 300, PROTECT, ABSENT, NEVER, "window"},
-		{"after that", "exec", 300, 301, MAP, ABSENT, NEVER, "no-record"},
-		{"in between, and in the snapshot", "exec", 300, 205, MAP, PATHLESS, NEVER,
+		{"moved code", "exec", 100, 500, REMAP, ABSENT, NEVER, "mremap"},
+		{"code moved at that time", "exec", 100, ASKED, REMAP, ABSENT, NEVER, "mremap"},
+		{"code moved later", "exec", 100, ASKED + 1, REMAP, ABSENT, NEVER, "no-record"},
+		{"code moved before the snapshot has it", "exec", 100, 195, REMAP, PATHLESS, NEVER,
 		 "no-record"},
-		{"in between, and told", "exec", 300, 250, MAP, ABSENT, 400, "no-record"},
-		{"moved in between", "exec", 300, 250, REMAP, ABSENT, NEVER, "window"},
+		{"code moved while the snapshot was read", "exec", 100, 196, REMAP, PATHLESS, NEVER,
+		 "mremap"},
+		{"moved code, not executable in the snapshot", "exec", 100, 150, REMAP, WRITABLE,
+		 NEVER, "mremap"},
+		{"moved code with a record, unknown since", "exec", 100, 500, REMAP, ABSENT, 600,
+		 "no-record"},
+		{"code between snapshot and events", "exec", 300, 250, MAP, ABSENT, NEVER,
+		 "window"},
+		{"code mapped as the snapshot began", "exec", 300, 195, MAP, ABSENT, NEVER,
+		 "window"},
+		{"code mapped before that", "exec", 300, 194, MAP, ABSENT, NEVER, "no-record"},
+		{"code protected as events were enabled", "exec", 300, 300, PROTECT, ABSENT, NEVER,
+		 "window"},
+		{"code mapped after that", "exec", 300, 301, MAP, ABSENT, NEVER, "no-record"},
+		{"code in between that the snapshot has", "exec", 300, 205, MAP, PATHLESS, NEVER,
+		 "no-record"},
+		{"code in between with a record", "exec", 300, 250, MAP, ABSENT, 400, "no-record"},
+		{"code moved in between", "exec", 300, 250, REMAP, ABSENT, NEVER, "window"},
 	};
-
 	static const uint64_t places[] = {CODE, CODE + SIZE - 1};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		struct jp_unmapped found;
 		char text[256];
 
-		set_scene(table[i].type, table[i].act, table[i].entry, table[i].told);
+		set_scene(table[i].type, table[i].act, table[i].entry, table[i].recorded);
 		strcpy(scene.evidence.info.policy, table[i].policy);
 		scene.evidence.info.enabled = table[i].enabled;
-		found = unmapped(places[i % 2], ASKED);
+		found = find_unmapped(places[i % 2], ASKED);
 		check(strcmp(found.cause, table[i].cause) == 0, "%s: %s (%s)", table[i].what,
 		      found.cause, jp_unmapped_text(&found, text, sizeof(text)));
 	}
 }
 
-/* A snapshot tells nothing before it is read, a record nothing of what lies behind it. */
-static void not_yet_and_not_there(void)
+static void test_before_snapshot(void)
 {
 	set_scene(JP_EVENT_REMAP, 150, PATHLESS, 160);
 	scene.span.mapping = (struct jp_mapping){.start = CODE - SIZE, .end = CODE};
 	for (uint64_t time = READ - 1; time <= READ; time++)
-		check(strcmp(cause(time), time < READ ? "mremap" : "no-record") == 0, "%s: %s",
-		      time < READ ? "before it is read" : "once it is", cause(time));
+		check(strcmp(find_cause(time), time < READ ? "mremap" : "no-record") == 0, "%s: %s",
+		      time < READ ? "before the snapshot is read" : "after it is read",
+		      find_cause(time));
 }
 
-/* Of the same pid's next incarnation nothing counts that was told of the one before. */
-static void told_before_the_exec(void)
+static void test_record_before_exec(void)
 {
 	struct jp_truth_incarnation incarnations[] = {{.pid = PID, .until = 100},
 						      {.pid = PID, .before = 100},
 						      {.pid = PID, .before = 2000}};
 
-	for (uint64_t told = 99; told <= 100; told++) {
-		set_scene(JP_EVENT_MAP, NEVER, NAMED, told);
+	for (uint64_t recorded = 99; recorded <= 100; recorded++) {
+		set_scene(JP_EVENT_MAP, NEVER, NAMED, recorded);
 		scene.truth.incarnations = incarnations;
 		scene.truth.nr_incarnations = 3;
 		scene.evidence.info = (struct jp_capture_info){.policy = "none", .enabled = 150};
-		check(strcmp(cause(ASKED), told < 100 ? "snapshot" : "no-record") == 0,
-		      "told %s its exec: %s", told < 100 ? "before" : "at", cause(ASKED));
+		check(strcmp(find_cause(ASKED), recorded < 100 ? "snapshot" : "no-record") == 0,
+		      "a record %s the exec: %s", recorded < 100 ? "before" : "at",
+		      find_cause(ASKED));
 	}
 }
 
-static void shared(void)
+static void test_shared(void)
 {
-	for (int told = 0; told < 3; told++) {
-		struct jp_event acts[] = {act_at(JP_EVENT_FORK, OTHER, 100),
-					  act_at(JP_EVENT_MAP, OTHER, 200)};
+	for (int recorded = 0; recorded < 3; recorded++) {
+		struct jp_event acts[] = {make_act(JP_EVENT_FORK, OTHER, 100),
+					  make_act(JP_EVENT_MAP, OTHER, 200)};
 
-		set_scene(JP_EVENT_MAP, NEVER, ABSENT, told ? 205 : NEVER);
-		scene.span.pid = told == 1 ? OTHER : PID + 100;
+		set_scene(JP_EVENT_MAP, NEVER, ABSENT, recorded ? 205 : NEVER);
+		scene.span.pid = recorded == 1 ? OTHER : PID + 100;
 		scene.truth = (struct jp_truth){.acts = acts, .nr_acts = 2};
 		scene.evidence.snapshots.count = 0;
 		scene.evidence.info.enabled = 0;
 		acts[0].task.ppid = PID;
 		acts[0].task.how = JP_HOW_SHARE;
-		check(strcmp(cause(ASKED), told == 1 ? "shared-mm" : "no-record") == 0,
-		      "mapped by another process, of which %s tells: %s",
-		      told == 1 ? "a record" : "none", cause(ASKED));
+		check(strcmp(find_cause(ASKED), recorded == 1 ? "shared-mm" : "no-record") == 0,
+		      "mapped by another process, with %s: %s",
+		      recorded == 1 ? "a record" : "no record", find_cause(ASKED));
 	}
 }
 
-/* One process announced itself at 150 and was let go at 220, its interval from 220 to 300;
- * another's before it from 20 to 40. */
-static void gated(void)
+/* PID announced itself at 150, was answered at 220, and has an interval from 220 to 300; OTHER had
+ * one from 20 to 40. */
+static void test_gated(void)
 {
 	static const struct {
 		const char *what, *gate;
@@ -219,23 +232,23 @@ static void gated(void)
 		enum snapshot_entry entry;
 		const char *cause;
 	} table[] = {
-		{"before all", "none", 10, PATHLESS, "gate"},
-		{"before all, and nobody saw it", "none", 10, ABSENT, "no-record"},
-		{"before all, and not executable", "none", 10, WRITABLE, "no-record"},
-		{"in another's interval", "none", 25, PATHLESS, "no-record"},
-		{"as that began", "none", 19, PATHLESS, "gate"},
-		{"first in that", "none", 20, PATHLESS, "no-record"},
-		{"last in that", "none", 35, PATHLESS, "no-record"},
-		{"as that ended", "none", 36, PATHLESS, "gate"},
+		{"before all times", "none", 10, PATHLESS, "gate"},
+		{"before all times, in no snapshot", "none", 10, ABSENT, "no-record"},
+		{"before all times, not executable", "none", 10, WRITABLE, "no-record"},
+		{"in the other interval", "none", 25, PATHLESS, "no-record"},
+		{"before the other interval", "none", 19, PATHLESS, "gate"},
+		{"first in the other interval", "none", 20, PATHLESS, "no-record"},
+		{"last in the other interval", "none", 35, PATHLESS, "no-record"},
+		{"after the other interval", "none", 36, PATHLESS, "gate"},
 		{"as the announcement's snapshot ended", "backfill", READ, PATHLESS, "no-record"},
-		{"before all, but told of at the announcement", "backfill", 10, PATHLESS,
+		{"before all times, recorded at the announcement", "backfill", 10, PATHLESS,
 		 "no-record"},
 		{"after the announcement", "backfill", 212, PATHLESS, "gate"},
-		{"after it, in the interval", "backfill", 230, PATHLESS, "no-record"},
-		{"after it, behind the interval", "none", 400, PATHLESS, "gate"},
-		{"with mappings always on", "sideband", 10, PATHLESS, "no-record"},
-		{"never, by the truth", "none", NEVER, NAMED, "gate"},
-		{"never, by the truth, and told", "backfill", NEVER, NAMED, "no-record"},
+		{"in its interval", "backfill", 230, PATHLESS, "no-record"},
+		{"behind its interval", "none", 400, PATHLESS, "gate"},
+		{"while mappings are always recorded", "sideband", 10, PATHLESS, "no-record"},
+		{"at no time of the truth", "none", NEVER, NAMED, "gate"},
+		{"at no time of the truth, recorded", "backfill", NEVER, NAMED, "no-record"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
@@ -250,18 +263,18 @@ static void gated(void)
 								 .intervals = intervals,
 								 .nr_intervals = 2};
 		strcpy(scene.evidence.intervals.gate, table[i].gate);
-		check(strcmp(cause(ASKED), table[i].cause) == 0, "gate %s, mapped %s: %s",
-		      table[i].gate, table[i].what, cause(ASKED));
+		check(strcmp(find_cause(ASKED), table[i].cause) == 0, "gate %s, mapped %s: %s",
+		      table[i].gate, table[i].what, find_cause(ASKED));
 	}
 }
 
-/* A thread that was born while the events of all were on is nobody's to leave out. */
-static void gated_threads(void)
+/* A gate cannot leave out a thread that started while all events were enabled. */
+static void test_gated_threads(void)
 {
 	struct jp_interval interval = {0, OTHER, 18, 20, 40, 42};
 
-	for (uint64_t born = 10; born <= 50; born += 20) {
-		struct jp_event act = act_at(JP_EVENT_FORK, PID, born);
+	for (uint64_t started = 10; started <= 50; started += 20) {
+		struct jp_event act = make_act(JP_EVENT_FORK, PID, started);
 		struct jp_truth truth = {.acts = &act, .nr_acts = 1};
 		struct jp_evidence evidence = {
 			.truth = &truth,
@@ -269,16 +282,15 @@ static void gated_threads(void)
 		};
 		const struct jp_control *control;
 
-		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "indexed");
+		check(!jp_acts_of_index(&truth.acts_of, &act, 1), "acts are indexed");
 		control = jp_left_out_thread(&evidence, PID);
 		jp_acts_of_free(&truth.acts_of);
-		check(!control == (born == 30), "born at %d: %s", (int)born,
-		      control ? control->name : "none left it out");
+		check(!control == (started == 30), "a thread started at %d is left out by %s",
+		      (int)started, control ? control->name : "none");
 	}
 }
 
-/* From when on the capture can know. */
-static void told_from(void)
+static void test_earliest_time(void)
 {
 	static const struct {
 		uint64_t before, after, slack, from;
@@ -295,13 +307,13 @@ static void told_from(void)
 		uint64_t from =
 			jp_evidence_known_from(&evidence, PID, table[i].before, table[i].after);
 
-		check(from == table[i].from, "what came in %d to %d is told from %d on",
+		check(from == table[i].from, "a mapping made from %d to %d can be known from %d on",
 		      (int)table[i].before, (int)table[i].after, (int)from);
 	}
 }
 
-/* When it knows: of a gate that keeps records out in the process's own intervals alone. */
-static void told_windows(void)
+/* The times at which it can be known: behind some gates only the process's own intervals. */
+static void test_known_windows(void)
 {
 	static const struct {
 		const char *gate;
@@ -319,23 +331,24 @@ static void told_windows(void)
 			.intervals = {.intervals = &interval, .nr_intervals = 1}};
 		uint64_t from = 0, to = 0;
 		size_t at = 0;
-		bool told;
+		bool known;
 
 		strcpy(evidence.intervals.gate, rows[i].gate);
-		told = jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
-		check(told == !!rows[i].to && (!told || (from == rows[i].from && to == rows[i].to)),
-		      "gate '%s': pid %u is told of from %d to %d", rows[i].gate, rows[i].pid,
+		known = jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to);
+		check(known == !!rows[i].to &&
+			      (!known || (from == rows[i].from && to == rows[i].to)),
+		      "gate '%s': pid %u can be known from %d to %d", rows[i].gate, rows[i].pid,
 		      (int)from, (int)to);
 		check(!jp_evidence_known_window(&evidence, rows[i].pid, 101, 106, &at, &from, &to),
-		      "and no other time");
+		      "and at no other time");
 	}
 }
 
-/* A walk by wrong unwind information that led to the right place was stopped by a missing mapping;
- * one that led elsewhere by the information. */
-static void ends(void)
+/* If wrong unwind information led to the right caller, a missing mapping stopped the walk; if it
+ * led elsewhere, the information did. */
+static void test_ends_of_walks(void)
 {
-	/* The last one is behind the end. */
+	/* The last address is behind the end. */
 	static uint64_t whole[] = {0x100, 0x200, 0x300, 0x400}, twice[] = {0x100, 0x100, 0x300};
 	static const struct {
 		const char *what;
@@ -348,7 +361,7 @@ static void ends(void)
 		{"to the caller's caller", whole, 1, 0x300, "bad-cfi"},
 		{"to the caller, one step later", whole, 2, 0x300, "no-record"},
 		{"elsewhere", whole, 1, 0x250, "bad-cfi"},
-		{"to where it was, which calls itself", twice, 1, 0x100, "bad-cfi"},
+		{"to itself, in a recursion", twice, 1, 0x100, "bad-cfi"},
 		{"beyond the root", whole, 3, 0x400, "bad-cfi"},
 	};
 	struct jp_truth truth = {.nr_acts = 0};
@@ -369,11 +382,11 @@ static void ends(void)
 		      table[i].what, fault.cause);
 		check(fault.kind != JP_FAULT_UNMAPPED ||
 			      fault.unmapped.left_out.ip == table[i].where - 1,
-		      "it asks for the call before the return address");
+		      "the lookup uses the address before the return address");
 	}
 }
 
-static void identical(void)
+static void test_identical(void)
 {
 	static const struct {
 		const char *truth, *known;
@@ -403,7 +416,7 @@ static void identical(void)
 						 .pgoff = table[i].truth_offset,
 						 .name = table[i].truth,
 						 .backing = table[i].truth_is};
-		/* It may begin elsewhere, as long as the same byte of the file is there. */
+		/* The start may differ if the address has the same byte of the file. */
 		const struct jp_mapping known = {.start = CODE - 4096,
 						 .pgoff = table[i].known_offset - 4096,
 						 .name = table[i].known,
@@ -416,8 +429,7 @@ static void identical(void)
 	}
 }
 
-/* Every word of validators means a cause, or has none that a capture tells. */
-static void words(void)
+static void test_words(void)
 {
 	static const struct {
 		const char *metric, *word, *id;
@@ -445,44 +457,43 @@ static void words(void)
 	}
 	for (size_t i = 0; (word = jp_cause_word_at(i)); i++)
 		check((!word->id || jp_cause_find(word->id)) && *word->text,
-		      "%s means a cause that there is", word->word);
+		      "the cause of %s exists", word->word);
 	check(!strcmp(jp_cause_text("broken.chain", "max-stack", text, sizeof(text)),
 		      "depth-limit (max-stack)") &&
 		      !strcmp(jp_cause_text("broken.chain", "mremap", text, sizeof(text)),
 			      "mremap"),
-	      "users see the cause, and the validator's word");
+	      "the text has the cause and the validator's word");
 }
 
-/* A validator may not invent a cause of what costs samples their stack or name. */
-static void invented(void)
+static void test_invented_causes(void)
 {
 	struct jp_findings findings = {.nr_metrics = 0};
 
 	check(!jp_findings_except(&findings, "names.unnamed", "hidden", "first") &&
 		      !*findings.error,
-	      "a cause of the table is one");
+	      "a cause of the table is accepted");
 	check(!jp_findings_except(&findings, "coverage.stale", "nonsense", "first") &&
 		      !*findings.error,
-	      "of what costs no sample anything is a cause");
+	      "other metrics may have any cause");
 	check(!jp_findings_except(&findings, "names.unnamed", "nonsense", "first") &&
 		      strstr(findings.error, "nonsense"),
-	      "any other makes the case an error");
+	      "an unknown cause makes the case an error");
 	jp_findings_free(&findings);
 }
 
 int main(void)
 {
-	words();
-	invented();
-	attached();
-	not_yet_and_not_there();
-	told_before_the_exec();
-	shared();
-	gated();
-	gated_threads();
-	told_from();
-	told_windows();
-	ends();
-	identical();
+	test_words();
+	test_invented_causes();
+	test_attached();
+	test_before_snapshot();
+	test_record_before_exec();
+	test_shared();
+	test_gated();
+	test_gated_threads();
+	test_earliest_time();
+	test_known_windows();
+	test_ends_of_walks();
+	test_identical();
 	return check_done();
 }

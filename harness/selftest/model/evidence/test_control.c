@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What controls give back: the executable memory that their capture left out, and nothing else. */
+/* Controls add back exactly the executable memory and names that their capture left out. */
 #include <sys/mman.h>
 
 #include "harness/model/evidence/control.h"
-#include "harness/base/clock.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
 
@@ -30,8 +29,7 @@ static struct jp_announced announced[] = {
 	{.pid = PID, .asked = 100, .answered = 130, .comm = "some"},
 };
 
-/* Its names, of the process whose maps were read; and of the maps what is executable. */
-static void gate(void)
+static void test_gate(void)
 {
 	struct jp_evidence evidence = {
 		.snapshots = {.list = snapshots, .count = 2},
@@ -41,27 +39,28 @@ static void gate(void)
 	const struct jp_event *events;
 
 	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 3,
-		   "a name and two mappings come back"))
+		   "a name and two mappings are added back"))
 		return;
 	events = extras.events;
 	check(events[0].type == JP_EVENT_COMM && events[0].pid == PID && events[0].time == 110 &&
 		      events[0].comm.exec && strcmp(events[0].comm.name, "some") == 0,
-	      "the name, when the maps were read that were asked for");
+	      "the name has the time of the requested snapshot");
 	for (int i = 1; i < 3; i++)
 		check(events[i].type == JP_EVENT_MAP && events[i].pid == PID &&
 			      events[i].map.addr == (i == 1 ? 0x2000 : 0x5000) &&
 			      events[i].map.len == 0x1000 && events[i].map.prot & JP_PROT_EXEC,
-		      "executable memory at %#llx", (unsigned long long)events[i].map.addr);
+		      "executable memory at %#llx is added back",
+		      (unsigned long long)events[i].map.addr);
 	check(events[1].map.pgoff == 0x7000 && events[1].map.flags == MAP_SHARED &&
 		      strcmp(events[1].map.name, "/bin/a") == 0,
-	      "of a file by its offset");
+	      "a file's mapping has its offset and is shared");
 	check(events[2].map.pgoff == 0x5000 && events[2].map.flags == MAP_PRIVATE &&
 		      strcmp(events[2].map.name, "//anon") == 0,
-	      "and of no file by its address, as the kernel's records have it");
+	      "anonymous memory has its address as offset, like the kernel's records");
 	jp_extras_free(&extras);
 }
 
-static int give(const struct jp_evidence *evidence, struct jp_extras *extras)
+static int add_back(const struct jp_evidence *evidence, struct jp_extras *extras)
 {
 	static const uint64_t times[] = {20, 10, 15, 20};
 	char name[] = "name 0";
@@ -77,35 +76,34 @@ static int give(const struct jp_evidence *evidence, struct jp_extras *extras)
 	return jp_extras_add_map(extras, &snapshots[0], &maps[1]);
 }
 
-/* In the order of time, with texts of its own. */
-static void given(void)
+static void test_order(void)
 {
-	static const struct jp_control control = {.name = "test", .add_back = give};
+	static const struct jp_control control = {.name = "test", .add_back = add_back};
 	static const char *const names[] = {"name 1", "name 2", "name 0", "name 3"};
 	struct jp_extras extras;
 
-	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count, "without a control nothing");
+	check(!jp_extras_of(&extras, NULL, NULL) && !extras.count, "without control nothing comes");
 	jp_extras_free(&extras);
-	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five events");
+	check(!jp_extras_of(&extras, NULL, &control) && extras.count == 5, "five are added back");
 	for (size_t i = 0; i < 4; i++)
-		check(!strcmp(extras.events[i].comm.name, names[i]), "%s at %lu", names[i],
-		      (unsigned long)extras.events[i].time);
-	check(extras.events[4].time == 90 && extras.events[4].map.ino == 9, "a line of a snapshot");
+		check(!strcmp(extras.events[i].comm.name, names[i]), "%s comes at its time %lu",
+		      names[i], (unsigned long)extras.events[i].time);
+	check(extras.events[4].time == 90 && extras.events[4].map.ino == 9,
+	      "a line of a snapshot is added back");
 	jp_extras_free(&extras);
-	check(!extras.count && !extras.events, "freed");
+	check(!extras.count && !extras.events, "the freed list is empty");
 }
 
-/* As a truth of the first @count of its acts. */
-static void index_acts(struct jp_truth *truth, size_t count)
+/* Makes @truth one of its first @count acts. */
+static void set_acts(struct jp_truth *truth, size_t count)
 {
 	truth->nr_acts = count;
 	jp_acts_of_free(&truth->acts_of);
-	check(!jp_acts_of_index(&truth->acts_of, truth->acts, count), "indexed");
+	check(!jp_acts_of_index(&truth->acts_of, truth->acts, count), "acts are indexed");
 }
 
-/* A program that started while the gate was shut: the exec is left out, if it is that process's and
- * within the times. */
-static void gate_exec(void)
+/* An exec of the process within the given times is left out if the gate was shut. */
+static void test_gate_exec(void)
 {
 	static struct jp_interval open = {
 		.pid = OTHER, .enabling = 290, .enabled = 300, .disabling = 400, .disabled = 410};
@@ -122,56 +120,58 @@ static void gate_exec(void)
 							   .nr_intervals = 1}};
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "gate");
 
-	index_acts(&truth, 2);
-	check(control->exec(&evidence, PID, 220, 230), "an exec while the gate is shut");
+	set_acts(&truth, 2);
+	check(control->exec(&evidence, PID, 220, 230), "an exec behind a shut gate is left out");
 	check(!control->exec(&evidence, PID, 221, 230) && !control->exec(&evidence, PID, 220, 229),
-	      "not outside of the times");
-	check(!control->exec(&evidence, OTHER, 220, 230), "not another process's");
-	index_acts(&truth, 1);
-	check(!control->exec(&evidence, PID, 220, 230), "not what the truth does not hold");
-	index_acts(&truth, 2);
+	      "an exec outside of the times is not");
+	check(!control->exec(&evidence, OTHER, 220, 230), "another process's exec is not");
+	set_acts(&truth, 1);
+	check(!control->exec(&evidence, PID, 220, 230), "an exec that the truth lacks is not");
+	set_acts(&truth, 2);
 	acts[1].before = 300;
 	acts[1].after = 400;
-	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "not while anyone's gate is open");
+	check(!control->exec(&evidence, PID, 0, UINT64_MAX), "an exec behind an open gate is not");
 	acts[1].after = 401;
-	check(control->exec(&evidence, PID, 0, UINT64_MAX), "but once it begins to shut");
+	check(control->exec(&evidence, PID, 0, UINT64_MAX),
+	      "an exec that ends while the gate shuts is left out");
 	jp_acts_of_free(&truth.acts_of);
 }
 
-/* Every snapshot of a capture by policy `none`, and nothing of any other policy. */
-static void snapshot(void)
+static void test_snapshot(void)
 {
 	struct jp_evidence evidence = {.snapshots = {.list = snapshots, .count = 2},
 				       .info = {.policy = "none"}};
 	const struct jp_control *control = jp_registry_find(JP_CONTROL, "snapshot");
-	struct jp_left_out what = {.evidence = &evidence, .pid = PID, .ip = 0x2fff};
+	struct jp_left_out left_out = {.evidence = &evidence, .pid = PID, .ip = 0x2fff};
 	const struct jp_event act = MADE_ACT(MAP, PID, PID, 100, 0);
 	struct jp_extras extras;
 
 	if (!check(control && jp_extras_of(&extras, &evidence, control) == 0 && extras.count == 4,
-		   "two mappings of each of two snapshots"))
+		   "two mappings of each of two snapshots are added back"))
 		return;
 	jp_extras_free(&extras);
 	evidence.info.enabled = 200;
-	check(control->mapping(&what, 130) && what.map == &maps[1], "it left out what was there");
-	what.ip = 0x3000;
-	check(!control->mapping(&what, 130), "but nothing that is not executable");
-	what.ip = 0x4fff;
-	check(!control->mapping(&what, 130), "and nothing where nothing was");
-	what = (struct jp_left_out){.evidence = &evidence, .pid = PID, .ip = 0x5000, .act = &act};
-	check(control->mapping(&what, 130) && what.map == &maps[3],
-	      "as what came between two snapshots: the second has it");
+	check(control->mapping(&left_out, 130) && left_out.map == &maps[1],
+	      "a mapping of the snapshot was left out");
+	left_out.ip = 0x3000;
+	check(!control->mapping(&left_out, 130), "a mapping that is not executable was not");
+	left_out.ip = 0x4fff;
+	check(!control->mapping(&left_out, 130), "unmapped memory was not");
+	left_out =
+		(struct jp_left_out){.evidence = &evidence, .pid = PID, .ip = 0x5000, .act = &act};
+	check(control->mapping(&left_out, 130) && left_out.map == &maps[3],
+	      "a mapping made between two snapshots was left out");
 	evidence.snapshots.count = 1;
-	check(!control->mapping(&what, 130), "what came after the only one was not in it");
-	what.pid = OTHER;
-	check(!control->mapping(&what, 130), "nor another process's");
+	check(!control->mapping(&left_out, 130), "a mapping made after the only snapshot was not");
+	left_out.pid = OTHER;
+	check(!control->mapping(&left_out, 130), "another process's mapping was not");
 }
 
-/* A thread that was born after the snapshot began, and by the time that the events were on. */
-static void window(void)
+/* The window control left out a thread that started between snapshot and events. */
+static void test_window(void)
 {
-	struct jp_event born = MADE_ACT(FORK, PID, 77, 0, 0, .task = {.ppid = PID});
-	struct jp_truth truth = {.acts = &born, .nr_acts = 1};
+	struct jp_event start = MADE_ACT(FORK, PID, 77, 0, 0, .task = {.ppid = PID});
+	struct jp_truth truth = {.acts = &start, .nr_acts = 1};
 	const struct jp_evidence evidence = {.truth = &truth,
 					     .snapshots = {.list = snapshots, .count = 1},
 					     .info = {.enabled = 200}};
@@ -181,56 +181,53 @@ static void window(void)
 		bool left_out;
 	} rows[] = {{80, 89, false}, {80, 90, true}, {200, 210, true}, {201, 210, false}};
 
-	index_acts(&truth, 1);
+	set_acts(&truth, 1);
 	for (size_t i = 0; control && i < sizeof(rows) / sizeof(*rows); i++) {
-		born.before = rows[i].before;
-		born.after = rows[i].after;
-		check(control->thread(&evidence, 77) == rows[i].left_out, "born at %d to %d: %d",
-		      (int)born.before, (int)born.after, rows[i].left_out);
+		start.before = rows[i].before;
+		start.after = rows[i].after;
+		check(control->thread(&evidence, 77) == rows[i].left_out,
+		      "a thread started from %d to %d: left out %d", (int)start.before,
+		      (int)start.after, rows[i].left_out);
 	}
-	check(control && !control->thread(&evidence, 78), "and of no other thread");
+	check(control && !control->thread(&evidence, 78), "no other thread is left out");
 	jp_acts_of_free(&truth.acts_of);
 }
 
-/* Each of @count threads and as many images of one process, asked for one by one. */
-static double cost(size_t count)
+/* Queries each of @count threads and images of one process. */
+static void ask_each(size_t count)
 {
-	struct jp_event *acts = calloc(2 * count, sizeof(*acts));
+	struct jp_event *acts = allocate(2 * count, sizeof(*acts));
 	struct jp_truth truth = {.acts = acts};
 	const struct jp_evidence evidence = {.truth = &truth, .intervals = {.gate = "none"}};
 	const struct jp_evidence open = {.truth = &truth, .intervals = {.gate = "sideband"}};
-	uint64_t begin;
 	size_t found = 0;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		acts[2 * i] = (struct jp_event)MADE_ACT(FORK, PID, (uint32_t)(PID + 1 + i), 2 * i,
 							2 * i, .task = {.ppid = PID});
 		acts[2 * i + 1] = (struct jp_event)MADE_ACT(EXEC, PID, PID, 2 * i + 1, 2 * i + 1,
 							    .task = {.how = JP_HOW_EXEC});
 	}
-	index_acts(&truth, 2 * count);
-	begin = jp_clock_thread_cpu();
+	set_acts(&truth, 2 * count);
+	start_cost();
 	for (size_t i = 0; i < count; i++) {
 		found += !!jp_left_out_thread(&evidence, (uint32_t)(PID + 1 + i));
 		found += !!jp_left_out_exec(&evidence, PID, 2 * i, 2 * i + 1);
 		found += !!jp_left_out_exec(&open, PID, 0, UINT64_MAX);
 	}
-	begin = jp_clock_thread_cpu() - begin;
-	check(found == 2 * count, "what never opens leaves all out, what never shuts nothing");
+	end_cost();
+	check(found == 2 * count, "a shut gate leaves out all, an open gate nothing");
 	jp_acts_of_free(&truth.acts_of);
 	free(acts);
-	return (double)begin;
 }
 
 int main(void)
 {
-	given();
-	gate();
-	gate_exec();
-	window();
-	snapshot();
-	check_growth("threads and images", cost);
+	test_order();
+	test_gate();
+	test_gate_exec();
+	test_window();
+	test_snapshot();
+	check_growth("threads and images", ask_each);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which file of a folder is taken for a path and a build id, and what is said where none is. */
+/* Finding a folder's file for a path and a build id, and the error if there is none. */
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/elf_folder.h"
 #include "harness/selftest/support/made_elf.h"
@@ -7,8 +7,8 @@
 
 static struct elf_made made;
 
-/* An ELF file at @name, with a build id of 20 bytes that are all @id; 0: none. */
-static void put(const char *name, unsigned char id)
+/* Stores an ELF file @name with a build id of 20 bytes @id, or none if 0. */
+static void put_elf(const char *name, unsigned char id)
 {
 	unsigned char note[16 + 20] = {4, 0, 0, 0,   20,  0,  0, 0, NT_GNU_BUILD_ID,
 				       0, 0, 0, 'G', 'N', 'U'};
@@ -23,9 +23,9 @@ static void put(const char *name, unsigned char id)
 		exit(99);
 }
 
-/* Below the scratch folder: what is found there for @path, of the build id of @id bytes. */
-static void finds(struct jp_elf_folder *folder, const char *path, unsigned char id, size_t nth,
-		  const char *expected)
+/* Checks the @nth file found for @path and build id @id: a path below the folder, or an error. */
+static void check_find(struct jp_elf_folder *folder, const char *path, unsigned char id, size_t nth,
+		       const char *expected)
 {
 	struct jp_build_id wanted = {.size = id ? 20 : 0};
 	char found[4096] = "";
@@ -44,36 +44,36 @@ static void finds(struct jp_elf_folder *folder, const char *path, unsigned char 
 		      path, id, nth, err.text);
 }
 
-static void by_path_and_id(struct jp_elf_folder *folder)
+static void test_paths_and_ids(struct jp_elf_folder *folder)
 {
-	finds(folder, "/usr/lib/a.so", 0, 0, "/usr/lib/a.so");
-	finds(folder, "//usr/lib/a.so", 0, 0, "/usr/lib/a.so");
-	finds(folder, "/lib/a.so", 0, 0, "No such file");
-	finds(folder, "a.so", 0, 0, NULL);
-	finds(folder, "/lib/a.so", 1, 1, "/heap/one");
-	finds(folder, "/lib/a.so", 1, 2, "/usr/lib/a.so");
-	finds(folder, "/lib/a.so", 1, 3, ": no such file is in it");
-	finds(folder, "/lib/a.so", 9, 1, ": no such file is in it");
+	check_find(folder, "/usr/lib/a.so", 0, 0, "/usr/lib/a.so");
+	check_find(folder, "//usr/lib/a.so", 0, 0, "/usr/lib/a.so");
+	check_find(folder, "/lib/a.so", 0, 0, "No such file");
+	check_find(folder, "a.so", 0, 0, NULL);
+	check_find(folder, "/lib/a.so", 1, 1, "/heap/one");
+	check_find(folder, "/lib/a.so", 1, 2, "/usr/lib/a.so");
+	check_find(folder, "/lib/a.so", 1, 3, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 9, 1, ": no such file is in it");
 }
 
-static void by_name(struct jp_elf_folder *folder)
+static void test_names(struct jp_elf_folder *folder)
 {
-	finds(folder, "/lib/a.so", 0, 1, "/usr/lib/a.so");
-	finds(folder, "/lib/a.so", 0, 2, ": no such file is in it");
-	finds(folder, "a.so", 0, 1, ": no such file is in it");
-	finds(folder, "/lib/none.so", 0, 1, ": no such file is in it");
-	finds(folder, "/lib/zzz.so", 0, 1, ": no such file is in it");
-	/* Copies are one, but only their build ids tell. */
-	finds(folder, "/lib/copy.so", 0, 1, "/heap/copy.so");
-	finds(folder, "/lib/other.so", 0, 1, "more than one file is called other.so");
-	finds(folder, "/lib/plain.so", 0, 1, "more than one file is called plain.so");
-	finds(folder, "/lib/text.so", 0, 1, ": no such file is in it");
-	finds(folder, "/lib/link.so", 0, 1, ": no such file is in it");
-	finds(folder, "/lib/fifo.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 0, 1, "/usr/lib/a.so");
+	check_find(folder, "/lib/a.so", 0, 2, ": no such file is in it");
+	check_find(folder, "a.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/none.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/zzz.so", 0, 1, ": no such file is in it");
+	/* Files of one name are ambiguous unless their build ids are equal. */
+	check_find(folder, "/lib/copy.so", 0, 1, "/heap/copy.so");
+	check_find(folder, "/lib/other.so", 0, 1, "more than one file is called other.so");
+	check_find(folder, "/lib/plain.so", 0, 1, "more than one file is called plain.so");
+	check_find(folder, "/lib/text.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/link.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/fifo.so", 0, 1, ": no such file is in it");
 }
 
-/* Folders in folders, up to the depth at which the search ends. */
-static void deep(void)
+/* Nested folders beyond the depth at which the search ends. */
+static void test_depth(void)
 {
 	struct jp_elf_folder *folder;
 	char path[128] = "deep";
@@ -84,30 +84,30 @@ static void deep(void)
 		mkdir(scratch_path(path), 0700);
 		if (i == 38) {
 			strcat(path, "/held.so");
-			put(path, 0);
+			put_elf(path, 0);
 			*strrchr(path, '/') = '\0';
 		}
 	}
 	strcat(path, "/e.so");
-	put(path, 0);
+	put_elf(path, 0);
 	folder = jp_elf_folder_open(scratch_path("deep"), NULL);
-	finds(folder, "/lib/e.so", 0, 1,
-	      ": no such file is in it, as far as it was looked through");
+	check_find(folder, "/lib/e.so", 0, 1,
+		   ": no such file is in it, as far as it was looked through");
 	jp_elf_folder_free(folder);
 }
 
-static void refused(void)
+static void test_refusals(void)
 {
 	struct jp_elf_folder *folder;
 	struct jp_error err = {""};
 
 	check(!jp_elf_folder_open(scratch_path("none"), &err) &&
 		      strstr(err.text, "/none: expected a folder of ELF files: No such file"),
-	      "no folder: %s", err.text);
+	      "a missing folder is an error: %s", err.text);
 	mkdir(scratch_path("empty"), 0700);
 	folder = jp_elf_folder_open(scratch_path("empty"), NULL);
-	finds(folder, "/lib/a.so", 0, 1, ": no such file is in it");
-	finds(folder, "/lib/a.so", 1, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 0, 1, ": no such file is in it");
+	check_find(folder, "/lib/a.so", 1, 1, ": no such file is in it");
 	jp_elf_folder_free(folder);
 	jp_elf_folder_free(NULL);
 }
@@ -120,26 +120,26 @@ int main(void)
 	scratch_make("");
 	for (size_t i = 0; i < 3; i++)
 		mkdir(scratch_path(folders[i]), 0700);
-	put("usr/lib/a.so", 1);
-	put("heap/one", 1);
-	put("usr/lib/copy.so", 2);
-	put("heap/copy.so", 2);
-	put("usr/lib/other.so", 3);
-	put("heap/other.so", 4);
-	put("usr/lib/plain.so", 0);
-	put("heap/plain.so", 0);
+	put_elf("usr/lib/a.so", 1);
+	put_elf("heap/one", 1);
+	put_elf("usr/lib/copy.so", 2);
+	put_elf("heap/copy.so", 2);
+	put_elf("usr/lib/other.so", 3);
+	put_elf("heap/other.so", 4);
+	put_elf("usr/lib/plain.so", 0);
+	put_elf("heap/plain.so", 0);
 	scratch_write(scratch_path("heap/text.so"), "no ELF", 6);
 	scratch_write(scratch_path("heap/empty.so"), "", 0);
 	if (symlink("one", scratch_path("heap/link.so")) ||
 	    mkfifo(scratch_path("heap/fifo.so"), 0600))
 		return 99;
 	folder = jp_elf_folder_open(scratch, NULL);
-	if (check(folder, "a folder")) {
-		by_path_and_id(folder);
-		by_name(folder);
+	if (check(folder, "a folder is opened")) {
+		test_paths_and_ids(folder);
+		test_names(folder);
 	}
 	jp_elf_folder_free(folder);
-	deep();
-	refused();
+	test_depth();
+	test_refusals();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where files of a capture are found: by path, by build id, and what is refused. */
+/* Finding files of a capture by path and by build id, and refusing wrong ones. */
 
 #include "harness/format/elf/elf_file.h"
 #include "harness/model/files/file_finder.h"
@@ -7,7 +7,7 @@
 
 static struct jp_file_finder *finder;
 
-static int find(const char *path, const struct jp_build_id *id, struct jp_found_file *found)
+static int find_file(const char *path, const struct jp_build_id *id, struct jp_found_file *found)
 {
 	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
 
@@ -16,29 +16,30 @@ static int find(const char *path, const struct jp_build_id *id, struct jp_found_
 	return jp_file_find(finder, &wanted, JP_FILE_CACHE, found, NULL);
 }
 
-static void expect(const char *path, const struct jp_build_id *id, int result, const char *what)
+static void check_result(const char *path, const struct jp_build_id *id, int result,
+			 const char *what)
 {
 	struct jp_found_file found;
-	int ret = find(path, id, &found);
+	int ret = find_file(path, id, &found);
 
-	check(ret == result, "%s: %d, found %d", what, result, ret);
+	check(ret == result, "%s gives %d: %d", what, result, ret);
 	jp_found_file_close(&found);
 }
 
-static void refuse(void)
+static void test_refusals(void)
 {
 	const char *fifo = scratch_path("fifo"), *link = scratch_path("link");
 
-	check(!mkfifo(fifo, 0600) && !symlink("/etc/passwd", link), "a FIFO and a link");
-	expect(fifo, NULL, -EINVAL, "a FIFO is not opened");
-	expect(link, NULL, -ELOOP, "a link is not followed");
-	expect(scratch_path("none"), NULL, -ENOENT, "a file that is not there");
-	expect("//anon", NULL, -ENOENT, "no file at all");
-	expect("[heap]", NULL, -ENOENT, "no path");
+	check(!mkfifo(fifo, 0600) && !symlink("/etc/passwd", link), "a FIFO and a link are made");
+	check_result(fifo, NULL, -EINVAL, "a FIFO");
+	check_result(link, NULL, -ELOOP, "a symbolic link");
+	check_result(scratch_path("none"), NULL, -ENOENT, "a missing file");
+	check_result("//anon", NULL, -ENOENT, "anonymous memory");
+	check_result("[heap]", NULL, -ENOENT, "the heap");
 }
 
-/* /proc/self/exe by its own name. */
-static const char *own_path(void)
+/* Returns the path of this program. */
+static const char *read_own_path(void)
 {
 	static char path[4096];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -47,9 +48,9 @@ static const char *own_path(void)
 	return path;
 }
 
-static void by_build_id(void)
+static void test_build_id(void)
 {
-	const char *own = own_path();
+	const char *own = read_own_path();
 	struct jp_found_file found;
 	struct jp_build_id id, other;
 	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
@@ -57,26 +58,27 @@ static void by_build_id(void)
 
 	if (!check(!jp_elf_build_id(fd, NULL, 0, &id, NULL), "this program has a build id"))
 		return;
-	check(!find(own, &id, &found) && found.place == JP_FILE_ITSELF, "it is found");
+	check(!find_file(own, &id, &found) && found.place == JP_FILE_ITSELF,
+	      "a file with the right build id is found");
 	jp_found_file_close(&found);
 	other = id;
 	other.bytes[0] ^= 1;
-	expect(own, &other, -ESTALE, "not with another build id");
-	expect("/etc/passwd", &id, -ENODATA, "nor is a text it");
+	check_result(own, &other, -ESTALE, "a file with another build id");
+	check_result("/etc/passwd", &id, -ENODATA, "a file without a build id");
 
 	jp_build_id_text(&id, text);
 	snprintf(path, sizeof(path),
 		 "mkdir -p %s/.debug/.build-id/%.2s/%s && cp %s %s/.debug/"
 		 ".build-id/%.2s/%s/elf",
 		 scratch, text, text + 2, own, scratch, text, text + 2);
-	check(!setenv("HOME", scratch, 1) && !system(path), "a cache with a copy");
-	check(!find("/gone", &id, &found) && found.place == JP_FILE_CACHE,
-	      "what is gone is found in the cache");
+	check(!setenv("HOME", scratch, 1) && !system(path), "a copy is put into a cache");
+	check(!find_file("/gone", &id, &found) && found.place == JP_FILE_CACHE,
+	      "a missing file is found in the cache");
 	jp_found_file_close(&found);
-	expect("/gone", NULL, -ENOENT, "not without a build id");
+	check_result("/gone", NULL, -ENOENT, "a missing file without a build id");
 }
 
-static void by_header(void)
+static void test_header(void)
 {
 	static const unsigned char bytes[] = {1, 2, 3};
 	struct jp_event event = {
@@ -84,34 +86,33 @@ static void by_header(void)
 		.map = {.name = "/some", .build_id = bytes, .build_id_size = sizeof(bytes)}};
 	const struct jp_build_id *id;
 
-	check(!jp_file_finder_add_build_id(finder, &event), "the header tells of a build id");
+	check(!jp_file_finder_add_build_id(finder, &event), "the header's build id is accepted");
 	id = jp_file_finder_build_id(finder, "/some");
-	check(id && id->size == 3 && id->bytes[2] == 3, "it is known by the path");
-	check(!jp_file_finder_build_id(finder, "/other"), "and no other");
+	check(id && id->size == 3 && id->bytes[2] == 3, "the build id is known by the path");
+	check(!jp_file_finder_build_id(finder, "/other"), "no build id is known for another path");
 	event.kernel_map = true;
 	event.map.name = "[kernel.kallsyms]";
 	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      !jp_file_finder_build_id(finder, "[kernel.kallsyms]"),
-	      "the kernel's is left out");
+	      "the kernel's build id is ignored");
 	event.kernel_map = false;
 	event.map.name = "/some";
 	event.map.build_id_size = 21;
 	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 3,
-	      "one that is too long is none");
+	      "a build id of 21 bytes is ignored");
 	event.map.build_id_size = 2;
 	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 2,
-	      "the last one counts");
+	      "the last build id of a path counts");
 	event.type = JP_EVENT_MAP;
 	event.map.build_id_size = 1;
 	check(!jp_file_finder_add_build_id(finder, &event) &&
 		      jp_file_finder_build_id(finder, "/some")->size == 2,
-	      "another record tells of none");
+	      "another kind of record is ignored");
 }
 
-/* What was recorded lies elsewhere now, or was written since. */
-static void changed(void)
+static void test_changed_files(void)
 {
 	const char *path = scratch_path("changing");
 	struct jp_wanted_file wanted = {.path = path, .pid = (uint32_t)getpid()};
@@ -125,35 +126,34 @@ static void changed(void)
 	wanted.ino = st.st_ino;
 	check(jp_file_finder_changed(finder, &wanted, st.st_mtime - 1) &&
 		      !jp_file_finder_changed(finder, &wanted, st.st_mtime),
-	      "written since, or not");
+	      "a file written since is changed");
 	check(!jp_file_finder_changed(of_run, &wanted, st.st_mtime - 1),
-	      "a run's files are its own");
+	      "a run directory's files never count as changed");
 	wanted.ino++;
 	check(jp_file_finder_changed(finder, &wanted, st.st_ctime - 1) &&
 		      !jp_file_finder_changed(finder, &wanted, st.st_ctime),
-	      "put there since, or not");
+	      "a file put in place since is changed");
 	check(jp_file_find(finder, &wanted, JP_FILE_CACHE, &found, &err) == -ESTALE &&
 		      strstr(err.text, "/changing: inode "),
 	      "another inode is another file: %s", err.text);
 	wanted.ino = 0;
-	check(!jp_file_finder_changed(finder, &wanted, 0), "no inode tells nothing");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "without an inode nothing changed");
 	wanted.ino = st.st_ino;
 	wanted.id.size = 20;
-	check(!jp_file_finder_changed(finder, &wanted, 0), "a build id tells by itself");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "with a build id nothing is changed");
 	wanted.id.size = 0;
 	wanted.path = scratch_path("none");
-	check(!jp_file_finder_changed(finder, &wanted, 0), "what is gone did not change");
+	check(!jp_file_finder_changed(finder, &wanted, 0), "a missing file is not changed");
 	check(jp_file_finder_is_of_run(of_run) && !jp_file_finder_is_native(of_run) &&
 		      !jp_file_finder_is_of_run(finder) && jp_file_finder_is_native(finder),
-	      "whose files they are");
+	      "finders know whether files are of a run or native");
 	jp_file_finder_free(of_run);
 	jp_file_finder_free(NULL);
 }
 
-/* A removed file of which the same is there again, by its build id. */
-static void deleted(void)
+static void test_deleted_file(void)
 {
-	const char *own = own_path();
+	const char *own = read_own_path();
 	jp_cleanup_close int fd = open(own, O_RDONLY | O_CLOEXEC);
 	struct jp_found_file found;
 	struct jp_build_id id;
@@ -165,27 +165,27 @@ static void deleted(void)
 	check(!jp_file_find(finder, &(struct jp_wanted_file){.path = path, .id = id},
 			    JP_FILE_ITSELF, &found, NULL) &&
 		      !strcmp(found.path, own),
-	      "it is there again");
+	      "a deleted file is found by its build id");
 	jp_found_file_close(&found);
-	expect(path, NULL, -ENOENT, "but nothing tells without a build id");
+	check_result(path, NULL, -ENOENT, "a deleted file without a build id");
 	id.bytes[0] ^= 1;
-	expect(path, &id, -ESTALE, "nor is another one it");
+	check_result(path, &id, -ESTALE, "a deleted file with another build id");
 	memset(path, 'x', 5000);
 	strcpy(path + 5000, " (deleted)");
 	path[0] = '/';
-	expect(path, &id, -ENAMETOOLONG, "a path that no file has");
+	check_result(path, &id, -ENAMETOOLONG, "a path longer than any");
 }
 
 static unsigned int maps_seen, maps_most;
 
-static int see_map(void *context, uint32_t named, const struct jp_found_file *map)
+static int count_map(void *context, uint32_t named, const struct jp_found_file *map)
 {
 	maps_seen += named == 77 ? 1 : named == 78 ? 10 : 1000;
 	return maps_seen >= maps_most ? 5 : 0;
 }
 
-/* Of a copied root, which no process of ours lives in. */
-static void below_root(void)
+/* Files of a root folder copied from another machine. */
+static void test_copied_root(void)
 {
 	static const char *const names[] = {"tmp/perf-77.map", "tmp/perf-78.map", "tmp/perf-.map",
 					    "tmp/perf-0.map",  "tmp/perf-79.mat", "tmp/pref-77.map",
@@ -197,10 +197,10 @@ static void below_root(void)
 
 	check(jp_file_finder_from(copied, NULL, scratch_path("no-root"), &err) == -ENOENT &&
 		      strstr(err.text, "/no-root: expected the folder of a copied root: "),
-	      "no root: %s", err.text);
+	      "a missing root is an error: %s", err.text);
 	check(jp_file_finder_from(copied, scratch_path("no-elf"), NULL, &err) == -EINVAL &&
 		      strstr(err.text, "/no-elf: expected a folder of ELF files: "),
-	      "no folder: %s", err.text);
+	      "a missing folder of ELF files is an error: %s", err.text);
 	if (mkdir(scratch_path("root"), 0700) || mkdir(scratch_path("root/tmp"), 0700) ||
 	    mkfifo(scratch_path("root/tmp/perf-80.map"), 0600) || close(STDIN_FILENO) ||
 	    jp_file_finder_from(copied, NULL, scratch_path("root"), &err))
@@ -211,33 +211,34 @@ static void below_root(void)
 		snprintf(path, sizeof(path), "root/%s", names[i]);
 		scratch_write(scratch_path(path), "1 2 a\n", 6);
 	}
-	check(!jp_file_finder_is_native(copied), "they are not this machine's");
+	check(!jp_file_finder_is_native(copied), "files of a copied root are not native");
 	check(!jp_file_find_path(copied, 1, "/tmp/file", &found, NULL) && found.size == 6 &&
 		      !strcmp(found.path, "/tmp/file"),
-	      "a path leads below it");
+	      "paths are resolved below the root");
 	jp_found_file_close(&found);
 	check(jp_file_find_path(copied, 1, "/../../etc/passwd", &found, NULL) == -ENOENT,
-	      "and never out of it");
-	check(!jp_file_find_map(copied, 77, &found, NULL), "a perf map of it");
+	      "paths never lead out of the root");
+	check(!jp_file_find_map(copied, 77, &found, NULL), "a perf map of the root is found");
 	jp_found_file_close(&found);
 	check(jp_file_find(copied, &vdso, JP_FILE_ITSELF, &found, &err) == -ENOENT &&
 		      strstr(err.text, "[vdso]: not of this machine"),
-	      "our vDSO is not its: %s", err.text);
+	      "this machine's vDSO is not used: %s", err.text);
 	maps_most = 1000;
-	check(!jp_file_find_maps(copied, 1, see_map, NULL) && maps_seen == 11, "two perf maps: %u",
-	      maps_seen);
+	check(!jp_file_find_maps(copied, 1, count_map, NULL) && maps_seen == 11,
+	      "all perf maps of the root are listed: %u", maps_seen);
 	maps_seen = 0;
 	maps_most = 1;
-	check(jp_file_find_maps(copied, 1, see_map, NULL) == 5 &&
+	check(jp_file_find_maps(copied, 1, count_map, NULL) == 5 &&
 		      (maps_seen == 1 || maps_seen == 10),
-	      "or as many as are wanted");
-	check(!jp_file_finder_residence(copied, (uint32_t)getpid()), "no process lives there");
-	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root has descriptor 0");
+	      "listing perf maps stops when asked to");
+	check(!jp_file_finder_residence(copied, (uint32_t)getpid()),
+	      "no process has a residence in a copied root");
+	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "the root works with descriptor 0");
 	jp_file_finder_free(copied);
-	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "which is closed");
+	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "the root's descriptor is closed at the end");
 }
 
-static void injected(void)
+static void test_injected_files(void)
 {
 	static const char *const are[] = {"/a/jitted-12-0.so", "jitted-1-99.so",
 					  "/a/out.data.jit/jit-12-0.0f1e2d",
@@ -248,34 +249,36 @@ static void injected(void)
 					      "/a/ajit/jit-12-0.0f1e2d",  "//anon"};
 
 	for (size_t i = 0; i < sizeof(are) / sizeof(*are); i++)
-		check(jp_file_finder_injected(finder, are[i]), "%s is inject's", are[i]);
+		check(jp_file_finder_injected(finder, are[i]), "%s is an injected file", are[i]);
 	for (size_t i = 0; i < sizeof(are_not) / sizeof(*are_not); i++)
-		check(!jp_file_finder_injected(finder, are_not[i]), "%s is not", are_not[i]);
+		check(!jp_file_finder_injected(finder, are_not[i]), "%s is not an injected file",
+		      are_not[i]);
 }
 
-static void vdso(void)
+static void test_vdso(void)
 {
 	struct jp_found_file found;
 
-	check(!find("[vdso]", NULL, &found) && found.fd < 0 && found.image && found.size,
-	      "our own vDSO is in memory");
+	check(!find_file("[vdso]", NULL, &found) && found.fd < 0 && found.image && found.size,
+	      "the vDSO is found in memory");
 }
 
-static void maps(void)
+static void test_perf_maps(void)
 {
 	struct jp_found_file found;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	check(jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) == -ENOENT, "no perf map");
+	check(jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) == -ENOENT,
+	      "a missing perf map is an error");
 	check(!mkfifo(path, 0600) &&
 		      jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) == -EINVAL,
-	      "a FIFO in its place is not opened");
+	      "a FIFO in its place is refused");
 	unlink(path);
 	check(scratch_write(path, "1 2 abc\n", 8) &&
 		      !jp_file_find_map(finder, (uint32_t)getpid(), &found, NULL) &&
 		      found.size == 8,
-	      "a perf map");
+	      "a perf map is found");
 	jp_found_file_close(&found);
 	unlink(path);
 }
@@ -284,16 +287,16 @@ int main(void)
 {
 	scratch_make("");
 	finder = jp_file_finder_new();
-	check(finder, "a finder");
-	refuse();
-	by_build_id();
-	by_header();
-	changed();
-	deleted();
-	below_root();
-	injected();
-	vdso();
-	maps();
+	check(finder, "a finder is made");
+	test_refusals();
+	test_build_id();
+	test_header();
+	test_changed_files();
+	test_deleted_file();
+	test_copied_root();
+	test_injected_files();
+	test_vdso();
+	test_perf_maps();
 	jp_file_finder_free(finder);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files of a process in other namespaces: by its own root, and by its own number. */
+/* Files of a process in other namespaces, by its own root and its own pid. */
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -11,8 +11,8 @@
 
 #define MAP "10 10 inner\n"
 
-/* The first process of its namespace, with a perf map on a /tmp of its own; then waits. */
-static void live_there(int ready, int release)
+/* Puts a perf map on a private /tmp as pid 1 of its namespace, then waits for @release. */
+static void run_inhabitant(int ready, int release)
 {
 	char byte = 0;
 
@@ -25,14 +25,14 @@ static void live_there(int ready, int release)
 	_exit(0);
 }
 
-/* Starts it below a process of new namespaces; its pid here, or 0: it cannot be. */
-static pid_t start(pid_t *above, int *release)
+/* Starts the inhabitant of new namespaces below *@above. Returns its outer pid, or 0 on failure. */
+static pid_t start_inhabitant(pid_t *above, int *release)
 {
-	int ready[2], hold[2], told[2];
+	int ready[2], hold[2], pid_pipe[2];
 	pid_t pid = 0;
 	char byte = 0;
 
-	if (pipe(ready) || pipe(hold) || pipe(told) || (*above = fork()) < 0)
+	if (pipe(ready) || pipe(hold) || pipe(pid_pipe) || (*above = fork()) < 0)
 		exit(99);
 	if (!*above) {
 		int flags = CLONE_NEWNS | CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0);
@@ -42,23 +42,23 @@ static pid_t start(pid_t *above, int *release)
 		if (unshare(flags) || (pid = fork()) < 0)
 			_exit(1);
 		if (!pid)
-			live_there(ready[1], hold[0]);
-		if (write(told[1], &pid, sizeof(pid)) != sizeof(pid))
+			run_inhabitant(ready[1], hold[0]);
+		if (write(pid_pipe[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
 		_exit(waitpid(pid, NULL, 0) != pid);
 	}
 	close(ready[1]);
-	close(told[1]);
+	close(pid_pipe[1]);
 	close(hold[0]);
-	if (read(told[0], &pid, sizeof(pid)) != sizeof(pid) || read(ready[0], &byte, 1) != 1)
+	if (read(pid_pipe[0], &pid, sizeof(pid)) != sizeof(pid) || read(ready[0], &byte, 1) != 1)
 		byte = 0;
 	close(ready[0]);
-	close(told[0]);
+	close(pid_pipe[0]);
 	*release = hold[1];
 	return byte ? pid : 0;
 }
 
-static void elsewhere(uint32_t pid)
+static void test_residence(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};
 	struct jp_file_finder *finder = jp_file_finder_new();
@@ -66,63 +66,63 @@ static void elsewhere(uint32_t pid)
 	char path[64], there[16] = "";
 
 	jp_residence_of(pid, &residence);
-	check(residence.root >= 0 && residence.inner == 1, "it has a root, and is called %u there",
-	      residence.inner);
-	close(STDIN_FILENO); /* for its root: 0 is a descriptor like others */
+	check(residence.root >= 0 && residence.inner == 1,
+	      "the process has a root, and pid %u inside", residence.inner);
+	close(STDIN_FILENO); /* its root must work with descriptor 0 */
 	check(jp_file_finder_residence(finder, pid) == pid &&
 		      !jp_file_finder_residence(finder, (uint32_t)getpid()),
-	      "it sees other files than we do");
-	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &found, NULL), "a file of its own");
+	      "it has another residence than this process");
+	check(!jp_file_find_path(finder, pid, "/tmp/only-here", &found, NULL),
+	      "a file of its own root is found");
 	jp_found_file_close(&found);
 	check(jp_file_find_path(finder, (uint32_t)getpid(), "/tmp/only-here", &found, NULL) ==
 		      -ENOENT,
-	      "is none of ours");
+	      "that file is not found for this process");
 	check(!jp_file_find_map(finder, pid, &found, NULL) && found.size == strlen(MAP) &&
 		      pread(found.fd, there, sizeof(there), 0) == (ssize_t)found.size &&
 		      !strcmp(there, MAP),
-	      "its perf map, by its own number");
+	      "its perf map is found by its inner pid");
 	jp_found_file_close(&found);
 	check(fcntl(STDIN_FILENO, F_GETFD) >= 0, "its root is open");
 	jp_file_finder_free(finder);
-	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "until the end");
-	/* Where it has none, ours may be of it. */
+	check(fcntl(STDIN_FILENO, F_GETFD) < 0, "its root is closed at the end");
+	/* If it has no perf map, one in our /tmp may be its. */
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	finder = jp_file_finder_new();
 	check(scratch_write(path, "1 2 outer\n", 10) &&
 		      !jp_file_find_map(finder, pid, &found, NULL) && found.size == strlen(MAP),
-	      "its own, whatever lies here");
+	      "its own perf map is preferred to ours");
 	jp_found_file_close(&found);
 	snprintf(path, sizeof(path), "/proc/%u/root/tmp/perf-1.map", pid);
 	check(!unlink(path) && !jp_file_find_map(finder, pid, &found, NULL) && found.size == 10,
-	      "one beside it, by its number here");
+	      "without its own, the perf map by its outer pid is found");
 	jp_found_file_close(&found);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
 	check(!unlink(path) && jp_file_find_map(finder, pid, &found, NULL) == -ENOENT,
-	      "none at all");
+	      "without either, there is no perf map");
 	jp_file_finder_free(finder);
 	close(residence.root);
 }
 
-/* Of one that is gone nothing is known: it is taken for one that lived here. */
-static void nobody(uint32_t pid)
+static void test_missing_process(uint32_t pid)
 {
 	struct jp_residence residence = {.root = -1, .inner = pid};
 
 	jp_residence_of(pid, &residence);
-	check(residence.root == -1 && residence.inner == pid, "who is gone lived here");
+	check(residence.root == -1 && residence.inner == pid, "an exited process lives here");
 }
 
 int main(void)
 {
 	int release = -1;
-	pid_t above, pid = start(&above, &release);
+	pid_t above, pid = start_inhabitant(&above, &release);
 
 	if (pid)
-		elsewhere((uint32_t)pid);
+		test_residence((uint32_t)pid);
 	else
-		check(true, "another namespace # SKIP no mount and PID namespaces");
+		check(true, "files in another namespace # SKIP no mount and PID namespaces");
 	close(release);
 	waitpid(above, NULL, 0);
-	nobody((uint32_t)above);
+	test_missing_process((uint32_t)above);
 	return check_done();
 }

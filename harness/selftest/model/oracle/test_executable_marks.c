@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a text of /proc/self/maps tells of executable memory beside the acts of a truth: each story
- * makes these pieces, or contradicts itself. */
-
-#include "harness/base/clock.h"
+/* Executable memory by the acts of a truth and by its snapshots of /proc/self/maps: each story
+ * makes the listed pieces, or contradicts itself. */
 #include "harness/model/oracle/executable_load.h"
 #include "harness/selftest/support/growth.h"
 #include "harness/selftest/support/made_events.h"
@@ -10,19 +8,18 @@
 
 enum { R = JP_PROT_READ, X = JP_PROT_READ | JP_PROT_EXEC, ACTS = 6, PIECES = 4 };
 
-struct told_act {
+struct story_act {
 	enum jp_truth_type type;
 	uint64_t before, after;
-	uint64_t addr, len, prot; /* REMAP: prot is where to, of @to_len bytes */
-	const char *text;         /* of MAPS */
+	uint64_t addr, len, prot; /* REMAP: prot is the new address, of @to_len bytes */
+	const char *text;         /* content of maps, for MAPS */
 	uint64_t to_len;
 };
 
-/* A piece that must come of it. @open 0: it may be as old as the process, which nobody saw begin;
- * @close 0: it stays. */
+/* An expected piece. @open 0: it may be as old as the process; @close 0: it stays. */
 struct piece {
 	uint64_t start, end, open, close;
-	uint64_t moved; /* so far from where it was mapped */
+	uint64_t moved; /* distance from where it was mapped */
 };
 
 #define ACT(kind, from, until, ...)                                                                \
@@ -38,14 +35,14 @@ struct piece {
 #define REMAP(from, until, at, size, to, to_size)                                                  \
 	ACT(REMAP, from, until, .addr = at, .len = size, .prot = to, .to_len = to_size)
 
-/* Acts that make pieces, and those that cannot be. */
+/* Acts that make pieces, and acts that contradict a snapshot. */
 #define LIST(...)                                                                                  \
 	{                                                                                          \
 		__VA_ARGS__                                                                        \
 	}
-#define MAKES(called, told, ...)                                                                   \
+#define MAKES(called, made, ...)                                                                   \
 	{                                                                                          \
-		.what = called, .acts = told, .pieces = { __VA_ARGS__ }                            \
+		.what = called, .acts = made, .pieces = { __VA_ARGS__ }                            \
 	}
 #define CONTRADICTS(called, words, ...)                                                            \
 	{                                                                                          \
@@ -54,93 +51,93 @@ struct piece {
 
 static const struct story {
 	const char *what, *contradiction;
-	struct told_act acts[ACTS];
+	struct story_act acts[ACTS];
 	struct piece pieces[PIECES];
 } stories[] = {
-	MAKES("a mark alone", LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n")),
+	MAKES("a snapshot alone", LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x3000, 0, 0, 0}),
-	MAKES("a mapping that a mark sees",
+	MAKES("a mapping that a snapshot shows",
 	      LIST(MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x3000, 10, 0, 0}),
-	CONTRADICTS("one that it does not see", "mapped executable, but not in its maps",
+	CONTRADICTS("a mapping that it lacks", "mapped executable, but not in its maps",
 		    MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "")),
-	CONTRADICTS("one that it sees in part",
+	CONTRADICTS("a mapping of which it lacks a part",
 		    "2000-3000 at 20: mapped executable, but not in its maps",
 		    MAP(10, 11, 0x1000, 0x2000, X), MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")),
-	CONTRADICTS("one that it does not see, before a line",
+	CONTRADICTS("a mapping that it lacks, before a line",
 		    "1000-2000 at 20: mapped executable, but not in its maps",
 		    MAP(10, 11, 0x1000, 0x1000, X), MAP(12, 13, 0x3000, 0x1000, X),
 		    MAPS(20, 21, "3000-4000 r-xp 0 0:0 0 \n")),
-	CONTRADICTS("data that is executable there", "another protection in its maps",
+	CONTRADICTS("data that is executable in it", "another protection in its maps",
 		    MAP(10, 11, 0x1000, 0x2000, R), MAPS(20, 21, "1000-3000 r-xp 0 0:0 0 \n")),
-	MAKES("lines of data are passed over", LIST(MAPS(20, 21, "1000-3000 r--p 0 0:0 0 \n"))),
-	MAKES("a mapping while the text was read",
+	MAKES("lines of data are ignored", LIST(MAPS(20, 21, "1000-3000 r--p 0 0:0 0 \n"))),
+	MAKES("a mapping made while the snapshot was read",
 	      LIST(MAP(10, 25, 0x1000, 0x2000, X), MAPS(20, 30, "")), {0x1000, 0x3000, 10, 0, 0}),
-	MAKES("one that began as the reading ended",
+	MAKES("a mapping that began as the reading ended",
 	      LIST(MAP(30, 40, 0x1000, 0x2000, X), MAPS(20, 30, "1000-3000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x3000, 30, 0, 0}),
-	MAKES("one while two texts were read",
+	MAKES("a mapping made while two snapshots were read",
 	      LIST(MAP(10, 25, 0x1000, 0x2000, X), MAPS(15, 16, ""), MAPS(20, 30, "")),
 	      {0x1000, 0x3000, 10, 0, 0}),
-	CONTRADICTS("one while the first of two was read",
+	CONTRADICTS("a mapping made while the first of two was read",
 		    "at 26: mapped executable, but not in its maps", MAP(10, 25, 0x1000, 0x2000, X),
 		    MAPS(15, 16, ""), MAPS(26, 30, "")),
-	MAKES("one in the middle of a line meanwhile",
+	MAKES("a mapping made in the middle of a line meanwhile",
 	      LIST(MAPS(5, 6, "1000-5000 r-xp 0 0:0 0 \n"), MAP(10, 25, 0x2000, 0x1000, X),
 		   MAPS(20, 30, "1000-5000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x2000, 0, 0, 0}, {0x2000, 0x3000, 0, 10, 0}, {0x2000, 0x3000, 10, 0, 0},
 	      {0x3000, 0x5000, 0, 0, 0}),
-	MAKES("a move while the text was read",
+	MAKES("a move while the snapshot was read",
 	      LIST(MAP(1, 2, 0x1000, 0x1000, X), REMAP(10, 25, 0x1000, 0x1000, 0x8000, 0x2000),
 		   MAPS(20, 30, "1000-2000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x2000, 1, 10, 0}, {0x8000, 0xa000, 10, 0, 0x7000}),
-	MAKES("what one mark saw is gone at the next",
+	MAKES("a mapping that the next snapshot lacks",
 	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"), MAPS(20, 21, "")),
 	      {0x1000, 0x3000, 0, 11, 0}),
-	MAKES("another file at the next",
+	MAKES("another file in the next snapshot",
 	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
 		   MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /b\n")),
 	      {0x1000, 0x3000, 0, 11, 0}, {0x1000, 0x3000, 11, 0, 0}),
-	CONTRADICTS("another file where a mapping is told of",
-		    "another file in its maps than before", MAP(5, 6, 0x1000, 0x2000, X),
-		    MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
+	CONTRADICTS("another file at a recorded mapping", "another file in its maps than before",
+		    MAP(5, 6, 0x1000, 0x2000, X), MAPS(10, 11, "1000-3000 r-xp 0 8:1 5 /a\n"),
 		    MAPS(20, 21, "1000-3000 r-xp 0 8:1 6 /a\n")),
-	MAKES("protected meanwhile, which nobody told of",
+	MAKES("an unrecorded change of protection",
 	      LIST(MAPS(10, 11, "1000-3000 r-xp 0 0:0 0 \n"),
 		   MAPS(20, 21, "1000-3000 rwxp 0 0:0 0 \n")),
 	      {0x1000, 0x3000, 0, 11, 0}, {0x1000, 0x3000, 11, 0, 0}),
-	MAKES("more of it than before",
+	MAKES("a larger mapping in the next snapshot",
 	      LIST(MAPS(10, 11, "2000-3000 r-xp 1000 0:0 0 \n"),
 		   MAPS(20, 21, "1000-4000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x2000, 11, 0, 0}, {0x2000, 0x3000, 0, 0, 0}, {0x3000, 0x4000, 11, 0, 0}),
-	MAKES("protections and parts",
+	MAKES("changes of protection and parts",
 	      LIST(MAP(1, 2, 0x1000, 0x3000, X), PROTECT(3, 4, 0x2000, 0x1000, R),
 		   PROTECT(5, 6, 0x1000, 0x1000, X), UNMAP(7, 8, 0x3000, 0x1000),
 		   MAPS(20, 21, "1000-2000 r-xp 0 0:0 0 \n")),
 	      {0x1000, 0x2000, 1, 0, 0}, {0x2000, 0x3000, 1, 3, 0}, {0x3000, 0x4000, 1, 7, 0}),
-	MAKES("what shrinks as it moves",
+	MAKES("a mapping that shrinks as it moves",
 	      LIST(MAP(1, 2, 0x1000, 0x3000, X), REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000)),
 	      {0x1000, 0x4000, 1, 3, 0}, {0x8000, 0x9000, 3, 0, 0x7000}),
-	MAKES("a move, and all of it back",
+	MAKES("a move and the move back",
 	      LIST(MAPS(1, 2, "1000-2000 r-xp 5000 8:1 5 /a\n"),
 		   REMAP(3, 4, 0x1000, 0x1000, 0x8000, 0x1000),
 		   REMAP(5, 6, 0x8000, 0x1000, 0x1000, 0x1000),
 		   MAPS(10, 11, "1000-2000 r-xp 5000 8:1 5 /a\n")),
 	      {0x1000, 0x2000, 0, 3, 0}, {0x8000, 0x9000, 3, 5, 0x7000}, {0x1000, 0x2000, 5, 0, 0}),
-	MAKES("another program", LIST(MAP(1, 2, 0x1000, 0x1000, X), EXEC(10, 20)),
+	MAKES("an exec", LIST(MAP(1, 2, 0x1000, 0x1000, X), EXEC(10, 20)),
 	      {0x1000, 0x2000, 1, 10, 0}),
-	CONTRADICTS("an unmapping of nothing", "unmaps 1000-2000 at 7, and nothing mapped 1000",
+	CONTRADICTS("unmapping nothing", "unmaps 1000-2000 at 7, and nothing mapped 1000",
 		    UNMAP(7, 8, 0x1000, 0x1000)),
-	CONTRADICTS("an unmapping of more", "unmaps 1000-4000 at 7, and nothing mapped 3000",
-		    MAP(1, 2, 0x1000, 0x1000, R), MAP(3, 4, 0x2000, 0x1000, X),
-		    UNMAP(7, 8, 0x1000, 0x3000)),
-	CONTRADICTS("or of what begins before", "unmaps 1000-3000 at 7, and nothing mapped 1000",
-		    MAP(1, 2, 0x2000, 0x1000, R), UNMAP(7, 8, 0x1000, 0x2000)),
-	MAKES("a move of nothing", LIST(REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000))),
-	CONTRADICTS("a text that is none", "a mark of pid", MAPS(10, 11, "1000 r-xp")),
+	CONTRADICTS("unmapping more than is mapped",
+		    "unmaps 1000-4000 at 7, and nothing mapped 3000", MAP(1, 2, 0x1000, 0x1000, R),
+		    MAP(3, 4, 0x2000, 0x1000, X), UNMAP(7, 8, 0x1000, 0x3000)),
+	CONTRADICTS("unmapping from before the mapping",
+		    "unmaps 1000-3000 at 7, and nothing mapped 1000", MAP(1, 2, 0x2000, 0x1000, R),
+		    UNMAP(7, 8, 0x1000, 0x2000)),
+	MAKES("moving nothing", LIST(REMAP(3, 4, 0x1000, 0x3000, 0x8000, 0x1000))),
+	CONTRADICTS("a malformed snapshot", "a mark of pid", MAPS(10, 11, "1000 r-xp")),
 };
 
-static void put(const struct told_act *act)
+static void put_act(const struct story_act *act)
 {
 	struct jp_truth_record record = {
 		.type = act->type, .before = act->before, .after = act->after};
@@ -156,7 +153,7 @@ static void put(const struct told_act *act)
 	jp_truth_append(&record);
 }
 
-static const struct story *telling;
+static const struct story *current;
 
 static void write_story(void)
 {
@@ -164,11 +161,11 @@ static void write_story(void)
 						  .before = 1,
 						  .after = 1,
 						  .start = {1, 1, JP_HOW_LAUNCH, 0}});
-	for (size_t i = 0; i < ACTS && telling->acts[i].type; i++)
-		put(&telling->acts[i]);
+	for (size_t i = 0; i < ACTS && current->acts[i].type; i++)
+		put_act(&current->acts[i]);
 }
 
-static bool has(const struct jp_executables *all, const struct piece *piece)
+static bool has_piece(const struct jp_executables *all, const struct piece *piece)
 {
 	for (size_t i = 0; i < all->count; i++) {
 		const struct jp_executable *one = &all->list[i];
@@ -181,15 +178,15 @@ static bool has(const struct jp_executables *all, const struct piece *piece)
 	return false;
 }
 
-static void tell(const struct story *story)
+static void test_story(const struct story *story)
 {
 	struct jp_executables all = {0};
 	struct jp_error err = {""};
 	size_t count = 0;
 	int failed;
 
-	telling = story;
-	truth = written("truth", 64, write_story) ? NULL : load("truth");
+	current = story;
+	truth = write_truth("truth", 64, write_story) ? NULL : load_truth("truth");
 	failed = truth ? jp_executables_load(&all, truth, &err) : -1;
 
 	if (story->contradiction) {
@@ -199,7 +196,7 @@ static void tell(const struct story *story)
 		bool good = !failed;
 
 		for (; count < PIECES && story->pieces[count].end; count++)
-			good &= has(&all, &story->pieces[count]);
+			good &= has_piece(&all, &story->pieces[count]);
 		if (!check(good && all.count == count, "%s: %zu pieces %s", story->what, all.count,
 			   err.text))
 			for (size_t i = 0; i < all.count; i++)
@@ -213,17 +210,13 @@ static void tell(const struct story *story)
 
 enum { PID = 5, PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
-static double cost(size_t count)
+static void load_marks(size_t count)
 {
-	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
+	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
 	struct jp_truth made = {.acts = acts, .nr_acts = 3 * count};
 	struct jp_executables all = {0};
 	struct jp_error err = {""};
-	uint64_t begin;
-	double spent;
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct jp_event map = MADE_ACT(MAP, PID, PID, 2 * i + 1, 2 * i + 1,
 						     MADE_MAP(PAGE, PAGE, R, "//anon"));
@@ -233,36 +226,32 @@ static double cost(size_t count)
 		acts[2 * count + i] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 2 * count + i,
 								2 * count + i, .maps.text = "");
 	}
-	begin = jp_clock_thread_cpu();
+	start_cost();
 	check(!jp_executables_load(&all, &made, &err) && all.nr_marks == count, "marks: %s",
 	      err.text);
 	jp_executables_free(&all);
-	spent = (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 	free(acts);
-	return spent;
 }
 
-static double load_cost(const struct jp_event *acts, size_t count)
+static void load_acts(const struct jp_event *acts, size_t count)
 {
 	struct jp_truth made = {.acts = (struct jp_event *)acts, .nr_acts = count};
 	struct jp_executables all = {0};
 	struct jp_error err = {""};
-	uint64_t begin = jp_clock_thread_cpu();
 
+	start_cost();
 	check(!jp_executables_load(&all, &made, &err), "%zu acts: %s", count, err.text);
 	jp_executables_free(&all);
-	return (double)(jp_clock_thread_cpu() - begin);
+	end_cost();
 }
 
 /* A mark with as many lines as acts while it was read. */
-static double cost_of_lines(size_t count)
+static void load_lines(size_t count)
 {
-	struct jp_event *acts = calloc(count + 1, sizeof(*acts));
-	char *text = malloc(64 * count + 1), *end = text;
-	double spent;
+	struct jp_event *acts = allocate(count + 1, sizeof(*acts));
+	char *text = allocate(64 * count + 1, 1), *end = text;
 
-	if (!check(acts && text, "memory"))
-		return 0;
 	for (size_t i = 0; i < count; i++) {
 		/* Shuffled: acts come in no order of places. */
 		const uint64_t at = (7919 * i % count * 2 + 1) * PAGE;
@@ -273,20 +262,16 @@ static double cost_of_lines(size_t count)
 							MADE_MAP(at, PAGE, RX, "//anon"));
 	}
 	acts[0] = (struct jp_event)MADE_ACT(MAPS, PID, PID, 1, count + 3, .maps.text = text);
-	spent = load_cost(acts, count + 1);
+	load_acts(acts, count + 1);
 	free(text);
 	free(acts);
-	return spent;
 }
 
 /* Each fork after one more executable mapping that came and went. */
-static double cost_of_forks(size_t count)
+static void load_forks(size_t count)
 {
-	struct jp_event *acts = calloc(3 * count, sizeof(*acts));
-	double spent;
+	struct jp_event *acts = allocate(3 * count, sizeof(*acts));
 
-	if (!check(acts != NULL, "memory"))
-		return 0;
 	for (size_t i = 0; i < 3 * count; i += 3) {
 		const uint32_t forked = (uint32_t)(PID + 1 + i);
 
@@ -296,18 +281,17 @@ static double cost_of_forks(size_t count)
 		acts[i + 2] = (struct jp_event)MADE_ACT(FORK, forked, forked, i + 2, i + 2,
 							.task = {.ppid = PID, .ptid = PID});
 	}
-	spent = load_cost(acts, 3 * count);
+	load_acts(acts, 3 * count);
 	free(acts);
-	return spent;
 }
 
 int main(void)
 {
 	scratch_make("");
 	for (size_t i = 0; i < sizeof(stories) / sizeof(*stories); i++)
-		tell(&stories[i]);
-	check_growth("marks", cost);
-	check_growth("lines of a mark and acts meanwhile", cost_of_lines);
-	check_growth("forks and mappings that are gone", cost_of_forks);
+		test_story(&stories[i]);
+	check_growth("marks", load_marks);
+	check_growth("lines of a mark and acts meanwhile", load_lines);
+	check_growth("forks and mappings that are gone", load_forks);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where in its path a thread is, by an address and a stack pointer. */
+/* Finding a thread's place in its path by address and stack pointer. */
 #include <elf.h>
 
 #include "harness/model/oracle/place.h"
@@ -7,7 +7,7 @@
 
 enum { OUTER = 0x1000, INNER = 0x2000, SIZE = 8, ENTRY = 0x7000 };
 
-/* The last one is none of a function of SIZE bytes, and has the first one's stack. */
+/* The last instruction is behind the function, with the stack of the first. */
 static struct jp_truth_insn insns[] = {{.offset = 0}, {.offset = 4, .pre = 16}, {.offset = SIZE}};
 static const struct jp_truth_layout layout = {
 	.insns = insns, .count = 3, .returns = 1, .tail = UINT32_MAX};
@@ -20,7 +20,7 @@ int main(void)
 {
 	const struct jp_truth_activation activation = {.path = &path, .sp = ENTRY};
 	const struct jp_machine *machine = jp_machine_find(EM_X86_64);
-	/* What the call of the outer function leaves to the inner one. */
+	/* The stack pointer at the start of the inner function. */
 	const uint64_t called = ENTRY - 16 - machine->frames->pushed;
 	const struct {
 		const char *what;
@@ -29,14 +29,14 @@ int main(void)
 		uint32_t depth;
 	} rows[] = {
 		{"the first instruction", OUTER, ENTRY, &insns[0], 0},
-		{"another", OUTER + 4, ENTRY - 16, &insns[1], 0},
-		{"with the stack of the first", OUTER + 4, ENTRY, NULL, 0},
-		{"within one", OUTER + 1, ENTRY, NULL, 0},
-		{"behind the function's end", OUTER + SIZE, ENTRY, NULL, 0},
-		{"in the inner function", INNER, called, &insns[0], 1},
-		{"with the stack of the outer one", INNER, ENTRY, NULL, 0},
-		{"behind its end", INNER + SIZE, called, NULL, 0},
-		{"in none", INNER - 1, called, NULL, 0},
+		{"another instruction", OUTER + 4, ENTRY - 16, &insns[1], 0},
+		{"an instruction with another's stack", OUTER + 4, ENTRY, NULL, 0},
+		{"an address between two instructions", OUTER + 1, ENTRY, NULL, 0},
+		{"an address behind the function", OUTER + SIZE, ENTRY, NULL, 0},
+		{"the inner function", INNER, called, &insns[0], 1},
+		{"the inner function with the outer's stack", INNER, ENTRY, NULL, 0},
+		{"an address behind the inner function", INNER + SIZE, called, NULL, 0},
+		{"an address in no function", INNER - 1, called, NULL, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
@@ -45,7 +45,7 @@ int main(void)
 		check(jp_truth_place(machine, &activation, rows[i].ip, rows[i].sp, &depth) ==
 				      rows[i].insn &&
 			      depth == rows[i].depth,
-		      "%s: %s", rows[i].what, rows[i].insn ? "there" : "no place");
+		      "%s %s", rows[i].what, rows[i].insn ? "is found" : "is no place");
 	}
 	return check_done();
 }

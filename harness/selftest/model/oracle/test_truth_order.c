@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the records of a truth say of each other: times that no thread writes in that order, and
- * beginnings and ends that lack what goes with them. */
+/* Inconsistent truth records: times in impossible order, and starts and ends without counterpart.
+ */
 #include "harness/selftest/support/made_truth.h"
 
 enum truth_fault {
 	NONE,
-	WIDER,         /* an act ends after the next one began */
-	SOONER,        /* an act begins before the last one ended */
-	LASTING,       /* what takes no time takes some */
-	TWICE,         /* one record is there twice */
-	LONG_LEAVE,    /* so does leaving */
-	SOON_CODE,     /* code is whole before its memory is there */
-	LATE_NAME,     /* a name is over after its text was written */
-	TOO_MUCH_CPU,  /* an activation took more of it than there was */
-	WAIT_TOO_LONG, /* a wait begins before the last one ended */
+	WIDER,         /* an act ends after the next began */
+	SOONER,        /* an act begins before the last ended */
+	LASTING,       /* an instantaneous record has a duration */
+	TWICE,         /* a record occurs twice */
+	LONG_LEAVE,    /* a LEAVE has a duration */
+	SOON_CODE,     /* code is complete before its memory exists */
+	LATE_NAME,     /* a COMM ends after its text was written */
+	TOO_MUCH_CPU,  /* an activation took more CPU time than elapsed */
+	WAIT_TOO_LONG, /* a wait begins before the last ended */
 	NO_NAME,
-	NO_TEXT, /* of the image */
+	NO_TEXT, /* no FILE record of the program */
 	NO_END,
 	NO_GONE,
 	NO_CHILDS_END,
-	AFTER_END, /* a record of one who told of its end */
-	KILLED,    /* by nobody of the truth */
+	AFTER_END, /* a record after the process's END */
+	KILLED,    /* killed, but not by a recorded process */
 	FAULTS
 };
 static enum truth_fault fault;
 
-/* Its own bracket, or one that ends @more later. */
-static void map(uint64_t more)
+/* Records a MAP whose bracket ends @more ns later. */
+static void record_map(uint64_t more)
 {
 	static const struct jp_truth_mapping mapping = {.addr = 0x1000, .len = 0x1000, .prot = 5};
 	uint64_t before = jp_clock_now();
@@ -34,7 +34,7 @@ static void map(uint64_t more)
 	jp_truth_map(before, jp_clock_now() + more, &mapping);
 }
 
-static void start(enum jp_truth_how how)
+static void record_start(enum jp_truth_how how)
 {
 	const struct jp_truth_task_ids self = {getppid(), getppid()};
 	uint64_t before = jp_clock_now();
@@ -61,7 +61,7 @@ static void write_child(void)
 
 	if (!pid) {
 		jp_truth_new_task();
-		start(JP_HOW_FORK);
+		record_start(JP_HOW_FORK);
 		if (fault != NO_CHILDS_END)
 			jp_truth_process_exit();
 		_exit(0);
@@ -75,8 +75,8 @@ static void write_family(void)
 {
 	uint64_t begin = jp_clock_now(), handled;
 
-	start(JP_HOW_LAUNCH);
-	map(fault == WIDER ? 1000000000 : 0);
+	record_start(JP_HOW_LAUNCH);
+	record_map(fault == WIDER ? 1000000000 : 0);
 	if (fault == SOONER)
 		put_at(JP_TRUTH_UNMAP, begin, 0x1000, 0x1000, 0, 0);
 	if (fault == LASTING)
@@ -110,7 +110,7 @@ static void write_family(void)
 	else if (fault != NO_END)
 		jp_truth_process_exit();
 	if (fault == AFTER_END)
-		map(0);
+		record_map(0);
 }
 
 int main(void)
@@ -119,32 +119,32 @@ int main(void)
 		const char *what;
 		uint64_t disorder, unpaired;
 	} found[FAULTS] = {
-		[NONE] = {"nothing", 0, 0},
-		[WIDER] = {"an act over the next", 2, 0},
+		[NONE] = {"no fault", 0, 0},
+		[WIDER] = {"an act that overlaps the next", 2, 0},
 		[SOONER] = {"an act before the last", 1, 0},
-		[LASTING] = {"a moment that lasts", 1, 0},
-		[TWICE] = {"one twice", 1, 0},
-		[LONG_LEAVE] = {"leaving that lasts", 1, 0},
+		[LASTING] = {"an instant with a duration", 1, 0},
+		[TWICE] = {"a record twice", 1, 0},
+		[LONG_LEAVE] = {"a LEAVE with a duration", 1, 0},
 		[SOON_CODE] = {"code before its memory", 1, 0},
 		[LATE_NAME] = {"a name after its text", 6, 0},
-		[TOO_MUCH_CPU] = {"CPU time out of nothing", 1, 0},
+		[TOO_MUCH_CPU] = {"too much CPU time", 1, 0},
 		[WAIT_TOO_LONG] = {"a wait within another", 1, 0},
 		[NO_NAME] = {"no name", 0, 1},
-		[NO_TEXT] = {"no text of its own", 0, 1},
+		[NO_TEXT] = {"no file of the program", 0, 1},
 		[NO_END] = {"no end", 0, 1},
-		[NO_GONE] = {"nobody who waited", 0, 1},
-		[NO_CHILDS_END] = {"gone, without its end", 0, 1},
-		[AFTER_END] = {"an act after the end", 0, 1},
-		[KILLED] = {"killed by nobody", 0, 1},
+		[NO_GONE] = {"no GONE", 0, 1},
+		[NO_CHILDS_END] = {"GONE without END", 0, 1},
+		[AFTER_END] = {"an act after END", 0, 1},
+		[KILLED] = {"killed by an unknown process", 0, 1},
 	};
 
 	scratch_make("");
 	for (fault = NONE; fault < FAULTS; fault++) {
-		truth = written("told", 64, write_family) ? NULL : load("told");
+		truth = write_truth("truth", 64, write_family) ? NULL : load_truth("truth");
 		if (check(truth != NULL, "%s: written and read", found[fault].what))
 			check(truth->disorder == found[fault].disorder &&
 				      truth->unpaired == found[fault].unpaired,
-			      "%s: %llu in no order, %llu unpaired", found[fault].what,
+			      "%s: %llu out of order, %llu unpaired", found[fault].what,
 			      (unsigned long long)truth->disorder,
 			      (unsigned long long)truth->unpaired);
 		jp_truth_free(truth);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a truth says of a thread's stack at an address, and of what is torn or was never written. */
+/* Stacks that a truth predicts for an address and a stack pointer, and torn or unwritten records.
+ */
 #include <elf.h>
 
 #include "harness/selftest/support/made_truth.h"
 
-/* Two functions, two paths, four activations; the code moves between the third and the fourth. */
+/* Two functions, two paths, four activations; code moves between the third and the fourth. */
 static void write_story(void)
 {
 	uint32_t outer = add_code(0x1000, "outer, whose name takes three parts of the file", 100);
@@ -28,7 +29,7 @@ static void write_story(void)
 	put_at(JP_TRUTH_COMM, 5700, jp_truth_text("name"), 0, 0, 0);
 }
 
-static bool are(const uint64_t *frames, uint32_t count, const char *expected)
+static bool frames_equal(const uint64_t *frames, uint32_t count, const char *expected)
 {
 	char text[256] = "";
 	size_t used = 0;
@@ -39,25 +40,25 @@ static bool are(const uint64_t *frames, uint32_t count, const char *expected)
 	return !strcmp(text, expected);
 }
 
-/* The whole stack, and what a method sees of it, in hex digits. */
+/* Returns whether depth, whole stack and visible stack, in hex digits, are as given. */
 static bool is_stack(uint32_t depth, const char *whole, const char *seen)
 {
-	return stack.depth == depth && are(stack.whole, stack.nr_whole, whole) &&
-	       are(stack.seen, stack.nr_seen, seen);
+	return stack.depth == depth && frames_equal(stack.whole, stack.nr_whole, whole) &&
+	       frames_equal(stack.seen, stack.nr_seen, seen);
 }
 
-static bool inside(uint32_t tid, uint64_t time, uint64_t slack)
+static bool is_inside(uint32_t tid, uint64_t time, uint64_t slack)
 {
 	return jp_truth_is_inside(truth, tid, time, slack);
 }
 
-/* What is known of a sample without a stack pointer, and when a thread was surely within a path. */
-static void guesses(uint32_t pid)
+/* Samples without a stack pointer, and times at which a thread was certainly inside a path. */
+static void test_guesses(uint32_t pid)
 {
 	static const struct {
 		const char *what;
 		uint64_t ip, time, slack;
-		uint32_t apart; /* of another process than the thread's */
+		uint32_t apart; /* 1: another process than the thread's */
 		enum jp_method method;
 		enum jp_stack_answer answer;
 	} table[] = {
@@ -67,7 +68,7 @@ static void guesses(uint32_t pid)
 		{"before the first", 0x2008, 500, 0, 0, JP_CHAIN, JP_STACK_NO_ACTIVATION},
 		{"of another process", 0x2008, 1500, 0, 1, JP_CHAIN, JP_STACK_NO_ACTIVATION},
 		{"whose root changed", 0x2008, 3500, 0, 0, JP_CHAIN, JP_STACK_UNJUDGED},
-		{"whose root changed for another method", 0x2008, 3500, 0, 0, JP_DUMP,
+		{"whose root changed, by another method", 0x2008, 3500, 0, 0, JP_DUMP,
 		 JP_STACK_FOUND},
 	};
 	uint16_t machine = truth->e_machine;
@@ -87,97 +88,100 @@ static void guesses(uint32_t pid)
 		      jp_truth_stack_guess(truth, pid, pid, 1500, 0, JP_CHAIN,
 					   &(struct jp_truth_guess){.ip = 0x2008},
 					   &stack) == JP_STACK_UNJUDGED,
-	      "a machine that is not built in judges nothing");
+	      "stacks of an unsupported machine are not judged");
 	truth->e_machine = machine;
 	check(jp_truth_stack_at(truth, pid + 1, pid, 1500, 0, 0x2008, SP - 88, JP_CHAIN, &stack) ==
 		      JP_STACK_NO_ACTIVATION,
-	      "a thread of another process is in none");
-	check(inside(pid, 1500, 100) && inside(pid, 1110, 100) && inside(pid, 1890, 100),
-	      "surely within a path");
-	check(!inside(pid, 1090, 100) && !inside(pid, 1900, 100) && !inside(pid, 2000, 0) &&
-		      !inside(pid, 50, 100) && !inside(pid + 1, 1500, 100),
-	      "not about its ends, nor before all, nor of another thread");
-	check(inside(pid, 3060, 0) && !inside(pid, 3049, 0), "once it is entered");
+	      "a thread of another process has no activation");
+	check(is_inside(pid, 1500, 100) && is_inside(pid, 1110, 100) && is_inside(pid, 1890, 100),
+	      "a thread is certainly inside a path between its ends");
+	check(!is_inside(pid, 1090, 100) && !is_inside(pid, 1900, 100) &&
+		      !is_inside(pid, 2000, 0) && !is_inside(pid, 50, 100) &&
+		      !is_inside(pid + 1, 1500, 100),
+	      "not near the ends, before the first or in another thread");
+	check(is_inside(pid, 3060, 0) && !is_inside(pid, 3049, 0),
+	      "an activation counts from the end of its entry");
 }
 
 static void test_story(void)
 {
 	uint32_t pid = truth->codes[0].pid;
 
-	check(!truth->torn && !truth->gaps && !truth->overflow, "nothing of it is torn");
+	check(!truth->torn && !truth->gaps && !truth->overflow, "no record is torn");
 	check(truth->nr_acts == 5 && !strcmp(truth->acts[1].map.name, "/memfd:memfd (deleted)") &&
 		      truth->acts[1].map.pgoff == 0x3000 && truth->acts[2].mark.value == 7 &&
 		      !strcmp(truth->acts[2].mark.text, "mark"),
-	      "acts come in time order with their names");
+	      "acts come in order of time, with their names");
 	check(truth->acts[3].type == JP_EVENT_MAPS &&
 		      !strcmp(truth->acts[3].maps.text, "1000-2000 r-xp") &&
 		      truth->acts[4].type == JP_EVENT_COMM &&
 		      !strcmp(truth->acts[4].comm.name, "name"),
-	      "maps and names are told");
+	      "snapshots of maps and names are read");
 	check(truth->activations[2].cpu == 700 && truth->activations[2].roots_changed &&
 		      truth->activations[0].cpu == 0 && truth->activations[3].cpu == UINT64_MAX,
-	      "CPU time goes from an enter to its leave");
+	      "an activation has the CPU time from ENTER to LEAVE");
 	check(truth->activations[2].enter == 3010 && truth->activations[2].inside == 3050,
-	      "a leave tells how long it took to enter");
+	      "a LEAVE states how long the entry took");
 	check(truth->nr_codes == 3 && truth->nr_activations == 4 && truth->nr_paths == 3 &&
 		      !strcmp(truth->codes[0].name,
 			      "outer, whose name takes three parts of the file"),
-	      "codes, stays and paths are all there");
-	check(code(pid, 0x1004, 4050) == &truth->codes[0] && !code(pid, 0x1004, 4101) &&
-		      !code(pid, 0x1020, 4050) && !code(pid, 0x9004, 4050) &&
-		      !code(pid + 1, 0x1004, 4050) && code(pid, 0x9004, 4101) == &truth->codes[2],
-	      "code is found where and while it lives");
+	      "all functions, activations and paths are read");
+	check(find_code(pid, 0x1004, 4050) == &truth->codes[0] && !find_code(pid, 0x1004, 4101) &&
+		      !find_code(pid, 0x1020, 4050) && !find_code(pid, 0x9004, 4050) &&
+		      !find_code(pid + 1, 0x1004, 4050) &&
+		      find_code(pid, 0x9004, 4101) == &truth->codes[2],
+	      "code is found at its address while it is loaded");
 
 #define AT(time, slack, ip, sp, method)                                                            \
 	jp_truth_stack_at(truth, pid, pid, time, slack, ip, sp, method, &stack)
-	/* inner starts 40 + 8 below outer's start; in its body both frames are linked. */
+	/* inner starts 40 + 8 below outer; in its body both frames are linked. */
 	check(AT(1500, 0, 0x2008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
 		      is_stack(1, "2008 100c 500 501 502 503", "2008 100c 500 501 502 503"),
-	      "in a body the rule sees every caller");
+	      "in a body the frame-pointer rule sees every caller");
 	check(AT(1500, 0, 0x2001, SP - 48 - 8, JP_DUMP) == JP_STACK_FOUND &&
 		      is_stack(1, "2001 100c 500 601", "2001 500 601"),
-	      "in a prologue it misses one");
+	      "in a prologue it misses one caller");
 	check(AT(1500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_FOUND &&
 		      is_stack(0, "1000 500 501 502 503", "1000 501 502 503"),
-	      "at the outermost start it misses the native entry");
+	      "at the outermost start it misses the native caller");
 	check(AT(2500, 0, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_FOUND && stack.depth == 0 &&
 		      AT(2500, 0, 0x1008, SP - 48 - 40, JP_CHAIN) == JP_STACK_FOUND &&
 		      stack.depth == 1,
-	      "in recursion sp tells the depth");
+	      "in recursion sp gives the depth");
 	check(AT(1500, 0, 0x2008, SP - 40, JP_CHAIN) == JP_STACK_NO_DEPTH &&
 		      AT(1500, 0, 0x2009, SP - 88, JP_CHAIN) == JP_STACK_NO_DEPTH &&
 		      AT(1500, 0, 0x3000, SP, JP_CHAIN) == JP_STACK_NO_DEPTH,
-	      "no depth for another sp, between two instructions, or outside");
+	      "no depth for a wrong sp, between instructions, or outside");
 	check(AT(500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
 		      AT(2005, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_NO_ACTIVATION &&
 		      jp_truth_stack_at(truth, pid, pid + 1, 1500, 0, 0x1000, SP, JP_CHAIN,
 					&stack) == JP_STACK_NO_ACTIVATION,
-	      "no stay before, between, and of another thread");
+	      "no activation before, between, or for another thread");
 	check(AT(2005, 20, 0x1008, SP - 40, JP_CHAIN) == JP_STACK_UNJUDGED &&
 		      AT(2005, 20, 0x2008, SP - 88, JP_CHAIN) == JP_STACK_FOUND &&
 		      stack.activation->enter == 1000 &&
 		      AT(2005, 20, 0x2008, SP - 136, JP_CHAIN) == JP_STACK_FOUND &&
 		      stack.activation->enter == 2010,
-	      "between two stays only what both allow is unjudged");
+	      "between two activations a stack is unjudged only if both allow it");
 	check(AT(3500, 0, 0x1000, SP, JP_CHAIN) == JP_STACK_UNJUDGED &&
 		      AT(3500, 0, 0x1000, SP, JP_DUMP) == JP_STACK_FOUND,
-	      "a root that changed during the stay judges nothing");
+	      "a stack whose root changed meanwhile is unjudged");
 	check(AT(9999, 0, 0x9008, SP - 40, JP_DUMP) == JP_STACK_FOUND &&
 		      AT(9999, 0, 0x1008, SP - 40, JP_DUMP) == JP_STACK_NO_DEPTH,
-	      "a path follows its functions when they move");
+	      "a path uses its functions' new addresses after a move");
 #undef AT
-	guesses(pid);
+	test_guesses(pid);
 }
 
-/* The story with one bit of slot @index turned; how many slots it @used. */
-static struct jp_truth *torn_story(size_t index, size_t *used)
+/* Loads the story with one bit of slot @index flipped. Stores the number of slots in *@used. */
+static struct jp_truth *load_torn_story(size_t index, size_t *used)
 {
 	const char *path = scratch_path("torn");
 	jp_cleanup_free char *bytes = NULL;
 	struct jp_truth_record *slot;
 	size_t size;
 
-	written("torn", 256, write_story);
+	write_truth("torn", 256, write_story);
 	bytes = jp_file_read(path, 1 << 20, &size, NULL);
 	if (!bytes)
 		exit(99);
@@ -185,7 +189,7 @@ static struct jp_truth *torn_story(size_t index, size_t *used)
 	slot->a[1] ^= 4;
 	scratch_write(path, bytes, size);
 	*used = ((struct jp_truth_header *)bytes)->next_slot;
-	return load("torn");
+	return load_truth("torn");
 }
 
 static void test_torn(void)
@@ -194,39 +198,38 @@ static void test_torn(void)
 	struct jp_truth *torn;
 	size_t used, end;
 
-	torn = torn_story(0, &used); /* the layout's first part: no code can be believed */
+	torn = load_torn_story(0, &used); /* the first part of the layout of all code */
 	check(torn && torn->torn > 1 && torn->gaps > 1 && !torn->nr_codes && !torn->nr_activations,
-	      "what hangs on a torn part is not believed either");
+	      "records that depend on a torn one are dropped too");
 	jp_truth_free(torn);
 	for (size_t i = 0, lost = 0; i < used; i++) {
-		torn = torn_story(i, &used);
+		torn = load_torn_story(i, &used);
 		lost += torn && torn->torn && (torn->gaps || i + 1 == used);
 		jp_truth_free(torn);
 		if (i + 1 == used)
-			check(lost == used, "every slot, when torn, is noticed");
+			check(lost == used, "a torn record in any slot is noticed");
 	}
-	torn = load("torn");
+	torn = load_truth("torn");
 	check(torn && torn->torn == 1 && !torn->gaps && torn->nr_acts == 4,
-	      "a torn last record is skipped and is no gap");
+	      "a torn last record is skipped without a gap");
 	jp_truth_free(torn);
 	end = JP_TRUTH_PAGE + used * sizeof(struct jp_truth_record);
-	/* Zeros where it was taken, and never written. */
+	/* Zeros: the slot was taken but never written. */
 	check(!truncate(path, end - sizeof(struct jp_truth_record)) && !truncate(path, end) &&
-		      (torn = load("torn")) && torn->torn == 1 && !torn->gaps,
-	      "a slot that was taken and never written is torn; the tail may be cut off");
+		      (torn = load_truth("torn")) && torn->torn == 1 && !torn->gaps,
+	      "a slot that was never written is torn; the unused tail may be missing");
 	jp_truth_free(torn);
-	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load("torn")),
-	      "or be a hole of 4 GiB");
+	check(!truncate(path, (INT64_C(4) << 30) + JP_TRUTH_PAGE) && (torn = load_truth("torn")),
+	      "the unused tail may be a hole of 4 GiB");
 	jp_truth_free(torn);
-	check(!truncate(path, end - 1) && !load("torn"),
-	      "a file that ends before its records is refused");
-	written("full", 20, write_story);
-	torn = load("full");
-	check(torn && torn->overflow == used - 20, "a full file tells how much it lost");
+	check(!truncate(path, end - 1) && !load_truth("torn"), "a cut file is refused");
+	write_truth("full", 20, write_story);
+	torn = load_truth("full");
+	check(torn && torn->overflow == used - 20, "a full file states how many records it lost");
 	jp_truth_free(torn);
 }
 
-/* What leaves by a jump, what has something else in bp, what is misled by what is said of it. */
+/* A tail call, a function with other data in bp, and one with misleading call frame information. */
 static const struct jp_truth_insn tail_insns[] = {
 	{.offset = 0}, {.offset = 4, .pre = 8, .bp = JP_BP_OWN}, {.offset = 8, .bp = JP_INSN_TAIL}};
 static const struct jp_truth_insn other_insns[] = {
@@ -275,7 +278,7 @@ static void write_misleading(void)
 	put_at(JP_TRUTH_FILE, 60, 0x5000, 0x3000, 1, jp_truth_text("- /library"));
 	for (int i = 0; i < 6; i++)
 		put_activation(1000 + i * 100, 1090 + i * 100, paths[i], roots);
-	/* A handler over out+8 of the first path; once on the same stack, once on another. */
+	/* A handler that interrupts out+8 of the first path, on the same and on another stack. */
 	handler |= (uint64_t)jp_truth_root(JP_DUMP, between, 2) << 32;
 	for (uint64_t flags = 0; flags < 2; flags++) {
 		uint64_t time = 2000 + flags * 1000;
@@ -291,17 +294,17 @@ static void write_misleading(void)
 	put_at(JP_TRUTH_LEAVE, 5100, own, 0, 0, 0);
 }
 
-static char words_told[256];
+static char words_found[256];
 
-static void add_word(void *context, uint64_t at, uint64_t value)
+static void append_word(void *context, uint64_t at, uint64_t value)
 {
-	const size_t used = strlen(words_told);
+	const size_t used = strlen(words_found);
 
-	snprintf(words_told + used, sizeof(words_told) - used, "%+ld:%lx ", (long)(at - SP),
+	snprintf(words_found + used, sizeof(words_found) - used, "%+ld:%lx ", (long)(at - SP),
 		 (long)value);
 }
 
-/* Others run the vDSO too, and its layout may lack instructions. */
+/* Code outside of paths runs the vDSO too, and its layout may lack instructions. */
 static void test_vdso(void)
 {
 	static const struct {
@@ -310,13 +313,12 @@ static void test_vdso(void)
 		enum jp_stack_answer answer;
 	} table[] = {
 		{"in its place in the path", 1550, 0x8004, SP - 56, JP_STACK_FOUND},
-		{"called in the path, from nowhere in it", 1550, 0x8004, SP - 64,
-		 JP_STACK_NO_DEPTH},
-		{"in an instruction that its layout lacks", 1550, 0x8006, SP - 64,
+		{"not called by a function of the path", 1550, 0x8004, SP - 64, JP_STACK_NO_DEPTH},
+		{"at an instruction that its layout lacks", 1550, 0x8006, SP - 64,
 		 JP_STACK_UNJUDGED},
-		{"by who called the path", 1550, 0x8004, SP + 64, JP_STACK_UNJUDGED},
+		{"called by the path's caller", 1550, 0x8004, SP + 64, JP_STACK_UNJUDGED},
 		{"outside of a path", 1595, 0x8004, SP - 64, JP_STACK_UNJUDGED},
-		{"by a handler's caller", 2050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
+		{"called by a handler's caller", 2050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
 		{"on another stack", 5050, 0x8004, SP - 64, JP_STACK_UNJUDGED},
 	};
 	const uint32_t pid = truth->codes[0].pid;
@@ -327,28 +329,28 @@ static void test_vdso(void)
 		      "the vDSO: %s", table[i].what);
 }
 
-/* What stands on the stack, at places from the thread's SP on, and where the frame pointer is. */
+/* Words on the stack, by their distance from the thread's SP, and the frame pointer. */
 static void test_words(void)
 {
 	static const struct {
 		const char *what;
 		uint64_t time, ip, sp;
 		const char *words;
-		int64_t fp; /* 1: not known */
+		int64_t fp; /* distance from SP; 1: unknown */
 	} table[] = {
-		{"what left by a jump kept nothing", 1050, 0x1008, SP - 88,
+		{"after a tail call nothing of the caller is left", 1050, 0x1008, SP - 88,
 		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", -56},
-		{"who has no frame yet keeps nothing either", 1050, 0x1000, SP - 48,
+		{"without a frame nothing is saved yet", 1050, 0x1000, SP - 48,
 		 "+0:500 -8:7ff010 -48:200c ", -8},
-		{"the outermost begins with the native one's", 1050, 0x2001, SP - 8, "+0:500 ",
-		 BP - SP},
-		{"nobody knows what else is in it", 1150, 0x4004, SP - 88,
+		{"the outermost function has the native frame pointer", 1050, 0x2001, SP - 8,
+		 "+0:500 ", BP - SP},
+		{"a bp with other data is unknown", 1150, 0x4004, SP - 88,
 		 "+0:500 -8:7ff010 -48:200c -56:7feff8 ", 1},
-		{"nor what a callee saves of that", 1150, 0x1008, SP - 136,
+		{"a callee saves it unknown", 1150, 0x1008, SP - 136,
 		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", -104},
-		{"or leaves as it is", 1150, 0x1000, SP - 96,
+		{"a callee without a frame leaves it unknown", 1150, 0x1000, SP - 96,
 		 "+0:500 -8:7ff010 -48:200c -56:7feff8 -96:4008 ", 1},
-		{"call frame information changes nothing", 1250, 0x1008, SP - 152,
+		{"call frame information does not matter", 1250, 0x1008, SP - 152,
 		 "+0:500 -8:7ff010 -48:200c -112:5008 -120:7feff8 ", -120},
 	};
 	const uint32_t pid = truth->codes[0].pid;
@@ -358,17 +360,18 @@ static void test_words(void)
 		bool found = jp_truth_stack_at(truth, pid, pid, table[i].time, 0, table[i].ip,
 					       table[i].sp, JP_DUMP, &stack) == JP_STACK_FOUND;
 		bool known =
-			found && (*words_told = 0, jp_truth_words(&stack, add_word, NULL, &fp));
+			found && (*words_found = 0, jp_truth_words(&stack, append_word, NULL, &fp));
 
-		check(found && !strcmp(words_told, table[i].words) && known == (table[i].fp != 1) &&
+		check(found && !strcmp(words_found, table[i].words) &&
+			      known == (table[i].fp != 1) &&
 			      (!known || fp == SP + (uint64_t)table[i].fp),
-		      "%s: %s %lx", table[i].what, words_told, (long)fp);
+		      "%s: %s %lx", table[i].what, words_found, (long)fp);
 	}
 }
 
 static void test_misleading(void)
 {
-	/* out's call lies 48 below its start, and the next one's another 48 or 64. */
+	/* out's callee starts 48 below it, the next callee another 48 or 64. */
 	enum { SECOND = SP - 48, THIRD = SECOND - 48, DEEP = SECOND - 64 };
 	static const struct {
 		const char *what;
@@ -378,30 +381,30 @@ static void test_misleading(void)
 		enum jp_truth_end end;
 		const char *whole, *seen;
 	} table[] = {
-		{"nothing is left of what left by a jump", 1050, SECOND - 40, JP_DUMP, 2,
+		{"a tail-calling function is not on the stack", 1050, SECOND - 40, JP_DUMP, 2,
 		 JP_END_ROOT, "1008 200c 500 601", "1008 200c 500 601"},
-		{"the rule goes where bp leads that is none", 1150, THIRD - 40, JP_CHAIN, 2,
+		{"the frame-pointer rule follows other data in bp", 1150, THIRD - 40, JP_CHAIN, 2,
 		 JP_END_BP, "1008 4008 200c 500 501 502 503", "1008 4008 700 701"},
-		{"but not within a dump", 1150, THIRD - 40, JP_DUMP, 2, JP_END_BP,
+		{"in a dump it does not", 1150, THIRD - 40, JP_DUMP, 2, JP_END_BP,
 		 "1008 4008 200c 500 601", "1008 4008"},
-		{"a stale word is a caller, also behind its last byte, then the truth goes on",
+		{"a stale word counts as a caller, also behind code, before the right callers",
 		 1250, DEEP - 40, JP_DUMP, 2, JP_END_ROOT, "1008 5008 200c 500 601",
 		 "1008 5008 2020 500 601"},
-		{"a word of 0 is taken for the end", 1350, DEEP - 40, JP_DUMP, 2, JP_END_ZERO,
+		{"a word of 0 ends the stack", 1350, DEEP - 40, JP_DUMP, 2, JP_END_ZERO,
 		 "1008 6008 200c 500 601", "1008 6008"},
-		{"where nothing is said it stops", 1450, THIRD - 40, JP_DUMP, 2, JP_END_NO_CFI,
-		 "1008 7008 200c 500 601", "1008 7008"},
-		{"a handler's stack goes on in the interrupted one", 2250, SP - 999 - 40, JP_DUMP,
-		 0, JP_END_ROOT, "1008 500 800 2008 500 601", "1008 500 800 2008 500 601"},
-		{"or ends there, where that is another stack", 3250, SP - 999 - 40, JP_DUMP, 0,
+		{"without call frame information it stops", 1450, THIRD - 40, JP_DUMP, 2,
+		 JP_END_NO_CFI, "1008 7008 200c 500 601", "1008 7008"},
+		{"a handler's stack continues in the interrupted stack", 2250, SP - 999 - 40,
+		 JP_DUMP, 0, JP_END_ROOT, "1008 500 800 2008 500 601", "1008 500 800 2008 500 601"},
+		{"it ends if the interrupted stack is another", 3250, SP - 999 - 40, JP_DUMP, 0,
 		 JP_END_STACK, "1008 500 800 2008 500 601", "1008 500 800 2008"},
-		{"as it does where the caller is on another", 5050, SP - 40, JP_DUMP, 0,
+		{"it ends if the caller is on another stack", 5050, SP - 40, JP_DUMP, 0,
 		 JP_END_STACK, "1008 500 601", "1008 500"},
 	};
 	const uint32_t pid = truth->codes[0].pid;
 
 	check(!truth->torn && !truth->gaps && truth->nr_activations == 13,
-	      "frames, jumps and interrupted stays are read");
+	      "frames, tail calls and interrupted activations are read");
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		check(jp_truth_stack_at(truth, pid, pid, table[i].time, 0, 0x1008, table[i].sp,
 					table[i].method, &stack) == JP_STACK_FOUND &&
@@ -416,7 +419,7 @@ static void test_misleading(void)
 			jp_truth_stack_guess(truth, pid, pid, 1095, slack, JP_DUMP, &guess, &stack);
 
 		check(answer == (slack < 5 ? JP_STACK_NO_ACTIVATION : JP_STACK_FOUND),
-		      "5 from each of two activations, the clocks differ by %d", (int)slack);
+		      "a sample 5 ns from two activations, with clocks %d ns apart", (int)slack);
 	}
 	test_vdso();
 	test_words();
@@ -435,13 +438,13 @@ static void write_long(void)
 		put_activation(1000 + i * 100, 1090 + i * 100, i % 2 ? shallow : deep, roots);
 }
 
-/* In the order of time, in random order, so that no hint helps, and deep. */
+/* Samples in order of time, deep ones, and in random order, which defeats the search hint. */
 static void test_long(void)
 {
 	uint64_t found = 0, random = 1;
 	uint32_t pid = truth->codes[0].pid;
 
-	check(truth->nr_activations == 100000 && !truth->torn, "100,000 stays are read");
+	check(truth->nr_activations == 100000 && !truth->torn, "100,000 activations are read");
 	for (unsigned kind = 0; kind < 3; kind++) {
 		uint32_t depth = kind == 1 ? 300 : 16;
 
@@ -457,19 +460,19 @@ static void test_long(void)
 		}
 	}
 	for (unsigned i = 0; i < 100000; i++)
-		found += code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
+		found += find_code(pid, 0x10000 + i % 300 * 64 + 5, 5000) != NULL;
 	check(found == 160000, "every stack and every function is found");
 }
 
 int main(void)
 {
-	static const struct told_test tests[] = {
+	static const struct truth_test tests[] = {
 		{256, write_story, test_story},
 		{256, write_misleading, test_misleading},
 		{1 << 18, write_long, test_long},
 	};
 
-	told_run(tests, sizeof(tests) / sizeof(*tests));
+	run_truth_tests(tests, sizeof(tests) / sizeof(*tests));
 	test_torn();
 	return check_done();
 }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Ranges beside a plain array that says the same of every address. */
+/* Ranges, compared with a plain array that has the value of each address. */
 #include "harness/model/space/ranges.h"
 #include "harness/selftest/support/check.h"
 
 enum { ADDRESSES = 6000, COPIES = 4, STEPS = 60000 };
 
-struct ranges_beside {
+struct mirrored_ranges {
 	struct jp_ranges *ranges;
 	uint32_t plain[ADDRESSES];
 };
 
-static struct ranges_beside copies[COPIES];
+static struct mirrored_ranges copies[COPIES];
 
-static bool set(struct ranges_beside *both, uint64_t start, uint64_t end, uint32_t value)
+static bool set(struct mirrored_ranges *both, uint64_t start, uint64_t end, uint32_t value)
 {
 	for (uint64_t addr = start; addr < end; addr++)
 		both->plain[addr] = value;
 	return !jp_ranges_set(&both->ranges, start, end, value);
 }
 
-/* Where the run of one value that @addr is in begins and ends. */
-static struct jp_range run_at(const struct ranges_beside *both, uint64_t addr)
+/* Returns the maximal range of one value around @addr. */
+static struct jp_range find_run(const struct mirrored_ranges *both, uint64_t addr)
 {
 	struct jp_range run = {addr, addr, both->plain[addr]};
 
@@ -33,18 +33,18 @@ static struct jp_range run_at(const struct ranges_beside *both, uint64_t addr)
 	return run;
 }
 
-static bool same(const struct ranges_beside *both)
+static bool agrees(const struct mirrored_ranges *both)
 {
 	uint64_t addr = 0;
 
 	while (addr < ADDRESSES) {
-		const struct jp_range want = run_at(both, addr);
+		const struct jp_range want = find_run(both, addr);
 		const struct jp_range got = jp_ranges_at(both->ranges, addr);
 		const struct jp_range *before = jp_ranges_before(both->ranges, addr);
 
 		if (got.start != want.start || got.end != want.end || got.value != want.value)
 			return false;
-		/* Just below @addr lies what ends there, or nothing. */
+		/* The range before @addr must end there, if there is one. */
 		if (addr && (both->plain[addr - 1] != 0) != (before && before->end == addr))
 			return false;
 		addr = want.end;
@@ -52,37 +52,38 @@ static bool same(const struct ranges_beside *both)
 	return true;
 }
 
-static void in_order(bool ascending)
+static void test_in_order(bool ascending)
 {
-	struct ranges_beside *both = &copies[0];
+	struct mirrored_ranges *both = &copies[0];
 	bool good = true;
 
-	*both = (struct ranges_beside){.ranges = jp_ranges_new()};
+	*both = (struct mirrored_ranges){.ranges = jp_ranges_new()};
 	for (uint32_t i = 0; i < ADDRESSES / 4; i++) {
 		uint64_t at = 4 * (uint64_t)(ascending ? i : ADDRESSES / 4 - 1 - i);
 
 		good &= set(both, at, at + 3, i + 1);
 	}
-	check(good && same(both), "%s addresses", ascending ? "ascending" : "descending");
+	check(good && agrees(both), "ranges at %s addresses are stored",
+	      ascending ? "ascending" : "descending");
 	for (uint32_t i = 0; i < ADDRESSES / 4; i++)
 		good &= set(both, 4 * (uint64_t)i + 3, 4 * (uint64_t)i + 4, i + 2);
-	check(good && same(both), "gaps that are filled");
-	check(set(both, 0, ADDRESSES, 0) && same(both) && !jp_ranges_from(both->ranges, 0),
-	      "all is cleared");
+	check(good && agrees(both), "gaps are filled");
+	check(set(both, 0, ADDRESSES, 0) && agrees(both) && !jp_ranges_from(both->ranges, 0),
+	      "all ranges are cleared");
 	jp_ranges_free(both->ranges);
 }
 
-static void by_chance(void)
+static void test_random(void)
 {
 	bool good = true, alike = true, owned = true;
 
 	uint64_t chance = 1;
 
 	for (size_t i = 0; i < COPIES; i++)
-		copies[i] = (struct ranges_beside){.ranges = jp_ranges_new()};
+		copies[i] = (struct mirrored_ranges){.ranges = jp_ranges_new()};
 	for (size_t step = 0; step < STEPS; step++) {
-		struct ranges_beside *both = &copies[check_random(&chance) % COPIES],
-				     *from = &copies[check_random(&chance) % COPIES];
+		struct mirrored_ranges *both = &copies[check_random(&chance) % COPIES],
+				       *from = &copies[check_random(&chance) % COPIES];
 		uint64_t start = check_random(&chance) % ADDRESSES;
 		uint64_t most = check_random(&chance) % 500 ? 8 : ADDRESSES;
 		uint64_t end = start + 1 + check_random(&chance) % most;
@@ -101,18 +102,18 @@ static void by_chance(void)
 		}
 		if (step % 500 == 0)
 			for (size_t i = 0; i < COPIES; i++)
-				alike &= same(&copies[i]);
+				alike &= agrees(&copies[i]);
 	}
-	check(good && owned, "%d changes of %d copies that share", STEPS, COPIES);
-	check(alike, "each copy is what was made of it, and of no other");
+	check(good && owned, "%d changes of %d copies that share memory work", STEPS, COPIES);
+	check(alike, "no change shows in another copy");
 	for (size_t i = 0; i < COPIES; i++)
 		jp_ranges_free(copies[i].ranges);
 }
 
 int main(void)
 {
-	in_order(true);
-	in_order(false);
-	by_chance();
+	test_in_order(true);
+	test_in_order(false);
+	test_random();
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Each rule by which events become address spaces, by what a wrong rule would get wrong. */
+/* The rules by which events become address spaces. */
 #include "harness/model/space/mapping_name.h"
 #include "harness/model/space/replay.h"
 #include "harness/selftest/support/check.h"
@@ -8,16 +8,16 @@
 enum { PAGE = 0x1000, RX = JP_PROT_READ | JP_PROT_EXEC };
 
 static struct jp_replay *replay;
-static bool there; /* what fork_of() says of the child */
+static bool there; /* whether add_fork() makes tasks that existed before */
 
-static void anew(void)
+static void reset(void)
 {
 	jp_replay_free(replay);
 	replay = jp_replay_new();
 }
 
-static int map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
-	       uint64_t time)
+static int add_map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const char *name,
+		   uint64_t time)
 {
 	const struct jp_event event = MADE_EVENT(
 		MAP, pid, time,
@@ -26,7 +26,7 @@ static int map(uint32_t pid, uint64_t addr, uint64_t len, uint64_t pgoff, const 
 	return jp_replay_apply(replay, &event);
 }
 
-static int fork_of(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
+static int add_fork(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 {
 	struct jp_event event =
 		MADE_EVENT(FORK, pid, time, .task = {.ppid = ppid, .ptid = ppid, .there = there});
@@ -35,7 +35,7 @@ static int fork_of(uint32_t pid, uint32_t tid, uint32_t ppid, uint64_t time)
 	return jp_replay_apply(replay, &event);
 }
 
-static int comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
+static int add_comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
 {
 	struct jp_event event = MADE_EVENT(COMM, pid, 1, .comm = {.name = name, .exec = exec});
 
@@ -43,8 +43,8 @@ static int comm(uint32_t pid, uint32_t tid, const char *name, bool exec)
 	return jp_replay_apply(replay, &event);
 }
 
-/* As the truth tells it: perf.data does not know who shares, nor the end of a process. */
-static int task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
+/* Acts of a truth: perf.data has neither shared spaces nor ends of processes. */
+static int add_task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 {
 	struct jp_event event =
 		MADE_EVENT(FORK, pid, 1, .task = {.ppid = ppid, .how = JP_HOW_SHARE});
@@ -53,9 +53,9 @@ static int task(enum jp_event_type type, uint32_t pid, uint32_t ppid)
 	return jp_replay_apply(replay, &event);
 }
 
-/* Whether @addr of @pid lies in [@start, @end) at file offset @pgoff of @name. */
-static bool is(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64_t pgoff,
-	       const char *name)
+/* Returns whether the mapping at @addr is [@start, @end) of file @name at offset @pgoff. */
+static bool is_mapped(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64_t pgoff,
+		      const char *name)
 {
 	const struct jp_mapping *found = jp_replay_find(replay, pid, addr);
 
@@ -63,175 +63,178 @@ static bool is(uint32_t pid, uint64_t addr, uint64_t start, uint64_t end, uint64
 	       strcmp(found->name, name) == 0;
 }
 
-static uint32_t prot(uint64_t addr)
+static uint32_t find_prot(uint64_t addr)
 {
 	return jp_replay_find(replay, 1, addr)->prot;
 }
 
-static bool none(uint32_t pid, uint64_t addr)
+static bool is_unmapped(uint32_t pid, uint64_t addr)
 {
 	return !jp_replay_find(replay, pid, addr);
 }
 
-/* All mappings of @pid, as START-END+OFFSETNAME. */
-static void has(uint32_t pid, const char *expected, const char *what)
+/* Checks all mappings of @pid, as START-END+OFFSETNAME. */
+static void check_mappings(uint32_t pid, const char *expected, const char *what)
 {
 	char text[256] = "";
 	size_t used = 0;
 
-	for (const struct jp_mapping *map = jp_replay_from(replay, pid, 0);
-	     map && used < sizeof(text); map = jp_replay_from(replay, pid, map->end))
+	for (const struct jp_mapping *add_map = jp_replay_from(replay, pid, 0);
+	     add_map && used < sizeof(text); add_map = jp_replay_from(replay, pid, add_map->end))
 		used += snprintf(text + used, sizeof(text) - used, "%s%lx-%lx+%lx%s",
-				 used ? " " : "", (long)map->start, (long)map->end,
-				 (long)map->pgoff, map->name);
+				 used ? " " : "", (long)add_map->start, (long)add_map->end,
+				 (long)add_map->pgoff, add_map->name);
 	check(!strcmp(text, expected), "%s: %s", what, text);
 }
 
-static size_t count(uint32_t pid)
+static size_t count_mappings(uint32_t pid)
 {
 	size_t nr = 0;
 
-	for (const struct jp_mapping *map = jp_replay_from(replay, pid, 0); map;
-	     map = jp_replay_from(replay, pid, map->end))
+	for (const struct jp_mapping *add_map = jp_replay_from(replay, pid, 0); add_map;
+	     add_map = jp_replay_from(replay, pid, add_map->end))
 		nr++;
 	return nr;
 }
 
 static void test_bounds(void)
 {
-	check(none(1, 0x1000), "an unknown process has no mapping");
-	map(1, 0x1000, PAGE, 0, "/a", 1);
-	map(1, 0x2000, PAGE, 0, "/b", 2);
-	map(1, 0x4000, PAGE, 0, "/c", 3);
-	check(none(1, 0xfff), "the byte before a mapping is outside");
-	check(is(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "its first byte is inside");
-	check(is(1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "its last byte is inside");
-	check(is(1, 0x2000, 0x2000, 0x3000, 0, "/b"), "its end belongs to the next");
-	check(none(1, 0x3000), "the end of a mapping with none after it is outside");
-	check(none(1, 0x3fff) && none(1, 0x5000), "so are the edges of a hole");
-	check(is(1, 0x4000, 0x4000, 0x5000, 0, "/c") && is(1, 0x1000, 0x1000, 0x2000, 0, "/a"),
-	      "looking up works in any order");
-	has(2, "", "another process has none of it");
+	check(is_unmapped(1, 0x1000), "an unknown process has no mapping");
+	add_map(1, 0x1000, PAGE, 0, "/a", 1);
+	add_map(1, 0x2000, PAGE, 0, "/b", 2);
+	add_map(1, 0x4000, PAGE, 0, "/c", 3);
+	check(is_unmapped(1, 0xfff), "the byte before a mapping is unmapped");
+	check(is_mapped(1, 0x1000, 0x1000, 0x2000, 0, "/a"), "a mapping's first byte is mapped");
+	check(is_mapped(1, 0x1fff, 0x1000, 0x2000, 0, "/a"), "a mapping's last byte is mapped");
+	check(is_mapped(1, 0x2000, 0x2000, 0x3000, 0, "/b"), "a mapping's end is the next one's");
+	check(is_unmapped(1, 0x3000), "the end of a mapping before a hole is unmapped");
+	check(is_unmapped(1, 0x3fff) && is_unmapped(1, 0x5000), "the ends of a hole are unmapped");
+	check(is_mapped(1, 0x4000, 0x4000, 0x5000, 0, "/c") &&
+		      is_mapped(1, 0x1000, 0x1000, 0x2000, 0, "/a"),
+	      "addresses can be looked up in any order");
+	check_mappings(2, "", "another process has no mapping");
 }
 
 static void test_sizes(void)
 {
-	map(1, 0x1000, 0, 0, "/empty", 1);
-	has(1, "", "an empty mapping is none");
-	map(1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
-	check(none(1, UINT64_MAX - 1) && none(1, 0), "nor one around the end of addresses");
+	add_map(1, 0x1000, 0, 0, "/empty", 1);
+	check_mappings(1, "", "an empty mapping is ignored");
+	add_map(1, UINT64_MAX - PAGE, 2 * PAGE, 0, "/around", 1);
+	check(is_unmapped(1, UINT64_MAX - 1) && is_unmapped(1, 0), "a wrapping mapping is ignored");
 }
 
 static void test_cut(void)
 {
-	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
-	map(1, 0xf000, 0x2000, 0, "/left", 2);
-	has(1, "f000-11000+0/left 11000-14000+8000/old",
-	    "the later record wins; cut on the left, the rest's offset moves along");
-	map(1, 0x13000, 0x2000, 0, "/right", 3);
-	has(1, "f000-11000+0/left 11000-13000+8000/old 13000-15000+0/right",
-	    "cut on the right, its offset stays");
-	anew();
-	map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
-	map(1, 0x11000, PAGE, 0x500000, "/new", 2);
-	has(1, "10000-11000+7000/old 11000-12000+500000/new 12000-14000+9000/old",
-	    "cut in the middle: below, and above, moved along");
-	map(1, 0xf000, 0x10000, 0, "/all", 3);
-	has(1, "f000-1f000+0/all", "one that covers all replaces all");
-	anew();
-	map(1, 0x10000, PAGE, 0, "/a", 1);
-	map(1, 0x11000, PAGE, 0, "/b", 1);
-	map(1, 0x12000, PAGE, 0, "/c", 1);
-	map(1, 0x10800, 0x2000, 0, "/over", 2);
-	has(1, "10000-10800+0/a 10800-12800+0/over 12800-13000+800/c",
-	    "one over three: the middle one is gone, the others are cut");
+	add_map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	add_map(1, 0xf000, 0x2000, 0, "/left", 2);
+	check_mappings(1, "f000-11000+0/left 11000-14000+8000/old",
+		       "a later mapping cuts the left of an older, whose offset moves");
+	add_map(1, 0x13000, 0x2000, 0, "/right", 3);
+	check_mappings(1, "f000-11000+0/left 11000-13000+8000/old 13000-15000+0/right",
+		       "a mapping cut on the right keeps its offset");
+	reset();
+	add_map(1, 0x10000, 0x4000, 0x7000, "/old", 1);
+	add_map(1, 0x11000, PAGE, 0x500000, "/new", 2);
+	check_mappings(1, "10000-11000+7000/old 11000-12000+500000/new 12000-14000+9000/old",
+		       "a mapping cut in the middle leaves two parts");
+	add_map(1, 0xf000, 0x10000, 0, "/all", 3);
+	check_mappings(1, "f000-1f000+0/all", "a mapping that covers all replaces all");
+	reset();
+	add_map(1, 0x10000, PAGE, 0, "/a", 1);
+	add_map(1, 0x11000, PAGE, 0, "/b", 1);
+	add_map(1, 0x12000, PAGE, 0, "/c", 1);
+	add_map(1, 0x10800, 0x2000, 0, "/over", 2);
+	check_mappings(1, "10000-10800+0/a 10800-12800+0/over 12800-13000+800/c",
+		       "a mapping over three removes one and cuts two");
 }
 
 static void test_unmap(void)
 {
-	map(1, 0x10000, 0x4000, 0x7000, "/a", 1);
+	add_map(1, 0x10000, 0x4000, 0x7000, "/a", 1);
 	jp_replay_cut(replay, 1, 0x11000, PAGE);
-	has(1, "10000-11000+7000/a 12000-14000+9000/a", "a hole is a hole");
+	check_mappings(1, "10000-11000+7000/a 12000-14000+9000/a", "unmapping leaves a hole");
 	jp_replay_cut(replay, 2, 0x10000, PAGE);
 	jp_replay_cut(replay, 1, 0x10000, 0);
-	has(1, "10000-11000+7000/a 12000-14000+9000/a",
-	    "another process's end, or an empty one, takes nothing");
+	check_mappings(1, "10000-11000+7000/a 12000-14000+9000/a",
+		       "unmapping in another process, or nothing, changes nothing");
 	jp_replay_cut(replay, 1, 0, UINT64_MAX);
-	has(1, "", "the end of the process takes all");
+	check_mappings(1, "", "unmapping all removes all");
 }
 
 static void test_fork(void)
 {
-	map(1, 0x1000, PAGE, 0, "/shared", 1);
-	comm(1, 1, "parent", false);
-	fork_of(2, 2, 1, 5);
-	has(2, "1000-2000+0/shared", "a child has its parent's");
-	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "and its name");
-	map(2, 0x1000, PAGE, 0, "/child's", 6);
-	map(1, 0x3000, PAGE, 0, "/parent's", 7);
-	has(1, "1000-2000+0/shared 3000-4000+0/parent's", "what it maps stays its own");
-	has(2, "1000-2000+0/child's", "what the parent maps later too");
-	fork_of(1, 9, 1, 8);
-	has(1, "1000-2000+0/shared 3000-4000+0/parent's", "a thread changes nothing");
-	fork_of(2, 2, 1, 9);
-	has(2, "1000-2000+0/shared 3000-4000+0/parent's", "a pid that is used again starts anew");
-	fork_of(3, 3, 77, 10);
-	has(3, "", "of an unknown parent nothing is inherited");
+	add_map(1, 0x1000, PAGE, 0, "/shared", 1);
+	add_comm(1, 1, "parent", false);
+	add_fork(2, 2, 1, 5);
+	check_mappings(2, "1000-2000+0/shared", "a child inherits its parent's mappings");
+	check(strcmp(jp_replay_comm(replay, 2), "parent") == 0, "a child has its parent's name");
+	add_map(2, 0x1000, PAGE, 0, "/child's", 6);
+	add_map(1, 0x3000, PAGE, 0, "/parent's", 7);
+	check_mappings(1, "1000-2000+0/shared 3000-4000+0/parent's",
+		       "a mapping of the child is not in the parent");
+	check_mappings(2, "1000-2000+0/child's", "a later mapping of the parent is its own");
+	add_fork(1, 9, 1, 8);
+	check_mappings(1, "1000-2000+0/shared 3000-4000+0/parent's", "a thread changes nothing");
+	add_fork(2, 2, 1, 9);
+	check_mappings(2, "1000-2000+0/shared 3000-4000+0/parent's",
+		       "a reused pid starts with its new parent's mappings");
+	add_fork(3, 3, 77, 10);
+	check_mappings(3, "", "a child of an unknown parent has no mappings");
 }
 
 static void test_synthesized_fork(void)
 {
-	comm(1, 1, "parent", false);
-	map(1, 0x1000, PAGE, 0, "/parent's", 0);
-	map(2, 0x5000, PAGE, 0, "/own", 0);
-	fork_of(2, 2, 1, 0);
-	has(2, "5000-6000+0/own", "a FORK synthesized at 0 does not undo what is known");
-	fork_of(3, 3, 1, 0);
-	has(3, "1000-2000+0/parent's", "where nothing is known it gives the parent's");
+	add_comm(1, 1, "parent", false);
+	add_map(1, 0x1000, PAGE, 0, "/parent's", 0);
+	add_map(2, 0x5000, PAGE, 0, "/own", 0);
+	add_fork(2, 2, 1, 0);
+	check_mappings(2, "5000-6000+0/own", "a FORK synthesized at 0 keeps known mappings");
+	add_fork(3, 3, 1, 0);
+	check_mappings(3, "1000-2000+0/parent's", "a FORK at 0 inherits if nothing is known");
 	there = true;
-	fork_of(4, 4, 1, 0);
+	add_fork(4, 4, 1, 0);
 	there = false;
-	check(none(4, 0x1000) && strcmp(jp_replay_comm(replay, 4), "parent") == 0,
-	      "of a task that was there already, it gives no memory");
-	fork_of(2, 2, 1, 1);
-	has(2, "1000-2000+0/parent's", "a live one does");
+	check(is_unmapped(4, 0x1000) && strcmp(jp_replay_comm(replay, 4), "parent") == 0,
+	      "a task that existed before inherits the name alone");
+	add_fork(2, 2, 1, 1);
+	check_mappings(2, "1000-2000+0/parent's", "a live FORK replaces known mappings");
 }
 
 static void test_exec(void)
 {
-	map(1, 0x1000, PAGE, 0, "/a", 1);
-	comm(1, 4, "thread", false);
-	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is not the process's");
-	/* /proc/PID/comm shows a kworker's work, too: longer than what the kernel records. */
-	comm(1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
+	add_map(1, 0x1000, PAGE, 0, "/a", 1);
+	add_comm(1, 4, "thread", false);
+	check(strcmp(jp_replay_comm(replay, 1), "") == 0, "a thread's name is its own alone");
+	/* /proc/PID/comm of a kworker has its work too, and is longer than recorded names. */
+	add_comm(1, 1, "kworker/u8:0-ext4-rsv-conversion", false);
 	check(strcmp(jp_replay_comm(replay, 1), "kworker/u8:0-ext4-rsv-conversion") == 0,
 	      "a kworker's name is kept whole");
-	comm(1, 1, "renamed", false);
-	has(1, "1000-2000+0/a", "a new name changes no mapping");
-	fork_of(2, 2, 1, 2);
-	comm(1, 1, "other", true);
-	has(1, "", "an exec forgets all");
-	check(strcmp(jp_replay_comm(replay, 1), "other") == 0, "but knows its name");
-	has(2, "1000-2000+0/a", "the child is not touched");
+	add_comm(1, 1, "renamed", false);
+	check_mappings(1, "1000-2000+0/a", "a new name changes no mapping");
+	add_fork(2, 2, 1, 2);
+	add_comm(1, 1, "other", true);
+	check_mappings(1, "", "an exec removes all mappings");
+	check(strcmp(jp_replay_comm(replay, 1), "other") == 0, "an exec sets the name");
+	check_mappings(2, "1000-2000+0/a", "an exec leaves the child's mappings alone");
 }
 
 static void test_duplicates(void)
 {
 	uint64_t generation;
 
-	map(1, 0x1000, PAGE, 0, "/a", 10);
+	add_map(1, 0x1000, PAGE, 0, "/a", 10);
 	generation = jp_replay_generation(replay, 1);
-	map(1, 0x1000, PAGE, 0, "/a", 50);
-	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count(1) == 1,
-	      "a record that says the same again is no new mapping");
-	check(jp_replay_generation(replay, 1) == generation, "nothing changed by it");
-	map(1, 0x1000, PAGE, PAGE, "/a", 60);
+	add_map(1, 0x1000, PAGE, 0, "/a", 50);
+	check(jp_replay_find(replay, 1, 0x1000)->since == 10 && count_mappings(1) == 1,
+	      "a repeated record is no new mapping");
+	check(jp_replay_generation(replay, 1) == generation, "a repeated record changes nothing");
+	add_map(1, 0x1000, PAGE, PAGE, "/a", 60);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 60 &&
 		      jp_replay_find(replay, 1, 0x1000)->pgoff == PAGE,
-	      "with another offset it is");
-	check(jp_replay_generation(replay, 1) != generation, "and something changed");
-	map(1, 0x1000, PAGE, PAGE, "/b", 70);
-	check(is(1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "with another name too");
+	      "a record with another offset is a new mapping");
+	check(jp_replay_generation(replay, 1) != generation, "a new mapping counts as a change");
+	add_map(1, 0x1000, PAGE, PAGE, "/b", 70);
+	check(is_mapped(1, 0x1000, 0x1000, 0x2000, PAGE, "/b"), "another name is a new mapping");
 }
 
 static void test_protection(void)
@@ -239,14 +242,14 @@ static void test_protection(void)
 	struct jp_event event =
 		MADE_EVENT(MAP, 1, 2, MADE_MAP(0x1000, PAGE, JP_PROT_READ, "/data"));
 
-	map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
+	add_map(1, 0x1000, 2 * PAGE, 0, "/code", 1);
 	jp_replay_apply(replay, &event);
-	has(1, "1000-2000+0/data 2000-3000+1000/code", "what is not executable cuts too");
-	check(prot(0x1000) == JP_PROT_READ, "and keeps its protection");
+	check_mappings(1, "1000-2000+0/data 2000-3000+1000/code", "data cuts a mapping too");
+	check(find_prot(0x1000) == JP_PROT_READ, "a mapping has its protection");
 	event.kernel_map = true;
 	event.map.addr = 0x2000;
 	jp_replay_apply(replay, &event);
-	has(1, "1000-2000+0/data 2000-3000+1000/code", "the kernel's own does not");
+	check_mappings(1, "1000-2000+0/data 2000-3000+1000/code", "a kernel mapping does not cut");
 }
 
 static void test_backing(void)
@@ -280,21 +283,20 @@ static void test_backing(void)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		check(jp_mapping_backing(names[i].name) == names[i].backing, "the backing of '%s'",
-		      names[i].name);
+		check(jp_mapping_backing(names[i].name) == names[i].backing,
+		      "the backing of '%s' is recognized", names[i].name);
 	check(jp_mapping_same_name("/a", "/a") && jp_mapping_same_name("/a", "/a (deleted)") &&
 		      jp_mapping_same_name("/a (deleted)", "/a") &&
 		      jp_mapping_same_name("/a (deleted)", "/a (deleted) (deleted)") &&
 		      !jp_mapping_same_name("/a", "/b") && !jp_mapping_same_name("/a", "/ab") &&
 		      !jp_mapping_same_name("/a", "/b (deleted)") &&
 		      !jp_mapping_same_name("/a", "/a (deletee)"),
-	      "a removed file keeps its name");
+	      "a deleted file has the same name");
 	check(jp_mapping_name_length("/a (deleted)") == 2 && jp_mapping_name_length("/a") == 2 &&
 		      jp_mapping_name_length(" (deleted)") == 10,
-	      "and some name there must be");
+	      "' (deleted)' alone is a whole name");
 }
 
-/* Many random records against the plainest possible model: an array of pages. */
 static void test_against_pages(void)
 {
 	enum { PAGES = 64, ROUNDS = 3000, FREE = 0xff };
@@ -317,7 +319,7 @@ static void test_against_pages(void)
 			jp_replay_cut(replay, 1, start * PAGE, (uint64_t)size * PAGE);
 			memset(name_of + start, FREE, size);
 		} else {
-			map(1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
+			add_map(1, start * PAGE, (uint64_t)size * PAGE, pgoff, name, round);
 			memset(name_of + start, round % 100, size);
 			for (unsigned int page = start; page < start + size; page++)
 				pgoff_of[page] = pgoff + (page - start) * PAGE;
@@ -334,12 +336,11 @@ static void test_against_pages(void)
 					page * PAGE - found->start + found->pgoff != pgoff_of[page];
 		}
 	}
-	check(!wrong, "%d random records leave what an array of pages holds (%u pages differ)",
-	      ROUNDS, wrong);
+	check(!wrong, "%d random records agree with an array of pages: %u differ", ROUNDS, wrong);
 }
 
-/* The same with processes that fork from each other, and so many mappings that they fill blocks: no
- * process sees what another does to the mappings that they share until then. */
+/* The same with processes that fork from each other, which share blocks of mappings until one of
+ * them changes a block. */
 static void test_forks_against_pages(void)
 {
 	enum { PAGES = 2048, PIDS = 4, ROUNDS = 40000 };
@@ -356,7 +357,7 @@ static void test_forks_against_pages(void)
 		size = (state >> 24) % 64 ? 1 : (state >> 32) % (PAGES - start);
 		parent = (state >> 48) % PIDS;
 		if ((state >> 52) % 64 == 0 && parent != pid) {
-			fork_of(1 + pid, 1 + pid, 1 + parent, round);
+			add_fork(1 + pid, 1 + pid, 1 + parent, round);
 			memcpy(pgoff_of[pid], pgoff_of[parent], sizeof(pgoff_of[pid]));
 		} else if (state >> 60 < 3) {
 			jp_replay_cut(replay, 1 + pid, start * PAGE, (uint64_t)size * PAGE);
@@ -364,7 +365,7 @@ static void test_forks_against_pages(void)
 		} else {
 			uint64_t pgoff = (uint64_t)round << 32;
 
-			map(1 + pid, start * PAGE, (uint64_t)size * PAGE, pgoff, "/x", round);
+			add_map(1 + pid, start * PAGE, (uint64_t)size * PAGE, pgoff, "/x", round);
 			for (unsigned int page = start; page < start + size; page++)
 				pgoff_of[pid][page] = pgoff + (page - start) * PAGE;
 		}
@@ -377,7 +378,7 @@ static void test_forks_against_pages(void)
 					 pgoff_of[pid][page];
 			}
 	}
-	check(!wrong, "and so do %d of processes that fork (%u pages differ)", ROUNDS, wrong);
+	check(!wrong, "%d random records of processes that fork agree: %u differ", ROUNDS, wrong);
 }
 
 /* n log n, whatever the order: a flat array would move 10^10 mappings here. */
@@ -385,51 +386,50 @@ static void test_descending(void)
 {
 	enum { MAPPINGS = 200000 };
 	for (uint64_t i = MAPPINGS; i > 0; i--)
-		map(1, i * 2 * PAGE, PAGE, 0, "/x", i);
-	check(count(1) == MAPPINGS, "%d mappings in descending order", MAPPINGS);
+		add_map(1, i * 2 * PAGE, PAGE, 0, "/x", i);
+	check(count_mappings(1) == MAPPINGS, "%d mappings in descending order", MAPPINGS);
 	for (unsigned int pid = 2; pid < 20000; pid++)
-		fork_of(pid, pid, pid - 1, pid);
-	check(count(19999) == MAPPINGS, "which 20000 forks pass on");
+		add_fork(pid, pid, pid - 1, pid);
+	check(count_mappings(19999) == MAPPINGS, "20000 forks inherit them all");
 }
 
 /* clone(CLONE_VM): two pids, one space. */
 static void test_shared_space(void)
 {
-	map(1, 0x1000, PAGE, 0, "/parent's", 1);
+	add_map(1, 0x1000, PAGE, 0, "/parent's", 1);
 	check(jp_replay_sharing(replay, 1) == 1, "a process shares with nobody at first");
-	task(JP_EVENT_FORK, 2, 1);
-	has(2, "1000-2000+0/parent's", "who shares has what was there");
+	add_task(JP_EVENT_FORK, 2, 1);
+	check_mappings(2, "1000-2000+0/parent's", "a sharing process has the existing mappings");
 	check(jp_replay_sharing(replay, 1) == 2 && jp_replay_sharing(replay, 2) == 1,
-	      "the two know of each other");
-	map(2, 0x3000, PAGE, 0, "/child's", 2);
-	check(is(1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "what one maps both have");
-	map(1, 0x5000, PAGE, 0, "/later", 3);
-	check(is(2, 0x5000, 0x5000, 0x6000, 0, "/later"), "in both directions");
+	      "both processes are known to share");
+	add_map(2, 0x3000, PAGE, 0, "/child's", 2);
+	check(is_mapped(1, 0x3000, 0x3000, 0x4000, 0, "/child's"), "the first shares it");
+	add_map(1, 0x5000, PAGE, 0, "/later", 3);
+	check(is_mapped(2, 0x5000, 0x5000, 0x6000, 0, "/later"), "the second shares it");
 	jp_replay_cut(replay, 1, 0x1000, PAGE);
-	check(none(2, 0x1000), "what one unmaps neither has");
-	task(JP_EVENT_FORK, 3, 2);
-	map(3, 0x7000, PAGE, 0, "/third", 4);
-	check(!none(1, 0x7000) && !none(2, 0x7000), "three may share");
-	comm(2, 2, "new image", true);
-	check(none(2, 0x3000) && !none(1, 0x3000) && !none(3, 0x3000),
-	      "an exec leaves the others what they have");
-	map(2, 0x9000, PAGE, 0, "/own", 5);
-	check(none(1, 0x9000) && none(3, 0x9000), "and shares no more");
-	map(1, 0xb000, PAGE, 0, "/still", 6);
-	check(!none(3, 0xb000), "who remains goes on sharing");
-	fork_of(4, 4, 1, 7);
-	map(4, 0xd000, PAGE, 0, "/forked", 8);
-	check(!none(4, 0xb000) && none(1, 0xd000), "a fork of one shares nothing");
-	task(JP_EVENT_END, 3, 0);
-	check(none(3, 0xb000) && !none(1, 0xb000), "an exit leaves the others what they have");
-	map(1, 0xf000, PAGE, 0, "/alone", 9);
-	check(none(3, 0xf000) && jp_replay_sharing(replay, 1) == 1,
-	      "and who is gone shares nothing");
-	fork_of(1, 1, 4, 10);
-	check(!none(1, 0xd000), "a pid that is used again starts anew");
+	check(is_unmapped(2, 0x1000), "a mapping that one unmaps is gone from both");
+	add_task(JP_EVENT_FORK, 3, 2);
+	add_map(3, 0x7000, PAGE, 0, "/third", 4);
+	check(!is_unmapped(1, 0x7000) && !is_unmapped(2, 0x7000), "three processes can share");
+	add_comm(2, 2, "new image", true);
+	check(is_unmapped(2, 0x3000) && !is_unmapped(1, 0x3000) && !is_unmapped(3, 0x3000),
+	      "an exec leaves the others' mappings alone");
+	add_map(2, 0x9000, PAGE, 0, "/own", 5);
+	check(is_unmapped(1, 0x9000) && is_unmapped(3, 0x9000), "an exec ends sharing");
+	add_map(1, 0xb000, PAGE, 0, "/still", 6);
+	check(!is_unmapped(3, 0xb000), "the others continue to share");
+	add_fork(4, 4, 1, 7);
+	add_map(4, 0xd000, PAGE, 0, "/forked", 8);
+	check(!is_unmapped(4, 0xb000) && is_unmapped(1, 0xd000), "a forked child does not share");
+	add_task(JP_EVENT_END, 3, 0);
+	check(is_unmapped(3, 0xb000) && !is_unmapped(1, 0xb000), "an exit leaves the others alone");
+	add_map(1, 0xf000, PAGE, 0, "/alone", 9);
+	check(is_unmapped(3, 0xf000) && jp_replay_sharing(replay, 1) == 1, "an exit ends sharing");
+	add_fork(1, 1, 4, 10);
+	check(!is_unmapped(1, 0xd000), "a reused pid starts with its new parent's mappings");
 }
 
-/* One inode's number, two files, one after the other. */
+/* Two files that had the same inode number one after the other. */
 static void test_generations(void)
 {
 	struct jp_event event =
@@ -443,62 +443,61 @@ static void test_generations(void)
 	jp_replay_apply(replay, &event);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 1 &&
 		      jp_replay_find(replay, 1, 0x1000)->gen == 100,
-	      "a live record adds the generation to what was synthesized");
+	      "a live record adds the inode generation to a synthesized one");
 	event.time = 3;
 	event.map.gen = 101;
 	jp_replay_apply(replay, &event);
 	check(jp_replay_find(replay, 1, 0x1000)->since == 3 &&
 		      jp_replay_find(replay, 1, 0x1000)->gen == 101,
-	      "another generation is another file, whatever its number");
+	      "another inode generation is another file");
 }
 
-static void act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64_t to, uint64_t to_len,
-		uint32_t prot)
+static void add_act(enum jp_event_type type, uint64_t addr, uint64_t len, uint64_t to,
+		    uint64_t to_len, uint32_t find_prot)
 {
 	struct jp_event event =
-		MADE_EVENT(MAP, 1, 5, .map = {.addr = addr, .len = len, .prot = prot});
+		MADE_EVENT(MAP, 1, 5, .map = {.addr = addr, .len = len, .prot = find_prot});
 
 	event.type = type;
 	event.map.to = to;
 	event.map.to_len = to_len;
-	check(!jp_replay_apply(replay, &event), "an act");
+	check(!jp_replay_apply(replay, &event), "the act is applied");
 }
 
-/* As the truth tells it: each part of what is known gets the protection, and nothing else does. */
 static void test_protect(void)
 {
-	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
-	map(1, 0x8000, PAGE, 0, "/b", 1);
-	act(JP_EVENT_PROTECT, 0x3000, 5 * PAGE, 0, 0, JP_PROT_READ);
-	has(1, "1000-3000+7000/a 3000-5000+9000/a 8000-9000+0/b",
-	    "a mapping is split, up to a hole");
-	check(prot(0x3000) == JP_PROT_READ && prot(0x1000) == RX && prot(0x8000) == RX,
-	      "the others stay as they are");
-	act(JP_EVENT_PROTECT, 0, 10 * PAGE, 0, 0, JP_PROT_EXEC);
-	check(prot(0x4000) == JP_PROT_EXEC && prot(0x8000) == JP_PROT_EXEC && none(1, 0x5000) &&
-		      none(1, 0),
-	      "what lies in no mapping does not become one");
-	act(JP_EVENT_PROTECT, 0x6000, PAGE, 0, 0, JP_PROT_READ);
-	check(none(1, 0x6000), "not even where nothing follows at once");
+	add_map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
+	add_map(1, 0x8000, PAGE, 0, "/b", 1);
+	add_act(JP_EVENT_PROTECT, 0x3000, 5 * PAGE, 0, 0, JP_PROT_READ);
+	check_mappings(1, "1000-3000+7000/a 3000-5000+9000/a 8000-9000+0/b", "a mapping is split");
+	check(find_prot(0x3000) == JP_PROT_READ && find_prot(0x1000) == RX &&
+		      find_prot(0x8000) == RX,
+	      "other mappings keep their protection");
+	add_act(JP_EVENT_PROTECT, 0, 10 * PAGE, 0, 0, JP_PROT_EXEC);
+	check(find_prot(0x4000) == JP_PROT_EXEC && find_prot(0x8000) == JP_PROT_EXEC &&
+		      is_unmapped(1, 0x5000) && is_unmapped(1, 0),
+	      "protecting a hole makes no mapping");
+	add_act(JP_EVENT_PROTECT, 0x6000, PAGE, 0, 0, JP_PROT_READ);
+	check(is_unmapped(1, 0x6000), "protecting memory far from mappings makes none");
 }
 
 static void test_remap(void)
 {
-	map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
-	act(JP_EVENT_REMAP, 0x2000, PAGE, 0x20000, 2 * PAGE, 0);
-	has(1, "1000-2000+7000/a 3000-5000+9000/a 20000-22000+8000/a",
-	    "a page leaves a mapping, and lies elsewhere, larger");
-	check(prot(0x20000) == RX, "with all it was");
-	act(JP_EVENT_REMAP, 0x6000, PAGE, 0x30000, PAGE, 0);
-	check(none(1, 0x30000) && count(1) == 3, "what nobody knows moves nowhere");
-	act(JP_EVENT_UNMAP, 0x20000, 0, 0, 0, 0);
-	act(JP_EVENT_UNMAP, UINT64_MAX - 10, 20, 0, 0, 0);
-	check(count(1) == 3, "nothing, or more than all, is not unmapped");
-	act(JP_EVENT_UNMAP, 0x21000, PAGE, 0, 0, 0);
-	has(1, "1000-2000+7000/a 3000-5000+9000/a 20000-21000+8000/a", "the second half is");
+	add_map(1, 0x1000, 4 * PAGE, 0x7000, "/a", 1);
+	add_act(JP_EVENT_REMAP, 0x2000, PAGE, 0x20000, 2 * PAGE, 0);
+	check_mappings(1, "1000-2000+7000/a 3000-5000+9000/a 20000-22000+8000/a",
+		       "a page is moved and grows");
+	check(find_prot(0x20000) == RX, "a moved mapping keeps its protection");
+	add_act(JP_EVENT_REMAP, 0x6000, PAGE, 0x30000, PAGE, 0);
+	check(is_unmapped(1, 0x30000) && count_mappings(1) == 3, "unknown memory moves nowhere");
+	add_act(JP_EVENT_UNMAP, 0x20000, 0, 0, 0, 0);
+	add_act(JP_EVENT_UNMAP, UINT64_MAX - 10, 20, 0, 0, 0);
+	check(count_mappings(1) == 3, "unmapping 0 bytes, or a range that wraps, is ignored");
+	add_act(JP_EVENT_UNMAP, 0x21000, PAGE, 0, 0, 0);
+	check_mappings(1, "1000-2000+7000/a 3000-5000+9000/a 20000-21000+8000/a",
+		       "unmapping a part leaves the rest");
 }
 
-/* The second record of a mapping tells of its build id; one that is too long is none. */
 static void test_build_ids(void)
 {
 	static const unsigned char id[21] = {1, 2, 3};
@@ -509,18 +508,18 @@ static void test_build_ids(void)
 	event.map.build_id = id;
 	event.map.build_id_size = 21;
 	jp_replay_apply(replay, &event);
-	check(!jp_replay_find(replay, 1, 0x1000)->build_id, "one of 21 bytes is none");
+	check(!jp_replay_find(replay, 1, 0x1000)->build_id, "a build id of 21 bytes is ignored");
 	event.map.build_id_size = 20;
 	event.time = 2;
 	jp_replay_apply(replay, &event);
 	found = jp_replay_find(replay, 1, 0x1000);
 	check(found->build_id_size == 20 && !memcmp(found->build_id, id, 20) && found->since == 1,
-	      "one of 20 is told, and the mapping is known since the first record");
+	      "a build id of 20 bytes is added to the known mapping");
 	jp_replay_apply(replay, &event);
 	event.map.build_id = NULL;
 	jp_replay_apply(replay, &event);
-	check(jp_replay_find(replay, 1, 0x1000)->build_id_size == 20 && count(1) == 1,
-	      "it stays, whoever tells of the mapping again");
+	check(jp_replay_find(replay, 1, 0x1000)->build_id_size == 20 && count_mappings(1) == 1,
+	      "a repeated record without a build id keeps it");
 }
 
 int main(void)
@@ -534,7 +533,7 @@ int main(void)
 		test_protect,    test_remap,         test_build_ids};
 
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-		anew();
+		reset();
 		tests[i]();
 	}
 	jp_replay_free(replay);

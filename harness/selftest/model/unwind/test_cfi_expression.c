@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Expressions of call frame information: each operation on a stack that tells its operands apart,
- * and each way in which one is broken. */
+/* Expressions of call frame information: each operation on distinct operands, and each kind of
+ * broken expression. */
 #include "harness/model/unwind/cfi_expression.h"
 #include "harness/selftest/support/check.h"
 
 enum { MOST = 64, CFA = 0x7000, MEMORY = 0x8000 };
 #define MIN ((uint64_t)INT64_MIN)
 
-static bool load(void *context, uint64_t addr, uint64_t *value)
+static bool load_word(void *context, uint64_t addr, uint64_t *value)
 {
 	*value = UINT64_C(0x8877665544332211);
 	return addr == MEMORY;
 }
 
-static enum jp_cfi_answer run(const struct jp_cfi_op *ops, size_t count, uint64_t *result)
+static enum jp_cfi_answer evaluate(const struct jp_cfi_op *ops, size_t count, uint64_t *result)
 {
 	const struct jp_regs regs = {.known = 1 << 6, .r = {[6] = 0x600, [7] = 0x700}};
 
-	return jp_cfi_evaluate(ops, count, &regs, CFA, load, NULL, result);
+	return jp_cfi_evaluate(ops, count, &regs, CFA, load_word, NULL, result);
 }
 
-/* The operation on 5, 6 and @under, @top: what is on top then. */
-static void gives(uint8_t kind, uint64_t value, uint64_t under, uint64_t top, uint64_t expected)
+/* Checks what operation @kind leaves on top of the stack 5, 6, @under, @top. */
+static void check_operation(uint8_t kind, uint64_t value, uint64_t under, uint64_t top,
+			    uint64_t expected)
 {
 	const struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 5},
 					{JP_OP_PUSH, 0, 6},
@@ -30,49 +31,48 @@ static void gives(uint8_t kind, uint64_t value, uint64_t under, uint64_t top, ui
 					{kind, 0, value}};
 	uint64_t result = 0;
 
-	check(run(ops, 5, &result) == JP_CFI_STEPPED && result == expected,
-	      "%#x of %#llx, %#llx: %#llx", kind, (unsigned long long)under,
+	check(evaluate(ops, 5, &result) == JP_CFI_STEPPED && result == expected,
+	      "operation %#x of %#llx and %#llx gives %#llx", kind, (unsigned long long)under,
 	      (unsigned long long)top, (unsigned long long)result);
 }
 
-static void operations(void)
+static void test_operations(void)
 {
-	gives(JP_OP_DUP, 0, 1, 9, 9);
-	gives(JP_OP_DROP, 0, 1, 9, 1);
-	gives(JP_OP_SWAP, 0, 1, 9, 1);
-	gives(JP_OP_ROT, 0, 1, 9, 1);
+	check_operation(JP_OP_DUP, 0, 1, 9, 9);
+	check_operation(JP_OP_DROP, 0, 1, 9, 1);
+	check_operation(JP_OP_SWAP, 0, 1, 9, 1);
+	check_operation(JP_OP_ROT, 0, 1, 9, 1);
 	for (uint64_t i = 0; i < 4; i++)
-		gives(JP_OP_PICK, i, 7, 8, 8 - i);
-	gives(JP_OP_ABS, 0, 1, 9, 9);
-	gives(JP_OP_ABS, 0, 1, (uint64_t)-9, 9);
-	gives(JP_OP_ABS, 0, 1, 0, 0);
-	gives(JP_OP_NEG, 0, 1, 9, (uint64_t)-9);
-	gives(JP_OP_NOT, 0, 1, 9, ~UINT64_C(9));
-	gives(JP_OP_AND, 0, 12, 10, 8);
-	gives(JP_OP_OR, 0, 12, 10, 14);
-	gives(JP_OP_XOR, 0, 12, 10, 6);
-	gives(JP_OP_PLUS, 0, 12, 10, 22);
-	gives(JP_OP_MINUS, 0, 12, 10, 2);
-	gives(JP_OP_MUL, 0, 12, 10, 120);
-	gives(JP_OP_DIV, 0, (uint64_t)-12, 5, (uint64_t)-2);
-	gives(JP_OP_DIV, 0, MIN, 1, MIN);
-	gives(JP_OP_DIV, 0, 12, (uint64_t)-1, (uint64_t)-12);
-	gives(JP_OP_MOD, 0, 12, 5, 2);
-	gives(JP_OP_MOD, 0, (uint64_t)-1, 10, 5); /* unsigned */
-	gives(JP_OP_SHL, 0, 3, 4, 48);
-	gives(JP_OP_SHL, 0, 3, 63, MIN);
-	gives(JP_OP_SHL, 0, 3, 64, 0);
-	gives(JP_OP_SHR, 0, 48, 4, 3);
-	gives(JP_OP_SHR, 0, MIN, 63, 1);
-	gives(JP_OP_SHR, 0, MIN, 64, 0);
-	gives(JP_OP_SHRA, 0, (uint64_t)-48, 4, (uint64_t)-3);
-	gives(JP_OP_SHRA, 0, MIN, 62, (uint64_t)-2);
-	gives(JP_OP_SHRA, 0, (uint64_t)-48, 64, (uint64_t)-1);
-	gives(JP_OP_SHRA, 0, 48, 200, 0);
+		check_operation(JP_OP_PICK, i, 7, 8, 8 - i);
+	check_operation(JP_OP_ABS, 0, 1, 9, 9);
+	check_operation(JP_OP_ABS, 0, 1, (uint64_t)-9, 9);
+	check_operation(JP_OP_ABS, 0, 1, 0, 0);
+	check_operation(JP_OP_NEG, 0, 1, 9, (uint64_t)-9);
+	check_operation(JP_OP_NOT, 0, 1, 9, ~UINT64_C(9));
+	check_operation(JP_OP_AND, 0, 12, 10, 8);
+	check_operation(JP_OP_OR, 0, 12, 10, 14);
+	check_operation(JP_OP_XOR, 0, 12, 10, 6);
+	check_operation(JP_OP_PLUS, 0, 12, 10, 22);
+	check_operation(JP_OP_MINUS, 0, 12, 10, 2);
+	check_operation(JP_OP_MUL, 0, 12, 10, 120);
+	check_operation(JP_OP_DIV, 0, (uint64_t)-12, 5, (uint64_t)-2);
+	check_operation(JP_OP_DIV, 0, MIN, 1, MIN);
+	check_operation(JP_OP_DIV, 0, 12, (uint64_t)-1, (uint64_t)-12);
+	check_operation(JP_OP_MOD, 0, 12, 5, 2);
+	check_operation(JP_OP_MOD, 0, (uint64_t)-1, 10, 5); /* unsigned */
+	check_operation(JP_OP_SHL, 0, 3, 4, 48);
+	check_operation(JP_OP_SHL, 0, 3, 63, MIN);
+	check_operation(JP_OP_SHL, 0, 3, 64, 0);
+	check_operation(JP_OP_SHR, 0, 48, 4, 3);
+	check_operation(JP_OP_SHR, 0, MIN, 63, 1);
+	check_operation(JP_OP_SHR, 0, MIN, 64, 0);
+	check_operation(JP_OP_SHRA, 0, (uint64_t)-48, 4, (uint64_t)-3);
+	check_operation(JP_OP_SHRA, 0, MIN, 62, (uint64_t)-2);
+	check_operation(JP_OP_SHRA, 0, (uint64_t)-48, 64, (uint64_t)-1);
+	check_operation(JP_OP_SHRA, 0, 48, 200, 0);
 }
 
-/* All three words of a rotation: 1, 2, 3 become 3, 1, 2. */
-static void rotation(void)
+static void test_rotation(void)
 {
 	static const uint64_t expected[] = {2, 1, 3};
 	const struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 2}, {JP_OP_PUSH, 0, 3},
@@ -80,11 +80,11 @@ static void rotation(void)
 	uint64_t result;
 
 	for (size_t i = 0; i < 3; i++)
-		check(run(ops, 4 + i, &result) == JP_CFI_STEPPED && result == expected[i],
-		      "word %zu of a rotation", i);
+		check(evaluate(ops, 4 + i, &result) == JP_CFI_STEPPED && result == expected[i],
+		      "word %zu of a rotation is right", i);
 }
 
-static void comparisons(void)
+static void test_comparisons(void)
 {
 	static const struct {
 		uint8_t kind;
@@ -94,13 +94,13 @@ static void comparisons(void)
 		     {JP_OP_GT, false, false, true}, {JP_OP_GE, false, true, true}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		gives(table[i].kind, 0, (uint64_t)-1, 1, table[i].less); /* signed */
-		gives(table[i].kind, 0, 4, 4, table[i].same);
-		gives(table[i].kind, 0, 5, 4, table[i].more);
+		check_operation(table[i].kind, 0, (uint64_t)-1, 1, table[i].less); /* signed */
+		check_operation(table[i].kind, 0, 4, 4, table[i].same);
+		check_operation(table[i].kind, 0, 5, 4, table[i].more);
 	}
 }
 
-static void operands(void)
+static void test_operands(void)
 {
 	static const struct {
 		struct jp_cfi_op op;
@@ -111,24 +111,24 @@ static void operands(void)
 	uint64_t result;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-		check(run(&table[i].op, 1, &result) == JP_CFI_STEPPED &&
+		check(evaluate(&table[i].op, 1, &result) == JP_CFI_STEPPED &&
 			      result == table[i].expected,
-		      "%#x has its value", table[i].op.kind);
-	check(run(&unknown, 1, &result) == JP_CFI_NONE && run(&none, 1, &result) == JP_CFI_NONE,
-	      "a register that nobody knows");
+		      "operation %#x pushes its value", table[i].op.kind);
+	check(evaluate(&unknown, 1, &result) == JP_CFI_NONE &&
+		      evaluate(&none, 1, &result) == JP_CFI_NONE,
+	      "an unknown register gives no value");
 	for (uint64_t bytes = 1; bytes <= 8; bytes++) {
 		at[1].value = bytes;
-		check(run(at, 2, &result) == JP_CFI_STEPPED &&
+		check(evaluate(at, 2, &result) == JP_CFI_STEPPED &&
 			      result == UINT64_C(0x8877665544332211) << (64 - 8 * bytes) >>
 						(64 - 8 * bytes),
 		      "%d bytes are loaded", (int)bytes);
 	}
 	at[0].value++;
-	check(run(at, 2, &result) == JP_CFI_STACK, "the dump ends before");
+	check(evaluate(at, 2, &result) == JP_CFI_STACK, "a word outside of the dump is an error");
 }
 
-/* Each operation has as many operands as it needs, and not one less. */
-static void too_few(void)
+static void test_too_few(void)
 {
 	static const struct {
 		uint8_t kind;
@@ -146,14 +146,14 @@ static void too_few(void)
 			ops[j] = (struct jp_cfi_op){JP_OP_PUSH, 0, 0};
 		ops[needs] = (struct jp_cfi_op){table[i].kind, 0,
 						table[i].kind == JP_OP_JUMP_IF ? needs + 1 : 0};
-		check(run(ops, needs + 1, &result) == JP_CFI_STEPPED &&
-			      run(ops + 1, needs, &result) == JP_CFI_NONE,
-		      "%#x needs %zu", table[i].kind, needs);
+		check(evaluate(ops, needs + 1, &result) == JP_CFI_STEPPED &&
+			      evaluate(ops + 1, needs, &result) == JP_CFI_NONE,
+		      "operation %#x needs %zu operands", table[i].kind, needs);
 	}
-	check(run(NULL, 0, &result) == JP_CFI_NONE, "an expression without a result");
+	check(evaluate(NULL, 0, &result) == JP_CFI_NONE, "an empty expression gives no value");
 }
 
-static void broken(void)
+static void test_broken(void)
 {
 	static const struct jp_cfi_op by_zero[] = {{JP_OP_PUSH, 0, 1}, {JP_OP_PUSH, 0, 0}};
 	static const struct jp_cfi_op out[] = {{JP_OP_PUSH, 0, MIN}, {JP_OP_PUSH, 0, UINT64_MAX}};
@@ -164,54 +164,55 @@ static void broken(void)
 		ops[0] = i < 2 ? by_zero[0] : out[0];
 		ops[1] = i < 2 ? by_zero[1] : out[1];
 		ops[2] = (struct jp_cfi_op){i == 1 ? JP_OP_MOD : JP_OP_DIV, 0, 0};
-		check(run(ops, 3, &result) == JP_CFI_NONE, "a division that has no result, %d", i);
+		check(evaluate(ops, 3, &result) == JP_CFI_NONE,
+		      "a division without a result, %d, gives no value", i);
 	}
 	ops[0] = ops[1] = (struct jp_cfi_op){JP_OP_PUSH, 0, 1};
 	ops[2] = (struct jp_cfi_op){0xff, 0, 0};
-	check(run(ops, 3, &result) == JP_CFI_NONE, "an operation that nobody knows");
+	check(evaluate(ops, 3, &result) == JP_CFI_NONE, "an unknown operation gives no value");
 	ops[2] = (struct jp_cfi_op){JP_OP_PICK, 0, 2};
-	check(run(ops, 3, &result) == JP_CFI_NONE, "a pick below the stack");
+	check(evaluate(ops, 3, &result) == JP_CFI_NONE, "a pick below the stack gives no value");
 }
 
-static void limits(void)
+static void test_limits(void)
 {
 	struct jp_cfi_op ops[MOST];
 	uint64_t result;
 
 	for (size_t i = 0; i < MOST; i++)
 		ops[i] = (struct jp_cfi_op){JP_OP_PUSH, 0, i};
-	check(run(ops, 32, &result) == JP_CFI_STEPPED && result == 31, "32 words");
-	check(run(ops, 33, &result) == JP_CFI_NONE, "not 33");
+	check(evaluate(ops, 32, &result) == JP_CFI_STEPPED && result == 31, "32 words fit");
+	check(evaluate(ops, 33, &result) == JP_CFI_NONE, "33 words do not fit");
 	ops[1] = (struct jp_cfi_op){JP_OP_JUMP, 0, 0};
 	ops[0] = (struct jp_cfi_op){JP_OP_CFA, 0, 0};
-	check(run(ops, 2, &result) == JP_CFI_NONE, "an endless loop that fills the stack");
+	check(evaluate(ops, 2, &result) == JP_CFI_NONE, "an endless loop that pushes is stopped");
 	ops[0] = (struct jp_cfi_op){JP_OP_JUMP, 0, 0};
-	check(run(ops, 2, &result) == JP_CFI_NONE, "or nothing");
+	check(evaluate(ops, 2, &result) == JP_CFI_NONE, "an endless loop of jumps is stopped");
 }
 
-/* 510 steps of a loop that counts down, and as many more as it may take. */
-static void steps(void)
+/* A loop of 510 steps that counts down, and a few operations more. */
+static void test_steps(void)
 {
 	struct jp_cfi_op ops[] = {{JP_OP_PUSH, 0, 127}, {JP_OP_PUSH, 0, 1},    {JP_OP_MINUS, 0, 0},
 				  {JP_OP_DUP, 0, 0},    {JP_OP_JUMP_IF, 0, 1}, {JP_OP_NOT, 0, 0},
 				  {JP_OP_NOT, 0, 0},    {JP_OP_NOT, 0, 0},     {JP_OP_NOT, 0, 0}};
 	uint64_t result;
 
-	check(run(ops, 8, &result) == JP_CFI_STEPPED && result == UINT64_MAX, "512 steps");
-	check(run(ops, 9, &result) == JP_CFI_NONE, "not 513");
+	check(evaluate(ops, 8, &result) == JP_CFI_STEPPED && result == UINT64_MAX, "512 steps run");
+	check(evaluate(ops, 9, &result) == JP_CFI_NONE, "513 steps are not allowed");
 	ops[0].value = 3;
-	check(run(ops, 9, &result) == JP_CFI_STEPPED && result == 0, "a loop that ends");
+	check(evaluate(ops, 9, &result) == JP_CFI_STEPPED && result == 0, "a loop has its value");
 }
 
 int main(void)
 {
-	operations();
-	rotation();
-	comparisons();
-	operands();
-	too_few();
-	broken();
-	limits();
-	steps();
+	test_operations();
+	test_rotation();
+	test_comparisons();
+	test_operands();
+	test_too_few();
+	test_broken();
+	test_limits();
+	test_steps();
 	return check_done();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which line of elf/index ties a mapping to a file that the capture kept, and which lines are none.
- */
+/* Finding the kept ELF file of a mapping by the lines of elf/index. */
 #include "harness/model/unwind/elf_store.h"
 
 #include <limits.h>
@@ -10,52 +9,52 @@
 
 #define ID "0123456789abcdef0123456789abcdef01234567"
 
-static struct jp_elf_store *store_of_bytes(const char *index, size_t size)
+static struct jp_elf_store *open_store_of_bytes(const char *index, size_t size)
 {
 	if (!scratch_write(scratch_path("elf/index"), index, size))
 		exit(99);
 	return jp_elf_store_new(scratch, NULL);
 }
 
-static struct jp_elf_store *store_of(const char *index)
+static struct jp_elf_store *open_store(const char *index)
 {
-	return store_of_bytes(index, strlen(index));
+	return open_store_of_bytes(index, strlen(index));
 }
 
-static void good_lines(void)
+static void test_good_lines(void)
 {
 	static const char index[] =
 		ID " fd:1f 12 /usr/lib/a\n" ID " 0:0 0 [vdso]\n" ID " 8:1 12.7 /b c\n" ID
 		   " 8:1 12.x /d\\012e\\134f\\g\n" ID
 		   " 8:1 12s /s\nabcd 0:0 18446744073709551615 x\n" ID " 8:1 12 #0a /#b";
-	struct jp_elf_store *store = store_of(index);
+	struct jp_elf_store *store = open_store(index);
 	const struct jp_elf_line *line = jp_elf_store_line(store, 0);
 
 	check(line && !strcmp(line->build_id, ID) && line->maj == 0xfd && line->min == 0x1f &&
 		      line->ino == 12 && !line->known && !line->snapshot &&
 		      !strcmp(line->path, "/usr/lib/a"),
-	      "all that a line says");
+	      "all fields of a line are read");
 	line = jp_elf_store_line(store, 2);
 	check(line && line->known && line->gen == 7 && !strcmp(line->path, "/b c"),
-	      "a generation, a blank in the path");
+	      "a generation and a path with a blank are read");
 	line = jp_elf_store_line(store, 3);
-	check(line && !strcmp(line->path, "/s") && line->snapshot, "a snapshot's");
+	check(line && !strcmp(line->path, "/s") && line->snapshot, "a line of a snapshot is read");
 	line = jp_elf_store_line(store, 4);
 	check(line && line->ino == UINT64_MAX && !strcmp(line->build_id, "abcd"),
-	      "the largest inode");
-	check(line && !line->digested, "no digest");
+	      "the largest inode number is read");
+	check(line && !line->digested, "a line may lack a digest");
 	line = jp_elf_store_line(store, 5);
 	check(line && line->digested && line->digest == 10 && !strcmp(line->path, "/#b"),
-	      "a digest, no last newline");
-	check(!jp_elf_store_line(store, 6), "a generation that is none is no line");
+	      "a digest is read, on a line without newline");
+	check(!jp_elf_store_line(store, 6), "a line with a bad generation is skipped");
 	jp_elf_store_free(store);
-	store = store_of(ID " 8:1 12 /d\\012e\\134f\\g\\01");
+	store = open_store(ID " 8:1 12 /d\\012e\\134f\\g\\01");
 	line = jp_elf_store_line(store, 0);
-	check(line && !strcmp(line->path, "/d\ne\\f\\g\\01"), "newlines and backslashes in a path");
+	check(line && !strcmp(line->path, "/d\ne\\f\\g\\01"), "newlines and backslashes are read");
 	jp_elf_store_free(store);
 }
 
-static void bad_lines(void)
+static void test_bad_lines(void)
 {
 	static const char *const bad[] = {
 		"",
@@ -92,36 +91,35 @@ static void bad_lines(void)
 		struct jp_elf_store *store;
 
 		snprintf(index, sizeof(index), "%s\n" ID " 8:1 12 /good\n", bad[i]);
-		store = store_of(index);
+		store = open_store(index);
 		check(jp_elf_store_line(store, 0) &&
 			      !strcmp(jp_elf_store_line(store, 0)->path, "/good") &&
 			      !jp_elf_store_line(store, 1),
-		      "line %zu is passed over", i);
+		      "bad line %zu is skipped", i);
 		jp_elf_store_free(store);
 	}
 }
 
-/* None of an index hides the lines behind it. */
-static void zeros(void)
+static void test_zeros(void)
 {
 	static const char line[] = ID " 8:1 12 /good\n";
 	char index[1 + sizeof(line)] = "", *middle = index + 1 + strlen(ID);
 	struct jp_elf_store *store;
 
 	memcpy(index + 1, line, sizeof(line));
-	store = store_of_bytes(index, sizeof(index));
+	store = open_store_of_bytes(index, sizeof(index));
 	check(jp_elf_store_line(store, 0) && !strcmp(jp_elf_store_line(store, 0)->path, "/good") &&
 		      !jp_elf_store_line(store, 1),
-	      "a line between two zeros");
+	      "a line between two NUL bytes is read");
 	jp_elf_store_free(store);
 	*middle = '\0';
-	store = store_of_bytes(index, sizeof(index));
-	check(!jp_elf_store_line(store, 0), "a line that one is in the middle of");
+	store = open_store_of_bytes(index, sizeof(index));
+	check(!jp_elf_store_line(store, 0), "a line with a NUL byte in it is skipped");
 	jp_elf_store_free(store);
 }
 
-/* Each mapping, and what is said of its file: one line leads to a file that is not there. */
-static void find(void)
+/* Each mapping is tied to a line or not; no line's file exists. */
+static void test_find(void)
 {
 	static const char index[] = ID " 8:1 12 /a\n" ID " 8:1 13 /b (deleted)\n" ID
 				       " 8:1 14.5 /c\n" ID " 8:1 15.5s /d\n" ID " 8:1 0 /e\n";
@@ -132,20 +130,20 @@ static void find(void)
 	} table[] = {
 		{"path and inode", {.name = "/a", .ino = 12}, true},
 		{"another inode", {.name = "/a", .ino = 11}, false},
-		{"a record without one", {.name = "/a"}, true},
+		{"a record without inode", {.name = "/a"}, true},
 		{"another path", {.name = "/ab", .ino = 12}, false},
-		{"the beginning of one", {.name = "/", .ino = 12}, false},
+		{"the beginning of a path", {.name = "/", .ino = 12}, false},
 		{"deleted since", {.name = "/a (deleted)", .ino = 12}, true},
 		{"deleted since, of no inode", {.name = "/a (deleted)"}, false},
 		{"deleted before", {.name = "/b", .ino = 13}, true},
-		{"another name behind it", {.name = "/a (removed)", .ino = 12}, false},
+		{"a name with another suffix", {.name = "/a (removed)", .ino = 12}, false},
 		{"a generation", {.name = "/c", .ino = 14, .gen = 5}, true},
-		{"another one", {.name = "/c", .ino = 14, .gen = 6}, false},
-		{"none, of no snapshot", {.name = "/c", .ino = 14}, false},
-		{"none, of a snapshot", {.name = "/d", .ino = 15}, true},
+		{"another generation", {.name = "/c", .ino = 14, .gen = 6}, false},
+		{"no generation, line not of a snapshot", {.name = "/c", .ino = 14}, false},
+		{"no generation, line of a snapshot", {.name = "/d", .ino = 15}, true},
 		{"a line without an inode", {.name = "/e", .ino = 9}, false},
 	};
-	struct jp_elf_store *store = store_of(index);
+	struct jp_elf_store *store = open_store(index);
 	struct jp_elf_entry *entry = NULL;
 	size_t count = 0;
 
@@ -153,49 +151,52 @@ static void find(void)
 		entry = jp_elf_store_get(store, &table[i].mapping);
 		check(entry && !entry->cfi && table[i].tied == !strstr(entry->why, "not in"),
 		      "%s: %s", table[i].what, entry ? entry->why : "");
-		check(jp_elf_store_get(store, &table[i].mapping) == entry, "the same again");
+		check(jp_elf_store_get(store, &table[i].mapping) == entry,
+		      "a second query gives the same entry");
 	}
 	for (entry = NULL; (entry = jp_elf_store_next(store, entry));)
 		count++;
-	check(count == sizeof(table) / sizeof(*table), "%zu files were looked up", count);
+	check(count == sizeof(table) / sizeof(*table), "all %zu queried files are listed", count);
 	jp_elf_store_free(store);
 }
 
-static void saved(void)
+static void test_build_ids(void)
 {
 	static const unsigned char id[20] = {1, 2, 3};
 	struct jp_mapping mapping = {.name = "/a", .build_id = id, .build_id_size = 20};
-	struct jp_elf_store *store = store_of(ID " 8:1 12 /a\n");
+	struct jp_elf_store *store = open_store(ID " 8:1 12 /a\n");
 	const struct jp_elf_entry *entry = jp_elf_store_get(store, &mapping);
 	struct jp_error err = {""};
 	char *bytes;
 	size_t size;
 
-	check(entry && strstr(entry->why, "/elf/010203"), "by its build id: %s", entry->why);
+	check(entry && strstr(entry->why, "/elf/010203"), "a mapping's build id gives the file: %s",
+	      entry->why);
 	mapping.build_id_size = 21;
 	entry = jp_elf_store_get(store, &mapping);
-	check(entry && !entry->id->size, "one that is too long is none");
+	check(entry && !entry->id->size, "a build id of 21 bytes is ignored");
 	bytes = jp_file_read("harness/selftest/fuzz/corpus/program.elf", 1 << 20, &size, NULL);
-	check(bytes && scratch_write(scratch_path("elf/" ID), bytes, size), "a file");
+	check(bytes && scratch_write(scratch_path("elf/" ID), bytes, size),
+	      "a file of another build id is stored");
 	free(bytes);
 	check(jp_elf_store_check(store, jp_elf_store_line(store, 0), &err) &&
 		      strstr(err.text, "the file's build id is"),
-	      "of another build id: %s", err.text);
+	      "a file with another build id is refused: %s", err.text);
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(scratch_path("none"), NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
-	check(entry && strstr(entry->why, "/index"), "no index: %s", entry->why);
+	check(entry && strstr(entry->why, "/index"), "a missing index is an error: %s", entry->why);
 	jp_elf_store_free(store);
 	store = jp_elf_store_new(NULL, NULL);
 	entry = jp_elf_store_get(store, &(struct jp_mapping){.name = "/a"});
 	check(entry && strstr(entry->why, "neither a run directory nor the system"),
-	      "no folder: %s", entry->why);
+	      "a store without a folder has no files: %s", entry->why);
 	jp_elf_store_free(store);
 	jp_elf_store_free(NULL);
 }
 
-/* A file that was kept, and the same with another last byte, which no frame needs. */
-static void altered(void)
+/* A kept file whose last byte changes, which no frame needs, fails the check of its digest. */
+static void test_altered_file(void)
 {
 	const int fd = open("harness/selftest/fuzz/corpus/program.elf", O_RDONLY | O_CLOEXEC);
 	char folder[PATH_MAX], text[41], index[128], path[PATH_MAX + 64];
@@ -207,27 +208,28 @@ static void altered(void)
 	size_t size;
 
 	strcpy(folder, scratch_path("elf"));
-	check(!jp_elf_save(fd, NULL, 0, folder, &id, &err), "%s", err.text);
+	check(!jp_elf_save(fd, NULL, 0, folder, &id, &err), "a file is kept %s", err.text);
 	check(jp_elf_save(fd, NULL, 0, scratch_path("none"), &id, &err) == -ENOENT &&
 		      strstr(err.text, "/none/"),
-	      "into a folder that is not there: %s", err.text);
+	      "a missing folder is an error: %s", err.text);
 	close(fd);
 	jp_build_id_text(&id, text);
-	check(!jp_elf_digest(folder, text, &digest, &err), "%s", err.text);
+	check(!jp_elf_digest(folder, text, &digest, &err), "it has a digest %s", err.text);
 	snprintf(index, sizeof(index), "%s 8:1 12 #%llx /a\n%s 8:1 12 /a\n", text,
 		 (unsigned long long)digest, text);
-	store = store_of(index);
-	check(!jp_elf_store_check(store, jp_elf_store_line(store, 0), &err), "%s", err.text);
+	store = open_store(index);
+	check(!jp_elf_store_check(store, jp_elf_store_line(store, 0), &err), "it is intact %s",
+	      err.text);
 	snprintf(path, sizeof(path), "%s/%s", folder, text);
 	bytes = jp_file_read(path, 1 << 20, &size, NULL);
 	bytes[size - 1] ^= 1;
-	check(scratch_write(path, bytes, size), "altered");
+	check(scratch_write(path, bytes, size), "the kept file is altered");
 	free(bytes);
 	check(jp_elf_store_check(store, jp_elf_store_line(store, 0), &err) &&
 		      strstr(err.text, "altered since"),
-	      "one byte: %s", err.text);
+	      "one altered byte is detected: %s", err.text);
 	check(!jp_elf_store_check(store, jp_elf_store_line(store, 1), &err),
-	      "of an older capture nobody knows: %s", err.text);
+	      "without a digest it is not detected: %s", err.text);
 	jp_elf_store_free(store);
 }
 
@@ -236,11 +238,11 @@ int main(void)
 	scratch_make("");
 	if (mkdir(scratch_path("elf"), 0700))
 		return 99;
-	good_lines();
-	bad_lines();
-	zeros();
-	find();
-	saved();
-	altered();
+	test_good_lines();
+	test_bad_lines();
+	test_zeros();
+	test_find();
+	test_build_ids();
+	test_altered_file();
 	return check_done();
 }

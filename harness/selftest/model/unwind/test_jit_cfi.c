@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which function of the dumps is at an address at a time: what was loaded last lies on top. */
+/* Finding the jitdump function at an address at a time: the last load lies on top. */
 #include "harness/model/unwind/jit_cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_events.h"
@@ -25,64 +25,64 @@ static struct jp_code_load list[] = {
 };
 static const struct jp_code_loads loads = {.loads = list, .count = sizeof(list) / sizeof(*list)};
 
-static void finds(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr, uint64_t time,
-		  const char *name)
+static void check_load(const struct jp_jit_cfi *jit, uint32_t pid, uint64_t addr, uint64_t time,
+		       const char *name)
 {
 	const struct jp_code_load *load = jp_jit_cfi_at(jit, pid, addr, time);
 	const char *found = load ? load->name : "nothing";
 
-	check(__builtin_strcmp(found, name) == 0, "%u at %d, time %d: %s", pid, (int)addr,
+	check(__builtin_strcmp(found, name) == 0, "pid %u at %d, time %d: finds %s", pid, (int)addr,
 	      (int)time, found);
 }
 
-static void by_place_and_time(const struct jp_jit_cfi *jit)
+static void test_places_and_times(const struct jp_jit_cfi *jit)
 {
-	finds(jit, PARENT, 0x1000, 9, "nothing");
-	finds(jit, PARENT, 0x1000, 10, "wide");
-	finds(jit, PARENT, 0xfff, 30, "nothing");
-	finds(jit, PARENT, 0x10ff, 30, "wide");
-	finds(jit, PARENT, 0x1100, 30, "nothing");
-	finds(jit, PARENT, 0x1048, 7, "early");
-	finds(jit, PARENT, 0x1048, 30, "wide");
-	finds(jit, PARENT, 0x1088, 19, "wide");
-	finds(jit, PARENT, 0x1088, 20, "late");
-	finds(jit, PARENT, 0x10a0, 30, "wide");
-	/* Of two loads at one time the one that begins nearer. */
-	finds(jit, PARENT, 0x10c8, 30, "at once");
-	/* What lay there before a shorter function came ends with it. */
-	finds(jit, PARENT, 0x1008, 50, "short");
-	finds(jit, PARENT, 0x1018, 50, "nothing");
-	finds(jit, 30, 0x1048, 30, "nothing");
+	check_load(jit, PARENT, 0x1000, 9, "nothing");
+	check_load(jit, PARENT, 0x1000, 10, "wide");
+	check_load(jit, PARENT, 0xfff, 30, "nothing");
+	check_load(jit, PARENT, 0x10ff, 30, "wide");
+	check_load(jit, PARENT, 0x1100, 30, "nothing");
+	check_load(jit, PARENT, 0x1048, 7, "early");
+	check_load(jit, PARENT, 0x1048, 30, "wide");
+	check_load(jit, PARENT, 0x1088, 19, "wide");
+	check_load(jit, PARENT, 0x1088, 20, "late");
+	check_load(jit, PARENT, 0x10a0, 30, "wide");
+	/* Of two loads at one time, the closer start counts. */
+	check_load(jit, PARENT, 0x10c8, 30, "at once");
+	/* A shorter function ends the longer one under it. */
+	check_load(jit, PARENT, 0x1008, 50, "short");
+	check_load(jit, PARENT, 0x1018, 50, "nothing");
+	check_load(jit, 30, 0x1048, 30, "nothing");
 }
 
-static void by_descent(struct jp_jit_cfi *jit)
+static void test_descent(struct jp_jit_cfi *jit)
 {
 	const struct jp_event born = MADE_EVENT(FORK, CHILD, 15, .task = {.ppid = PARENT});
 	const struct jp_event again = MADE_EVENT(FORK, GRANDCHILD, 50, .task = {.ppid = CHILD});
 	const struct jp_event exec =
 		MADE_EVENT(COMM, CHILD, 60, .comm = {.exec = true, .name = "other"});
 
-	finds(jit, CHILD, 0x1008, 30, "nothing");
-	check(jp_jit_cfi_apply(jit, &born) == 0, "a child is born");
-	finds(jit, CHILD, 0x1008, 30, "wide");
-	/* What its parent loads later, it has not. */
-	finds(jit, CHILD, 0x1088, 30, "wide");
-	finds(jit, CHILD, 0x2008, 45, "child's");
-	check(jp_jit_cfi_apply(jit, &again) == 0, "so is its child");
-	finds(jit, GRANDCHILD, 0x1008, 55, "wide");
-	check(jp_jit_cfi_apply(jit, &exec) == 0, "and becomes another program");
-	finds(jit, CHILD, 0x1008, 70, "nothing");
+	check_load(jit, CHILD, 0x1008, 30, "nothing");
+	check(jp_jit_cfi_apply(jit, &born) == 0, "a child is forked");
+	check_load(jit, CHILD, 0x1008, 30, "wide");
+	/* Later loads of the parent are not inherited. */
+	check_load(jit, CHILD, 0x1088, 30, "wide");
+	check_load(jit, CHILD, 0x2008, 45, "child's");
+	check(jp_jit_cfi_apply(jit, &again) == 0, "a grandchild is forked");
+	check_load(jit, GRANDCHILD, 0x1008, 55, "wide");
+	check(jp_jit_cfi_apply(jit, &exec) == 0, "the child execs");
+	check_load(jit, CHILD, 0x1008, 70, "nothing");
 }
 
 int main(void)
 {
 	struct jp_jit_cfi *jit = jp_jit_cfi_new(&loads, X86_64);
 
-	if (check(jit, "loads of two processes")) {
-		by_place_and_time(jit);
+	if (check(jit, "loads of two processes are read")) {
+		test_places_and_times(jit);
 		check(!jp_jit_cfi_has_tables(jit, &list[5]) && jp_jit_cfi_bad(jit) == 1,
-		      "one function has bad tables, the others none");
-		by_descent(jit);
+		      "one function with bad tables is counted");
+		test_descent(jit);
 	}
 	jp_jit_cfi_free(jit);
 	jp_jit_cfi_free(NULL);

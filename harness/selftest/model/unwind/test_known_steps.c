@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Steps that walks know, on a stack made by hand: where they lead, and where they leave the walk to
- * others. */
+/* Walks by cached steps, on a stack made by hand, and the cases that they leave to the unwinder. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +10,8 @@
 enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, RIP = 16 };
 enum { SPACE = 5, SP = 0x7000, WORDS = 64, CODE = 0x400000, MOST = 8 };
 
-/* By CODE + 0x100 * each: a frame of 32 bytes with rbx and rbp in it, one that rbp leads to, and
- * one that is as the first but for its size. */
+/* Functions at CODE + 0x100 * N: with a frame of 32 bytes that holds rbx and rbp; with a frame
+ * pointer; with a smaller frame. */
 enum { PLAIN, FRAMED, SMALL, FUNCTIONS };
 static struct jp_cfi_rule rules[] = {
 	{JP_RULE_AT_CFA, RIP, 0, -8}, {JP_RULE_AT_CFA, RBX, 0, -24}, {JP_RULE_AT_CFA, RBP, 0, -16},
@@ -52,7 +51,7 @@ static const struct jp_cfi_row made[FUNCTIONS] = {
 		   1 << RIP | 1 << RBP | 1 << RSP},
 };
 
-/* One whose calls push the return address, and one whose calls do not. */
+/* A machine whose calls push the return address, and one whose calls do not. */
 static const struct jp_machine_frames pushing = {.pushed = 8}, linking = {.pushed = 0};
 static const struct jp_machine pusher = {.ip = RIP, .sp = RSP, .frames = &pushing};
 static const struct jp_machine linker = {.ip = RIP, .sp = RSP, .frames = &linking};
@@ -61,29 +60,29 @@ static struct jp_known_steps *steps;
 static uint64_t stack[WORDS], frames[MOST];
 static struct jp_regs regs;
 
-static uint64_t code(int function)
+static uint64_t code_of(int function)
 {
 	return CODE + 0x100 * (uint64_t)function;
 }
 
-static void learn(int function, uint64_t space)
+static void add_step(int function, uint64_t space)
 {
-	*jp_known_step_at(steps, code(function)) =
-		(struct jp_known_step){code(function), space, &rows, made[function]};
+	*jp_known_step_at(steps, code_of(function)) =
+		(struct jp_known_step){code_of(function), space, &rows, made[function]};
 }
 
-/* Registers at SP + 8 * @word in @function, which called. */
-static void start(int function, unsigned word)
+/* Sets registers to a return address in @function, with the stack pointer SP + 8 * @word. */
+static void set_registers(int function, unsigned word)
 {
 	regs = (struct jp_regs){.machine = &pusher,
 				.known = 1 << RIP | 1 << RSP | 1 << RBP | 1 << R12};
-	regs.r[RIP] = code(function) + 1;
+	regs.r[RIP] = code_of(function) + 1;
 	regs.r[RSP] = SP + 8 * word;
 	regs.r[RBP] = SP + 8 * 20;
 	regs.r[R12] = 12;
 }
 
-static uint32_t walk_in(uint64_t space, unsigned words, uint32_t most)
+static uint32_t walk_space(uint64_t space, unsigned words, uint32_t most)
 {
 	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, 8 * (uint64_t)words, 0};
 
@@ -92,111 +91,110 @@ static uint32_t walk_in(uint64_t space, unsigned words, uint32_t most)
 
 static uint32_t walk(void)
 {
-	return walk_in(SPACE, WORDS, MOST);
+	return walk_space(SPACE, WORDS, MOST);
 }
 
-/* PLAIN at SP calls SMALL at SP + 32, that FRAMED at SP + 48, and that what nobody knows. */
-static void lay(void)
+/* PLAIN at SP was called by SMALL at SP + 32, that by FRAMED at SP + 48, that by unknown code. */
+static void fill_stack(void)
 {
 	memset(stack, 0, sizeof(stack));
 	stack[1] = 0xb;
 	stack[2] = SP + 8 * 10;
-	stack[3] = code(SMALL) + 1;
+	stack[3] = code_of(SMALL) + 1;
 	stack[4] = SP + 8 * 12;
-	stack[5] = code(FRAMED) + 1;
+	stack[5] = code_of(FRAMED) + 1;
 	stack[12] = 0xbb;
 	stack[13] = 0x1234;
 }
 
-static void leads_to_callers(void)
+static void test_callers(void)
 {
 	uint32_t count;
 
-	lay();
-	start(PLAIN, 0);
+	fill_stack();
+	set_registers(PLAIN, 0);
 	count = walk();
-	check(count == 3 && frames[0] == code(SMALL) + 1 && frames[1] == code(FRAMED) + 1 &&
+	check(count == 3 && frames[0] == code_of(SMALL) + 1 && frames[1] == code_of(FRAMED) + 1 &&
 		      frames[2] == 0x1234,
-	      "%u steps", count);
+	      "%u steps lead to the callers", count);
 	check(regs.r[RIP] == 0x1234 && regs.r[RSP] == SP + 8 * 14 && regs.r[RBP] == 0xbb,
-	      "registers: the last caller's");
+	      "registers are those of the last caller");
 	check(regs.known == (1 << RIP | 1 << RSP | 1 << RBP | 1 << R12) && regs.r[R12] == 12,
-	      "known: what the last step kept and gave");
-	start(PLAIN, 0);
-	check(walk_in(SPACE, WORDS, 1) == 1 && regs.r[RBX] == 0xb && regs.known & 1 << RBX &&
+	      "known registers are those that the last step keeps or loads");
+	set_registers(PLAIN, 0);
+	check(walk_space(SPACE, WORDS, 1) == 1 && regs.r[RBX] == 0xb && regs.known & 1 << RBX &&
 		      regs.r[RSP] == SP + 32,
-	      "at most one step, and its registers");
-	start(PLAIN, 0);
-	check(walk() == 3 && frames[2] == 0x1234, "again, by guesses");
+	      "a limit of one step is kept");
+	set_registers(PLAIN, 0);
+	check(walk() == 3 && frames[2] == 0x1234, "a second walk uses guesses");
 }
 
-static void guesses_are_no_more(void)
+static void test_guesses(void)
 {
-	lay();
-	start(PLAIN, 0);
+	fill_stack();
+	set_registers(PLAIN, 0);
 	walk();
-	/* SMALL where PLAIN was, and PLAIN where SMALL was. */
-	stack[1] = code(PLAIN) + 1;
-	stack[5] = code(FRAMED) + 1;
-	start(SMALL, 0);
+	/* Swap SMALL and PLAIN. */
+	stack[1] = code_of(PLAIN) + 1;
+	stack[5] = code_of(FRAMED) + 1;
+	set_registers(SMALL, 0);
 	stack[0] = SP + 8 * 12;
-	check(walk() == 3 && frames[0] == code(PLAIN) + 1 && frames[1] == code(FRAMED) + 1 &&
+	check(walk() == 3 && frames[0] == code_of(PLAIN) + 1 && frames[1] == code_of(FRAMED) + 1 &&
 		      frames[2] == 0x1234,
-	      "other code at known places");
-	lay();
-	start(PLAIN, 0);
-	learn(SMALL, SPACE + 1);
-	check(walk() == 1, "code that is not known in this space any more");
-	learn(SMALL, SPACE);
-	start(PLAIN, 0);
-	check(!walk_in(SPACE + 1, WORDS, MOST), "no other space has it");
-	learn(PLAIN, 0);
-	check(!walk_in(0, WORDS, MOST), "nor has none");
-	learn(PLAIN, SPACE);
+	      "wrong guesses do not mislead a walk");
+	fill_stack();
+	set_registers(PLAIN, 0);
+	add_step(SMALL, SPACE + 1);
+	check(walk() == 1, "steps of another space are not used");
+	add_step(SMALL, SPACE);
+	set_registers(PLAIN, 0);
+	check(!walk_space(SPACE + 1, WORDS, MOST), "another space has no steps");
+	add_step(PLAIN, 0);
+	check(!walk_space(0, WORDS, MOST), "space 0 has no steps");
+	add_step(PLAIN, SPACE);
 }
 
-static void leaves_to_others(void)
+static void test_limits(void)
 {
-	lay();
-	start(PLAIN, 0);
-	check(walk_in(SPACE, 14, MOST) == 3, "the dump's last word");
-	start(PLAIN, 0);
-	check(walk_in(SPACE, 13, MOST) == 2 && regs.r[RIP] == code(FRAMED) + 1,
-	      "a frame that the dump cuts");
-	start(PLAIN, 0);
-	check(!walk_in(SPACE, 0, MOST) && regs.r[RSP] == SP, "no dump");
-	start(FRAMED, 0);
+	fill_stack();
+	set_registers(PLAIN, 0);
+	check(walk_space(SPACE, 14, MOST) == 3, "a frame may end with the dump");
+	set_registers(PLAIN, 0);
+	check(walk_space(SPACE, 13, MOST) == 2 && regs.r[RIP] == code_of(FRAMED) + 1,
+	      "a frame cut by the dump stops the walk");
+	set_registers(PLAIN, 0);
+	check(!walk_space(SPACE, 0, MOST) && regs.r[RSP] == SP, "an empty dump stops the walk");
+	set_registers(FRAMED, 0);
 	regs.r[RBP] = SP - 8;
 	stack[0] = 0x1234;
-	check(!walk(), "a frame below the dump");
-	start(FRAMED, 14);
+	check(!walk(), "a frame below the dump stops the walk");
+	set_registers(FRAMED, 14);
 	regs.r[RBP] = SP + 8 * 12;
-	check(!walk(), "a step that does not rise");
-	start(FRAMED, 13);
+	check(!walk(), "a step that does not rise stops the walk");
+	set_registers(FRAMED, 13);
 	regs.r[RBP] = SP + 8 * 12;
-	check(walk() == 1, "one that rises by no more than a call pushes");
-	start(FRAMED, 0);
+	check(walk() == 1, "a step that rises by one word is taken");
+	set_registers(FRAMED, 0);
 	regs.r[RBP] = SP + 8 * 12;
 	regs.known &= ~(UINT64_C(1) << RBP);
-	check(!walk(), "a frame pointer that is not known");
+	check(!walk(), "an unknown frame pointer stops the walk");
 	stack[5] = 0;
-	start(PLAIN, 0);
-	check(walk() == 1 && regs.r[RIP] == code(SMALL) + 1, "an address of 0");
-	jp_known_step_at(steps, code(PLAIN))->row.direct = false;
-	start(PLAIN, 0);
-	check(!walk(), "rules that need more than the CFA");
-	learn(PLAIN, SPACE);
+	set_registers(PLAIN, 0);
+	check(walk() == 1 && regs.r[RIP] == code_of(SMALL) + 1, "address 0 stops the walk");
+	jp_known_step_at(steps, code_of(PLAIN))->row.direct = false;
+	set_registers(PLAIN, 0);
+	check(!walk(), "a row that is not direct stops the walk");
+	add_step(PLAIN, SPACE);
 }
 
-/* A sampled function that pushes nothing gets nowhere by a frame of no size; its caller may have
- * one where a call pushes nothing either. */
-static void first_step(void)
+/* A frame of no size is allowed only in a caller, on a machine whose calls push nothing. */
+static void test_first_step(void)
 {
 	struct jp_cfi_rule rule = {JP_RULE_AT_CFA, RIP, 0, 0};
 	const struct jp_cfi_rows level = {.rules = &rule};
 	const struct jp_stack_dump dump = {(unsigned char *)stack, SP, sizeof(stack), 0};
 
-	lay();
+	fill_stack();
 	stack[0] = 0x1234;
 	*jp_known_step_at(steps, CODE) = (struct jp_known_step){
 		CODE,
@@ -209,15 +207,15 @@ static void first_step(void)
 		regs.r[RIP] = CODE + (unsigned)called;
 		check(jp_known_steps_walk(steps, SPACE, &regs, called, &dump, frames, MOST) ==
 			      (unsigned)called,
-		      "a frame of no size, %s", called ? "called" : "sampled");
+		      "a frame of no size in %s function", called ? "a calling" : "the sampled");
 	}
 	stack[1] = CODE + 1;
 	stack[2] = 0x1234;
 	regs.r[RSP] = SP;
-	regs.r[RIP] = code(SMALL);
+	regs.r[RIP] = code_of(SMALL);
 	check(jp_known_steps_walk(steps, SPACE, &regs, false, &dump, frames, MOST) == 2,
-	      "a frame of no size, of what a sampled function returns to");
-	learn(PLAIN, SPACE);
+	      "a frame of no size in the sampled function's caller is left");
+	add_step(PLAIN, SPACE);
 }
 
 int main(void)
@@ -226,11 +224,11 @@ int main(void)
 	if (!steps)
 		return 99;
 	for (int i = 0; i < FUNCTIONS; i++)
-		learn(i, SPACE);
-	leads_to_callers();
-	guesses_are_no_more();
-	leaves_to_others();
-	first_step();
+		add_step(i, SPACE);
+	test_callers();
+	test_guesses();
+	test_limits();
+	test_first_step();
 	free(steps);
 	return check_done();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The ways of walking a stack, each on stacks made by hand: what it sees, and why it stops. */
+/* Each method of unwinding, on stacks made by hand: its frames and why it stops. */
 #include <elf.h>
 
 #include "harness/base/clock.h"
@@ -23,7 +23,7 @@ static struct jp_event event;
 static struct jp_replay *replay;
 static struct jp_unwinder *unwinder;
 
-static void map(uint64_t start, uint64_t end, uint32_t prot, const char *name)
+static void add_map(uint64_t start, uint64_t end, uint32_t prot, const char *name)
 {
 	const struct jp_event made =
 		MADE_EVENT(MAP, PID, 0, MADE_MAP(start, end - start, prot, name));
@@ -31,8 +31,8 @@ static void map(uint64_t start, uint64_t end, uint32_t prot, const char *name)
 	jp_replay_apply(replay, &made);
 }
 
-/* A sample at @ip, its stack all zero. */
-static void begin(uint64_t ip)
+/* Begins a sample at @ip with a zeroed stack. */
+static void begin_sample(uint64_t ip)
 {
 	memset(stack, 0, sizeof(stack));
 	regs = (struct jp_regs){.machine = jp_machine_find(EM_X86_64),
@@ -45,14 +45,14 @@ static void begin(uint64_t ip)
 					    .sample.stack_asked = sizeof(stack));
 }
 
-/* A frame at word @at that leads to the one at word @next. */
-static void frame(unsigned at, uint64_t next, uint64_t returns)
+/* Puts a frame record at word @at. */
+static void put_frame(unsigned at, uint64_t next, uint64_t returns)
 {
 	stack[at] = next;
 	stack[at + 1] = returns;
 }
 
-/* Tables of @shape; their size without the index, or 0. */
+/* Makes the tables of @shape. Returns their size without the index, or 0. */
 static size_t make_tables(enum jp_shape shape, struct jp_emitted *emitted,
 			  unsigned char tables[JP_EH_FRAME_MOST])
 {
@@ -64,7 +64,7 @@ static size_t make_tables(enum jp_shape shape, struct jp_emitted *emitted,
 	return size > 0 ? (size_t)size - index_size : 0;
 }
 
-static struct jp_unwound by(enum jp_method method)
+static struct jp_unwound unwind_by(enum jp_method method)
 {
 	struct jp_unwound unwound;
 
@@ -72,9 +72,9 @@ static struct jp_unwound by(enum jp_method method)
 	return unwound;
 }
 
-static bool is(enum jp_method method, uint32_t count, enum jp_unwind_stop stop)
+static bool unwinds_to(enum jp_method method, uint32_t count, enum jp_unwind_stop stop)
 {
-	struct jp_unwound unwound = by(method);
+	struct jp_unwound unwound = unwind_by(method);
 
 	if (unwound.count == count && unwound.stop == stop)
 		return true;
@@ -87,10 +87,10 @@ static void test_names(void)
 {
 	check(jp_methods_parse("chain,dump") == JP_METHODS_USUAL &&
 		      jp_methods_parse("dump_cfi") == 1u << JP_DUMP_CFI,
-	      "methods by their names");
+	      "methods are parsed by name");
 	check(!jp_methods_parse("") && !jp_methods_parse("dump,") && !jp_methods_parse("dumps") &&
 		      !jp_methods_parse("dump,chain,dump") && !jp_methods_parse("dump_"),
-	      "a list with what is none, or twice, is none");
+	      "unknown and repeated methods are refused");
 }
 
 static void test_calls(void)
@@ -118,7 +118,7 @@ static void test_calls(void)
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		check(machine->frames->after_call((const unsigned char *)codes[i].bytes,
 						  codes[i].size) == codes[i].call,
-		      "code %zu ends with %s", i, codes[i].call ? "a call" : "no call");
+		      "code %zu: ends with %s", i, codes[i].call ? "a call" : "no call");
 }
 
 static void test_direct_calls(void)
@@ -129,71 +129,70 @@ static void test_direct_calls(void)
 	check(frames->after_direct_call((const unsigned char *)"\x90\xe8\xfe\xff\xff\xff", 6,
 					&distance) &&
 		      distance == -2,
-	      "a call near says how far");
+	      "a near call has a distance");
 	check(!frames->after_direct_call((const unsigned char *)"\x90\x90\x90\xff\xd0", 5,
 					 &distance),
-	      "a call of what a register holds does not");
+	      "a call through a register has none");
 	check(!frames->after_direct_call((const unsigned char *)"\xe8\x01\x02\x03", 4, &distance),
-	      "nor does a part of one");
+	      "a part of a call has none");
 	check(frames->returns((const unsigned char *)"\xc3", 1) &&
 		      frames->returns((const unsigned char *)"\xf3\xc3", 2) &&
 		      frames->returns((const unsigned char *)"\xc2\x08", 2),
-	      "ret, rep ret, ret 8 return");
+	      "ret, rep ret and ret 8 are returns");
 	check(!frames->returns((const unsigned char *)"\xff\xe0", 2) &&
 		      !frames->returns((const unsigned char *)"\xf3", 1) &&
 		      !frames->returns((const unsigned char *)"", 0),
-	      "a jump, a prefix, nothing do not");
+	      "a jump, a prefix alone and nothing are not");
 }
 
 static void test_frame_pointers(void)
 {
-	begin(CODE);
+	begin_sample(CODE);
 	regs.r[RBP] = STACK + 16;
-	frame(2, STACK + 64, 0x700000); /* in no mapping */
-	frame(8, 0, CODE + 8);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_ROOT), "dump_fp asks for no mapping; bp 0 is the end");
-	check(is(JP_DUMP, 2, JP_UNWIND_UNMAPPED), "dump stops at what is in no mapping");
-	check(is(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "dump_cfi stops in code that comes without");
-	frame(8, STACK + 20, CODE + 8);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "unaligned, downwards: no frame");
-	frame(8, STACK + sizeof(stack), CODE + 8);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_DUMP_END) && by(JP_DUMP_FP).cut, "beyond a full dump");
+	put_frame(2, STACK + 64, 0x700000); /* in no mapping */
+	put_frame(8, 0, CODE + 8);
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_ROOT), "dump_fp needs no mapping, bp 0 ends it");
+	check(unwinds_to(JP_DUMP, 2, JP_UNWIND_UNMAPPED), "dump stops at an unmapped address");
+	check(unwinds_to(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "dump_cfi stops in code without CFI");
+	put_frame(8, STACK + 20, CODE + 8);
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "an unaligned bp stops dump_fp");
+	put_frame(8, STACK + sizeof(stack), CODE + 8);
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_DUMP_END) && unwind_by(JP_DUMP_FP).cut,
+	      "a frame beyond a full dump stops dump_fp");
 	event.sample.stack_asked = 2 * sizeof(stack);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_DUMP_SHORT) && !by(JP_DUMP_FP).cut,
-	      "beyond one that ended early");
-	frame(8, STACK + (64 << 20), CODE + 8);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "farther than stacks grow: no frame");
-	frame(8, STACK + 64, CODE + 8);
-	check(is(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "one that leads to itself: none");
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_DUMP_SHORT) && !unwind_by(JP_DUMP_FP).cut,
+	      "a frame beyond a short dump stops dump_fp");
+	put_frame(8, STACK + (64 << 20), CODE + 8);
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "a frame too far away stops dump_fp");
+	put_frame(8, STACK + 64, CODE + 8);
+	check(unwinds_to(JP_DUMP_FP, 3, JP_UNWIND_BAD_FRAME), "a frame cycle stops dump_fp");
 	regs.r[RBP] = STACK + 19;
-	check(is(JP_DUMP, 1, JP_UNWIND_BAD_FRAME), "an unaligned frame pointer: none");
+	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_FRAME), "an unaligned first bp stops dump");
 	event.sample.stack = NULL;
-	check(is(JP_DUMP, 1, JP_UNWIND_NO_DATA), "without a stack the address alone");
+	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_NO_DATA), "without a stack only the ip is a frame");
 	event.sample.regs = NULL;
-	check(is(JP_DUMP, 0, JP_UNWIND_NO_DATA), "without registers nothing");
+	check(unwinds_to(JP_DUMP, 0, JP_UNWIND_NO_DATA), "without registers there is no frame");
 }
 
-/* Through memory of all kinds, up to what is no code. */
 static void test_mappings(void)
 {
 	struct jp_unwound unwound;
 
-	begin(CODE);
+	begin_sample(CODE);
 	regs.r[RBP] = STACK + 16;
-	frame(2, STACK + 64, MEMFD + 8);
-	frame(8, STACK + 256, CODE + 0x10000);
-	check(is(JP_DUMP, 3, JP_UNWIND_ROOT), "a return address of 0 is the root");
+	put_frame(2, STACK + 64, MEMFD + 8);
+	put_frame(8, STACK + 256, CODE + 0x10000);
+	check(unwinds_to(JP_DUMP, 3, JP_UNWIND_ROOT), "a return address of 0 ends the walk");
 	check(capacity[0] == CODE && capacity[1] == MEMFD + 8 && capacity[2] == CODE + 0x10000,
-	      "anonymous and memfd code, and a call that a mapping ends with");
-	frame(32, 1, 0x700000);
-	unwound = by(JP_DUMP);
+	      "anonymous and memfd code, and a call at a mapping's end, are frames");
+	put_frame(32, 1, 0x700000);
+	unwound = unwind_by(JP_DUMP);
 	check(unwound.count == 4 && unwound.stop == JP_UNWIND_UNMAPPED && unwound.where == 0x6fffff,
-	      "an address in no mapping is listed and ends the walk");
-	frame(32, 1, NO_FILE + 8);
-	check(is(JP_DUMP, 4, JP_UNWIND_NO_ELF), "a file that is not to be had ends the walk");
+	      "an unmapped address is a frame and ends the walk");
+	put_frame(32, 1, NO_FILE + 8);
+	check(unwinds_to(JP_DUMP, 4, JP_UNWIND_NO_ELF), "a missing file ends the walk");
 	jp_unwind(unwinder, replay, &event, JP_DUMP, capacity, 2, &unwound);
-	check(unwound.count == 2 && unwound.stop == JP_UNWIND_MAX,
-	      "no more than there is room for");
+	check(unwound.count == 2 && unwound.stop == JP_UNWIND_MAX, "the room limits the walk");
 }
 
 static void test_chain(void)
@@ -204,47 +203,48 @@ static void test_chain(void)
 	static const uint64_t chain_deferred[] = {JP_CONTEXT_USER_DEFERRED, 77};
 	struct jp_unwound unwound;
 
-	begin(CODE);
+	begin_sample(CODE);
 	event.sample.chain = chain;
 	event.sample.nr_chain = sizeof(chain) / sizeof(*chain);
 	jp_unwinder_max_stack(unwinder, 5);
-	check(is(JP_CHAIN, 3, JP_UNWIND_KERNEL) && !by(JP_CHAIN).cut, "a chain, as it is");
+	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_KERNEL) && !unwind_by(JP_CHAIN).cut,
+	      "a callchain is copied");
 	jp_unwinder_max_stack(unwinder, 4);
-	check(is(JP_CHAIN, 3, JP_UNWIND_MAX_STACK) && by(JP_CHAIN).cut,
-	      "the kernel's own frames count for the limit");
+	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_MAX_STACK) && unwind_by(JP_CHAIN).cut,
+	      "kernel frames count for the limit of a callchain");
 	jp_unwinder_max_stack(unwinder, 127);
 	regs.r[RBP] = STACK + 16;
-	frame(2, STACK + 64, CODE + 8);
-	frame(8, 0, CODE + 16);
-	unwound = by(JP_CHAIN);
+	put_frame(2, STACK + 64, CODE + 8);
+	put_frame(8, 0, CODE + 16);
+	unwound = unwind_by(JP_CHAIN);
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_ROOT,
-	      "the dump shows that the kernel met bp 0");
-	frame(8, 12345, CODE + 16);
+	      "the dump shows that a chain ended at bp 0");
+	put_frame(8, 12345, CODE + 16);
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_BAD_FRAME,
-	      "or a bp that is none");
-	frame(8, STACK + 128, CODE + 16);
+	      "the dump shows that a chain ended at a bad bp");
+	put_frame(8, STACK + 128, CODE + 16);
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "but not why it ended where it could go on");
-	frame(2, 12345, CODE + 8);
+	      "the dump does not show why a good bp ended a chain");
+	put_frame(2, 12345, CODE + 8);
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "nor why it went on where it could not");
+	      "the dump does not explain a chain that contradicts it");
 	event.sample.stack_size = 0;
 	check(jp_unwind_chain_stop(unwinder, &event, &unwound) == JP_UNWIND_KERNEL,
-	      "an empty dump shows nothing");
-	begin(CODE);
+	      "an empty dump does not show why a chain ended");
+	begin_sample(CODE);
 	event.sample.chain = chain_deferred;
 	event.sample.nr_chain = 2;
 	event.sample.chain_deferred = true;
-	check(is(JP_CHAIN, 0, JP_UNWIND_NOT_CAME), "deferred, and never written");
+	check(unwinds_to(JP_CHAIN, 0, JP_UNWIND_NOT_CAME), "a missing deferred chain is empty");
 	event.sample.deferred = chain + 3;
 	event.sample.nr_deferred = 3;
 	jp_unwinder_max_stack(unwinder, 2);
-	check(is(JP_CHAIN, 3, JP_UNWIND_KERNEL) && by(JP_CHAIN).frames == chain + 3,
-	      "what came has no limit of the sample's");
+	check(unwinds_to(JP_CHAIN, 3, JP_UNWIND_KERNEL) && unwind_by(JP_CHAIN).frames == chain + 3,
+	      "a deferred chain is not limited by the sample");
 	jp_unwinder_max_stack(unwinder, 127);
 }
 
-/* The function that is sampled brings tables; it was called from code that a dump shows. */
+/* The sampled function has tables; a jitdump has the code of its caller. */
 static void test_tables(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST], caller[16] = {[3] = 0xe8};
@@ -263,47 +263,48 @@ static void test_tables(void)
 	each[0].eh_frame = tables;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	jp_unwinder_jit(unwinder, jit);
-	begin(CODE + 0x100);
+	begin_sample(CODE + 0x100);
 	regs.r[RBP] = STACK + 16;
 	stack[0] = CODE + 0x8008;
-	frame(2, 0, CODE + 0x9000);
-	check(is(JP_DUMP_CFI, 2, JP_UNWIND_NO_CFI) && capacity[1] == CODE + 0x8008,
-	      "the caller by the tables; it has none itself");
-	check(is(JP_DUMP, 3, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x8008 &&
+	put_frame(2, 0, CODE + 0x9000);
+	check(unwinds_to(JP_DUMP_CFI, 2, JP_UNWIND_NO_CFI) && capacity[1] == CODE + 0x8008,
+	      "dump_cfi finds the caller, which has no tables");
+	check(unwinds_to(JP_DUMP, 3, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x8008 &&
 		      capacity[2] == CODE + 0x9000,
-	      "from there on by frame pointers");
-	check(is(JP_DUMP_FP, 2, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x9000,
-	      "which miss it where it is not linked");
+	      "dump continues by frame pointers");
+	check(unwinds_to(JP_DUMP_FP, 2, JP_UNWIND_ROOT) && capacity[1] == CODE + 0x9000,
+	      "dump_fp misses the caller that is not linked");
 	event.time = 9;
-	check(is(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "not before it was published");
+	check(unwinds_to(JP_DUMP_CFI, 1, JP_UNWIND_NO_CFI), "unpublished tables are not used");
 	event.time = 100;
 	caller[3] = 0x90;
-	check(is(JP_DUMP, 1, JP_UNWIND_BAD_CFI) && by(JP_DUMP).where == CODE + 0x8008,
-	      "what stands behind no call is no caller");
+	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_CFI) &&
+		      unwind_by(JP_DUMP).where == CODE + 0x8008,
+	      "an address not behind a call is no caller");
 	stack[0] = CODE + 0x9008;
-	check(is(JP_DUMP, 3, JP_UNWIND_ROOT), "where no dump shows the code it may be one");
+	check(unwinds_to(JP_DUMP, 3, JP_UNWIND_ROOT), "an address in unknown code may be a caller");
 	stack[0] = 0x700000;
-	check(is(JP_DUMP, 1, JP_UNWIND_BAD_CFI), "in no mapping is none");
+	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_CFI), "an unmapped address is no caller");
 	stack[0] = 0x600010;
-	check(is(JP_DUMP, 1, JP_UNWIND_BAD_CFI), "in one that is not executable neither");
+	check(unwinds_to(JP_DUMP, 1, JP_UNWIND_BAD_CFI), "an address of data is no caller");
 	jp_unwinder_jit(unwinder, NULL);
-	check(!jp_jit_cfi_bad(jit), "all tables are of use");
+	check(!jp_jit_cfi_bad(jit), "no tables are bad");
 	jp_jit_cfi_free(jit);
-	tables[4] = 1; /* no CIE any more */
+	tables[4] = 1; /* the first record is no longer a CIE */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
-	      "bad ones are counted, and not used");
+	      "bad tables are counted and not used");
 	jp_jit_cfi_free(jit);
 	tables[4] = 0;
-	each[0].size = UINT64_C(1) << 30; /* from its start on no distance has 32 bits */
+	each[0].size = UINT64_C(1) << 30; /* too large for distances of 32 bits */
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
 	check(!jp_jit_cfi_has_tables(jit, &each[0]) && jp_jit_cfi_bad(jit) == 1,
-	      "nor those of a function that is too large");
+	      "tables of a too large function are not used");
 	jp_jit_cfi_free(jit);
 }
 
-/* The least of some runs of @method over @frames frames, in ps each. */
-static uint64_t cost(enum jp_method method, uint32_t frames, uint64_t *into)
+/* Returns the least time of some runs of @method over @frames frames, in ps per frame. */
+static uint64_t measure_frame(enum jp_method method, uint32_t frames, uint64_t *into)
 {
 	uint64_t least = UINT64_MAX;
 
@@ -321,7 +322,6 @@ static uint64_t cost(enum jp_method method, uint32_t frames, uint64_t *into)
 	return least * 1000 / DEEP;
 }
 
-/* A recursion of one function, called from one place, by its tables and by frame pointers. */
 static void test_depth(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
@@ -336,12 +336,12 @@ static void test_depth(void)
 	for (uint32_t i = 0; load.eh_frame_size && i < emitted.nr_insns; i++)
 		if (emitted.insns[i].bp & JP_INSN_RETURN)
 			at = &emitted.insns[i];
-	if (!check(at, "there is a call to return to"))
+	if (!check(at, "the function has a call"))
 		return;
 	load.size = emitted.size;
 	load.eh_frame = tables;
 	jit = jp_jit_cfi_new(&loads, EM_X86_64);
-	begin(CODE + at->offset);
+	begin_sample(CODE + at->offset);
 	for (uint64_t entry = (at->pre + at->post) / 8, next; entry < 8192; entry = next) {
 		next = entry + 1 + (at->pre + at->post) / 8;
 		deep[entry] = CODE + at->offset;
@@ -355,11 +355,11 @@ static void test_depth(void)
 		uint64_t few, many;
 
 		jp_unwinder_jit(unwinder, with ? jit : NULL);
-		few = cost(method, 16, into);
-		many = cost(method, DEEP, into);
+		few = measure_frame(method, 16, into);
+		many = measure_frame(method, DEEP, into);
 		printf("# ps a frame of 16: %llu, of %d: %llu\n", (unsigned long long)few, DEEP,
 		       (unsigned long long)many);
-		check(few && many && many < 2 * few, "%s: no slower per frame as stacks get deeper",
+		check(few && many && many < 2 * few, "%s: deep stacks take no more time per frame",
 		      jp_method_name(method));
 	}
 	jp_unwinder_jit(unwinder, NULL);
@@ -370,10 +370,11 @@ int main(void)
 {
 	replay = jp_replay_new();
 	unwinder = jp_unwinder_new(NULL, NULL);
-	map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
-	map(0x600000, 0x601000, JP_PROT_READ, "//anon");
-	map(MEMFD, MEMFD + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/memfd:doublemapper (deleted)");
-	map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
+	add_map(CODE, CODE + 0x10000, JP_PROT_READ | JP_PROT_EXEC, "//anon");
+	add_map(0x600000, 0x601000, JP_PROT_READ, "//anon");
+	add_map(MEMFD, MEMFD + 0x1000, JP_PROT_READ | JP_PROT_EXEC,
+		"/memfd:doublemapper (deleted)");
+	add_map(NO_FILE, NO_FILE + 0x1000, JP_PROT_READ | JP_PROT_EXEC, "/no/such/file");
 	test_names();
 	test_calls();
 	test_direct_calls();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The unwinder against libgcc's, in this process: a timer interrupts qsort, printf and recursion,
- * the handler notes what _Unwind_Backtrace() sees and keeps registers and stack, as a capture
- * would.
+ * Compares the unwinder with libgcc's in this process. A timer interrupts qsort, printf and
+ * recursion; the handler stores the frames of _Unwind_Backtrace(), and registers and stack like a
+ * capture.
  */
 #include <elf.h>
 #include <inttypes.h>
@@ -21,11 +21,10 @@
 enum { SAMPLES = 300, FRAMES = 160, DUMP = 65528, PID = 42 };
 enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
 
-/* What one interruption gave. */
 struct sample {
 	struct jp_regs regs;
 	size_t size;
-	bool inside; /* taken in the handler: the walk has to cross the signal's frame */
+	bool inside; /* taken in the handler: the walk crosses the signal frame */
 	uint64_t truth[FRAMES];
 	int nr_truth;
 	unsigned char stack[DUMP];
@@ -35,19 +34,19 @@ static volatile sig_atomic_t nr_samples;
 static uintptr_t stack_end;
 static volatile unsigned sink;
 
-static _Unwind_Reason_Code note(struct _Unwind_Context *context, void *argument)
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argument)
 {
 	struct sample *sample = argument;
 
-	/* It ends with an address of 0, the caller of _start. */
+	/* libgcc ends with address 0, the caller of _start. */
 	if (sample->nr_truth < FRAMES && _Unwind_GetIP(context))
 		sample->truth[sample->nr_truth++] = _Unwind_GetIP(context);
 	return _URC_NO_REASON;
 }
 
-/* Not memcpy(): a sanitizer would object to reading across the frames of others. */
-static __attribute__((no_sanitize("address"), noinline)) void keep(struct sample *sample,
-								   const greg_t *from)
+/* Not memcpy(): ASan would report reading across other frames. */
+static __attribute__((no_sanitize("address"), noinline)) void store_sample(struct sample *sample,
+									   const greg_t *from)
 {
 	static const int order[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
 				    REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
@@ -66,18 +65,18 @@ static __attribute__((no_sanitize("address"), noinline)) void keep(struct sample
 		sample->stack[i] = at[i];
 }
 
-static void interrupted(int signal, siginfo_t *info, void *context)
+static void handle_signal(int signal, siginfo_t *info, void *context)
 {
 	struct sample *sample = &samples[nr_samples];
 	ucontext_t here;
 
 	if (nr_samples == SAMPLES)
 		return;
-	_Unwind_Backtrace(note, sample);
+	_Unwind_Backtrace(add_frame, sample);
 	sample->inside = nr_samples % 2;
 	if (sample->inside)
 		getcontext(&here);
-	keep(sample, (sample->inside ? &here : (ucontext_t *)context)->uc_mcontext.gregs);
+	store_sample(sample, (sample->inside ? &here : (ucontext_t *)context)->uc_mcontext.gregs);
 	nr_samples++;
 }
 
@@ -101,8 +100,8 @@ static __attribute__((noinline)) int recurse(int depth)
 	return snprintf(text, sizeof(text), "%f %u", numbers[3] / 3.0, sink);
 }
 
-static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
-		uint64_t ino, const char *name)
+static void add_map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t offset,
+		    uint64_t ino, const char *name)
 {
 	const struct jp_event event = MADE_EVENT(
 		MAP, PID, 0, .map.addr = start, .map.len = end - start, .map.pgoff = offset,
@@ -112,8 +111,8 @@ static void map(struct jp_replay *replay, uint64_t start, uint64_t end, uint64_t
 		abort();
 }
 
-/* Our own mappings as events; with @dir, their ELF files are saved there too. */
-static struct jp_replay *own_mappings(const char *dir)
+/* Replays our own mappings; saves their ELF files in @dir, unless it is NULL. */
+static struct jp_replay *make_own_mappings(const char *dir)
 {
 	struct jp_replay *replay = jp_replay_new();
 	jp_cleanup_fclose FILE *maps = fopen("/proc/self/maps", "re"), *list = NULL;
@@ -137,7 +136,7 @@ static struct jp_replay *own_mappings(const char *dir)
 			stack_end = end;
 		if (prot[2] != 'x' || strcmp(name, "[vsyscall]") == 0)
 			continue;
-		map(replay, start, end, offset, ino, name);
+		add_map(replay, start, end, offset, ino, name);
 		if (!dir)
 			continue;
 		if (name[0] == '/')
@@ -153,15 +152,15 @@ static struct jp_replay *own_mappings(const char *dir)
 static void take_samples(void)
 {
 	struct itimerval every = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
-	struct sigaction action = {.sa_sigaction = interrupted,
+	struct sigaction action = {.sa_sigaction = handle_signal,
 				   .sa_flags = SA_SIGINFO | SA_RESTART};
 	static struct sample warm;
 
-	jp_replay_free(own_mappings(NULL)); /* finds the stack's end */
+	jp_replay_free(make_own_mappings(NULL)); /* finds the stack's end */
 	samples = calloc(SAMPLES, sizeof(*samples));
 	if (!samples)
 		abort();
-	_Unwind_Backtrace(note, &warm); /* loads libgcc_s outside the handler */
+	_Unwind_Backtrace(add_frame, &warm); /* loads libgcc_s outside the handler */
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &every, NULL);
 	for (int i = 0; nr_samples < SAMPLES; i++)
@@ -177,9 +176,9 @@ static struct jp_event sample_event(const struct jp_regs *regs, const void *stac
 		.sample = {.regs = regs, .stack = stack, .stack_size = size, .stack_asked = asked});
 }
 
-/* libgcc's walk starts somewhere in the handler; from our second or first frame on (the first is
- * getcontext()'s own) they must be one, to the end. */
-static bool same_walk(const struct sample *sample, const uint64_t *frames, uint32_t count)
+/* Returns whether both walks agree to the end. libgcc's starts in the handler; ours may start in
+ * getcontext(), a frame that libgcc does not have. */
+static bool walks_agree(const struct sample *sample, const uint64_t *frames, uint32_t count)
 {
 	uint32_t first = sample->inside ? 1 : 0;
 	int at;
@@ -192,7 +191,7 @@ static bool same_walk(const struct sample *sample, const uint64_t *frames, uint3
 
 static void compare_walks(const char *dir, bool system, const char *what)
 {
-	struct jp_replay *replay = own_mappings(NULL);
+	struct jp_replay *replay = make_own_mappings(NULL);
 	struct jp_file_finder *finder = system ? jp_file_finder_new() : NULL;
 	struct jp_unwinder *unwinder = jp_unwinder_new(dir, finder);
 	struct jp_unwound unwound;
@@ -206,7 +205,7 @@ static void compare_walks(const char *dir, bool system, const char *what)
 		bool good;
 
 		jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
-		good = same_walk(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
+		good = walks_agree(sample, frames, unwound.count) && unwound.stop == JP_UNWIND_ROOT;
 		if (!good && i - same < 3)
 			printf("# sample %d: stop %s at %#" PRIx64 ", %u frames, libgcc %d\n", i,
 			       jp_unwind_stop_text(unwound.stop), unwound.where, unwound.count,
@@ -220,11 +219,11 @@ static void compare_walks(const char *dir, bool system, const char *what)
 	jp_replay_free(replay);
 }
 
-/* What a walk came by holds as long as the address space does, and in that one alone. */
+/* Cached steps are valid for one address space, until it changes. */
 static void test_another_file(void)
 {
 	const struct sample *sample = &samples[0];
-	struct jp_replay *replay = own_mappings(NULL), *other = own_mappings(NULL);
+	struct jp_replay *replay = make_own_mappings(NULL), *other = make_own_mappings(NULL);
 	struct jp_file_finder *finder = jp_file_finder_new();
 	struct jp_unwinder *unwinder = jp_unwinder_new(NULL, finder);
 	struct jp_event event = sample_event(&sample->regs, sample->stack, sample->size, DUMP);
@@ -232,19 +231,20 @@ static void test_another_file(void)
 	struct jp_unwound unwound;
 	uint64_t frames[FRAMES];
 
-	/* As many changes as of the other. */
-	map(replay, 0x10000, 0x11000, 0, 0, "//anon");
+	/* Both spaces have had the same number of changes. */
+	add_map(replay, 0x10000, 0x11000, 0, 0, "//anon");
 	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
-	check(unwound.stop == JP_UNWIND_ROOT, "a walk, whose steps are known then");
-	map(other, page, page + 0x1000, 0, 99, "/no/such/file");
+	check(unwound.stop == JP_UNWIND_ROOT, "a walk succeeds and its steps are cached");
+	add_map(other, page, page + 0x1000, 0, 99, "/no/such/file");
 	jp_unwind(unwinder, other, &event, JP_DUMP, frames, FRAMES, &unwound);
-	check(unwound.stop == JP_UNWIND_NO_ELF && unwound.count == 1, "not in another replay");
+	check(unwound.stop == JP_UNWIND_NO_ELF && unwound.count == 1,
+	      "cached steps are not used in another space");
 	jp_unwind(unwinder, replay, &event, JP_DUMP, frames, FRAMES, &unwound);
-	check(unwound.stop == JP_UNWIND_ROOT, "but in this one");
-	map(replay, page, page + 0x1000, 0, 0, "//anon");
+	check(unwound.stop == JP_UNWIND_ROOT, "cached steps are used in the same space");
+	add_map(replay, page, page + 0x1000, 0, 0, "//anon");
 	jp_unwind(unwinder, replay, &event, JP_DUMP_CFI, frames, FRAMES, &unwound);
 	check(unwound.stop == JP_UNWIND_NO_CFI && unwound.count == 1,
-	      "and not where memory took the file's place");
+	      "cached steps are not used after the mapping changed");
 	jp_unwinder_free(unwinder);
 	jp_file_finder_free(finder);
 	jp_replay_free(replay);
@@ -254,9 +254,9 @@ static void test_another_file(void)
 static void test_saved(void)
 {
 	scratch_make("");
-	jp_replay_free(own_mappings(scratch));
+	jp_replay_free(make_own_mappings(scratch));
 	compare_walks(scratch, false, "saved copies alone give libgcc's walks");
-	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are gone again");
+	check(!jp_run_dir_remove(scratch) && !mkdir(scratch, 0700), "the copies are removed");
 }
 
 int main(void)

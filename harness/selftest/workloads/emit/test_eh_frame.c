@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Is the call frame information that is published exact? Each shape's, put into an ELF file as perf
- * lays it out, is read by libdw; at each instruction the caller's registers must come out. */
-
+/* The call frame information of each shape must be exact: put into an ELF file like perf's and read
+ * by libdw, it must give the caller's registers at each instruction. */
 #include "harness/model/unwind/cfi.h"
 #include "harness/selftest/support/check.h"
 #include "harness/selftest/support/made_elf.h"
@@ -11,14 +10,14 @@
 
 enum { STACK = 1024, SP = 7, BP = 6 };
 
-/* S: where the return address stands. Aligned to 64 or not. */
+/* A stack; @entry: address of the return address. */
 struct stack {
 	uint64_t entry;
 	uint64_t words[STACK];
 };
 static struct stack stack;
 
-static bool load(void *context, uint64_t addr, uint64_t *value)
+static bool load_word(void *context, uint64_t addr, uint64_t *value)
 {
 	uint64_t lowest = stack.entry - (STACK - 16) * 8;
 
@@ -28,15 +27,15 @@ static bool load(void *context, uint64_t addr, uint64_t *value)
 	return true;
 }
 
-static void store(uint64_t addr, uint64_t value)
+static void store_word(uint64_t addr, uint64_t value)
 {
 	stack.words[(addr - (stack.entry - (STACK - 16) * 8)) / 8] = value;
 }
 
 static struct elf_made made;
 
-/* .text, .eh_frame, .eh_frame_hdr where perf has them; with the header found by its segment, or
- * .eh_frame by its section alone. Where .text begins. */
+/* Makes an ELF file with .text, .eh_frame and .eh_frame_hdr like perf's. @by_segment: the index is
+ * found by its segment, else .eh_frame by its section. Returns the address of .text. */
 static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *tables, size_t size,
 			 size_t hdr_size, bool by_segment)
 {
@@ -60,22 +59,22 @@ static uint64_t make_elf(const struct jp_emitted *emitted, const unsigned char *
 	return text;
 }
 
-/* The registers at @insn, and the stack that leads to the caller's. */
-static struct jp_regs at_insn(const struct jp_truth_insn *insn, uint64_t caller_bp)
+/* Returns the registers at @insn, and fills the stack that leads to the caller's. */
+static struct jp_regs make_regs(const struct jp_truth_insn *insn, uint64_t caller_bp)
 {
 	struct jp_regs regs = {0};
 	uint8_t bp = insn->bp & ~(JP_INSN_RETURN | JP_INSN_TAIL | JP_INSN_MISLED);
 
 	memset(stack.words, 0xee, sizeof(stack.words));
-	store(stack.entry, 0x1234567);
-	store(stack.entry - 8, caller_bp);
+	store_word(stack.entry, 0x1234567);
+	store_word(stack.entry - 8, caller_bp);
 	regs.r[BP] = bp == JP_BP_OWN ? stack.entry - 8 : bp == JP_BP_OTHER ? 0x5ca1ab1e : caller_bp;
 	regs.r[SP] = ((stack.entry - insn->pre) & -(UINT64_C(1) << insn->align)) - insn->post;
 	regs.known = 1u << BP | 1u << SP;
 	return regs;
 }
 
-static unsigned wrong_at(struct jp_cfi *cfi, uint64_t text, const struct jp_emitted *emitted)
+static unsigned count_wrong(struct jp_cfi *cfi, uint64_t text, const struct jp_emitted *emitted)
 {
 	const uint64_t caller_bp = 0x7ff000001230;
 	unsigned wrong = 0;
@@ -84,15 +83,15 @@ static unsigned wrong_at(struct jp_cfi *cfi, uint64_t text, const struct jp_emit
 		const struct jp_truth_insn *insn = &emitted->insns[i];
 		uint32_t end = i + 1 < emitted->nr_insns ? insn[1].offset : emitted->size;
 
-		/* A return address is looked up by the byte before it. */
+		/* Check every byte: a return address is looked up by the byte before it. */
 		for (uint32_t byte = insn->offset; byte < end; byte++) {
-			struct jp_regs regs = at_insn(insn, caller_bp);
-			/* What misleads must do so as is said of it. */
+			struct jp_regs regs = make_regs(insn, caller_bp);
+			/* Misleading tables must mislead as the layout states. */
 			bool misled = insn->bp & JP_INSN_MISLED;
 			uint64_t ip = misled ? 0xeeeeeeeeeeeeeeee : 0x1234567;
 			uint64_t sp = misled ? regs.r[SP] + 24 : stack.entry + 8;
 			enum jp_cfi_answer answer =
-				jp_cfi_step(cfi, text + byte, &regs, load, NULL);
+				jp_cfi_step(cfi, text + byte, &regs, load_word, NULL);
 
 			wrong += answer != JP_CFI_STEPPED || regs.r[16] != ip || regs.r[SP] != sp ||
 				 regs.r[BP] != caller_bp || !(regs.known & 1u << BP);
@@ -101,7 +100,7 @@ static unsigned wrong_at(struct jp_cfi *cfi, uint64_t text, const struct jp_emit
 	return wrong;
 }
 
-static void read_shape(enum jp_shape shape, bool by_segment)
+static void check_shape(enum jp_shape shape, bool by_segment)
 {
 	unsigned char tables[JP_EH_FRAME_MOST];
 	struct jp_emitted emitted;
@@ -121,9 +120,9 @@ static void read_shape(enum jp_shape shape, bool by_segment)
 		unsigned wrong;
 
 		stack.entry = 0x7ffffff00000 + off;
-		wrong = cfi ? wrong_at(cfi, text, &emitted) : ~0u;
+		wrong = cfi ? count_wrong(cfi, text, &emitted) : ~0u;
 		if (wrong || off == 56)
-			check(!wrong, "%s, %s: %u of %u bytes wrong, %d bytes of tables %s",
+			check(!wrong, "%s, %s: %u of %u bytes are wrong, %d bytes of tables %s",
 			      jp_shape_text(shape),
 			      by_segment ? "by .eh_frame_hdr" : "by .eh_frame", wrong, emitted.size,
 			      size, err.text);
@@ -131,7 +130,7 @@ static void read_shape(enum jp_shape shape, bool by_segment)
 	jp_cfi_close(cfi);
 }
 
-static void refuse(void)
+static void test_refusals(void)
 {
 	static unsigned char tables[JP_EH_FRAME_MOST];
 	static struct jp_emitted emitted;
@@ -142,19 +141,19 @@ static void refuse(void)
 	size = jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size);
 	for (unsigned capacity = 0; capacity < size; capacity++)
 		short_of += jp_eh_frame(&emitted, tables, capacity, &hdr_size) == -28;
-	check(short_of == size && size > hdr_size, "%u rooms are too small", short_of);
+	check(short_of == size && size > hdr_size, "%u too small buffers are refused", short_of);
 	emitted.insns[3].align = 6;
 	emitted.insns[3].bp = JP_BP_CALLER;
 	check(jp_eh_frame(&emitted, tables, sizeof(tables), &hdr_size) == -95,
-	      "a realigned stack that no register leads out of");
+	      "a realigned stack without a frame pointer is refused");
 }
 
 int main(void)
 {
 	for (enum jp_shape shape = 0; shape < JP_SHAPES; shape++) {
-		read_shape(shape, true);
-		read_shape(shape, false);
+		check_shape(shape, true);
+		check_shape(shape, false);
 	}
-	refuse();
+	test_refusals();
 	return check_done();
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Is the oracle right? A child runs paths of every shape in every position under PTRACE_SINGLESTEP.
- * At each instruction three things must agree, all found without the layouts:
- *	- the depth and the return addresses, followed through call and ret while stepping;
- *	- what the kernel's frame-pointer rule meets, walked in the child's memory from its rbp;
- *	- what jp_truth_stack_at() says of (ip, sp).
+ * Checks the oracle: a child runs paths with every shape in every position under PTRACE_SINGLESTEP.
+ * At each instruction jp_truth_stack_at() must agree with two findings made without the layouts:
+ *	- depth and return addresses, followed through call and ret while stepping;
+ *	- the chain of the kernel's frame-pointer rule, walked in the child's memory from its rbp.
  */
 #include <alloca.h>
 #include <execinfo.h>
@@ -24,7 +23,7 @@
 
 enum { MOST = 1024, DEEP = 300, NOT_TRACED = 77 };
 
-/* Shared with the child. */
+/* Memory shared with the child. */
 struct notes {
 	uint64_t native[64]; /* backtrace() of the function that runs the paths */
 	int nr_native;
@@ -36,7 +35,7 @@ struct following {
 	struct jp_truth *truth;
 	struct jp_truth_stack stack;
 	uint64_t shadow[MOST];    /* return addresses, outermost first */
-	uint32_t nr_shadow, base; /* base: of them, native ones before the first emitted function */
+	uint32_t nr_shadow, base; /* base: number of native ones before the first emitted */
 	uint64_t arena, arena_size;
 	uint64_t starts[JP_SHAPES], first_words[JP_SHAPES]; /* of the functions */
 	unsigned long steps, activations, found[JP_SHAPES];
@@ -59,7 +58,7 @@ run_shapes(const enum jp_shape *shapes, uint32_t depth, unsigned shift)
 		list[d] = &functions[shapes[d]];
 	if (jp_path_make(&path, list, depth, 1))
 		_exit(3);
-	/* Few turns: it is the frames that matter. */
+	/* Few iterations: only the frames matter. */
 	for (uint32_t d = 0; d < depth; d++) {
 		path.steps[d].before = 1 + (d + shift) % 2;
 		path.steps[d].after = 1 + d % 2;
@@ -92,15 +91,15 @@ enum {
 	JOBS = ONES + TWOS + THREES + FRAMED + 1,
 };
 
-/* Neither inlined nor changed for who calls it. */
+/* Neither inlined nor specialized for its callers. */
 #if __has_attribute(noipa)
 #define APART __attribute__((noipa))
 #else
 #define APART __attribute__((noinline))
 #endif
 
-/* The shapes of the @job-th path; returns its depth. */
-static uint32_t APART shapes_of(unsigned job, enum jp_shape *shapes)
+/* Stores the shapes of path @job. Returns its depth. */
+static uint32_t APART choose_shapes(unsigned job, enum jp_shape *shapes)
 {
 	if (job < ONES) {
 		shapes[0] = ends[job];
@@ -120,7 +119,7 @@ static uint32_t APART shapes_of(unsigned job, enum jp_shape *shapes)
 		return 3;
 	}
 	job -= THREES;
-	if (job < FRAMED) { /* recursion: the ip alone does not tell the depth */
+	if (job < FRAMED) { /* recursion: the ip alone does not give the depth */
 		for (unsigned d = 0; d < 12; d++)
 			shapes[d] = d + 1 < 12 ? framed[job] : JP_SHAPE_FP;
 		return 12;
@@ -139,16 +138,16 @@ static void APART run_all(struct notes *notes)
 	for (int i = 0; i < notes->nr_native; i++)
 		notes->native[i] = (uintptr_t)trace[i];
 	raise(SIGSTOP); /* stepping starts here */
-	/* One place that calls: the native callers are the same for all. */
+	/* One call site, so that all paths have the same native callers. */
 	for (unsigned job = 0; job < JOBS; job++) {
 		enum jp_shape shapes[DEEP];
-		uint32_t depth = shapes_of(job, shapes);
+		uint32_t depth = choose_shapes(job, shapes);
 
 		run_shapes(shapes, depth, job);
 	}
 }
 
-static void child(const char *truth_path, struct notes *notes, int out)
+static void run_child(const char *truth_path, struct notes *notes, int out)
 {
 	struct jp_arena arena;
 	struct jp_error err;
@@ -168,7 +167,7 @@ static void child(const char *truth_path, struct notes *notes, int out)
 	place[1] = arena.size;
 	if (write(out, place, sizeof(place)) != sizeof(place))
 		_exit(2);
-	/* The unwinder's first run loads and resolves much: that is not stepped through. */
+	/* Run the unwinder once before stepping: its first run loads libraries. */
 	run_shapes((enum jp_shape[]){JP_SHAPE_FP}, 1, 0);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		_exit(NOT_TRACED);
@@ -183,8 +182,8 @@ static bool read_words(pid_t pid, uint64_t at, uint64_t *words, size_t count)
 	return process_vm_readv(pid, &to, 1, &from, 1, 0) == (ssize_t)(count * 8);
 }
 
-/* The rule of perf_callchain_user(). A page of the child is read once per walk. */
-static uint32_t kernel_walk(pid_t pid, const struct user_regs_struct *regs, uint64_t *chain)
+/* Walks like perf_callchain_user(); reads each page of the child once. */
+static uint32_t walk_like_kernel(pid_t pid, const struct user_regs_struct *regs, uint64_t *chain)
 {
 	uint64_t fp = regs->rbp, page[512], at = UINT64_MAX, frame[2];
 	uint32_t count = 0;
@@ -206,8 +205,8 @@ static uint32_t kernel_walk(pid_t pid, const struct user_regs_struct *regs, uint
 	return count;
 }
 
-static bool complain(const struct following *following, const struct user_regs_struct *regs,
-		     const char *what)
+static bool report_difference(const struct following *following,
+			      const struct user_regs_struct *regs, const char *what)
 {
 	printf("# step %lu: ip arena+%#llx sp %#llx bp %#llx, %u emitted frames: %s\n",
 	       following->steps, regs->rip - following->arena, regs->rsp, regs->rbp,
@@ -215,8 +214,8 @@ static bool complain(const struct following *following, const struct user_regs_s
 	return false;
 }
 
-/* A name ends with what tells it from other processes' ones: "fp_0123abcd". JP_SHAPES: of none. */
-static enum jp_shape shape_of(const char *name)
+/* Returns the shape in a name such as "fp_0123abcd", or JP_SHAPES. */
+static enum jp_shape find_shape(const char *name)
 {
 	const char *end = strrchr(name, '_');
 	size_t length = end ? (size_t)(end - name) : 0;
@@ -228,8 +227,8 @@ static enum jp_shape shape_of(const char *name)
 	return shape;
 }
 
-/* One instruction of emitted code is about to run. */
-static bool agrees(struct following *following, const struct user_regs_struct *regs)
+/* Compares all three findings before an instruction of emitted code. */
+static bool check_step(struct following *following, const struct user_regs_struct *regs)
 {
 	struct jp_truth_stack *stack = &following->stack;
 	uint64_t now = jp_clock_now(), chain[MOST];
@@ -240,35 +239,35 @@ static bool agrees(struct following *following, const struct user_regs_struct *r
 
 	code = jp_truth_code_at(following->truth, following->child, regs->rip, now);
 	if (!code)
-		return complain(following, regs, "no code known there");
+		return report_difference(following, regs, "no code known there");
 	/* DUMP: every caller, by call and ret, then the native frames. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_DUMP, stack);
-	/* Of those that left by a jump nothing is on the stack. */
+	/* Functions that made a tail call are in the path, but not on the stack. */
 	if (answer != JP_STACK_FOUND || stack->depth < depth ||
 	    stack->activation->path->functions[stack->depth] != code ||
 	    stack->nr_whole < depth + 2 || stack->whole[0] != regs->rip)
-		return complain(following, regs, "not found, or at another depth");
-	/* The shadow reaches to run_all(); what calls that, backtrace() has told before. */
+		return report_difference(following, regs, "not found, or at another depth");
+	/* The shadow ends at run_all(), whose callers backtrace() found before. */
 	for (uint32_t i = 0; i < following->nr_shadow; i++) {
 		if (stack->whole[1 + i] != following->shadow[following->nr_shadow - 1 - i])
-			return complain(following, regs, "a caller is not the one that called");
+			return report_difference(following, regs, "a wrong caller");
 	}
 	count = stack->nr_whole - 1 - following->nr_shadow;
 	if ((int)count != following->notes->nr_native - 1 ||
 	    memcmp(stack->whole + 1 + following->nr_shadow, following->notes->native + 1,
 		   count * sizeof(uint64_t)))
-		return complain(following, regs, "the native root is not backtrace()'s");
-	/* CHAIN: what the rule meets, to the end. */
+		return report_difference(following, regs, "the native root is not backtrace()'s");
+	/* CHAIN: the frames that the rule finds, to the end. */
 	answer = jp_truth_stack_at(following->truth, following->child, following->child, now, 0,
 				   regs->rip, regs->rsp, JP_CHAIN, stack);
-	count = kernel_walk(following->child, regs, chain);
+	count = walk_like_kernel(following->child, regs, chain);
 	if (answer != JP_STACK_FOUND || stack->nr_seen != count ||
 	    memcmp(stack->seen, chain, count * sizeof(*chain)))
-		return complain(following, regs, "the kernel's rule meets something else");
-	shape = shape_of(code->name);
+		return report_difference(following, regs, "the kernel's rule finds another chain");
+	shape = find_shape(code->name);
 	if (shape == JP_SHAPES)
-		return complain(following, regs, "a function of no shape");
+		return report_difference(following, regs, "a function of no shape");
 	following->found[shape]++;
 	for (uint32_t i = 0; i < code->layout->count; i++)
 		if (code->layout->insns[i].offset == stack->offset)
@@ -276,12 +275,12 @@ static bool agrees(struct following *following, const struct user_regs_struct *r
 	return true;
 }
 
-static bool in_arena(const struct following *following, uint64_t ip)
+static bool is_in_arena(const struct following *following, uint64_t ip)
 {
 	return ip - following->arena < following->arena_size;
 }
 
-/* Loads the truth as it is now that the child has said where it enters. */
+/* Reloads the truth after the child recorded an ENTER. */
 static bool reload(struct following *following)
 {
 	struct jp_error err;
@@ -296,8 +295,8 @@ static bool reload(struct following *following)
 	return following->truth && !following->truth->torn && !following->truth->overflow;
 }
 
-/* Makes every function of the child start with int3, or with its own bytes again. */
-static bool plant(const struct following *following, bool traps)
+/* Replaces the first byte of every function by int3, or restores it. */
+static bool set_traps(const struct following *following, bool traps)
 {
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
 		uint64_t own = following->first_words[shape];
@@ -309,12 +308,13 @@ static bool plant(const struct following *following, bool traps)
 	return true;
 }
 
-/* Lets the child go on by one instruction, or (@far) to the next function. 1: stopped there. */
-static int advance(struct following *following, bool far, struct user_regs_struct *regs)
+/* Runs the child for one instruction or, if @far, to the next function. Returns 1 if it stopped
+ * there, 0 if it exited, -1 on error. */
+static int advance_child(struct following *following, bool far, struct user_regs_struct *regs)
 {
 	int status;
 
-	if (far && !plant(following, true))
+	if (far && !set_traps(following, true))
 		return -1;
 	if (ptrace(far ? PTRACE_CONT : PTRACE_SINGLESTEP, following->child, NULL, NULL) ||
 	    waitpid(following->child, &status, 0) < 0)
@@ -329,7 +329,7 @@ static int advance(struct following *following, bool far, struct user_regs_struc
 		return -1;
 	if (far) {
 		regs->rip--;
-		if (!plant(following, false) ||
+		if (!set_traps(following, false) ||
 		    ptrace(PTRACE_SETREGS, following->child, NULL, regs))
 			return -1;
 	}
@@ -358,7 +358,7 @@ static bool follow_call(struct following *following, const struct user_regs_stru
  * Steps the child to its end. The first path is followed from the C function that calls it; the
  * native callers of the others are the same, and the child runs freely from path to path.
  */
-static bool follow(struct following *following)
+static bool follow_child(struct following *following)
 {
 	struct user_regs_struct regs, old;
 	bool far = false;
@@ -366,8 +366,8 @@ static bool follow(struct following *following)
 
 	if (ptrace(PTRACE_GETREGS, following->child, NULL, &old))
 		return false;
-	while ((went = advance(following, far, &regs)) > 0) {
-		bool inside = in_arena(following, regs.rip);
+	while ((went = advance_child(following, far, &regs)) > 0) {
+		bool inside = is_in_arena(following, regs.rip);
 
 		if (far) {
 			uint64_t back;
@@ -380,36 +380,37 @@ static bool follow(struct following *following)
 			return false;
 		}
 		if (inside) {
-			if (far || (!in_arena(following, old.rip) && regs.rsp == old.rsp - 8)) {
+			if (far || (!is_in_arena(following, old.rip) && regs.rsp == old.rsp - 8)) {
 				following->base = following->nr_shadow - 1;
 				if (!reload(following))
 					return false;
 			}
 			following->steps++;
-			if (!agrees(following, &regs))
+			if (!check_step(following, &regs))
 				return false;
 		}
-		far = !inside && (far || in_arena(following, old.rip));
+		far = !inside && (far || is_in_arena(following, old.rip));
 		old = regs;
 	}
 	return went == 0;
 }
 
 /* Every instruction of every shape must have been stepped on. */
-static void coverage(const struct following *following)
+static void check_coverage(const struct following *following)
 {
 	for (unsigned shape = 0; shape < JP_SHAPES; shape++) {
 		struct jp_emitted emitted;
 		uint32_t missed = 0;
 
-		/* It leaves for the vDSO: breakpoints go there (study frame-pointers, vdso). */
+		/* It calls the vDSO, which the study frame-pointers covers with breakpoints. */
 		if (shape == JP_SHAPE_CLOCK)
 			continue;
 		jp_shape_emit(shape, NULL, 0, &emitted);
 		for (uint32_t i = 0; i < emitted.nr_insns; i++)
 			missed += !following->visited[shape][i];
-		check(!missed && emitted.nr_insns, "%s: all %u instructions hit, in %lu steps",
-		      jp_shape_text(shape), emitted.nr_insns, following->found[shape]);
+		check(!missed && emitted.nr_insns,
+		      "%s: all %u instructions are stepped on, in %lu steps", jp_shape_text(shape),
+		      emitted.nr_insns, following->found[shape]);
 	}
 }
 
@@ -428,7 +429,7 @@ int main(void)
 	fflush(stdout);
 	following.child = fork();
 	if (!following.child)
-		child(following.truth_path, notes, out[1]);
+		run_child(following.truth_path, notes, out[1]);
 	good = following.child > 0 && read(out[0], place, sizeof(place)) == sizeof(place) &&
 	       waitpid(following.child, &status, 0) > 0;
 	if (good && WIFEXITED(status) && WEXITSTATUS(status) == NOT_TRACED) {
@@ -437,7 +438,7 @@ int main(void)
 	}
 	good = good && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP &&
 	       !ptrace(PTRACE_SETOPTIONS, following.child, NULL, PTRACE_O_EXITKILL);
-	check(good, "a child stops before its paths");
+	check(good, "the child stops before its paths");
 	following.arena = place[0];
 	following.arena_size = place[1];
 	for (unsigned shape = 0; shape < JP_SHAPES && good; shape++) {
@@ -445,11 +446,11 @@ int main(void)
 		good = read_words(following.child, place[2 + shape], &following.first_words[shape],
 				  1);
 	}
-	good = good && follow(&following);
-	printf("# %lu instructions in %lu stays\n", following.steps, following.activations);
-	check(good, "at each instruction depth, callers and the kernel's chain are as predicted");
+	good = good && follow_child(&following);
+	printf("# %lu instructions in %lu activations\n", following.steps, following.activations);
+	check(good, "depth, callers and the kernel's chain are as predicted at each instruction");
 	check(following.activations == JOBS, "every path was run");
-	coverage(&following);
+	check_coverage(&following);
 	if (!good && following.child > 0)
 		kill(following.child, SIGKILL);
 	jp_truth_free(following.truth);

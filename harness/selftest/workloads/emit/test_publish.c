@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the publishers write, right and wrong on request, is what the readers read; and no file of
- * others is written into. */
+/* Publishers write right and, on request, wrong jitdumps and perf maps, which our readers read
+ * back; they never write to foreign files. */
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -14,7 +14,7 @@ enum { COUNT = 40, THREADS = 4 };
 static unsigned char code[64];
 static char dump[128], map[128]; /* of this process */
 
-static void paths(void)
+static void set_paths(void)
 {
 	snprintf(dump, sizeof(dump), "%s/jit-%d.dump", scratch, getpid());
 	snprintf(map, sizeof(map), "%s/perf-%d.map", scratch, getpid());
@@ -51,15 +51,15 @@ static int publish_all(const char *how, const char *with)
 	return ret ? ret : jp_publish_end();
 }
 
-/* What is found in a jitdump. */
+/* Contents of a jitdump. */
 struct found {
 	unsigned of[JP_JITDUMP_TYPES], good, backwards, debug_first, unaligned;
-	int end; /* what jp_jitdump_next() said at last */
+	int end; /* the last result of jp_jitdump_next() */
 	uint32_t header;
 	bool code_right, vma_right, lines_right;
 };
 
-static bool right_lines(const struct jp_jitdump_record *record)
+static bool lines_are_right(const struct jp_jitdump_record *record)
 {
 	struct jp_jitdump_line line;
 	size_t at = 0;
@@ -74,7 +74,7 @@ static bool right_lines(const struct jp_jitdump_record *record)
 	return count == record->debug.count && count > 1;
 }
 
-static struct found look(const char *path)
+static struct found read_dump(const char *path)
 {
 	struct jp_error err = {""};
 	struct jp_jitdump *file = jp_jitdump_open(path, getuid(), &err);
@@ -92,7 +92,7 @@ static struct found look(const char *path)
 		found.of[record.type]++;
 		found.unaligned += record.at % 8 != 0;
 		if (record.type == JP_JITDUMP_DEBUG_INFO) {
-			found.lines_right &= right_lines(&record);
+			found.lines_right &= lines_are_right(&record);
 			debug = true;
 		}
 		if (record.type != JP_JITDUMP_LOAD)
@@ -112,10 +112,11 @@ static struct found look(const char *path)
 	return found;
 }
 
-/* How many functions the perf map has at their first byte, and at a later one; its bad lines. */
-static uint64_t map_has(unsigned *first, unsigned *later)
+/* Counts functions that the perf map has at their first byte, and at a later byte. Returns the
+ * number of bad lines. */
+static uint64_t count_in_map(unsigned *first, unsigned *later)
 {
-	struct jp_perf_map *read = perf_map_of(map, -1, NULL);
+	struct jp_perf_map *read = read_perf_map(map, -1, NULL);
 	const uint64_t bad = read ? jp_perf_map_bad_lines(read) : UINT64_MAX;
 
 	*first = *later = 0;
@@ -134,25 +135,25 @@ static uint64_t map_has(unsigned *first, unsigned *later)
 	return bad;
 }
 
-static void write_right(const char *with)
+static void test_right_files(const char *with)
 {
 	unsigned first, later;
 	struct found found;
 
-	check(!publish_all("both", with), "both are published with %s", with);
-	found = look(dump);
+	check(!publish_all("both", with), "jitdump and perf map are published with %s", with);
+	found = read_dump(dump);
 	check(!found.end && found.good == COUNT && found.of[JP_JITDUMP_LOAD] == COUNT &&
 		      found.of[JP_JITDUMP_MOVE] == 1 && found.of[JP_JITDUMP_CLOSE] == 1 &&
 		      found.of[JP_JITDUMP_UNWINDING_INFO] == COUNT && found.code_right &&
 		      found.vma_right && !found.backwards,
-	      "the jitdump has all, in order of time");
+	      "the jitdump has all functions in order of time");
 	check(found.of[JP_JITDUMP_DEBUG_INFO] == (strncmp(with, "debug", 5) ? 0 : COUNT) &&
 		      found.debug_first == found.of[JP_JITDUMP_DEBUG_INFO] && found.lines_right,
-	      "with lines where they were asked for, before the code");
-	check(!map_has(&first, &later) && first == COUNT && later == COUNT, "the perf map has all");
+	      "line entries precede the code if requested");
+	check(!count_in_map(&first, &later) && first == COUNT && later == COUNT, "the map has all");
 }
 
-static void write_wrong(void)
+static void test_wrong_dumps(void)
 {
 	struct jp_error err = {""};
 	static const struct {
@@ -179,14 +180,14 @@ static void write_wrong(void)
 		struct found found;
 
 		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
-		found = look(dump);
+		found = read_dump(dump);
 		check(found.good == faults[i].good && found.debug_first == faults[i].debug_first &&
 			      found.backwards == faults[i].backwards &&
 			      found.end == faults[i].end && found.header == faults[i].header &&
 			      found.code_right == faults[i].code &&
 			      found.vma_right == faults[i].vma &&
 			      !found.of[JP_JITDUMP_CLOSE] == !faults[i].closed,
-		      "%s is wrong in this and nothing else", faults[i].fault);
+		      "%s has this fault alone", faults[i].fault);
 	}
 	check(!publish_all("jitdump:version-2", "debug") &&
 		      !jp_jitdump_open(dump, getuid(), &err) &&
@@ -197,13 +198,13 @@ static void write_wrong(void)
 		      jp_publish_begin("none:cut", scratch) == -EINVAL &&
 		      jp_publish_begin("all", scratch) == -EINVAL &&
 		      jp_publish_with("debug,lines") == -EINVAL,
-	      "what nobody knows is refused");
+	      "unknown requests are refused");
 	check(!jp_publish_begin("none", scratch) && !publish(1) && !jp_publish_extras() &&
 		      !jp_publish_end(),
 	      "none publishes nothing");
 }
 
-static void write_wrong_maps(void)
+static void test_wrong_maps(void)
 {
 	static const struct {
 		const char *fault;
@@ -225,30 +226,30 @@ static void write_wrong_maps(void)
 		FILE *file;
 
 		if (owner && getuid()) {
-			check(publish_all(faults[i].fault, "debug") == -EPERM, "only root can");
+			check(publish_all(faults[i].fault, "debug") == -EPERM, "chown needs root");
 			continue;
 		}
 		check(!publish_all(faults[i].fault, "debug"), "%s is written", faults[i].fault);
-		map_has(&first, &later);
+		count_in_map(&first, &later);
 		file = fopen(map, "re");
 		if (file && !fgets(line, sizeof(line), file))
 			line[0] = '\0';
 		check(first == faults[i].first && later == faults[i].later &&
 			      strcspn(line, "\n") == faults[i].line && file &&
 			      !fstat(fileno(file), &st) && owner == (st.st_uid != getuid()),
-		      "%s is wrong in this and nothing else", faults[i].fault);
+		      "%s has this fault alone", faults[i].fault);
 		if (file)
 			fclose(file);
 	}
 	unlink(map);
 	check(!jp_publish_begin("map:late", scratch) && !publish(0) && !stat(map, &st) &&
 		      !st.st_size && !jp_publish_end() && !stat(map, &st) && st.st_size,
-	      "a late map is empty until the end");
+	      "a late perf map is empty until the end");
 	unlink(map);
 }
 
-/* Is the file mapped executable? */
-static int marked(const char *path)
+/* Returns how often the file is mapped executable. */
+static int count_markers(const char *path)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -261,7 +262,7 @@ static int marked(const char *path)
 	return count;
 }
 
-static void mark(void)
+static void test_markers(void)
 {
 	static const struct {
 		const char *how;
@@ -273,14 +274,14 @@ static void mark(void)
 	for (size_t i = 0; i < 3; i++) {
 		int first, last, ret = jp_publish_begin(markers[i].how, scratch);
 
-		first = marked(dump);
+		first = count_markers(dump);
 		for (unsigned n = 0; n < COUNT; n++)
 			ret = ret ? ret : publish(n);
-		last = marked(dump);
+		last = count_markers(dump);
 		ret = ret ? ret : jp_publish_end();
 		check(!ret && first == markers[i].at_first && last == markers[i].at_last &&
-			      !marked(dump),
-		      "%s: markers before the code %d, after it %d", markers[i].how, first, last);
+			      !count_markers(dump),
+		      "%s: %d markers before the code, %d after", markers[i].how, first, last);
 	}
 }
 
@@ -292,13 +293,13 @@ static void *publish_some(void *first)
 	return NULL;
 }
 
-static void write_together(void)
+static void test_threads(void)
 {
 	pthread_t threads[THREADS];
 	void *failed = NULL;
 	struct found found;
 
-	check(!jp_publish_begin("both", scratch), "threads publish");
+	check(!jp_publish_begin("both", scratch), "threads begin to publish");
 	for (uintptr_t i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, publish_some, (void *)(1 + i * COUNT));
 	for (int i = 0; i < THREADS; i++) {
@@ -308,18 +309,18 @@ static void write_together(void)
 		failed = ret ? ret : failed;
 	}
 	jp_publish_end();
-	found = look(dump);
+	found = read_dump(dump);
 	check(!failed && found.good == THREADS * COUNT && !found.end && !found.backwards,
-	      "their records are whole and in order");
+	      "records of several threads are whole and in order");
 }
 
-static void write_forked(void)
+static void test_fork(void)
 {
 	struct found found;
 	int status = -1;
 	pid_t child;
 
-	check(!jp_publish_begin("both", scratch) && !publish(1), "a process that will fork");
+	check(!jp_publish_begin("both", scratch) && !publish(1), "a process publishes, then forks");
 	fflush(stdout);
 	child = fork();
 	if (!child) {
@@ -327,72 +328,72 @@ static void write_forked(void)
 		bool good = !jp_publish_forked() && !publish(2) && !publish(3);
 
 		strcpy(parents, dump);
-		paths();
-		good = good && marked(dump) && !marked(parents) && !jp_publish_end();
-		_exit(good && look(dump).good == 2 ? 0 : 1);
+		set_paths();
+		good = good && count_markers(dump) && !count_markers(parents) && !jp_publish_end();
+		_exit(good && read_dump(dump).good == 2 ? 0 : 1);
 	}
 	waitpid(child, &status, 0);
-	check(!status, "a forked child has a jitdump and a marker of its own");
-	check(!publish(4) && !jp_publish_end(), "its parent goes on");
-	found = look(dump);
-	check(found.good == 2 && !found.end, "and finds its own records only");
+	check(!status, "a forked child has its own jitdump and marker");
+	check(!publish(4) && !jp_publish_end(), "the parent continues to publish");
+	found = read_dump(dump);
+	check(found.good == 2 && !found.end, "the parent's jitdump has its own records alone");
 }
 
-static void refuse(const char *what, const char *how, const char *path)
+static void check_refusal(const char *what, const char *how, const char *path)
 {
 	struct stat before, after;
 
 	lstat(path, &before);
 	check(jp_publish_begin(how, scratch) < 0 && !lstat(path, &after) &&
 		      before.st_ino == after.st_ino && before.st_size == after.st_size,
-	      "%s: is refused, and stays", what);
+	      "%s is refused and unchanged", what);
 	remove(path);
 }
 
-static void keep_off(void)
+static void test_foreign_files(void)
 {
 	const char *victim = scratch_path("victim");
 	struct stat stale, fresh;
 	int fd;
 
-	check(scratch_write(victim, "precious", 8), "a file of others");
+	check(scratch_write(victim, "precious", 8), "a foreign file is made");
 	remove(dump);
 	remove(map);
-	check(!symlink(victim, dump) && !symlink(victim, map), "links that lead to it");
-	refuse("a link at the jitdump's place", "jitdump", dump);
-	refuse("a link at the perf map's place", "map", map);
-	check(!stat(victim, &fresh) && fresh.st_size == 8, "it is untouched");
-	check(!mkfifo(dump, 0600) && !mkfifo(map, 0600), "FIFOs");
-	refuse("a FIFO at the jitdump's place", "jitdump", dump);
-	refuse("a FIFO at the perf map's place", "map", map);
+	check(!symlink(victim, dump) && !symlink(victim, map), "symbolic links to it are made");
+	check_refusal("a link at the jitdump's place", "jitdump", dump);
+	check_refusal("a link at the perf map's place", "map", map);
+	check(!stat(victim, &fresh) && fresh.st_size == 8, "the foreign file is unchanged");
+	check(!mkfifo(dump, 0600) && !mkfifo(map, 0600), "FIFOs are made");
+	check_refusal("a FIFO at the jitdump's place", "jitdump", dump);
+	check_refusal("a FIFO at the perf map's place", "map", map);
 	fd = open(dump, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (getuid() == 0 && !fchown(fd, 1, 1))
-		refuse("another user's file at the jitdump's place", "jitdump", dump);
+		check_refusal("another user's file at the jitdump's place", "jitdump", dump);
 	close(fd);
-	/* What an earlier process of the same pid left. */
+	/* A file of an earlier process with the same pid. */
 	fd = open(map, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file of ours");
+	check(write(fd, "stale", 5) == 5 && !fstat(fd, &stale), "a stale file is made");
 	check(!jp_publish_begin("map", scratch) && !lstat(map, &fresh) && fresh.st_size == 0 &&
 		      fresh.st_ino != stale.st_ino && (fresh.st_mode & 0777) == 0600 &&
 		      !jp_publish_end(),
-	      "is replaced by another, not written into");
+	      "a stale file is replaced by a new one");
 	close(fd);
 }
 
 int main(void)
 {
 	scratch_make("");
-	paths();
+	set_paths();
 	for (size_t i = 0; i < sizeof(code); i++)
 		code[i] = i;
-	write_right("unwinding");
-	write_right("debug,unwinding-apart");
-	write_right("debug-short");
-	write_wrong();
-	write_wrong_maps();
-	mark();
-	write_together();
-	write_forked();
-	keep_off();
+	test_right_files("unwinding");
+	test_right_files("debug,unwinding-apart");
+	test_right_files("debug-short");
+	test_wrong_dumps();
+	test_wrong_maps();
+	test_markers();
+	test_threads();
+	test_fork();
+	test_foreign_files();
 	return check_done();
 }
