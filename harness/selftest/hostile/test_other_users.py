@@ -25,12 +25,12 @@ class Outputs(other_users.OtherUsers):
         """A folder of theirs, where an ordinary victim may write, too."""
         os.mkdir(self.their(name))
         os.chmod(self.their(name), 0o777 if self.victim else 0o755)
-        return self.give(self.their(name))
+        return self.hand_over(self.their(name))
 
     def test_run_directory(self) -> None:
         """An empty folder of theirs, a link to one, a new one below theirs."""
         os.mkdir(self.their("empty"))
-        self.give(self.their("empty"))
+        self.hand_over(self.their("empty"))
         self.plant("link", lambda path: os.symlink(self.their("empty"), path))
         for name in ("empty", "link", "new", "empty/new"):
             with self.subTest(name):
@@ -105,7 +105,7 @@ class Outputs(other_users.OtherUsers):
         growth = self.fixture("growth")
         command = ["inject", "--jitdump-dir", growth, "-i", growth + "/perf.data", "-o"]
         os.mkdir(self.their("a.jit"), 0o777)
-        self.give(self.their("a.jit"))
+        self.hand_over(self.their("a.jit"))
         self.ours("ours")
         self.plant("b.jit", lambda path: os.symlink(self.place("ours"), path))
         os.mkdir(self.their("c.jit"))
@@ -120,7 +120,7 @@ class Outputs(other_users.OtherUsers):
         """A socket at an output's path stays one."""
         for name, arguments in self.outputs():
             with self.subTest(name):
-                path = self.plant(name, other_users.listening)
+                path = self.plant(name, other_users.make_dead_socket)
                 self.refused(*(path if word == "PATH" else word for word in arguments))
                 self.assertTrue(stat.S_ISSOCK(os.lstat(path).st_mode))
 
@@ -208,7 +208,7 @@ class Folders(other_users.OtherUsers):
     def test_temporary_folder(self) -> None:
         """TMPDIR is theirs: they could put a link in the place of what is made there."""
         os.mkdir(self.their("tmp"))
-        self.give(self.their("tmp"))
+        self.hand_over(self.their("tmp"))
         os.chmod(self.their("tmp"), 0o777)
         self.temporary(self.their("tmp"))
 
@@ -228,7 +228,7 @@ class Code(other_users.OtherUsers):
         canary = self.place("ran")
         files.write(self.their("share", "jitproof", "profiler", "perf.py"),
                     f"open({canary!r}, 'w')\n")
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         os.chown(self.their("bin", "jitproof"), 0, 0)
         for case in ("exact/anon", "process-tree/fork_exec.perf"):
             self.run_it("run", "-o", self.place(case.replace("/", "-")), case, timeout=60,
@@ -241,7 +241,7 @@ class Code(other_users.OtherUsers):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         files.write(path, text % self.place("ran"))
         os.chmod(path, 0o755)
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         return self.place("ran")
 
     def check(self, ran: str, *arguments: str, **more: Any) -> str:
@@ -316,7 +316,7 @@ class Code(other_users.OtherUsers):
         """What a workload makes and runs beside its truth, which is in a folder of theirs: they
         could put a library or a program of theirs in its place."""
         os.mkdir(self.their("truths"))
-        os.chmod(self.give(self.their("truths")), 0o777)
+        os.chmod(self.hand_over(self.their("truths")), 0o777)
         for words in (["dlopen_twice"], ["odd_paths"], ["replaced_binary"],
                       ["fork_exec", "--replace=/bin/true"]):
             truth = self.their("truths", words[0])
@@ -371,7 +371,7 @@ class Root(other_users.OtherUsers):
     def test_temporary_folder_of_adapters(self) -> None:
         """TMPDIR is theirs where jitproof makes nothing itself."""
         os.mkdir(self.their("tmp"))
-        self.give(self.their("tmp"))
+        self.hand_over(self.their("tmp"))
         done = self.run_it("run", "-o", self.place("run"), "process-tree/fork_exec.perf",
                            timeout=60, environment={"TMPDIR": self.their("tmp")})
         self.assertIn("is left out", done.stderr)
@@ -383,7 +383,7 @@ class Root(other_users.OtherUsers):
             os.makedirs(os.path.dirname(self.their(*names)), exist_ok=True)
             files.write(self.their(*names), "#!/bin/sh\n: > %s\n" % self.place("ran"))
             os.chmod(self.their(*names), 0o755)
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         for name, path in (("JITPROOF_PERF", "perf"), ("JITPROOF_SAMPLY", "perf"),
                            ("JITPROOF_SAMPLY", "./perf")):
             adapter = name.partition("_")[2].lower()
@@ -395,7 +395,7 @@ class Root(other_users.OtherUsers):
         os.rename(self.their("peers", "bin", "perf"), self.their("peers", "bin", "samply"))
         os.mkdir(self.place("peers"))
         shutil.copytree(self.their("peers", "bin"), self.place("peers", "bin"))
-        self.give(self.place("peers", "bin"))
+        self.hand_over(self.place("peers", "bin"))
         for peers in (self.their("peers"), self.place("peers")):
             with self.subTest(peers):
                 done = self.run_it("adapter", "check", "samply", timeout=60,
@@ -450,7 +450,7 @@ class Confined(other_users.OtherUsers):
         """Whose files are read, with their rights, cannot stop who reads them."""
         for name in ("anon", "growth", "memfd"):
             shutil.copytree(self.fixture(name), self.their(name))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         ours, full = os.pipe()
         fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
         with subprocess.Popen([self.program, "judge", self.theirs], stdout=full) as parent:

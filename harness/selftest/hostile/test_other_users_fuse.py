@@ -99,7 +99,7 @@ class Served(other_users.OtherUsers):
 
     def folder(self) -> str:
         os.mkdir(self.their("mount"))
-        return self.give(self.their("mount"))
+        return self.hand_over(self.their("mount"))
 
     def test_silent(self) -> None:
         """Nobody answers; whoever is not its owner is sent away by the kernel, root too."""

@@ -28,7 +28,7 @@ class Inputs(other_users.OtherUsers):
         path = self.their(name)
         shutil.rmtree(path, ignore_errors=True)
         shutil.copytree(self.fixture(name), path)
-        return self.give(path)
+        return self.hand_over(path)
 
     def judge(self, folder: str) -> str:
         return self.run_it("judge", *self.known(), folder).stdout
@@ -42,7 +42,7 @@ class Cases(Inputs):
         kinds: dict[str, other_users.Make] = {
             "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
             "device": lambda path: os.symlink("/dev/zero", path),
-            "sparse": other_users.sparse}
+            "sparse": other_users.make_sparse}
         if self.victim:  # who is told their own words, with rights of their own
             del kinds["hard"]
         for name in ("case", "truth", "perf.data", "injected.data", "maps", "capture", "outcome",
@@ -96,7 +96,7 @@ class Cases(Inputs):
         kinds: dict[str, other_users.Make] = {
             "link": self.link, "hard": self.hard, "fifo": os.mkfifo,
             "another's": lambda path: shutil.copy(growth + "/jit-12329.dump", path),
-            "sparse": other_users.sparse}
+            "sparse": other_users.make_sparse}
         for what, make in kinds.items():
             with self.subTest(what):
                 self.plant("jit-12329.dump", make)
@@ -108,12 +108,12 @@ class Cases(Inputs):
     def test_sparse(self) -> None:
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"]):
-            path = self.plant("huge.data", other_users.sparse)
+            path = self.plant("huge.data", other_users.make_sparse)
             with self.subTest(command):
                 self.refused(*command, path)
 
     def test_sockets(self) -> None:
-        path = self.plant("socket", other_users.listening)
+        path = self.plant("socket", other_users.make_dead_socket)
         for command in (["judge"], ["explain"], ["inject", "-o", self.place("out"), "-i"],
                         ["lint"], ["judge", "--truth", path], ["judge", "--elf", path]):
             with self.subTest(command):
@@ -181,7 +181,7 @@ class Cases(Inputs):
             deep = os.path.join(deep, "d" * 10)
             os.mkdir(deep)
         os.rename(folder, self.their("od\n" + ESCAPE.replace("/", "") + "ok 9 - forged"))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         done = self.run_it("judge", *self.known(), self.theirs)
         self.assertNotRegex(done.stdout + done.stderr, OBEYED)
         self.assertNotRegex(done.stdout, r"(?m)^ok 9")
@@ -395,9 +395,9 @@ class Named(Inputs):
         folder = self.their("elf")
         os.mkdir(folder)
         makes: dict[str, other_users.Make] = {
-            "fifo": os.mkfifo, "socket": other_users.listening, "link": self.link,
+            "fifo": os.mkfifo, "socket": other_users.make_dead_socket, "link": self.link,
             "hard": self.hard, "round": lambda path: os.symlink(".", path),
-            "all": lambda path: os.symlink("/", path), "sparse": other_users.sparse,
+            "all": lambda path: os.symlink("/", path), "sparse": other_users.make_sparse,
             "device": lambda path: os.mknod(path, 0o20666, os.makedev(1, 5)),
             "elf": lambda path: shutil.copy("/bin/true", path), ESCAPE.replace("/", ""): os.mkfifo}
         for name, make in makes.items():
@@ -407,7 +407,7 @@ class Named(Inputs):
         for _ in range(100):
             deep = os.path.join(deep, "d")
             os.mkdir(deep)
-        self.give(folder)
+        self.hand_over(folder)
         for name in (*makes, "nothing"):
             path = self.sampled("/usr/lib/" + name, self.victim)
             for command in (["judge", "--unwind"], ["explain"]):
@@ -419,7 +419,7 @@ class Named(Inputs):
         os.mkdir(self.their("elf"))
         for nth in range(20000):
             os.symlink("/bin/true", self.their("elf", str(nth)))
-        self.give(self.theirs)
+        self.hand_over(self.theirs)
         self.run_it("judge", "--unwind", "--elf", self.their("elf"),
                     self.sampled("/usr/lib/none", self.victim), timeout=10)
 

@@ -201,7 +201,7 @@ class Changing(other_users.OtherUsers):
         """Each command reads a file of theirs that is now whole, now cut short: PATH."""
         path = self.their(os.path.basename(name))
         shutil.copy(self.fixture(name), path)
-        self.give(path)
+        self.hand_over(path)
         code = ("data = open(a[0], 'rb').read()\nfd = os.open(a[0], os.O_RDWR)\non()\nwhile True:\n"
                 "    os.ftruncate(fd, len(data) // 3)\n    os.pwrite(fd, data, 0)\n")
         with self.their_python(code, path):
@@ -229,7 +229,7 @@ class Changing(other_users.OtherUsers):
         """It is now theirs, now a FIFO, a link to a device, to our secret."""
         path = self.their("perf.data")
         shutil.copy(self.fixture("growth", "perf.data"), path)
-        self.give(path)
+        self.hand_over(path)
         kinds: dict[str, other_users.Make] = {
             "fifo": os.mkfifo, "link": self.link,
             "device": lambda to: os.symlink("/dev/watchdog", to),

@@ -499,7 +499,7 @@ class Records(Injecting):
 
     def test_other_byte_order(self) -> None:
         perf = self.one_load()
-        files.write_bytes(self.input, byte_order.turn_file(perf))
+        files.write_bytes(self.input, byte_order.swap_file(perf))
         self.assertIn("this machine's byte order", self.run_inject(status=99).stderr)
 
 

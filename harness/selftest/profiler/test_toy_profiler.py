@@ -20,7 +20,7 @@ DATA = """
         attr = struct.pack("<IIQQQQQ32xQIi40x", 1, 136, 0, 1_000_000, 0x1027, 0, 1 << 18 | 1 << 25,
                            0x1c0, 0, 1)
         body = b""
-        for now, tid, frames, bp, sp in self.seen:
+        for now, tid, frames, bp, sp in self.taken:
             sample = struct.pack("<QIIQQQ%dQQ" % len(frames), frames[0], self.pid, tid, now,
                                  len(frames) + 1, 2**64 - 512, *frames, 2) + bp + sp
             body += struct.pack("<IHH", 9, 2, 16 + len(sample)) + sample

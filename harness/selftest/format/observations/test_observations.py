@@ -43,7 +43,7 @@ class Observed(Folder):
         rd.write_facts(self.dir, {key: value for key, value in facts.items()
                                   if key not in ("first_enabled", "order", "counted")})
         self.stream = observed.convert(perf, declares,
-                                       observed.Names(self.dir).at if names else None,
+                                       observed.Names(self.dir).name_at if names else None,
                                        int(1e9 / 299) if fixture == "witness" else 0)
 
     def judge(self) -> dict[str, Any]:
