@@ -165,7 +165,7 @@ class Counts(Made):
         self.assertEqual([one["pid"] for one in found["processes"]], [PID])
 
     def test_program(self) -> None:
-        """The program is the exec'ed file, or the file with the process's name, not the first one."""
+        """The program is the exec'ed file, or the file with the process's name, not the first."""
         low, late, long = 0x200000, 0x7e0000000000, "a-name-of-more-than-15"
         cases: list[tuple[int, list[tuple[Any, ...]], list[int]]] = [
             # Attached to: a library below the program.
@@ -245,14 +245,15 @@ class Deferred(Made):
         # defer_callchain, defer_output
         self.perf.attrs[0].flags |= 3 << 38
 
-    def add_deferred_sample(self, time: int = 100, cookie: int = COOKIE, tid: int = PID) -> rd.Sample:
+    def add_deferred_sample(self, time: int = 100, cookie: int = COOKIE,
+                            tid: int = PID) -> rd.Sample:
         made = self.sample(kernel=(2**64 - 2**20,), time=time)
         made.chain += [self.MARKER, cookie]
         made.tid = tid
         return made
 
     def add_deferred_chain(self, *user: int, time: int = 200, cookie: int = COOKIE, tid: int = PID,
-             count: int | None = None) -> None:
+                           count: int | None = None) -> None:
         count = len(user) if count is None else count
         payload = struct.pack(f"<QQ{len(user)}Q", cookie, count, *user)
         self.add(self.perf.side(self.RECORD, payload, time, rd.USER, PID, tid))
@@ -465,7 +466,7 @@ class Stacks(Made):
                           self.stacks("--frame-pointers")], [("root", 3)])
 
     def test_methods(self) -> None:
-        """dump_fp needs no file, and stores a final 0 as the kernel does; dump_cfi needs the file."""
+        """dump_fp needs no file, and stores a final 0 as the kernel does; dump_cfi needs it."""
         self.dump(self.SP + 32, MAIN + 0x20, self.SP + 48, MAIN + 0x40, 0, 0)
         for method, stop in (("dump", ("no-elf", 2)), ("dump_fp", ("root", 4)),
                              ("dump_cfi", ("no-cfi", 1))):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names that `jitproof judge --json` counts: each source of a name and each reason for none, on files
-made by hand; and the same counts as the installed perf on real captures."""
+"""Names that `jitproof judge --json` counts: each source of a name and each reason for none, on
+files made by hand; and the same counts as the installed perf on real captures."""
 
 import os
 import shutil

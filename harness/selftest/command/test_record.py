@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof record` beside other profilers. If another profiler requests build ids, kernels 6.1 to 7.1
-mark records of jitproof as such, too, though they hold inodes."""
+"""`jitproof record` beside other profilers. If another profiler requests build ids, kernels 6.1 to
+7.1 mark records of jitproof as such, too, though they hold inodes."""
 
 import json
 import os

@@ -107,7 +107,7 @@ class PerfMaps(Explained):
         self.assertIn("Compiler.perfmap", found["remedy"])
 
     def text_in_memory(self, start: int, *sizes: int) -> None:
-        """Replaces text of /usr/bin/big by anonymous memory, as for large pages; a map names JIT code."""
+        """Replaces text of /usr/bin/big by anonymous memory, beside named JIT code."""
         self.publish((CODE, 0x1000, "all"))
         self.map("/usr/bin/big", FILE, 0x6000)
         for size in sizes:
@@ -235,7 +235,7 @@ class PerfMaps(Explained):
         self.expect("no-name-source")
 
     def test_map_of_the_parent_for_inherited_code(self) -> None:
-        """The child's mapping record covers inherited code: its own map is read, and lacks the code."""
+        """The child's mapping record covers inherited code, which its own map lacks."""
         self.publish((CODE, 0x100, "inherited"), pid=OTHER)
         self.publish((CODE + 0x200, 0x100, "own"))
         self.add(self.perf.fork(PID, OTHER, 6), self.perf.comm(PID, PID, "java", 8))
@@ -419,8 +419,8 @@ class Files(Explained):
         self.assertIn("after the recording", found["evidence"][1])
 
     def test_another_since_the_recording(self) -> None:
-        """The header has the build id of a file with another inode, which replaced the recorded file
-        before the end of the recording."""
+        """The header has the build id of a file with another inode, which replaced the recorded
+        file before the end of the recording."""
         os.chmod(os.path.dirname(self.path), 0o755)
         self.root = "/"
         other = self.write("other", "other.so")

@@ -36,7 +36,7 @@ class Swapper:
     def __init__(self, raw: bytes) -> None:
         self.raw, self.at, self.out = bytes(raw), 0, b""
 
-    def take(self, layout: str) -> tuple[int, ...]:
+    def swap(self, layout: str) -> tuple[int, ...]:
         values = struct.unpack_from("<" + layout, self.raw, self.at)
         self.at += struct.calcsize("<" + layout)
         self.out += struct.pack(">" + layout, *values)
@@ -54,7 +54,7 @@ def swap_attr(raw: bytes) -> bytes:
     """Swaps a perf_event_attr: sample_max_stack has 16 bits, the flags are bit fields."""
     layout = "II" + "Q" * 4 + "8sII" + "Q" * 4 + "IiQIHHII" + "Q" * 3
     swapper = Swapper(raw.ljust(struct.calcsize("<" + layout), b"\0"))
-    swapper.take(layout)
+    swapper.swap(layout)
     return (swapper.out[:40] + reverse_bits(raw[40:48]) + swapper.out[48:])[:len(raw)]
 
 
@@ -62,22 +62,22 @@ def swap_feature(number: int, raw: bytes) -> bytes | None:
     """Returns the swapped feature, or None if the output omits features of this number."""
     swapper = Swapper(raw)
     if number in STRINGS:
-        swapper.take("I")
+        swapper.swap("I")
         swapper.keep(swapper.left())
     elif number == 11:
-        for _ in range(swapper.take("I")[0]):
-            swapper.keep(swapper.take("I")[0])
+        for _ in range(swapper.swap("I")[0]):
+            swapper.keep(swapper.swap("I")[0])
     elif number == 2:
         while swapper.left():
-            size = swapper.take("IHH")[2]
-            swapper.take("I")
+            size = swapper.swap("IHH")[2]
+            swapper.swap("I")
             swapper.keep(size - 12)
     elif number == 7:
-        swapper.take("II")
+        swapper.swap("II")
     elif number == 33:
-        swapper.take("II")
+        swapper.swap("II")
     elif number in (21, 23):
-        swapper.take(f"{swapper.left() // 8}Q")
+        swapper.swap(f"{swapper.left() // 8}Q")
     else:
         return None
     return swapper.out
@@ -86,14 +86,14 @@ def swap_feature(number: int, raw: bytes) -> bytes | None:
 def swap_tail(swapper: Swapper, kind: int) -> None:
     for bit in (rd.TID, rd.TIME, rd.ID, rd.STREAM_ID, rd.CPU, rd.IDENTIFIER):
         if kind & bit:
-            swapper.take("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
 
 
 def swap_counts(swapper: Swapper, form: int) -> None:
     """Swaps the PERF_SAMPLE_READ part of a sample; @form is the attr's read_format."""
     each = 1 + bool(form & 4) + bool(form & 16)
-    many = swapper.take("Q")[0] if form & 8 else 1
-    swapper.take(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
+    many = swapper.swap("Q")[0] if form & 8 else 1
+    swapper.swap(f"{bool(form & 1) + bool(form & 2) + many * each}Q")
 
 
 def swap_sample(raw: bytes, attr: rd.Attr) -> bytes:
@@ -103,22 +103,22 @@ def swap_sample(raw: bytes, attr: rd.Attr) -> bytes:
     for bit in (rd.IDENTIFIER, rd.IP, rd.TID, rd.TIME, rd.ADDR, rd.ID, rd.STREAM_ID, rd.CPU,
                 rd.PERIOD):
         if kind & bit:
-            swapper.take("II" if bit in (rd.TID, rd.CPU) else "Q")
+            swapper.swap("II" if bit in (rd.TID, rd.CPU) else "Q")
     if kind & READ:
         swap_counts(swapper, struct.unpack_from("<Q", attr.raw, 32)[0])
     if kind & rd.CALLCHAIN:
-        swapper.take(f"{swapper.take('Q')[0]}Q")
+        swapper.swap(f"{swapper.swap('Q')[0]}Q")
     if kind & rd.RAW:
-        swapper.keep(swapper.take("I")[0])
+        swapper.keep(swapper.swap("I")[0])
     if kind & BRANCH_STACK:
-        swapper.take(f"{3 * swapper.take('Q')[0]}Q")
-    if kind & rd.REGS_USER and swapper.take("Q")[0]:
-        swapper.take(f"{len(attr.registers())}Q")
+        swapper.swap(f"{3 * swapper.swap('Q')[0]}Q")
+    if kind & rd.REGS_USER and swapper.swap("Q")[0]:
+        swapper.swap(f"{len(attr.registers())}Q")
     if kind & rd.STACK_USER:
-        size = swapper.take("Q")[0]
+        size = swapper.swap("Q")[0]
         swapper.keep(size)
         if size:
-            swapper.take("Q")
+            swapper.swap("Q")
     return swapper.out
 
 
@@ -137,11 +137,11 @@ def swap_record(record: rd.Record, attr: rd.Attr) -> bytes | None:
         layout = MMAP2_BUILD_ID
     elif record.kind == rd.MMAP2 and raw[56:57] in b"/[":  # without protection and flags
         layout = BODIES[rd.MMAP2][:-2]
-    swapper.take(layout)
+    swapper.swap(layout)
     if record.kind in NAMED:
         swapper.keep(swapper.left(tail))
     else:
-        swapper.take(f"{swapper.left(tail) // 8}Q")
+        swapper.swap(f"{swapper.left(tail) // 8}Q")
     swap_tail(swapper, kind)
     return swapper.out
 

@@ -53,9 +53,9 @@ class Recorded(Folder):
 
     def setUp(self) -> None:
         super().setUp()
-        self.take(self.fixture)
+        self.copy_fixture(self.fixture)
 
-    def take(self, fixture: str) -> None:
+    def copy_fixture(self, fixture: str) -> None:
         self.dir = self.place(fixture)
         shutil.copytree(os.path.join(FIXTURES, fixture), self.dir)
         self.perf = rd.PerfData.load(self.path_of("perf.data"))

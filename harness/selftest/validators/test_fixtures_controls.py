@@ -50,7 +50,7 @@ class Counted(Recorded):
 
     def test_without_the_files(self) -> None:
         """The walk ends in the program, whose file is missing: predicted for each stack."""
-        self.take("memfd")
+        self.copy_fixture("memfd")
         judged = self.metrics()["predicted.dump"]["k"]
         self.assertGreater(judged, 30)
         for name in os.listdir(os.path.join(self.dir, "elf")):
@@ -66,7 +66,7 @@ class Counted(Recorded):
     def test_known_samples(self) -> None:
         """A sample is known in a mapping that is executable and has the right kind and name."""
         samples = len(self.perf.samples())
-        self.take("memfd")
+        self.copy_fixture("memfd")
         known = self.metrics()["coverage.samples"]
         self.assertEqual((known["k"], known["n"]), (samples, samples))
         maps = self.emitted_maps()
@@ -105,7 +105,7 @@ class Elsewhere(Recorded):
     def test_as_many_as_are_needed_and_most_of_them(self) -> None:
         self.move_samples(21)
         self.fails("21 samples are not where .*, 19 are:")
-        self.take("memfd")
+        self.copy_fixture("memfd")
         self.move_samples(20)
         self.errs("too little evidence: judged.chain is 20, the case needs 30")
 
@@ -114,7 +114,7 @@ class Elsewhere(Recorded):
         for sample in self.perf.samples()[29:]:
             self.perf.records.remove(sample)
         self.errs("nothing was checked: no sample was judged")
-        self.take("memfd")
+        self.copy_fixture("memfd")
         self.move_samples(40)
         for sample in self.perf.samples()[30:]:
             self.perf.records.remove(sample)

@@ -48,7 +48,7 @@ class Evidence(Recorded):
         """A LOST record of the second event, and of the tenth."""
         for count in (2, 10):
             shutil.rmtree(self.dir)
-            self.take(self.fixture)
+            self.copy_fixture(self.fixture)
             self.perf.attrs += [rd.Attr(self.perf.attrs[1].raw, [10000 + number])
                                 for number in range(len(self.perf.attrs), count)]
             lost = struct.pack("<QQ", self.perf.attrs[count - 1].ids[0], 7)
@@ -217,7 +217,7 @@ class Evidence(Recorded):
 
     def test_injected_data_that_cannot_be_read(self) -> None:
         """An ERROR; metrics that do not need the file are judged all the same."""
-        self.take("growth")
+        self.copy_fixture("growth")
         whole = set(re.findall(r'"([a-z.]+)": \{"k"', self.results()))
         path = self.path_of("injected.data")
         files.write_bytes(path, files.read_bytes(path)[:3000])
@@ -248,20 +248,20 @@ class Evidence(Recorded):
 
     def test_impossible_times_of_a_thread(self) -> None:
         """A thread's records are in the order of its acts: each bounds its neighbours."""
-        self.take("clock")
+        self.copy_fixture("clock")
         index = self.truth.of(rd.Truth.MAP)[0]
         right = list(self.truth.get(index))
         self.truth.set(index, *right[:5], right[5] + 10**12, *right[6:])
         self.errs(r"the truth has \d+ records whose times no thread can have written there")
 
     def test_code_that_outlives_its_memory(self) -> None:
-        self.take("clock")
+        self.copy_fixture("clock")
         del self.truth.slots[self.truth.of(rd.Truth.CODE_UNLOAD)[0]]
         self.truth.next_slot = len(self.truth.slots)
         self.errs("the truth has 1 gaps")
 
     def test_threads_without_an_end(self) -> None:
-        self.take("clock")
+        self.copy_fixture("clock")
         for kind in (rd.Truth.PROCESS_EXIT, rd.Truth.THREAD_EXIT):
             with self.subTest(kind=kind):
                 index = self.truth.of(kind)[0]

@@ -212,7 +212,7 @@ class Words(Recorded):
         self.fails(self.exactly(1, "registers.fp", "other-frame"))
 
     def test_frame_pointer_that_no_method_follows(self) -> None:
-        self.take("mappings")
+        self.copy_fixture("mappings")
         self.passes()
         self.deep(0).regs[rd.X86_BP] += 16
         self.only(self.fails(self.exactly(1, "registers.fp", "other-frame")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Drops, doubles, delays and reorders code loads and mapping records of a recorded run. A brute force
-decides which changes alter the name of a judged sample or load. jit_order must find each of these,
-and no other change may alter its metrics."""
+"""Drops, doubles, delays and reorders code loads and mapping records of a recorded run. A brute
+force decides which changes alter the name of a judged sample or load. jit_order must find each of
+these, and no other change may alter its metrics."""
 
 from __future__ import annotations
 

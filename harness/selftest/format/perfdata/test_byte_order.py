@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`jitproof judge` on files of machines of the other byte order, and of kernels long gone."""
+"""`jitproof judge` on big-endian files and on files of old kernels."""
 
 import json
 import os
@@ -59,7 +59,7 @@ class Swapped(Folder):
         return wanted
 
     def test_recorded(self) -> None:
-        """Stack dumps too: memory of the process is not turned round."""
+        """Stack dumps, too: their memory is not swapped."""
         for name in sorted(os.listdir(FIXTURES)):
             path = os.path.join(FIXTURES, name, "perf.data")
             if os.path.exists(path):
@@ -149,7 +149,7 @@ class Old(Swapped):
                          {"file": 0, "anon": 1, "memfd": 0, "other": 0})
 
     def test_before_3_4(self) -> None:
-        """The same under another magic, which tells no byte order."""
+        """A magic of an old version, which shows no byte order."""
         perf = self.with_sample(rd.MMAP, b"/usr/bin/old")
         wanted = self.judge(perf.pack())
         for raw in (perf.pack(), byte_order.swap_file(perf)):
